@@ -1,6 +1,8 @@
 """Drives a register map as a host does: by the generated Python driver, on a simulated bus."""
 
+from collections.abc import Iterable
 from functools import cache
+from itertools import chain
 from logging import WARNING, getLogger
 from types import ModuleType
 from typing import Any
@@ -66,13 +68,19 @@ class RegisterDriver:
 
     async def read(self, name: str) -> int:
         """Read a field; return its value, or the name that the value has."""
-        addresses = self.registers.reads(name)
-        answer: Any = await self.axil.read(addresses[0], len(addresses) * WORD_BYTES)
+        return (await self.read_all([name]))[name]
+
+    async def read_all(self, names: Iterable[str]) -> dict[str, int]:
+        """Read fields whose registers lie one behind the other, in one transfer."""
+        places = {name: self.registers.reads(name) for name in names}
+        first, *_, last = [*chain(*places.values())] * 2
+        answer: Any = await self.axil.read(first, last + WORD_BYTES - first)
         if answer.resp != AxiResp.OKAY:
-            register = self._register(addresses[0])
-            raise BusError(f"reading {register} answered {answer.resp.name}")
-        words = [
-            int.from_bytes(answer.data[k : k + WORD_BYTES], "little")
-            for k in range(0, len(answer.data), WORD_BYTES)
-        ]
-        return self.registers.decode(name, words)
+            raise BusError(f"reading {self._register(first)} answered {answer.resp.name}")
+        words = dict(
+            zip(range(first, last + 1, WORD_BYTES), memoryview(answer.data).cast("I"), strict=True)
+        )
+        return {
+            name: self.registers.decode(name, [words[address] for address in addresses])
+            for name, addresses in places.items()
+        }

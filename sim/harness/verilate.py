@@ -25,6 +25,20 @@ from sim.harness.verilator_tool import output_of
 
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for
+#: changes of cocotb's main: of what by what
+AROUND_BLOCKS = {"top->final();\n\n    wrap_up();\n": "wrap_up();\n\n    top->final();\n"}
+OWN_CLOCK = {
+    before: f"{code}{before}"
+    for before, code in {
+        "void wrap_up() {": Path(__file__).with_name("clock.h").read_text(),
+        "VerilatedVpi::callCbs(cbStartOfSimulation);": "driven.port = clock_of(top.get(), 0);",
+        "VerilatedVpi::callTimedCbs();": "driven.act(main_time);",
+    }.items()
+}
+OWN_CLOCK |= {
+    "VerilatedVpi::callCbs(cbNextSimTime);": "if (VerilatedVpi::callCbs(cbNextSimTime))",
+    "(next_time_cocotb, next_time_timing)": "({next_time_cocotb, next_time_timing, driven.next})",
+}
 WAVES = "INGATHER_WAVES"  #: environment: not empty for simulators that can write waves
 
 
@@ -70,15 +84,15 @@ class Recipe:
         """Return the C++ of the program's ``main``, which is cocotb's.
 
         A hierarchical block goes with ``final``, and what it has counted for coverage goes with it,
-        so coverage is written before.
+        so coverage is written before. Long simulations drive their clock by themselves.
         """
         text = (cocotb_folder() / "share" / "lib" / "verilator" / MAIN).read_text()
-        if not self.covers_blocks:
-            return text
-        end, turned = "top->final();\n\n    wrap_up();\n", "wrap_up();\n\n    top->final();\n"
-        if text.count(end) != 1:
-            raise BuildError(f"cocotb {version('cocotb')}: its {MAIN} ends in another way")
-        return text.replace(end, turned)
+        changes = {**AROUND_BLOCKS} if self.covers_blocks else {}
+        for old, new in (changes | (OWN_CLOCK if self.optimise else {})).items():
+            if text.count(old) != 1:
+                raise BuildError(f"cocotb {version('cocotb')}: its {MAIN} has changed: {old}")
+            text = text.replace(old, new)
+        return text
 
     @property
     def effort(self) -> str:
@@ -109,7 +123,7 @@ class Recipe:
             compiler,
             PROGRAM,
             instructions(self.effort),
-            *([self.main] if self.covers_blocks else []),
+            *([self.main] if self.covers_blocks or self.optimise else []),
             *([self.second_main.read_text()] if self.second_main else []),
         )
 

@@ -3,24 +3,34 @@
 // Python is called at an edge only if it listens to the clock, or if an agent is due. Agents have
 // then acted already: what they have recorded includes this edge.
 
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <dlfcn.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <memory>
 
-#include "agents.h"
+#include "master.h"
 
 namespace {
 
 struct Clock {
     explicit Clock(const char* path, int number);
     static PLI_INT32 changed(p_cb_data data);
+    void watch(bool on);
+    bool drive();
+    void stop();
     void rise();
+    void rises() {
+        if (listens || !members.empty()) rise();
+    }
 
     int number;
     bool listens = false;
     std::vector<int> members;
+    vpiHandle signal = nullptr, callback = nullptr;
     s_vpi_value value{};
     s_vpi_time time{};
 };
@@ -31,26 +41,61 @@ std::vector<Clock*> by_number;
 std::vector<std::unique_ptr<Agent>>& agents = *new std::vector<std::unique_ptr<Agent>>;
 int first = 0;  // number of the first of the agents: those of tests before have had other numbers
 int64_t period = 1;
+Clock* driven = nullptr;  // clock that the simulator's main loop drives
 PyObject* wake = nullptr;
 long wakes = 0;
 
 Clock::Clock(const char* path, int number) : number(number) {
+    signal = vpi_handle_by_name(const_cast<char*>(path), nullptr);
+    if (!signal) throw std::invalid_argument(std::string("no clock ") + path);
+    watch(true);
+}
+
+// Learns of edges as cocotb does, or no more.
+void Clock::watch(bool on) {
+    if (on == (callback != nullptr)) return;
+    if (!on) {
+        vpi_remove_cb(callback);
+        callback = nullptr;
+        return;
+    }
     s_cb_data data{};
     data.reason = cbValueChange;
     data.cb_rtn = changed;
-    data.obj = vpi_handle_by_name(const_cast<char*>(path), nullptr);
-    if (!data.obj) throw std::invalid_argument(std::string("no clock ") + path);
+    data.obj = signal;
     value.format = vpiIntVal;
     time.type = vpiSimTime;
     data.time = &time;
     data.value = &value;
     data.user_data = reinterpret_cast<char*>(this);
-    vpi_register_cb(&data);
+    callback = vpi_register_cb(&data);
+}
+
+using Drive = int (*)(uint64_t, void (*)(void*), void*);
+
+// Returns what lets the simulator's main loop drive its clock (clock.h); null if it cannot.
+Drive driver() {
+    static const auto found = reinterpret_cast<Drive>(dlsym(RTLD_DEFAULT, "ingather_clock"));
+    return found;
+}
+
+// Lets the simulator's main loop drive this clock and tell its edges; returns whether it can.
+bool Clock::drive() {
+    const auto rise = [](void* clock) { static_cast<Clock*>(clock)->rises(); };
+    if (!driver() || !driver()(period / 2, rise, this)) return false;
+    watch(false);
+    driven = this;
+    return true;
+}
+
+void Clock::stop() {
+    driver()(0, nullptr, nullptr);
+    driven = nullptr;
+    watch(true);
 }
 
 PLI_INT32 Clock::changed(p_cb_data data) {
-    Clock& clock = *reinterpret_cast<Clock*>(data->user_data);
-    if (data->value->value.integer && (clock.listens || !clock.members.empty())) clock.rise();
+    if (data->value->value.integer) reinterpret_cast<Clock*>(data->user_data)->rises();
     return 0;
 }
 
@@ -64,17 +109,21 @@ int64_t cycle() {
 void Clock::rise() {
     const int64_t now = members.empty() ? 0 : cycle();
     bool due = listens, dead = false;
+    const auto asleep = [](int number) {
+        const Agent& agent = *agents[number - first];
+        return !agent.live && !agent.ended && agent.cycles.empty();
+    };
     for (int number : members) {
         Agent& agent = *agents[number - first];
         if (agent.live) agent.edge(now);
         due |= agent.due();
-        dead |= !agent.live;
+        dead |= asleep(number);
     }
+    if (dead) members.erase(std::remove_if(members.begin(), members.end(), asleep), members.end());
     if (!due) return;
     const PyGILState_STATE state = PyGILState_Ensure();
     ++wakes;
     PyObject* news = PyList_New(0);
-    std::vector<int> living;
     for (int number : members) {
         Agent& agent = *agents[number - first];
         if (!agent.cycles.empty() || agent.ended) {
@@ -83,9 +132,7 @@ void Clock::rise() {
             Py_DECREF(item);
         }
         agent.ended = false;
-        if (agent.live) living.push_back(number);
     }
-    if (dead) members.swap(living);
     PyObject* answer = PyObject_CallFunction(wake, "iO", this->number, news);
     Py_DECREF(news);
     Py_XDECREF(answer);
@@ -152,7 +199,12 @@ PyObject* clear(PyObject*) {
     first += static_cast<int>(agents.size());
     agents.clear();
     for (Clock* clock : by_number) clock->members.clear();
+    if (driven) driven->stop();
     return nothing();
+}
+
+PyObject* drive_clock(PyObject* arguments) {
+    return PyBool_FromLong(by_number.at(number_in(arguments))->drive());
 }
 
 PyObject* count_of_wakes(PyObject*) { return PyLong_FromLong(wakes); }
@@ -286,6 +338,32 @@ PyObject* stop(PyObject* arguments) {
     return nothing();
 }
 
+PyObject* master(PyObject* arguments) {
+    int clock, writes;
+    const char* bus;
+    parse(arguments, "isp", &clock, &bus, &writes);
+    return added(clock, new Master(bus, writes));
+}
+
+PyObject* transfer(PyObject* arguments) {
+    int clock, number;
+    unsigned long long address;
+    Py_buffer data;
+    parse(arguments, "iiKy*", &clock, &number, &address, &data);
+    const size_t length = data.len;
+    known<Master>(number)->begin(address, words_in(data), length);
+    std::vector<int>& members = by_number.at(clock)->members;
+    if (std::find(members.begin(), members.end(), number) == members.end())
+        members.push_back(number);
+    return nothing();
+}
+
+PyObject* outcome(PyObject* arguments) {
+    std::string found;
+    const unsigned worst = known<Master>(number_in(arguments))->outcome(found);
+    return Py_BuildValue("Iy#", worst, found.data(), static_cast<Py_ssize_t>(found.size()));
+}
+
 PyObject* wake_at(PyObject* arguments) {
     int number;
     long long count;
@@ -343,11 +421,15 @@ PyMethodDef functions[] = {
     FUNCTION(clear, "Forget all agents."),
     NAMED("wakes", count_of_wakes, "Return how often Python was called at an edge."),
     FUNCTION(clock_of, "Return the number of the clock with a path."),
+    FUNCTION(drive_clock, "Let the simulator itself drive a clock; return whether it can."),
     FUNCTION(listen, "Set whether Python is called at each edge of a clock."),
     FUNCTION(source, "Return a source: clock, paths of valid, ready and payload, seed."),
     FUNCTION(monitor, "Return a monitor: clock, valid, ready, payload, reset, it takes, seed."),
     FUNCTION(wait_for_edges, "Return what waits for a number of edges."),
     FUNCTION(wait_for_value, "Return what waits for a value of a port."),
+    FUNCTION(master, "Return a side of a master: clock, path of the bus before a channel, it writes."),
+    FUNCTION(transfer, "Let a master begin: clock, master, address, data or as many bytes to read."),
+    FUNCTION(outcome, "Return the worst response of a transfer, and what was read."),
     FUNCTION(stall, "Set the chance of a pause, or a function that says so in each cycle."),
     FUNCTION(drive, "Let a sink set ready for the cycle that comes."),
     FUNCTION(append, "Give a source the words of beats."),

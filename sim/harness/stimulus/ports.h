@@ -51,6 +51,7 @@ class Port {
     }
 
     void write(const Word* bits) const {
+        if (!handle) return;
         s_vpi_value value;
         std::vector<s_vpi_vecval> vector;
         if (words == 1) {
@@ -68,6 +69,8 @@ class Port {
     void set(Word bit) const {
         if (handle) write(&bit);
     }
+
+    int bits() const { return width; }
 
     Word last_word() const { return width % 32 ? (1u << width % 32) - 1 : ~0u; }
 

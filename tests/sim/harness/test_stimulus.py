@@ -5,6 +5,7 @@ from collections import Counter
 from itertools import product
 
 import cocotb
+import pytest
 from amaranth.lib import data
 from cocotb.triggers import ClockCycles, Event, RisingEdge, Timer
 
@@ -24,6 +25,7 @@ from sim.harness.streams import (
     until,
 )
 from sim.harness.verilator import simulate
+from tests.long import short_and_long
 from tests.sim.harness.test_streams import Join, JoinParams
 
 CHANCES = {"never": 0.0, "rarely": 0.05, "often": 0.5}
@@ -31,9 +33,15 @@ PORTS = ("a", "go")
 BEATS = [k * 0x123456789 & (1 << 40) - 1 for k in range(60)]
 
 
-def test_stimulus():
-    """What a test began ends with it, though cocotb's log is silenced, as for mutants."""
-    simulate(Join(JoinParams()), __name__, env={"COCOTB_LOG_LEVEL": "ERROR"})
+@pytest.mark.parametrize("clock", short_and_long(["cocotb's", "its own"], ["cocotb's"]))
+def test_stimulus(clock, monkeypatch):
+    """What a test began ends with it, though cocotb's log is silenced, as for mutants.
+
+    Simulators that drive their clock by themselves are those for long simulations.
+    """
+    monkeypatch.setenv("INGATHER_OPTIMISE", "1")
+    own = clock == "its own"
+    simulate(Join(JoinParams()), __name__, env={"COCOTB_LOG_LEVEL": "ERROR"}, optimise=own)
 
 
 def numbers(seed):
