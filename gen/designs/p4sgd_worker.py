@@ -82,11 +82,14 @@ DESIGN = Design(
             rows="sim.p4sgd.bench.speed:build_rows",
             preset="u280",
         ),
-        "speed": Bench(
-            title="Speed of simulation: u280 worker, digits, 30 epochs",
-            rows="sim.p4sgd.bench.speed:speed_rows",
-            preset="u280",
-        ),
+        **{
+            f"speed-{preset}": Bench(
+                title=f"Speed of simulation: {preset} worker, digits, 20 epochs",
+                rows="sim.p4sgd.bench.speed:speed_rows",
+                preset=preset,
+            )
+            for preset in ("tiny", "small", "u280")
+        },
         "cycles": Bench(
             title="Cycles of an epoch beside the ideal ones",
             rows="sim.p4sgd.bench.cycles:rows",
@@ -96,9 +99,7 @@ DESIGN = Design(
             title="The u280 preset on its card: estimates", rows="sim.p4sgd.bench.card:rows"
         ),
         "harness": Bench(
-            title="Harness: verify, and what ports alone save",
-            rows="sim.p4sgd.bench.harness:rows",
-            preset="tiny",
+            title="Harness: verify beside its simulators", rows="sim.p4sgd.bench.harness:rows"
         ),
     },
 )

@@ -1,6 +1,7 @@
 """Trains on the RTL: builds the simulator, runs it, and follows it epoch by epoch."""
 
 import json
+import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import (
     JOB,
     JOB_FILE,
+    MODELS,
     PROGRESS,
     Job,
     MemorySettings,
@@ -49,7 +51,7 @@ class Epoch:
     workers: Sequence[Mapping[str, int]]  #: counters of this epoch of each worker
     network: Mapping[str, int]  #: packets on all links, of this epoch alone
     simulated_cycles: int  #: cycles from the start of the simulation, host accesses included
-    seconds: float  #: seconds from the start of the simulation
+    seconds: float  #: of CPU, from the start of the simulation
 
 
 def build_worker(params: WorkerParams, **options: Any) -> Build:
@@ -159,11 +161,20 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text().split("\n")[:-1] if path.exists() else []
 
 
+def read_models(training: TrainingRun, path: Path, epoch: int) -> NDArray[np.int32]:
+    """Return weights [workers, engines, chunks, lanes] after an epoch, from 1."""
+    engine = training.params.engine
+    shape = (training.workers, training.params.engines, training.chunks, engine.lanes)
+    count = math.prod(shape)
+    place = (epoch - 1) * count * np.dtype("<i4").itemsize
+    return np.fromfile(path, "<i4", count, offset=place).reshape(shape)
+
+
 def read_epoch(training: TrainingRun, folder: Path, line: Mapping[str, Any]) -> Epoch:
     """Read what the simulator wrote of an epoch."""
     return Epoch(
         number=line["epoch"],
-        weights=training.weights(np.load(folder / f"model_{line['epoch']}.npy")),
+        weights=training.weights([*read_models(training, folder / MODELS, line["epoch"])]),
         counters=combined(line["workers"], training.shares_samples),
         workers=line["workers"],
         network=line["network"],

@@ -11,6 +11,7 @@ SWITCH_CYCLES = 64  #: cycles that are more than switch and transport need
 
 JOB = "INGATHER_TRAINING_JOB"  #: environment variable that names the folder of the job's files
 JOB_FILE, PROGRESS = "job.pickle", "progress.jsonl"
+MODELS = "models.bin"  #: weights as hardware has them, all of an epoch behind those of the last one
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -111,7 +111,7 @@ class Comparison:
 
     @property
     def simulated_per_second(self) -> float:
-        """Return the cycles that were simulated in a second, host accesses included."""
+        """Return the cycles simulated in a second of CPU, host accesses included."""
         return self.last.simulated_cycles / self.last.seconds if self.last else 0
 
     def details(self) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def summary(comparison: Comparison, clock_mhz: float = CORE_MHZ) -> Iterator[str
         f" waiting for: {waits}; {comparison.saturations:,} saturations"
     )
     yield from packets(comparison, clock_mhz)
-    yield f"simulated at {comparison.simulated_per_second:,.0f} cycles/s"
+    yield f"simulated at {comparison.simulated_per_second:,.0f} cycles per second of CPU"
 
 
 def packets(comparison: Comparison, clock_mhz: float) -> Iterator[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
-from cocotbext.axi import AxiBus, AxiMaster, AxiResp
+from cocotbext.axi import AxiResp
 from numpy.typing import NDArray
 
 from hdl.p4sgd.host.control import START_CYCLES, Cause
@@ -12,7 +12,8 @@ from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.harness.register_driver import BusError, RegisterDriver, quiet
+from sim.harness.axi_master import CompiledMaster
+from sim.harness.register_driver import BusError, RegisterDriver
 
 
 class WorkerFailure(RuntimeError):
@@ -27,16 +28,14 @@ class WorkerDriver(RegisterDriver):
     """Drives ``s_axil`` and ``s_axi_model`` of a simulated worker; asleep while it runs."""
 
     def __init__(self, dut: Any, params: WorkerParams, suffix: str = "") -> None:
-        super().__init__(dut, f"s_axil{suffix}", worker_registers(params))
+        super().__init__(dut, CompiledMaster(dut, f"s_axil{suffix}"), worker_registers(params))
         self.params = params
-        bus = f"s_axi_model{suffix}"
-        self.model = AxiMaster(AxiBus.from_prefix(dut, bus), dut.clk, dut.rst)
-        quiet(dut, bus)
+        self.model = CompiledMaster(dut, f"s_axi_model{suffix}")
         self.busy = getattr(dut, f"busy{suffix}")
 
     async def counters(self) -> dict[str, int]:
         """Read all counters of the worker, by their names."""
-        return {name: await self.read(name) for name in COUNTERS}
+        return await self.read_all(COUNTERS)
 
     async def start_job(self, **settings: int) -> None:
         """Begin a job on the network; ``settings`` are the fields of ``NETWORK_SETTINGS``."""

@@ -17,7 +17,8 @@ from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 
 MOST_BUILD_SECONDS = Limit(240)
-LEAST_SHARE = Limit(0.6, at_least=True)
+LEAST_SHARE = Limit(0.75, at_least=True)
+EPOCHS = 20
 ROUNDS = 5
 
 
@@ -49,9 +50,9 @@ def build_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Ro
 
 def speed_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Train on digits with Python and without, in turns."""
-    asked = TrainingWorkload(data="digits", shuffle=False, eta=1.0, epochs=30)
+    asked = TrainingWorkload(data="digits", shuffle=False, eta=1.0, epochs=EPOCHS)
     training = TrainingSession(worker, asked).training
-    progress("building the simulator of the u280 worker, with a second main")
+    progress("building the simulator, with a second main")
     simulator = build_worker(training.params, second_main=FREE_RUNNING)
     with_python, without = [], []
     for turn in range(1, ROUNDS + 1):
@@ -73,7 +74,7 @@ def train(training: TrainingRun, simulator: Build, folder: Path) -> Epoch:
 
 
 def judge(with_python: list[float], without: list[float]) -> list[Row]:
-    """Return the rows of these speeds in cycles per second, which were measured in turns."""
+    """Return the rows of these speeds in cycles per second of CPU, which were measured in turns."""
     middle, bare = median(with_python), median(without)
     turns = f"median of {len(without)} turns"
     return [

@@ -18,6 +18,7 @@ from hdl.p4sgd.host.registers import IDENTITY, worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.payloads import pack
+from sim.harness.stimulus import clocks
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.allreduce import Packet
 from sim.p4sgd.golden.sgd import Loss
@@ -132,6 +133,17 @@ async def train_once(training, driver, weights):
     assert await driver.read("done")
     golden, _ = training.golden(weights)
     assert (await weights_of(training, driver) == golden).all()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def hosts_transfers_wake_python_at_their_end(dut):
+    _, driver, _ = await begin(dut)
+    before, first = clocks.engine().wakes(), streams.cycle()
+    await driver.counters()
+    await driver.read_model(1)
+    await driver.load(await driver.read_model(driver.params.engine.chunks))
+    assert streams.cycle() - first > 100
+    assert clocks.engine().wakes() - before <= 2 + 3 * driver.params.engines
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -1,4 +1,4 @@
-from sim.p4sgd.bench.harness import judge_overhead, judge_visibility
+from sim.p4sgd.bench.harness import judge_overhead
 
 
 def found(seconds, *runs):
@@ -12,10 +12,3 @@ def test_overhead_is_of_all_workers():
     assert row.holds
     assert row.note == "55 s with 2 jobs, 100 s in simulators, 2 items, 1 built"
     assert not judge_overhead(found(56.0))[0].holds
-
-
-def test_gain_of_ports_alone():
-    build, simulation = judge_visibility({False: 10, True: 25}, {False: 3000, True: 2000})
-    assert (build.value, simulation.value) == (2.5, 1.5)
-    assert build.note == "10.0 s; with all signals 25.0 s"
-    assert simulation.note == "3,000 cycles/s; with all signals 2,000"
