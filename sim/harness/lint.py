@@ -1,11 +1,10 @@
 """Lints a design with Verilator."""
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gen.emission.emit import Emission, EmittedModule
-from sim.harness.build_tools import execute, verilator_command
-from sim.harness.cache import workplace
+from sim.harness.build_tools import execute, require_verilator, verilator_command
+from sim.harness.cache import cached_folder, digest, workplace
 from sim.harness.primitives import models_of
 from sim.harness.verilate import WAIVERS
 
@@ -16,18 +15,25 @@ def lint(emission: Emission) -> None:
     """Raise BuildError unless Verilator accepts ``emission`` without a warning.
 
     It takes every instance for a module of its own. What stands in a design so often that this
-    takes long is looked at by itself, and as a shell where it stands.
+    takes long is looked at by itself, and as a shell where it stands. What was accepted once is
+    not looked at again.
     """
+    tool = require_verilator()
     for top, texts in parts(emission):
-        with workplace() as work:
-            for name, text in texts.items():
-                (work / f"{name}.v").write_text(text)
-            models = models_of("".join(texts.values()))
-            for path in (WAIVERS, *models):
-                shutil.copy(path, work)
-            command = [*verilator_command(work), "--lint-only", "-Wall", WAIVERS.name]
-            command += ["--top-module", top, *(f"{name}.v" for name in texts)]
-            execute([*command, *(path.name for path in models)], work)
+        sources = [WAIVERS, *models_of("".join(texts.values()))]
+        said = {path.name: path.read_text() for path in sources}
+        said |= {f"{name}.v": text for name, text in texts.items()}
+        key = digest(tool.source, tool.version, top, *said, *said.values())
+        cached_folder("lint", key, lambda _, top=top, said=said: accept(top, said))
+
+
+def accept(top: str, texts: Mapping[str, str]) -> None:
+    """Raise BuildError unless Verilator accepts files of these texts, by name."""
+    with workplace() as work:
+        for name, text in texts.items():
+            (work / name).write_text(text)
+        command = [*verilator_command(work), "--lint-only", "-Wall", "--top-module", top]
+        execute([*command, *texts], work)
 
 
 def parts(emission: Emission) -> Iterator[tuple[str, dict[str, str]]]:

@@ -24,6 +24,7 @@ KINDS: Mapping[str, str] = {
     "blocks": "blocks of simulators",
     "runtime": "libraries of simulators",
     "modules": "emitted modules",
+    "lint": "designs without a warning",
     "model": "compiled models",
     "nets": "nets for coverage",
     "captures": "simulations for mutants",

@@ -39,3 +39,12 @@ def test_a_warning_is_found_inside_and_outside(chain, name):
 
 def test_one_register_is_one_part():
     assert len(list(parts(emit(StreamRegister(RegisterParams()))))) == 1
+
+
+def test_what_was_accepted_is_not_looked_at_again(chain, monkeypatch):
+    lint(chain)
+    monkeypatch.delattr(linting, "execute")
+    lint(chain)
+    chain.top.verilog += "// another"
+    with pytest.raises(NameError):
+        lint(chain)
