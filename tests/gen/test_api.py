@@ -73,7 +73,7 @@ def test_tests_of_ones_own(tmp_path, monkeypatch):
 def test_estimates(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "gen.synth.synthesis.synthesise", lambda emission, **options: asked.append(emission)
+        "gen.synth.synthesis.synthesise", lambda emission, *_, **__: asked.append(emission)
     )
     ingather.design("p4sgd-engine", "tiny", lanes=64).synth()
     assert asked[0].top.component.params.lanes == 64
