@@ -69,7 +69,7 @@ async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
         elif length > PIPE.cache.most_bytes:
             assert set(found) == {Outcome.BYPASSED}
         else:
-            assert min(found[name] for name in (Outcome.HIT, Outcome.MISS, Outcome.INSERTED)) > 1
+            assert min(found[name] for name in (Outcome.HIT, Outcome.MISS, Outcome.INSERTED)) > 0
     assert min(bench.seen[name] for name in set(Outcome) - {Outcome.DISCARDED}) > 10
     assert bench.events["reads_taken_prs"] == len(bench.entered_at)
 
