@@ -21,6 +21,11 @@ def check_text(text, registers):
     }
 
 
+def numbers_of(rows):
+    """Return the numbers of a table of the guide by their names."""
+    return {name: number for number, name, _ in rows}
+
+
 class RegisterHost:
     """Reads and writes by ``bus``, an AXI4-Lite master, the registers of a guide, ``registers``."""
 
@@ -34,3 +39,9 @@ class RegisterHost:
         address, first, bits = self.registers.places[field]
         answer = await self.bus.read(address, 8 if first + bits > 32 else 4)
         return int.from_bytes(answer.data, "little") >> first & (1 << bits) - 1
+
+
+def octets_of(told):
+    """Return the bytes of a frame of which the guide shows those that are not zero."""
+    shown = bytes.fromhex("".join(line.partition(":")[2] for line in told["lines"]))
+    return shown[: told["bytes"]].ljust(told["bytes"], b"\0")

@@ -12,8 +12,7 @@ from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.registers import endpoint_registers
 from sim.switchgnn.wire import from_octets
-from tests.gen.guides.bench import check_text
-from tests.gen.guides.test_switchgnn_switch_on_rtl import octets_of
+from tests.gen.guides.bench import check_text, octets_of
 
 DESIGN = find_design("switchgnn-endpoint")
 

@@ -20,8 +20,8 @@ from sim.switchgnn.network.worker_host import WorkerHost
 from tests.gen.guides import gnn_endpoint_from_the_guide as independent
 from tests.gen.guides import gnn_frames_from_the_guide as frames
 from tests.gen.guides import gnn_switch_from_the_guide as the_switch
+from tests.gen.guides.bench import octets_of
 from tests.gen.guides.snic_from_the_guide import Registers
-from tests.gen.guides.test_switchgnn_switch_on_rtl import octets_of
 from tests.hdl.switchgnn.endpoint.bench import run_cluster
 
 SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"

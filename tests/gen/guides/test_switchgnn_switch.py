@@ -1,6 +1,6 @@
 """Checks that a SwitchGNN switch's guide tells all that there is, for builds of every kind.
 
-That its model answers as the hardware does is ``test_switchgnn_switch_on_rtl.py``.
+That its known answer is the hardware's is ``tests/gen/software/test_switchgnn_switch_on_rtl.py``.
 """
 
 import pytest
@@ -10,14 +10,14 @@ from gen.guides import switchgnn_switch_uses as uses
 from gen.guides.guide import little_rows
 from gen.guides.switchgnn_frames import KINDS
 from gen.guides.switchgnn_switch import guide, values
+from gen.software.switchgnn_switch import software
 from hdl.switch.params import Refusal
 from hdl.switchgnn.protocol import Head, Kind
 from hdl.switchgnn.switch.aggregator_params import TableError
 from hdl.switchgnn.switch.registers import gnn_switch_registers
 from hdl.switchgnn.switch.verdict import LinkVerdict
 from sim.switchgnn.wire import from_octets
-from tests.gen.guides.bench import check_text
-from tests.gen.guides.test_switchgnn_switch_on_rtl import octets_of
+from tests.gen.guides.bench import check_text, numbers_of, octets_of
 
 DESIGN = find_design("switchgnn-switch")
 BUILDS = {preset: DESIGN.params_of(preset) for preset in DESIGN.presets}
@@ -34,7 +34,17 @@ def test_every_number_and_kind_is_told(params):
     assert list(uses.REFUSALS) == list(Refusal)
     assert list(uses.ERRORS) == [one for one in TableError if one is not TableError.NONE]
     assert list(KINDS) == list(Kind)
-    assert len(values(params)["verdicts"]) == 18 + 2 * bool(params.links)
+    told, build = values(params), software(params).build
+    assert len(told["verdicts"]) == 18 + 2 * bool(params.links)
+    assert numbers_of(told["verdicts"]) == build["verdicts"]
+    assert numbers_of(told["reasons"]) == {one.name: one.value for one in Refusal}
+    errors = {one.name: one.value for one in TableError}
+    assert numbers_of(told["errors"]) | {"NONE": 0} == errors
+    for name in ("port_counters", "total_counters"):
+        assert tuple(numbers_of(told[name])) == build[name]
+        assert [*numbers_of(told[name]).values()] == [*range(len(build[name]))]
+    fields = {"P": "banks", "D": "depth", "L": "lanes", "W": "window", "J": "jobs"}
+    assert {told[name] == build["fixed"][field] for name, field in fields.items()} == {True}
 
 
 def test_the_text_is_whole(params):

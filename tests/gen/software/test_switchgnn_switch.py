@@ -1,4 +1,7 @@
-"""Runs a SwitchGNN switch's host software on a stand-in for a card: tables, jobs, errors."""
+"""Checks what a SwitchGNN switch's host software reports, on a stand-in for a card.
+
+That the hardware takes its tables and jobs is ``test_switchgnn_switch_on_rtl.py``.
+"""
 
 from dataclasses import replace
 
@@ -11,12 +14,9 @@ from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.switchgnn_switch import software
 from hdl.switch.params import Refusal
 from hdl.switchgnn.switch.aggregator_params import TableError
-from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
-from sim.switchgnn.switch_driver import block_rows, list_rows, list_words
-from tests.gen.guides import gnn_switch_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
 
-DESIGN = find_design("switchgnn-switch")
+MADE = software(find_design("switchgnn-switch").params_of("tiny"))
 TABLES = Tables(
     lists=[[0, None], [2, 1], [None, 2]],
     blocks=[{0: (2, 1), 5: (65535, 0)}, {}, {3: (1, 1)}],
@@ -27,66 +27,10 @@ TABLES = Tables(
 PLACE = {"ports": [0, 1], "epoch": 9, "base": 4, "depth": 6, "two": True}
 
 
-def card_of(**changes):
-    made = software(DESIGN.params_of("tiny", **changes))
-    card = FakeCard(made)
-    card.written = {}
-    at = [0]
-
-    def begin():
-        at[0] = 0
-
-    def push():
-        place = card.heard("table"), card.heard("table_row")
-        card.written.setdefault(place, []).append(card.heard("table_word"))
-
-    card.commands |= {"begin_table": begin, "write_word": push}
-    return card, card.attach()
-
-
 @pytest.fixture
 def driven():
-    return card_of()
-
-
-def golden():
-    """Return the same job as the project's own driver has it."""
-    blocks = [{a: Descriptor(*told) for a, told in block.items()} for block in TABLES.blocks]
-    program = [Step(*step) for step in TABLES.program]
-    return JobSetup(
-        ports=3, banks=2, depth=3, window=4, blocks=blocks, program=program, rows=TABLES.lists
-    )
-
-
-def test_a_job_is_started_with_its_tables(driven):
-    card, switch = driven
-    switch.start_job(1, tables=TABLES, **PLACE)
-    rows, steps = block_rows(golden(), TABLES.descriptor_base)
-    assert card.written == {(0, 7): list_words(golden()), (1, 4): rows, (2, 0): steps}
-    fields = {"number": 1, "epoch": 9, "ports": 3, "base": 4, "depth": 6, "two": 1}
-    fields |= {"last_step": 1, "list_base": 7, "list_rows": 3}
-    assert {name: card.heard(f"job_{name}") for name in fields} == fields
-    assert card.log[-1] == "start_job"
-    switch.stop_job(0)
-    assert card.log[-1] == "stop_job"
-
-
-def test_tables_in_memory_lie_where_the_guide_says():
-    sizes = {"tables": "memory", "rows": 1024, "descriptor_rows": 512, "tasks": 256}
-    card, switch = card_of(**sizes, table_ports=4)
-    switch.start_job(1, tables=TABLES, **PLACE)
-    rows, steps = block_rows(golden(), TABLES.descriptor_base)
-    assert card.written == {(2, 0): steps}
-    whole = [rows[k] | rows[k + 1] << 32 for k in range(0, len(rows), 2)]
-    room, half = 1 << 28, 1 << 22
-    assert (card.heard("list_line"), card.heard("descriptor_line")) == (0, half)
-    for table, size, first, line in (
-        (list_rows(golden()), 4, 7, 0),
-        (whole, 8, 4, half),
-    ):
-        for port, at, octets in independent.in_memory(table, size, first, line, 4):
-            assert card.read_memory(room * port + at, len(octets)) == octets
-    assert "revive_tables" in card.log
+    card = FakeCard(MADE)
+    return card, card.attach()
 
 
 def test_settings_and_counters(driven):

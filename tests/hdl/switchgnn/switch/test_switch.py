@@ -13,18 +13,22 @@ from sim.harness.streams import start
 from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.golden.job_setup import Cause
 from sim.switchgnn.golden.switch import SwitchModel
-from sim.switchgnn.golden.window import Window
 from sim.switchgnn.switch_bench import Links, SwitchBench, begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
-from sim.switchgnn.wire import Addresses, judge, to_octets
 from tests.hdl.common.register_pace import registers_at_any_pace
+from tests.hdl.switchgnn.switch.drawn_frames import (
+    MEMORY,
+    SETTLED,
+    compare,
+    counted,
+    some_frame,
+    start_jobs,
+)
 from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
-from tests.sim.switchgnn.golden.test_bad_links import Cut
 
 CHANCE = 0.3  #: of a frame's being lost, of its being doubled, of its coming late
-SETTLED = 80  #: cycles in which all that a frame leads to has left, with tables on chip
-MEMORY = 60  #: cycles more with tables in memory
 
 
 @pytest.mark.parametrize("params", FIVE_PORTS, ids=lambda params: params.tables)
@@ -36,43 +40,6 @@ def test_switch(params, tmp_path):
         plusargs=arguments_of(params, tmp_path),
         **sources_of(params),
     )
-
-
-def cuts_of(bench, rng, open_turns, blocks):
-    """Draw tables for two jobs; return number, cut and first aggregator of each."""
-    params, base = bench.params, 0
-    for number, ports, depth in ((0, [0, 2, 3], 5), (1, [1, 4], 3)):
-        cut = Cut(
-            rng,
-            ports=ports,
-            banks=params.banks,
-            depth=depth,
-            open_turns=open_turns,
-            blocks=blocks,
-            window=params.window,
-            lanes=params.lanes,
-        )
-        yield number, cut, base
-        base += open_turns * depth
-
-
-async def start_jobs(bench, rng, open_turns, blocks, epoch=7):
-    """Start two jobs, one behind the other in all tables; return their cuts."""
-    cuts, lists, descriptors = {}, 0, 0
-    for number, cut, base in cuts_of(bench, rng, open_turns, blocks):
-        setup = replace(cut.setup(), window=bench.params.window)
-        await bench.host.start_job(
-            number,
-            setup=setup,
-            epoch=epoch + number,
-            base=base,
-            list_base=lists,
-            descriptor_base=descriptors,
-        )
-        lists += len(setup.rows)
-        descriptors += sum(1 + max(b, default=-1) // setup.banks for b in setup.blocks)
-        cuts[number] = cut, base
-    return cuts
 
 
 def workers_of(cuts, epoch=7):
@@ -129,127 +96,19 @@ async def adds_up_with_two_open_turns_on_bad_links(dut):
     assert bench.links.doubled
 
 
-def some_frame(bench, model, cuts, rng):
-    """Draw a port and a frame: of a job there, mostly legal, or nearly."""
-    number = random.choice(list(cuts))
-    cut, _ = cuts[number]
-    job = model.table.active[number]
-    setup, state = job.setup, job.state
-    port = random.choice(cut.ports)
-    kind = random.choice(
-        [Kind.FEATURE] * 8 + [Kind.PARTIAL] * 3 + [Kind.FETCH] * 4 + [Kind.DONE] * 3 + list(Kind)
-    )
-    turn = max(0, state.lo + random.choice([0] * 6 + [1, 1, -1, 2]))
-    share = cut.shares[port, setup.block(turn)]
-    fields = {"kind": kind, "turn": turn, "bm": 1 << port, "job": number, "epoch": job.epoch}
-    lanes = bench.params.lanes
-    if kind in (Kind.FEATURE, Kind.PARTIAL):
-        sends = [sent for sent in share.sends if sent.kind is kind]
-        base = state.open[setup.slot(turn)].arrivals[port].window.base
-        fields["seq"] = max(0, base + random.choice([0, 0, 0, 1, 1, 2, 3, -1, 4, 9]))
-        if sends:
-            fields |= random.choice(sends)._asdict()
-        if random.random() < 0.05:
-            fields["list"] = random.choice([rng.integers(40), (1 << 32) - 1, 1 << 20])
-    elif kind in (Kind.RESULT, Kind.FETCH):
-        fields["list"] = int(rng.integers(setup.size + 2))
-    if kind in (Kind.RAW, Kind.RAWFETCH):
-        fields |= {"source": int(rng.integers(1 << 32)), "raw": random.getrandbits(5)}
-    if kind in (Kind.FEATURE, Kind.RAW):
-        fields["payload"] = rng.integers(-(1 << 15), 1 << 15, lanes)
-    elif kind in (Kind.PARTIAL, Kind.RESULT):
-        fields["payload"] = rng.integers(-(1 << 28), 1 << 28, lanes)
-    if random.random() < 0.1:
-        name = random.choice(["bm", "job", "epoch", "turn"])
-        fields[name] ^= 1 << random.randrange(4)
-    fields = {k: int(v) if isinstance(v, np.integer) else v for k, v in fields.items()}
-    return port, Frame(**fields)
-
-
-def told(sent):
-    """Return frames by port in an order of their own; of an ACK what has arrived."""
-    return sorted((port, repr(whole(frame))) for port, frame in sent)
-
-
-def whole(frame):
-    """Return an ACK as one whose base moves on at once would have it."""
-    if frame.kind is not Kind.ACK:
-        return frame
-    arrived = Window().acknowledged(frame.seq, frame.bitmap)
-    return replace(frame, seq=arrived.base, bitmap=arrived.ahead)
-
-
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def equals_the_golden_switch(dut):
     """One frame at a time, all that leaves, all verdicts and all table errors are equal."""
     bench = await begin(dut)
-    rng = np.random.default_rng(cocotb.RANDOM_SEED)
     await bench.host.write(ack_every=1)
-    params = bench.params
-    model = SwitchModel(params.ports, params.banks, params.slots, params.jobs)
-    cuts = await start_jobs(bench, rng, 2, 2)
-    for number, (cut, base) in cuts.items():
-        setup = replace(cut.setup(), ack_every=1, window=params.window)
-        assert model.start_job(number, setup=setup, epoch=7 + number, base=base) is None
-    model.load()
-    bench.frames.clear()
-    turns = 0
-    for k in range(500):
-        port, frame = some_frame(bench, model, cuts, rng)
-        octets = to_octets(frame, params.lanes, Addresses(bench.own, bench.group))
-        corrupt = random.random() < 0.02
-        if random.random() < 0.05:
-            octets = spoilt(octets)
-        bench.throw(port, octets, corrupt)
-        arrival = judge(octets, params.lanes, bench.own, corrupt=corrupt)
-        golden = model.take(port, arrival)
-        model.load()
-        rows = arrival.rows if isinstance(arrival, Frame) else 0  # each takes a cycle, there or not
-        await bench.idle(SETTLED + MEMORY * params.in_memory + rows)
-        left = [(port, frame) for _, port, frame in bench.frames]
-        assert told(left) == told(golden), f"frame {k}: {port} {arrival}"
-        bench.frames.clear()
-        turns = max(turns, *(job.state.lo for job in model.table.active.values()))
-    await verdicts_are(bench, model)
-    for number in cuts:
-        job = model.table.active[number]
-        counts, first = await bench.host.errors(number)
-        assert counts == {
-            name: sum(n for c, n in job.errors.items() if c.name.lower() == name) for name in counts
-        }
-        if first is not None:
-            golden = job.first_error
-            assert first == {
-                "cause": golden.cause.name.lower(),
-                "turn": golden.turn,
-                "row": golden.row,
-                "aggregator": golden.aggregator,
-            }
-
-
-async def verdicts_are(bench, model):
-    """Every verdict is the model's; a FETCH passes before its sum is looked at."""
-    found = await bench.host.verdicts()
-    for port, counts in found.items():
-        golden = dict.fromkeys(counts, 0)
-        for (at, verdict), count in model.counters.items():
-            if at == port:
-                golden[verdict.name] += count
-        for row in (counts, golden):
-            row["FETCHED"] += row.pop("UNREADY")
-        assert counts == golden, f"port {port}"
-
-
-def spoilt(octets):
-    """Return a frame with a bit or a length that no frame has."""
-    changed = bytearray(octets)
-    if random.random() < 0.5:
-        changed[random.randrange(len(changed))] ^= 1 << random.randrange(8)
-    else:
-        changed = changed[: random.randrange(20, len(changed))] + random.randbytes(
-            random.choice((0, 0, 1, 4, 64))
-        )
-    return bytes(changed)
+    model, counts = await compare(bench, 2, 500)
+    assert counted(await bench.host.verdicts()) == counts
+    for number, job in model.table.active.items():
+        errors, first = await bench.host.errors(number)
+        assert errors == {name: job.errors[Cause[name.upper()]] for name in errors}
+        golden = job.first_error
+        told = golden and golden._asdict() | {"cause": golden.cause.name.lower()}
+        assert first == told
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
