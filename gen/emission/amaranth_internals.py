@@ -30,6 +30,7 @@ from amaranth.hdl._ast import (
 )
 from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.hdl._nir import FlipFlop, Net, Netlist, Value
+from amaranth.hdl._xfrm import DomainLowerer
 
 VERSION = "0.5.10"  #: version of Amaranth, that the digests below are of
 
@@ -38,6 +39,7 @@ __all__ = [
     "Assign",
     "Concat",
     "Design",
+    "DomainLowerer",
     "FlipFlop",
     "Fragment",
     "Net",
@@ -82,6 +84,8 @@ hdl._nir:Value.__new__ d07798c2470e replaced: nets are not asserted to be nets
 hdl._nir:Netlist.resolve_value a78884eb2daa replaced: most values have nothing to resolve
 hdl._nir:Netlist.check_comb_cycles 3896dd1aabb3 replaced: Verilator's lint does that
 hdl._nir:FlipFlop.__init__ 56cb39e2cc32 cells of that class are registers
+hdl._xfrm:ValueVisitor.on_value 108a0d6eb8a5 replaced: what it returned is returned again
+hdl._xfrm:DomainLowerer 02b5931fef2f on_value depends on nothing else but domains
 back.rtlil:Design 3314f506cf91 made here, module by module
 back.rtlil:EmptyModuleChecker f9b5e2dc7e29 empty modules are left out
 back.rtlil:ModuleEmitter.__init__ a3f6675873ab made here; its tables of wires are filled

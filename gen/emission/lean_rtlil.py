@@ -7,6 +7,9 @@ of an array a wire of its own beside the array; the fields of structs keep their
 Its search for combinational loops takes most of an emission and ends at the borders of a module.
 Verilator's lint (UNOPTFLAT) finds such loops in the whole design and replaces that search. A sixth
 of the remaining time went into assertions that each part of a value is a net; they are left out.
+
+It rewrites every expression at each of its uses, so that what is used twice is written twice, with
+all that it is made of. Here an expression is written once.
 """
 
 from collections.abc import Callable, Iterable
@@ -14,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 from gen.emission.amaranth_internals import (
+    DomainLowerer,
     Fragment,
     Net,
     Netlist,
@@ -67,12 +71,26 @@ def resolved(netlist: Netlist, value: Value) -> Value:
     return Value(map(netlist.resolve_net, value))
 
 
+def lowered(lowerer: Any, value: Any, lower: Callable[..., Any] = DomainLowerer.on_value) -> Any:
+    """Return ``value`` with its clock domains resolved: the same object whenever it is met.
+
+    The netlist knows a value by its identity.
+    """
+    known = lowerer.__dict__.setdefault("known", {})
+    key = id(value), id(lowerer.domains)
+    if key not in known:
+        # Both objects are held, so that no other object gets their identities.
+        known[key] = lower(lowerer, value), value, lowerer.domains
+    return known[key][0]
+
+
 def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
     """Return the RTLIL of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
     with (
         patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
         patch.object(Netlist, "resolve_value", resolved),
         patch.object(Value, "__new__", unasserted),
+        patch.object(DomainLowerer, "on_value", lowered),
         patch.object(Fragment, "_create_missing_domains", sorted_domains),
         patch.object(_ir.Design, "_assign_names", assign_names),
         patch.object(_ir, "_add_name", add_name),

@@ -36,6 +36,19 @@ def test_counts_multiply_down_the_hierarchy():
     assert counts == {"leaf_4": 4, "leaf_9": 2, "pair": 2, "nest": 1}
 
 
+def test_an_expression_is_written_once_however_often_it_is_used():
+    class Shared(Pair):
+        def elaborate(self, platform):
+            m = Module()
+            value = self.x
+            for _ in range(12):
+                value = (value + value)[:4]
+            m.d.comb += [self.y.eq(value), self.z.eq(value)]
+            return m
+
+    assert emit(Shared(PairParams())).verilog.count(" + ") == 12
+
+
 def test_ports():
     assert emit(Pair(PairParams())).top.ports == [
         Port("clk", "input", 1),
