@@ -1,6 +1,7 @@
 """Checks that a SwitchGNN endpoint's guide tells all there is, with the golden model's layout.
 
-That its model does as the hardware does is ``test_switchgnn_endpoint_on_rtl.py``.
+That its known answer is the hardware's is
+``tests/gen/software/test_switchgnn_endpoint_on_rtl.py``.
 """
 
 import pytest
@@ -10,7 +11,7 @@ from gen.guides import switchgnn_endpoint_uses as uses
 from gen.guides.switchgnn_endpoint import guide, values
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
-from hdl.switchgnn.endpoint.registers import endpoint_registers
+from hdl.switchgnn.endpoint.registers import Counter, constants, endpoint_registers
 from sim.switchgnn.wire import from_octets
 from tests.gen.guides.bench import check_text, octets_of
 
@@ -22,10 +23,18 @@ def params(request):
     return DESIGN.params_of(request.param)
 
 
-def test_every_state_cause_and_counter_is_told():
+def test_every_state_cause_and_counter_is_told(params):
     assert list(uses.STATES) == list(State)
     assert list(uses.CAUSES) == list(Cause)
     assert list(uses.COUNTED) == [name for name, _ in ENDPOINT_COUNTERS.counters]
+    told = values(params)
+    for name, enum in (("states", State), ("causes", Cause), ("counters", Counter)):
+        numbers = {number: told_name.lower() for number, told_name, _ in told[name]}
+        assert numbers == {one.value: one.name.lower() for one in enum}
+    fields = {"L": "lanes", "W": "window", "K": "aggregators", "C": "copies"}
+    assert {name: told[name] for name in fields} == {
+        name: constants(params)[field] for name, field in fields.items()
+    }
 
 
 def test_the_text_is_whole(params):

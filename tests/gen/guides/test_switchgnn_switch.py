@@ -44,7 +44,8 @@ def test_every_number_and_kind_is_told(params):
         assert tuple(numbers_of(told[name])) == build[name]
         assert [*numbers_of(told[name]).values()] == [*range(len(build[name]))]
     fields = {"P": "banks", "D": "depth", "L": "lanes", "W": "window", "J": "jobs"}
-    assert {told[name] == build["fixed"][field] for name, field in fields.items()} == {True}
+    fixed = build["fixed"]
+    assert {n: told[n] for n in fields} == {n: fixed[field] for n, field in fields.items()}
 
 
 def test_the_text_is_whole(params):

@@ -1,4 +1,7 @@
-"""Checks the host software of a SwitchGNN endpoint on a stand-in for a card."""
+"""Checks the host software of a SwitchGNN endpoint on a stand-in for a card.
+
+That the hardware takes its jobs is ``test_switchgnn_endpoint_on_rtl.py``.
+"""
 
 from dataclasses import replace
 
@@ -11,8 +14,9 @@ from gen.software.emitted.endpoint.endpoint import JobFailed
 from gen.software.emitted.endpoint.turns import Send, Turn
 from gen.software.switchgnn_endpoint import software
 from hdl.switchgnn.endpoint.bundles import Cause, State
-from tests.gen.guides import gnn_endpoint_from_the_guide as independent
-from tests.gen.guides import gnn_frames_from_the_guide as frames
+from hdl.switchgnn.endpoint.memory_layouts import SendRecord, SourceRecord, TurnRecord
+from hdl.switchgnn.protocol import Kind, payload_bytes
+from sim.harness.payloads import unpack
 from tests.gen.software.fake_card import FakeCard
 
 OWN, SWITCH = bytes(range(1, 7)), bytes(range(11, 17))
@@ -46,26 +50,19 @@ def any_size(request):
     return card_of(request.param, **SIZES[request.param])
 
 
-class Behind:
-    """Reads the memory behind a port, at the addresses that the hardware uses."""
+class Memory:
+    """Reads a card's memory behind a port, at the addresses that the hardware uses."""
 
-    def __init__(self, card, region):
+    def __init__(self, card, endpoint, port):
+        region = endpoint.build.region(port)
         self.card, self.offset = card, region.dma - region.address
 
-    def __getitem__(self, at):
-        if isinstance(at, slice):
-            return self.card.read_memory(at.start + self.offset, at.stop - at.start)
-        return self[at : at + 1][0]
+    def read(self, at, size):
+        return self.card.read_memory(at + self.offset, size)
 
-
-def model_of(card, endpoint, turns):
-    """Return a model of the endpoint, made from its guide, with the card's memory."""
-    names = ("lanes", "aggregators", "window", "copies")
-    sizes = (endpoint.build.fixed[name] for name in names)
-    model = independent.Endpoint(*sizes, JOB["port"], turns, 0, b"", b"")
-    for mine, port in (("tables", "tables"), ("data", "features")):
-        setattr(model, mine, Behind(card, endpoint.build.region(port)))
-    return model
+    def record(self, struct, base, number):
+        size = struct.as_shape().size // 8
+        return unpack(struct, int.from_bytes(self.read(base + number * size, size), "little"))
 
 
 def drawn(seed, endpoint, turn):
@@ -74,29 +71,37 @@ def drawn(seed, endpoint, turn):
     return np.random.default_rng(seed).integers(-half, half, (len(turn.sends), lanes))
 
 
-def test_memory_and_registers_are_those_of_the_guide(any_size, seed):
+def test_memory_and_registers_are_those_of_the_hardware(any_size, seed):
     card, endpoint = any_size
     turns = [TURN, OTHER, TURN]
     endpoint.load(turns)
     payloads = [drawn(seed + k, endpoint, turn) for k, turn in enumerate(turns)]
     for number, values in enumerate(payloads):
         endpoint.write_payloads(number, values)
-    model = model_of(card, endpoint, len(turns))
-    words = 32 * -(-endpoint.build.fixed["aggregators"] // 32)
+    tables, features = (Memory(card, endpoint, name) for name in ("tables", "features"))
+    sizes, program = endpoint.build.fixed, endpoint.layout.program
+    words = 32 * -(-sizes["aggregators"] // 32)
     for number, turn in enumerate(turns):
-        assert model.record(number)[6] == len(turn.sends)
-        for seq, (sent, values) in enumerate(zip(turn.sends, payloads[number], strict=True)):
-            kind = frames.PARTIAL if sent.partial else frames.FEATURE
-            fields = {"list": sent.list, "rows": sent.rows, "source": sent.source}
-            raw = sum(1 << port for port in sent.copy_to)
-            told = model.frame(kind, turn=number, seq=seq, raw=raw, payload=tuple(values), **fields)
-            assert model.contribution(number, seq) == told
-            if not sent.partial and sent.source < endpoint.build.fixed["copies"]:
-                assert model.own(number, sent.source) == tuple(values)
-        assert model.wants(number) == {*turn.sums, *(words + s for s in turn.copies)}
-        for vertex, port in turn.copies.items():
-            place = model.record(number)[5] + independent.SOURCE_BYTES * vertex
-            assert model.tables[place + 4] == port
+        record = tables.record(TurnRecord, program, number)
+        assert record["sends"] == len(turn.sends)
+        sources = {}
+        for seq, (sent, payload) in enumerate(zip(turn.sends, payloads[number], strict=True)):
+            found = tables.record(SendRecord, record["list"], seq)
+            kind, lane = (Kind.PARTIAL, "<i4") if sent.partial else (Kind.FEATURE, "<i2")
+            told = {"kind": kind, "list": sent.list, "rows": sent.rows, "source": sent.source}
+            told |= {"raw": sum(1 << port for port in sent.copy_to), "no_flags": 0, "nothing": 0}
+            assert found == told | {"place": found["place"]}
+            at = record["features"] + found["place"] * payload_bytes(kind, sizes["lanes"])
+            octets = payload.astype(lane).tobytes()
+            assert features.read(at, len(octets)) == octets
+            if not sent.partial and sent.source < sizes["copies"]:
+                sources[sent.source] = {"own": 1, "place": found["place"], "port": 0}
+        sources |= {s: {"own": 0, "place": 0, "port": port} for s, port in turn.copies.items()}
+        for vertex, told in sources.items():
+            assert tables.record(SourceRecord, record["sources"], vertex) == told | {"nothing": 0}
+        wanted = tables.read(record["wanted"], words // 8 + -(-sizes["copies"] // 32) * 4)
+        told = {*turn.sums, *(words + vertex for vertex in turn.copies)}
+        assert int.from_bytes(wanted, "little") == sum(1 << bit for bit in told)
     endpoint.set_addresses(OWN, SWITCH)
     endpoint.set_timers(send=1, fetch=2, gap=3, done=4, memory=5)
     endpoint.start(1, **JOB, ready=2, two=True)
@@ -131,16 +136,15 @@ def test_sums_and_copies_are_read_where_they_are(any_size, seed):
     card, endpoint = any_size
     endpoint.load([OTHER, TURN])
     lanes, rng = endpoint.build.fixed["lanes"], np.random.default_rng(seed)
-    model = model_of(card, endpoint, 2)
-    offset = endpoint.build.region("sums").dma - endpoint.build.region("sums").address
+    offset, placed = Memory(card, endpoint, "sums").offset, endpoint.layout.placed[1]
     for base, items, lane, found in (
-        (2, TURN.sums, "<i4", endpoint.sums),
-        (3, TURN.copies, "<i2", endpoint.copies),
+        (placed.sums, TURN.sums, "<i4", endpoint.sums),
+        (placed.copies, TURN.copies, "<i2", endpoint.copies),
     ):
         size = lanes * np.dtype(lane).itemsize
         rows = {item: rng.integers(-(1 << 15), 1 << 15, lanes).astype(lane) for item in items}
         for item, row in rows.items():
-            card.write_memory(offset + model.record(1)[base] + item * size, row.tobytes())
+            card.write_memory(offset + base + item * size, row.tobytes())
         assert {k: v.tolist() for k, v in found(1).items()} == {
             k: v.tolist() for k, v in rows.items()
         }
