@@ -255,17 +255,13 @@ class TrainingRun:
         """Return fixed-point weights [D] in the units of the data."""
         return self.quantiser.to_original(weights, self.params.engine.fraction_bits)
 
-    @cached_property
-    def scaled(self) -> NDArray[np.float64]:
-        """Return the features as float64 SGD sees them: scaled, not quantised."""
-        return self.quantiser.scaled(self.data.features)
-
     def float_epoch(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Train one epoch of float64 mini-batch SGD on weights [D] of the scaled features."""
         return float_sgd.epoch(
-            self.scaled,
+            self.data.features,
             self.data.labels,
             weights,
+            seen=self.quantiser.scaled,
             loss=self.asked.loss,
             batch=self.asked.batch,
             step=self.eta / self.asked.batch,

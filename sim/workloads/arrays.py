@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sim.workloads.files import MOST_RATIO, InputError, read_unpacked, reason
+from sim.workloads.files import MOST_RATIO, PIECE, InputError, read_unpacked, reason
 
 ARRAY_MARK = b"\x93NUMPY"
 ARCHIVE_MARKS = (b"PK\3\4", b"PK\5\6")
@@ -23,7 +23,7 @@ KINDS = {"b": "bool", "iu": "integers", "biuf": "real numbers", "biufc": "number
 READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
 
-def layout_of(place: object, head: bytes, size: int) -> dict[str, Any]:
+def layout_of(place: object, head: bytes | bytearray, size: int) -> dict[str, Any]:
     """Return shape, dtype, offset and order of the array in a .npy file that begins with ``head``.
 
     Raises InputError, which begins with ``place``, unless all the rest of its ``size`` bytes are
@@ -66,12 +66,13 @@ def read_array(path: Path) -> NDArray[Any]:
     return array_in(path, read_unpacked(path))
 
 
-def array_in(place: object, content: bytes) -> NDArray[Any]:
+def array_in(place: object, content: bytes | bytearray) -> NDArray[Any]:
     """Return the array of a .npy file's ``content``; the error begins with ``place``."""
     if not content.startswith(ARRAY_MARK):
         raise InputError(f"{place}: is no .npy file, as numpy.save writes one of an array")
     layout = layout_of(place, content[:MOST_HEAD], len(content))
-    return np.ndarray(buffer=bytearray(content), **layout)
+    writable = content if isinstance(content, bytearray) else bytearray(content)
+    return np.ndarray(buffer=writable, **layout)
 
 
 class Archive(UserDict[str, Any]):
@@ -98,11 +99,23 @@ class Archive(UserDict[str, Any]):
         packed = member.compress_size if member.compress_type == zipfile.ZIP_DEFLATED else 0
         if packed > self.size or member.file_size > max(self.size, MOST_RATIO * packed):
             raise InputError(f"{place}: is larger than the file can hold")
+        return array_in(place, self._content(name, member.file_size))
+
+    def _content(self, name: str, most: int) -> bytearray:
+        """Return about as many bytes as ``most`` from the beginning of a member."""
+        content = bytearray()
         try:
-            content = self.file.read(member)
+            with self.file.open(self.data[name]) as file:
+                while len(content) <= most and (piece := file.read(PIECE)):
+                    content += piece
         except Exception as error:  # the reader of a damaged member raises nearly anything
-            raise InputError(f"{place}: is damaged ({reason(error)})") from None
-        return array_in(place, content)
+            raise InputError(f"{self.path}: array {name}: is damaged ({reason(error)})") from None
+        return content
+
+    def size_of(self, name: str) -> int:
+        """Return the number of values of an array, which its header tells."""
+        head, size = self._content(name, MOST_HEAD), self.data[name].file_size
+        return math.prod(layout_of(f"{self.path}: array {name}", head[:MOST_HEAD], size)["shape"])
 
     def take(self, name: str, kinds: str, *shape: int | str) -> NDArray[Any]:
         """Return an array that :func:`check` accepts."""
@@ -123,7 +136,14 @@ def check(place: str, found: NDArray[Any], kinds: str, *shape: int | str) -> NDA
     if not fits or found.dtype.kind not in kinds:
         wanted = f"{KINDS[kinds]} [{', '.join(map(str, shape))}]"
         raise InputError(f"{place} must be {wanted}, not {found.dtype} {list(found.shape)}")
-    if found.dtype.kind in "fc" and not (np.abs(found) <= MOST_NUMBER).all():
+    if found.dtype.kind in "fc" and not _is_finite(found):
         at = ", ".join(map(str, np.argwhere(~(np.abs(found) <= MOST_NUMBER))[0]))
         raise InputError(f"{place} must be finite, found NaN or infinity at [{at}]")
     return found
+
+
+def _is_finite(found: NDArray[Any]) -> bool:
+    """Return whether all values are finite; arrays of real numbers may fill half of the memory."""
+    if found.dtype.kind == "c":
+        return bool((np.abs(found) <= MOST_NUMBER).all())
+    return bool(found.min(initial=0) >= -MOST_NUMBER and found.max(initial=0) <= MOST_NUMBER)

@@ -24,7 +24,7 @@ FORMS = "LIBSVM text, CSV of numbers with --label COLUMN, or an .npz archive of 
 MISSING = "the data set {} needs scikit-learn: pip install 'ingather[data]'"
 
 DENSE_LIMIT = 1 << 28
-"""Values of a dense data set (2 GiB); far more than a simulation can train on."""
+"""Values of a data set: 2 GiB, and loading takes twice as much. No simulation trains on these."""
 
 Floats = NDArray[np.float64]
 Features: TypeAlias = Any
@@ -110,8 +110,9 @@ def load(
             raise InputError(f"{test}: its columns have other names than those of {name}")
         features, held = _alike(name, features, (Path(test).name, test_features, test_labels))
     features, labels = _checked(name, _dense(name, features), labels)
+    features = _with_bias(features, bias)
     rule, classes = labelling(name, labels, loss, positive)
-    data = DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
+    data = DataSet(name, features, rule(name, labels), classes)
     if held:
         name, (features, labels) = held[0], _checked(*held)
         data = replace(
@@ -191,6 +192,7 @@ def _read(path: Path, label: str | None) -> tuple[Features, NDArray, list[str]]:
 def _read_npz(archive: Archive) -> tuple[NDArray, NDArray]:
     for features, labels in (("X", "y"), ("features", "labels")):
         if features in archive and labels in archive:
+            _limit(archive.path.name, f"{features} holds", archive.size_of(features))
             return archive[features], archive[labels]
     found = ", ".join(archive) or "none"
     raise InputError(f"{archive.path}: needs arrays X and y, or features and labels; found {found}")
@@ -222,11 +224,14 @@ def _dense(name: str, features: Features, first: int | None = None) -> NDArray:
     first = libsvm.first_index(features) if first is None else first
     samples, count = features.shape[0], features.shape[1] - first
     most = min(DENSE_LIMIT, (1 << 22) + (features.nnz << 10))  # no file's zeros fill a memory
-    if samples * count > most:
-        raise InputError(
-            f"{name}: {samples} samples x {count} features are too many, at most {most} values"
-        )
+    _limit(name, f"{samples} samples x {count} features are", samples * count, most)
     return features[:, first:].toarray()
+
+
+def _limit(name: str, what: str, values: int, most: int | None = None) -> None:
+    most = DENSE_LIMIT if most is None else most
+    if values > most:
+        raise InputError(f"{name}: {what} too many values, at most {most}")
 
 
 def _is_sparse(features: Features) -> bool:

@@ -9,6 +9,7 @@ from sim.golden.arithmetic import FRACTION_BITS, Integers
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int16]
+ROWS = 256  #: samples that are quantised at a time
 
 
 @dataclass(frozen=True)
@@ -77,9 +78,11 @@ class Quantiser:
     def encode(self, features: Floats) -> Codes:
         """Return the codes of features[S, D], rounded by floor(v + 1/2) and saturated."""
         one = 1 << self.shift
-        codes = self.scaled(features)  # the only copy: data may fill half of the memory
-        np.floor(np.add(np.multiply(codes, one, out=codes), 0.5, out=codes), out=codes)
-        return np.clip(codes, -one if self.signed else 0, one - 1, out=codes).astype(np.int16)
+        codes = np.empty(features.shape, np.int16)
+        for start in range(0, len(features), ROWS):  # data may fill half of the memory
+            rounded = np.floor(self.scaled(features[start : start + ROWS]) * one + 0.5)
+            codes[start : start + ROWS] = np.clip(rounded, -one if self.signed else 0, one - 1)
+        return codes
 
     def to_original(self, weights: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
         """Return trained fixed-point weights[D] in the units of the data.

@@ -17,7 +17,7 @@ from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 
 MOST_BUILD_SECONDS = Limit(240)
-LEAST_SHARE = Limit(0.75, at_least=True)
+LEAST_SHARE = Limit(0.8, at_least=True)
 EPOCHS = 20
 ROUNDS = 5
 

@@ -1,5 +1,6 @@
 """Trains by mini-batch SGD in float64, which fixed-point training is compared with."""
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -31,15 +32,17 @@ def epoch(
     batch: int,
     step: float,
     l2_shift: int = 0,
+    seen: Callable[[Features], Features] = lambda samples: samples,
 ) -> Floats:
-    """Train one epoch on features[S, D] in order and return the new weights[D].
+    """Train one epoch on features[S, D] in order, as ``seen`` makes them of some samples' features,
+    and return the new weights[D].
 
     The step is eta / batch, also for an incomplete last mini-batch. With l2_shift a mini-batch
     ends in weights * 2**-l2_shift being taken off, the weights being those of its start.
     """
     decay = 2.0**-l2_shift if l2_shift else 0.0
     for start in range(0, features.shape[0], batch):
-        samples = features[start : start + batch]
+        samples = seen(features[start : start + batch])
         slope = derivative(loss, samples @ weights, labels[start : start + batch])
         weights = weights * (1 - decay) - step * (samples.T @ slope)
     return weights

@@ -1,6 +1,7 @@
 import bz2
 import gzip
 import lzma
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from sim.p4sgd.golden.sgd import Loss
+from sim.workloads import datasets
 from sim.workloads.datasets import load
 from sim.workloads.files import InputError
 
@@ -247,7 +249,7 @@ TOP, NO_LOSS = {"positive": ">=1"}, {"loss": Loss.LINEAR}
             for line in ("1 2:1 1:1", "1 2:1 2:1", "1 99999999999:1")
         ],
         ("1 " + "1:1 " * 10_000, {}, f"line 1: '1 {'1:1 ' * 9}1:...' must have indices that rise"),
-        ("1 1:1\n2 2000000000:1\n", {}, "2 samples x 2000000000 features are too many"),
+        ("1 1:1\n2 2000000000:1\n", {}, "2 samples x 2000000000 features are too many values"),
         ("", {}, "data.svm: no samples"),
         ("\0", {}, "data.svm: malformed file, expected LIBSVM text"),
         ("1\n2\n", {}, "data.svm: no features"),
@@ -319,3 +321,18 @@ def test_what_is_refused(tmp_path: Path, source: Any, how: dict[str, Any], says:
     assert says in str(error.value)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500
+
+
+def test_a_data_set_takes_its_size_twice_and_is_judged_by_its_header(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    features = np.random.default_rng(1).random((2000, 300))
+    source = save_npz(tmp_path, X=features, y=np.arange(2000) % 2)
+    tracemalloc.start()
+    load(source, loss=Loss.LOGISTIC, order=1, test="0.2")
+    assert tracemalloc.get_traced_memory()[1] < 2.4 * features.nbytes
+    tracemalloc.stop()
+    monkeypatch.setattr(datasets, "DENSE_LIMIT", 599_999)
+    monkeypatch.delattr(datasets.Archive, "__getitem__")
+    with pytest.raises(InputError, match=r"^data\.npz: X holds too many values, at most 599999$"):
+        load(source, loss=Loss.LOGISTIC)
