@@ -40,8 +40,8 @@ def verilator_command(work: Path) -> list[str]:
     return require_verilator().command(work / LINKS)
 
 
-def execute(command: list[str], work: Path) -> None:
-    """Run ``command`` in ``work``; if it fails, raise BuildError with what it printed."""
+def execute(command: list[str], work: Path) -> str:
+    """Run ``command`` in ``work``, return what it prints; BuildError with that if it fails."""
     # A compiler that is killed leaves nothing elsewhere.
     environment = inherited() | {"TMPDIR": str(work)}
     environment |= require_verilator().environment(work / LINKS)
@@ -60,6 +60,7 @@ def execute(command: list[str], work: Path) -> None:
         raise BuildError(f"cannot run {command[0]}: {error.strerror}") from error
     if result.returncode:
         raise failed(Path(command[0]).name, result.returncode, result.stdout)
+    return result.stdout
 
 
 def failed(tool: str, status: int, said: str) -> BuildError:

@@ -14,6 +14,8 @@ from sim.harness.verilator_tool import output_of
 
 PROGRAM = "simulation.so"
 MAIN = "verilator.cpp"  #: file name of cocotb's main program
+UNIT = "unit.cpp"  #: file name of what includes all of a design
+OPTIONS = "options"  #: file name of the compiler and its options
 HEADERS = "runtime.h"
 NATIVE = "-march=native"
 BLOCKS = "blocks"  #: the cache's folder of hierarchical blocks
@@ -30,6 +32,7 @@ class Runtime:
 
     objects: list[str]  #: files to link with
     header: str  #: the compiler's option for the precompiled headers
+    compiler: list[str]  #: the compiler, with the options that Verilator's makefile gives it
 
 
 def compile_all(
@@ -38,18 +41,25 @@ def compile_all(
     """Compile what Verilator wrote and link it with the shared runtime and cocotb, as a library.
 
     A design, and each block of it, is one unit for the compiler, cocotb's main included: the
-    many units of Verilator's own makefile would each read the same headers again.
+    many units of Verilator's own makefile would each read the same headers again. A design without
+    blocks needs no makefile, which would take a third of a small design's time.
     """
     level = f"{effort} -fPIC"
     command = ["make", "-s", f"-j{JOBS}", "VM_PARALLEL_BUILDS=0", *require_verilator().variables]
     runtime = shared_runtime(work, command, level)
+    (work / "cocotb").symlink_to(cocotb_folder() / "libs")
+    libraries = [f"-L{work / 'cocotb'}", "-lcocotbvpi_verilator"]
+    if not hierarchical and second_main is None:
+        sources = sorted(path.name for path in work.glob("V*.cpp") if "vm_classes" not in path.name)
+        (work / UNIT).write_text("".join(f'#include "{name}"\n' for name in (*sources, MAIN)))
+        options = [*runtime.compiler, *shlex.split(f"{level} {runtime.header}"), "-shared"]
+        execute([*options, "-o", PROGRAM, UNIT, *runtime.objects, *libraries], work)
+        return
     if second_main is None:
         with (work / "Vtop.cpp").open("a") as unit:
             unit.write(f'#include "{MAIN}"\n')
     command += ["VM_GLOBAL_FAST=", "VM_GLOBAL_SLOW=", f"OPT_FAST={level} {runtime.header}"]
     command += ["-f", "Vtop_hier.mk" if hierarchical else "Vtop.mk"]
-    (work / "cocotb").symlink_to(cocotb_folder() / "libs")
-    libraries = [f"-L{work / 'cocotb'}", "-lcocotbvpi_verilator"]
     # Nothing in the library asks for its main, which the host of simulations calls.
     shared = ["USER_LDFLAGS=-shared -u main"]
     links = f"USER_LDLIBS={shlex.join([*runtime.objects, *libraries])}"
@@ -121,13 +131,17 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     def compiled(wanted: list[str], *decisive: str) -> Path:
         def make_them(target: Path) -> None:
             options = [f"OPT_GLOBAL={own}", f"OPT_FAST={level}"]
-            execute([*command, "-f", "Vtop.mk", *options, *wanted], work)
+            make = [*command, "-f", "Vtop.mk", *options, *wanted]
+            words = shlex.split(execute([*make, "-n"], work).replace(f"{work}/", ""))
+            kept = [word for word in words[1:] if word[:2] in ("-D", "-I", "-f")]
+            (target / OPTIONS).write_text(shlex.join([*words[:1], *dict.fromkeys(kept)]))
+            execute(make, work)
             for name in wanted:
                 shutil.move(work / name, target / name)
             # What the compiler reads should it ever refuse the precompiled form.
             (target / f"{HEADERS}.fast").write_text(HEADER_TEXT)
 
-        key = digest(*wanted, *switches, *decisive, *tools())
+        key = digest(*wanted, *switches, *decisive, OPTIONS, *tools())
         return cached_folder("runtime", key, make_them)[0]
 
     objects = compiled([f"{name}.o" for name in names], own)
@@ -137,4 +151,5 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
         (work / path.name).symlink_to(path)
     (work / "objects").symlink_to(objects)
     linked = sorted(map(str, (work / "objects").glob("*.o")))
-    return Runtime(linked, f"-include {work / HEADERS}.fast")
+    compiler = shlex.split((headers / OPTIONS).read_text())
+    return Runtime(linked, f"-include {work / HEADERS}.fast", compiler)
