@@ -10,10 +10,10 @@ from pathlib import Path
 
 from sim.harness.build_tools import JOBS, cocotb_folder, execute, require_verilator
 from sim.harness.cache import cached_folder, digest, found_folder
+from sim.harness.main_program import MAIN
 from sim.harness.verilator_tool import output_of
 
 PROGRAM = "simulation.so"
-MAIN = "verilator.cpp"  #: file name of cocotb's main program
 UNIT = "unit.cpp"  #: file name of what includes all of a design
 OPTIONS = "options"  #: file name of the compiler and its options
 HEADERS = "runtime.h"

@@ -11,34 +11,19 @@ from pathlib import Path
 from gen.emission.emit import Emission
 from sim.harness.build_tools import (
     JOBS,
-    BuildError,
-    cocotb_folder,
     execute,
     require_compiler,
     require_verilator,
     verilator_command,
 )
 from sim.harness.cache import cached_folder, digest, workplace
-from sim.harness.compile import MAIN, NATIVE, PROGRAM, compile_all, instructions
+from sim.harness.compile import NATIVE, PROGRAM, compile_all, instructions
+from sim.harness.main_program import MAIN, main_program
 from sim.harness.primitives import models_of
 from sim.harness.verilator_tool import output_of
 
 WAIVERS = Path(__file__).with_name("waivers.vlt")
 OPTIMISE = "INGATHER_OPTIMISE"  #: environment: 0 for short simulations, whatever is asked for
-#: changes of cocotb's main: of what by what
-AROUND_BLOCKS = {"top->final();\n\n    wrap_up();\n": "wrap_up();\n\n    top->final();\n"}
-OWN_CLOCK = {
-    before: f"{code}{before}"
-    for before, code in {
-        "void wrap_up() {": Path(__file__).with_name("clock.h").read_text(),
-        "VerilatedVpi::callCbs(cbStartOfSimulation);": "driven.port = clock_of(top.get(), 0);",
-        "VerilatedVpi::callTimedCbs();": "driven.act(main_time);",
-    }.items()
-}
-OWN_CLOCK |= {
-    "VerilatedVpi::callCbs(cbNextSimTime);": "if (VerilatedVpi::callCbs(cbNextSimTime))",
-    "(next_time_cocotb, next_time_timing)": "({next_time_cocotb, next_time_timing, driven.next})",
-}
 WAVES = "INGATHER_WAVES"  #: environment: not empty for simulators that can write waves
 
 
@@ -81,18 +66,8 @@ class Recipe:
 
     @property
     def main(self) -> str:
-        """Return the C++ of the program's ``main``, which is cocotb's.
-
-        A hierarchical block goes with ``final``, and what it has counted for coverage goes with it,
-        so coverage is written before. Long simulations drive their clock by themselves.
-        """
-        text = (cocotb_folder() / "share" / "lib" / "verilator" / MAIN).read_text()
-        changes = {**AROUND_BLOCKS} if self.covers_blocks else {}
-        for old, new in (changes | (OWN_CLOCK if self.optimise else {})).items():
-            if text.count(old) != 1:
-                raise BuildError(f"cocotb {version('cocotb')}: its {MAIN} has changed: {old}")
-            text = text.replace(old, new)
-        return text
+        """Return the C++ of the program's ``main``."""
+        return main_program(covers_blocks=self.covers_blocks, own_clock=self.optimise)
 
     @property
     def effort(self) -> str:
