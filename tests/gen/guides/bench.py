@@ -23,7 +23,7 @@ def check_text(text, registers):
 
 def numbers_of(rows):
     """Return the numbers of a table of the guide by their names."""
-    return {name: number for number, name, _ in rows}
+    return {name: number for number, name, *_ in rows}
 
 
 class RegisterHost:

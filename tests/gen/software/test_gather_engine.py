@@ -5,51 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gen.designs.catalogue import find_design
-from gen.guides.gather_engine import guide
 from gen.software.emitted.device import DeviceError
 from gen.software.emitted.gather.gather_engine import GatherFailed
-from gen.software.emitted.gather.request import Request, Table
 from gen.software.gather_engine import software
 from hdl.gather.engine_params import Outcome
 from hdl.pcie.descriptors import Cause
-from tests.gen.guides import gather_engine_from_the_guide as independent
-from tests.gen.guides.snic_from_the_guide import Registers
 from tests.gen.software.fake_card import FakeCard
-
-DESIGN = find_design("gather-engine")
-SMALL = DESIGN.params_of("small")
-TABLE = Table(address=0x4000, rows=50, row_bytes=8, stride=12)
-REQUEST = Request(
-    table=TABLE, idx_address=0x1000, count=3, completion=0x2000, destination=64, tag=9
-)
-
-
-class Card(FakeCard):
-    """A card with an engine whose requests end as ``ends`` says, then as DONE."""
-
-    def __init__(self, params=SMALL):
-        super().__init__(software(params), submit=self.take)
-        self.ends, self.taken, self.waits = [], [], 0
-
-    def take(self):
-        completion = self.heard_wide("completion")
-        self.taken.append(completion)
-        end = self.ends.pop(0) if self.ends else (Outcome.DONE.value, 0, 0, 0)
-        if end:
-            octets = independent.completion(self.heard("tag"), *end)
-            self.write_memory(completion, octets)
-
-    def wait_interrupt(self, seconds):
-        """Let the last request end with the second interrupt."""
-        self.waits += 1
-        if self.waits == 2:
-            self.write_memory(self.taken[-1], independent.completion(9, Outcome.DONE.value))
-        return True
-
-    def read_card(self, address, size):
-        """Return bytes that tell their addresses."""
-        return bytes(at % 256 for at in range(address, address + size))
+from tests.gen.software.gather_card import DESIGN, REQUEST, SMALL, TABLE, Card
 
 
 @pytest.fixture
@@ -62,34 +24,21 @@ def engine(card):
     return card.attach()
 
 
-def test_a_request_is_written_as_the_guide_says(card, engine):
+def test_every_field_of_a_request():
+    card = Card(DESIGN.params_of("small", outputs="both", card_idxs=True))
     card.write_memory(0x2000, bytes([0xFF]) * 16)
+    engine = card.attach()
     engine.submit(REQUEST)
-    told = independent.Request(
-        idx_address=0x1000,
-        count=3,
-        base=0x4000,
-        rows=50,
-        row_bytes=8,
-        stride=12,
-        completion=0x2000,
-        destination=64,
-        tag=9,
-    )
-    registers = Registers(guide(SMALL))
-    independent.submit_writes(registers, told)
-    written = {at: word for at, word in registers.words.items() if at != 0x1C}  # memory_timeout
-    assert {at: card.words.get(at, 0) for at in written} == written
+    wide = {"idx_address": 0x1000, "base": 0x4000, "completion": 0x2000, "destination": 64}
+    assert {name: card.heard_wide(name) for name in wide} == wide
+    sizes = {"count": 3, "rows": 50, "row_bytes": 8, "stride": 12, "tag": 9}
+    assert {name: card.heard(name) for name in sizes} == sizes
+    names = ("wide", "order", "coalesce", "on_card", "streamed")
+    assert [card.heard(name) for name in names] == [0] * 5
     assert card.log == ["submit"]
     assert engine.wait(REQUEST).outcome == "DONE"
-
-
-def test_every_field_of_a_request(card):
-    params = DESIGN.params_of("small", outputs="both", card_idxs=True)
-    card = Card(params)
     some = {"idx_bytes": 8, "order": "NAIVE", "coalesce": True, "on_card": True, "streamed": True}
-    card.attach().submit(replace(REQUEST, **some, idx_address=8, destination=2))
-    names = ("wide", "order", "coalesce", "on_card", "streamed")
+    engine.submit(replace(REQUEST, **some, idx_address=8, destination=2))
     assert [card.heard(name) for name in names] == [1, 2, 1, 1, 1]
     assert card.heard_wide("destination") == 0
 
