@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from gen.designs.catalogue import designs
 from gen.designs.design import Bench, Design, load
+from gen.output.consoles import Console, Table, bar
 from gen.papers.catalogue import papers
 
 EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
@@ -116,9 +114,8 @@ def bench(
 
 def run(part: str, console: Console) -> Rows:
     """Measure a part behind a line of progress, and print its table."""
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(part)
+    with bar(console) as progress:
+        task = progress.add_task(part, total=None)
         show = console.print if not console.is_terminal else None
 
         def say(what: str) -> None:

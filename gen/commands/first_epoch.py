@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 
 from gen.errors import UserError
+from gen.output.consoles import Console
 from gen.output.folder import MANIFEST
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from gen.designs.catalogue import find_design
 from gen.errors import UserError
+from gen.output.consoles import Console
 from gen.output.folder import check_target
 from gen.output.waiting import waiting
 from gen.settings import parse_settings

@@ -8,12 +8,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from gen.commands.mutate_planted import PLANTED, try_planted
 from gen.errors import UserError, unknown
+from gen.output.consoles import Console, Table, bar
 from gen.output.folder import check_above, write_file
 from gen.output.tables import print_wide
 from gen.output.waiting import lines
@@ -161,9 +159,8 @@ def examine_all(
         else:
             results[target.name] = kept
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with (
-        Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress,
+        bar(console) as progress,
         lines(console, f"mutants of {len(targets)} components") as tell,
         ThreadPoolExecutor(jobs) as pool,
     ):

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from gen.errors import UserError
+from gen.output.consoles import Console, Table
 from gen.output.folder import write_file
 from gen.output.tables import print_wide
 from gen.output.waiting import lines

@@ -1,13 +1,17 @@
 """Turns the fields of a workload into the options of a command."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from gen.settings import parameters
+from gen.designs.design import load
+from gen.settings import find_parameter
 
 
 def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
@@ -44,28 +48,40 @@ def flag_of(one: Field[Any]) -> inspect.Parameter:
     return parameter(name, bool, False, option)
 
 
-def value_of(one: Field[Any], kind: Any) -> inspect.Parameter:
-    """Return the option ``--name VALUE`` of a field that takes a value."""
+def value_of(one: Field[Any], kind: Any, of: str = "") -> inspect.Parameter:
+    """Return the option ``--name VALUE`` of a field that takes a value.
+
+    If it is only ``of`` some of what a command does, it is None unless the user gives it.
+    """
     about = one.metadata
     option = typer.Option(
         spelled(one.name),
         *about["options"],
-        help=about["help"],
+        help=f"{about['help'].removesuffix('.')} (only of {of})." if of else about["help"],
         min=about["least"],
         max=about["most"],
         metavar=about["metavar"],
-        show_default=about["shown"] or True,
+        show_default=about["shown"] or (str(one.default) if of else True),
     )
-    return parameter(one.name, kind, one.default, option)
+    return parameter(one.name, kind | None if of else kind, None if of else one.default, option)
 
 
-def shortcuts_of(params_class: type, names: list[str]) -> Iterator[inspect.Parameter]:
-    """Yield an option for each of ``names``, parameters of the hardware."""
-    known = {one.name: one for one in parameters(params_class)}
+def shortcuts_of(params: str, names: Sequence[str]) -> Iterator[inspect.Parameter]:
+    """Yield an option for each of ``names``, parameters of the hardware at the path ``params``.
+
+    A whole number is read in the source: to import hardware takes longer than to show a help text.
+    """
+    spec = find_spec(params.partition(":")[0]) if names else None
+    source = Path(spec.origin).read_text() if spec and spec.origin else ""
     for name in names:
-        text = f"Set a parameter of the hardware: {known[name].doc.rstrip('.')}."
+        if found := re.search(rf"^    {name}: int = .*#: (.*)$", source, re.MULTILINE):
+            kind, doc = int, found[1]
+        else:
+            known = find_parameter(load(params), name)
+            kind, doc = known.kind, known.doc
+        text = f"Set a parameter of the hardware: {doc.rstrip('.')}."
         option = typer.Option(spelled(name), help=text, show_default="the preset's")
-        yield parameter(name, known[name].kind | None, None, option)
+        yield parameter(name, kind | None, None, option)
 
 
 def asked_of(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:

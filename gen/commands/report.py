@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from gen.errors import UserError
+from gen.output.consoles import Console
 from gen.output.folder import check_file, write_file
 from gen.output.waiting import waiting
 

@@ -8,13 +8,11 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
-from gen.commands.options import parameter, spelled, with_options
+from gen.commands.options import parameter, spelled, value_of, with_options
 from gen.designs.design import load
 from gen.errors import UserError, unknown
+from gen.output.consoles import Console, Table, bar
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.output.heads import made_line
 from gen.packages import require
@@ -71,17 +69,7 @@ def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
     """Yield an option for each setting that only ``paper`` has; None unless the user gives it."""
     hints = get_type_hints(paper.asked_class)
     for one in fields(paper.asked_class):
-        about = one.metadata
-        option = typer.Option(
-            spelled(one.name),
-            *about["options"],
-            help=f"{about['help'].removesuffix('.')} (only of {paper.name}).",
-            min=about["least"],
-            max=about["most"],
-            metavar=about["metavar"],
-            show_default=about["shown"] or str(one.default),
-        )
-        yield parameter(one.name, hints[one.name] | None, None, option)
+        yield value_of(one, hints[one.name], paper.name)
 
 
 def asked_of(paper: Paper, values: Mapping[str, Any]) -> Any:
@@ -122,13 +110,7 @@ def execute(values: Mapping[str, Any]) -> None:
 
 def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) -> Any:
     """Make the report, behind a bar of progress."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
+    with bar(console) as progress:
         task = progress.add_task("starting")
         before = ""
 

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from gen.commands import waves
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, unused, with_options
 from gen.designs.design import Design, Run, load
 from gen.errors import UserError
+from gen.output.consoles import Console, bar
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.output.waiting import lines, waiting
 from gen.settings import make_params, parse_settings
@@ -49,7 +48,7 @@ def command_of(design: Design, run: Run) -> Any:
             typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the hardware."),
         ),
         parameter("waves", bool, False, typer.Option("--waves", help=waves.HELP)),
-        *shortcuts_of(design.params_class, list(run.shortcuts)),
+        *shortcuts_of(design.params, run.shortcuts),
     ]
     made = with_options(lambda values: execute(design, run, values), options)
     made.__doc__ = run.about
@@ -122,11 +121,7 @@ def simulate(
         raise
     if with_waves:
         waves.check(simulator)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with (
-        Progress(*columns, console=console, transient=True) as progress,
-        lines(console, "simulating") as tell,
-    ):
+    with bar(console) as progress, lines(console, "simulating") as tell:
         task = progress.add_task("starting", total=None)
 
         class Show(Listener):

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from gen.commands import sweep_diff, sweep_export
+from gen.output.consoles import Console
 from gen.output.waiting import waiting
 from gen.packages import require
 

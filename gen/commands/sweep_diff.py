@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from gen.commands.synth import check_json_file, write_json
+from gen.output.consoles import Console, Table
 from gen.sweep.diff import Change, Difference, compare
 from gen.sweep.reading import read_results
 

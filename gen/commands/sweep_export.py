@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
+from gen.output.consoles import Console
 from gen.sweep.export import export as write
 from gen.sweep.export import writer_for
 from gen.sweep.reading import read_results

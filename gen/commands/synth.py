@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from gen.board.boards import BoardDesign, find_board
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
 from gen.errors import UserError, unknown
+from gen.output.consoles import Console
 from gen.output.folder import check_file, write_file
 from gen.output.waiting import waiting
 from gen.packages import require

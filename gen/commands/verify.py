@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from gen.errors import UserError
+from gen.output.consoles import Console
 from gen.output.folder import MADE_BY, MANIFEST, NO_ROOM, written_whole
 from gen.output.waiting import waiting
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from rich.console import Console
+from gen.output.consoles import Console
 
 FIRST, SECONDS = 0.3, 20.0  #: seconds to the first line, and between others
 

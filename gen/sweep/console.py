@@ -5,17 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
+from rich.progress import Progress, TextColumn, TimeRemainingColumn
 
+from gen.output.consoles import Console, Table, bar
 from gen.output.waiting import lines
 from gen.sweep.plan import Plan
 from gen.sweep.store import PointRow
@@ -40,15 +32,7 @@ class Show:
             with lines(self.console, "starting worker processes") as self.tell:
                 yield
             return
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left:"),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}"),
-        )
-        with Progress(*columns, console=self.console, transient=True) as self.progress:
+        with bar(self.console, TextColumn("left:"), TimeRemainingColumn()) as self.progress:
             self.task = self.progress.add_task("starting")
             yield
         self.progress = None

@@ -6,10 +6,10 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
 from hdl.common.checks import check_range
+from hdl.gather.limits import MOST_ROW
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 
-MOST_ROW = 4096  #: bytes of the largest row
 LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of a sector, its smallest read
 SLOT_BITS = 8  #: width of the number of a slot, a place for a row that is kept
 SLOTS = 1 << SLOT_BITS  #: most slots

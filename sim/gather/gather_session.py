@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hdl.gather.engine_params import CHUNK, COMPLETION_BYTES, GatherEngineParams
+from sim.gather.gathering import Gathering, gathering
 from sim.gather.golden.engine import WorkRequest
 from sim.gather.golden.rows import Table, reads
 from sim.gather.picture import draw
 from sim.gather.surroundings.card_system import CardParams
 from sim.gather.surroundings.cards_system import CardsParams, CardsSystem
-from sim.gather.workload import Gathering, GatherWorkload, gathering
+from sim.gather.workload import GatherWorkload
 from sim.golden.pcie_link import (
     BEST_CASE,
     LINE,

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sim.gather.workload import Gathering, GatherWorkload, Order
+from sim.gather.gathering import Gathering
+from sim.gather.workload import GatherWorkload, Order
 from sim.golden.pcie_link import BEST_CASE, traffic
 from sim.harness.picture import picture
 

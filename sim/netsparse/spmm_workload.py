@@ -1,20 +1,21 @@
 """Describes what a sparse matrix product is asked to do, and checks that a SNIC's build can."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from gen.errors import unknown
 from gen.settings import make_params, parse_settings
-from hdl.netsparse.params import SnicParams
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
-from hdl.netsparse.rig.params import COUNT_BITS
-from hdl.netsparse.switch.params import MOST_PORTS, NetSparseSwitchParams
+from hdl.netsparse.limits import COUNT_BITS, MOST_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
-from sim.netsparse.surroundings.cluster_system import ClusterParams
-from sim.netsparse.surroundings.network import network_params
-from sim.netsparse.surroundings.node import MOST_NODES
-from sim.netsparse.topology import LeafSpine
-from sim.workloads.matrices import FAMILIES
+from sim.netsparse.surroundings.limits import MOST_NODES
+from sim.workloads.family_names import NAMES
+
+if TYPE_CHECKING:
+    from hdl.netsparse.params import SnicParams
+    from hdl.netsparse.switch.params import NetSparseSwitchParams
+    from sim.netsparse.surroundings.cluster_system import ClusterParams
+    from sim.netsparse.topology import LeafSpine
 
 MOST_MEMORY_LATENCY = 1023
 MOST_LINK_LATENCY = 255
@@ -26,7 +27,7 @@ class SpmmWorkload(Workload):
 
     matrix: str = setting(
         "stokes",
-        f"Multiply this matrix: {', '.join(FAMILIES)}, or a Matrix Market file (.gz, .bz2 and .xz"
+        f"Multiply this matrix: {', '.join(NAMES)}, or a Matrix Market file (.gz, .bz2 and .xz"
         " too), of which the places of nonzeros count: values are drawn, 1 to 9.",
         metavar="FAMILY[:KEY=VALUE,...]|PATH",
     )
@@ -171,8 +172,10 @@ class SpmmWorkload(Workload):
         return {name: int(getattr(self, f"switch_{name}")) for name in names}
 
     @property
-    def topology(self) -> LeafSpine:
+    def topology(self) -> "LeafSpine":
         """Return the nodes in their racks; raise ValueError if they cannot be so."""
+        from sim.netsparse.topology import LeafSpine
+
         if self.nodes % self.racks:
             raise ValueError(
                 f"nodes must be as many in each rack: {self.nodes} are not divisible by"
@@ -186,11 +189,14 @@ class SpmmWorkload(Workload):
             )
         return LeafSpine(racks=self.racks, nodes_per_rack=each, spines=spines)
 
-    def cluster(self, params: SnicParams) -> ClusterParams:
+    def cluster(self, params: "SnicParams") -> "ClusterParams":
         """Return the hardware of all nodes and switches, with such SNICs.
 
         Raises ValueError if there can be none.
         """
+        from sim.netsparse.surroundings.cluster_system import ClusterParams
+        from sim.netsparse.surroundings.network import network_params
+
         topology = self.topology
         check_nodes(params, self.nodes)
         switch = switch_of(self.switch)
@@ -199,8 +205,10 @@ class SpmmWorkload(Workload):
         network = network_params(topology, params, switch)
         return ClusterParams(snic=params, network=network)
 
-    def check_hardware(self, params: SnicParams) -> None:
+    def check_hardware(self, params: "SnicParams") -> None:
         """Raise ValueError for what a build with ``params`` cannot do."""
+        from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+
         cluster = self.cluster(params)
         largest = min(params.rig.most_property_bytes, MOST_PROPERTY_BYTES)
         if self.property_bytes % 4 or not 4 <= self.property_bytes <= largest:
@@ -221,7 +229,7 @@ class SpmmWorkload(Workload):
             if getattr(self, name) > most:
                 raise ValueError(f"{name} must be from 0 to {most}: {getattr(self, name)}")
 
-    def units_of(self, params: SnicParams) -> tuple[int, int]:
+    def units_of(self, params: "SnicParams") -> tuple[int, int]:
         """Return the numbers of clients and servers of a node.
 
         Raises ValueError if the build has fewer units.
@@ -238,11 +246,13 @@ class SpmmWorkload(Workload):
         return clients, servers
 
 
-def switch_of(text: str) -> NetSparseSwitchParams:
+def switch_of(text: str) -> "NetSparseSwitchParams":
     """Return the switch of a preset, with the parameters that differ.
 
     Raises UserError if ``text`` names none.
     """
+    from hdl.netsparse.switch.params import NetSparseSwitchParams
+
     preset, _, changes = text.partition(":")
     if preset not in PRESETS:
         raise unknown("preset of netsparse-switch", preset, PRESETS)
@@ -250,7 +260,7 @@ def switch_of(text: str) -> NetSparseSwitchParams:
     return make_params(NetSparseSwitchParams, PRESETS[preset], changed)
 
 
-def check_nodes(params: SnicParams, nodes: int) -> None:
+def check_nodes(params: "SnicParams", nodes: int) -> None:
     """Raise ValueError if the build has names for fewer than ``nodes`` nodes."""
     if nodes > params.rig.nodes:
         raise ValueError(

@@ -11,8 +11,9 @@ from hdl.p4sgd.worker_params import Loss as HardwareLoss
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.arithmetic import Step
 from sim.p4sgd.golden import float_sgd
+from sim.p4sgd.golden.choices import Schedule
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
-from sim.p4sgd.golden.sgd import Parts, Saturations, Schedule, Training
+from sim.p4sgd.golden.sgd import Parts, Saturations, Training
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
 from sim.p4sgd.run_settings import run_settings
 from sim.p4sgd.training_workload import ZEROS, DoesNotFit, TrainingWorkload

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
+CHANCES = ("drop", "duplicate", "reorder", "corrupt")  #: faults of links that have a chance
 CERTAIN = 1 << 16  #: value of a link's chance that stands for 1
 SWITCH_CYCLES = 64  #: cycles that are more than switch and transport need
 
@@ -59,14 +62,8 @@ class NetworkSettings:
     @property
     def fields(self) -> dict[str, int]:
         """Return the values for the settings port of a link."""
-        chances = {
-            name: round(getattr(self, name) * CERTAIN)
-            for name in ("drop", "duplicate", "reorder", "corrupt")
-        }
-        return chances | {
-            "latency": self.latency,
-            "displacement": self.displacement,
-            "seed": self.seed,
+        return {name: round(getattr(self, name) * CERTAIN) for name in CHANCES} | {
+            name: getattr(self, name) for name in ("latency", "displacement", "seed")
         }
 
     def patience(self, workers: int, under_way: int) -> int:
@@ -85,7 +82,7 @@ class Job:
     """Holds the settings of a training run that the simulator gets."""
 
     settings: list[dict[str, int]]  #: registers of each worker
-    models: list[NDArray[np.int32]]  #: initial weights of each worker
+    models: "list[NDArray[np.int32]]"  #: initial weights of each worker
     chunks: int
     epochs: int
     memory: MemorySettings = field(default_factory=MemorySettings)

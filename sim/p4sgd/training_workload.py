@@ -1,15 +1,17 @@
 """Describes what a training run is asked to do, and judges whether hardware can do it."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.workload import Workload, setting
-from sim.p4sgd.golden.sgd import Loss, Schedule
-from sim.p4sgd.training_job import MemorySettings, NetworkSettings
+from sim.p4sgd.golden.choices import Loss, Schedule
+from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
+
+if TYPE_CHECKING:
+    from hdl.p4sgd.worker_params import WorkerParams
 
 ZEROS = "zeros"  #: data of a given size whose values are all zero
 MOST_WORKERS = 16
-CHANCES = ("drop", "duplicate", "reorder", "corrupt")  #: faults of links that have a chance
 
 
 class DoesNotFit(ValueError):
@@ -181,7 +183,7 @@ class TrainingWorkload(Workload):
             latency=self.link_latency, **{name: getattr(self, name) for name in alike}
         )
 
-    def check_hardware(self, params: WorkerParams) -> None:
+    def check_hardware(self, params: "WorkerParams") -> None:
         """Raise DoesNotFit for what hardware with ``params`` is not built for, or ValueError."""
         engine, workers = params.engine, self.workers
         if not 1 <= self.bits <= engine.max_bits:

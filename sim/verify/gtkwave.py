@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from vcd.gtkw import GTKWColor, GTKWSave
+if TYPE_CHECKING:
+    from vcd.gtkw import GTKWColor, GTKWSave
 
 SAVE = "view.gtkw"
 __all__ = ["SAVE", "moment", "write_save"]
@@ -33,6 +34,8 @@ def write_save(
     ``wrong`` is the first wrong beat, where the marker goes. ``streams`` are those that the test
     used, which come next; what else the top has stands in groups that are closed.
     """
+    from vcd.gtkw import GTKWColor, GTKWSave
+
     path = waves.with_name(SAVE)
     header = header_of(waves)
     mark = None if wrong is None else wrong["stream"]
@@ -58,7 +61,7 @@ def write_save(
     return path
 
 
-def go_to(save: GTKWSave, cycle: int, unit_ns: float) -> None:
+def go_to(save: "GTKWSave", cycle: int, unit_ns: float) -> None:
     """Put the marker into ``cycle``, and show some cycles around it."""
     save.timestart(round(moment(max(1, cycle - BEFORE_CYCLES)) / unit_ns))
     # GTKWave's zoom is minus the logarithm of the time that a pixel stands for.
@@ -68,7 +71,7 @@ def go_to(save: GTKWSave, cycle: int, unit_ns: float) -> None:
     save.zoom_markers(zoom, round(moment(cycle) / unit_ns))
 
 
-def show(save: GTKWSave, header: "Header", name: str | None, color: GTKWColor | None) -> None:
+def show(save: "GTKWSave", header: "Header", name: str | None, color: "GTKWColor | None") -> None:
     """Show a signal of the top if it has it, in hexadecimal if it has several bits."""
     width = header.widths.get(name or "")
     if width is not None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ingather
-from sim.p4sgd.golden.sgd import Schedule
+from sim.p4sgd.golden.choices import Schedule
 
 
 def samples(rng):

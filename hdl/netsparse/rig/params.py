@@ -6,12 +6,12 @@ from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.limits import COUNT_BITS
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.pending_table import SIZES
 
 ID_BITS = 32  #: width of a PR's id: the pending entry in the low bits, the generation above it
 TAG_BITS = 16  #: width of the tag that the host gives a work request
-COUNT_BITS = 32  #: width of the number of a work request's idxs
 WATCHDOG_BITS = 32  #: width of the watchdog's number of cycles
 HOST_ADDRESS_BITS = 64  #: width of an address in a work request
 

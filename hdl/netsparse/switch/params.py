@@ -12,6 +12,7 @@ from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.reserved_fifo import ReservedFifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
+from hdl.netsparse.limits import MOST_PORTS
 from hdl.netsparse.middle_pipe.cost import READ_COST, response_beats
 from hdl.netsparse.property_cache.params import EVENTS, PropertyCacheParams
 from hdl.netsparse.protocol import (
@@ -21,7 +22,6 @@ from hdl.netsparse.protocol import (
 )
 from hdl.switch.output_room import OutputRoomParams
 
-MOST_PORTS = 32
 CLASSES = ("reads", "responses")  #: classes of packets; errors are among responses
 LUT_PLACES = 32  #: places of the smallest queues in LUTs
 LOOP = 4  #: cycles, besides the cache's, from a place's reservation until it is free again

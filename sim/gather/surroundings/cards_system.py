@@ -7,8 +7,7 @@ from amaranth.hdl import Module
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from sim.gather.surroundings.card_system import CardParams, CardSystem, lead_out
-
-MOST_CARDS = 4
+from sim.gather.surroundings.limits import MOST_CARDS
 
 
 @dataclass(frozen=True, kw_only=True)

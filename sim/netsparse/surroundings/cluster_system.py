@@ -11,15 +11,10 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
+from sim.netsparse.surroundings.limits import MOST_NODES
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import Network, NetworkParams, link_counts, switch_buses
-from sim.netsparse.surroundings.node import (
-    ACCESSES,
-    MOST_NODES,
-    Node,
-    host_memory,
-    snic_memory,
-)
+from sim.netsparse.surroundings.node import ACCESSES, Node, host_memory, snic_memory
 from sim.surroundings.axi_ram import AxiRamParams
 from sim.surroundings.pcie.params import PcieHostParams
 

@@ -12,13 +12,12 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.snic_counters import CLASSES
+from sim.netsparse.surroundings.limits import INDEX_BITS
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import PcieHostParams
 
 HOST, DRAM = 0, 1  #: RAM ``2 * node + HOST`` is a node's host memory, the other its SNIC's
-INDEX_BITS = 7
-MOST_NODES = 1 << INDEX_BITS  #: most nodes of a simulation, as RAMs are numbered in 8 bits
 LARGEST_READ = 2  #: that a host behind PCI Express allows, 128 bytes << code
 MOST_ADDRESS_BITS = 34  #: width of an address of a simulated memory, at most
 

@@ -6,32 +6,16 @@ bits in 32 bits, feature codes `Training.shift` in 8 (signed: two's complement).
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
-from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.golden.arithmetic import FRACTION_BITS, Integers, Mask, Step, round_shift, saturate
+from sim.p4sgd.golden.choices import Loss
 from sim.p4sgd.golden.sigmoid import sigmoid
 
 FEATURES_LIMIT = 1 << 23
 """Features of a worker: below it, sums of 32-bit weights times codes fit 63 bits."""
-
-
-class Loss(StrEnum):
-    """Names what is minimised, as on the command line."""
-
-    LINEAR = "linear"  # (z - y)^2 / 2
-    LOGISTIC = "logistic"  # log-loss of sigmoid(z), y in {0, 1}
-    HINGE = "hinge"  # max(0, 1 - y z), y in {-1, 1}
-
-
-class Schedule(StrEnum):
-    """Names the order of forward, communication and backward, as on the command line."""
-
-    PIPELINED = "pipelined"  # model parallelism, overlapped per micro-batch: P4SGD
-    VANILLA = "vanilla"  # model parallelism, one after the other per mini-batch
-    DATA_PARALLEL = "data-parallel"  # samples are shared out, models added up per mini-batch
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sim.harness.workload import Workload, setting
-from sim.switchgnn.links import Faults
 from sim.switchgnn.network.link_settings import CHANCES, LinkSettings
-from sim.switchgnn.planning.orders import ORDERS
-from sim.switchgnn.planning.preparation import PLANS
+from sim.switchgnn.planning.choices import ORDER_NAMES, PLANS
+
+if TYPE_CHECKING:
+    from sim.switchgnn.links import Faults
 
 BITS = (8, 12, 16)
 METIS = "metis"
@@ -70,7 +72,7 @@ class GcnWorkload(Workload):
         " frame by frame, or by exact, scipy without a network. The weights are the same.",
     )
     plan: str = setting(PLANS[0], f"Make blocks of edges by this plan: {', '.join(PLANS)}.")
-    order: str = setting(next(iter(ORDERS)), f"Send vertices in this order: {', '.join(ORDERS)}.")
+    order: str = setting(ORDER_NAMES[0], f"Send vertices in this order: {', '.join(ORDER_NAMES)}.")
     open_turns: int = setting(1, "Keep this many turns open at a time.", least=1, most=2)
     link_latency: int = setting(
         20,
@@ -113,7 +115,7 @@ class GcnWorkload(Workload):
             raise ValueError(f"bits must be {', '.join(map(str, BITS))}: {self.bits}")
         if not 0 < self.eta <= 1000:
             raise ValueError(f"eta must be above 0 and at most 1000: {self.eta}")
-        for name, known in (("plan", PLANS), ("order", ORDERS)):
+        for name, known in (("plan", PLANS), ("order", ORDER_NAMES)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} must be {', '.join(known)}: {getattr(self, name)!r}")
         if self.workers == 1 and self.partition != METIS:
@@ -138,8 +140,10 @@ class GcnWorkload(Workload):
         return self.workers > 1 and self.adder is not Adder.EXACT
 
     @property
-    def faults(self) -> Faults:
+    def faults(self) -> "Faults":
         """Return what links do to frames, by chance."""
+        from sim.switchgnn.links import Faults
+
         return Faults(**{name: getattr(self, name) for name in CHANCES})
 
     @property

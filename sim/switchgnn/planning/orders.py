@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from gen.errors import unknown
+from sim.switchgnn.planning.choices import ORDER_NAMES
 from sim.switchgnn.planning.saved import Int64s, Saved, refuse, starts
 from sim.switchgnn.planning.senders import Senders
 
@@ -160,10 +161,5 @@ def finish_first(senders: Senders, rng: np.random.Generator, root: int = -1) -> 
 
 Order = Callable[[Senders, np.random.Generator, int], Ints]
 ORDERS: Mapping[str, Order] = MappingProxyType(
-    {
-        "priority-bfs": priority_bfs,
-        "random": random,
-        "degree": by_degree,
-        "finish-first": finish_first,
-    }
+    dict(zip(ORDER_NAMES, (priority_bfs, random, by_degree, finish_first), strict=True))
 )

@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from gen.errors import UserError
 from sim.switchgnn.planning.banks import BankPlacement, placed
+from sim.switchgnn.planning.choices import PLANS
 from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import PARTITIONERS, destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan
@@ -19,8 +20,6 @@ from sim.switchgnn.planning.senders import Senders, senders_of
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.tables import Tables, tables
 from sim.switchgnn.planning.workers import WorkerPartition
-
-PLANS = ("destinations", "multi-level")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,14 +10,15 @@ from collections.abc import Callable
 
 from scipy.sparse import csr_array
 
+from sim.workloads.family_names import NAMES
 from sim.workloads.matrix_families import roads, stencils, webs
 from sim.workloads.matrix_families.roads import europe
 from sim.workloads.matrix_families.stencils import queen, stokes
 from sim.workloads.matrix_families.webs import arabic, uk
 
-FAMILIES: dict[str, Callable[..., csr_array]] = {
-    family.__name__: family for family in (arabic, europe, queen, stokes, uk)
-}
+FAMILIES: dict[str, Callable[..., csr_array]] = dict(
+    zip(NAMES, (arabic, europe, queen, stokes, uk), strict=True)
+)
 
 #: Rows of each node unless a family is told how many to have in all.
 ROWS_OF_NODE: dict[str, float] = {

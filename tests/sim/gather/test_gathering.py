@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from sim.gather.gather_session import Places
-from sim.gather.workload import GatherWorkload, Order, gathering
+from sim.gather.gathering import gathering
+from sim.gather.workload import GatherWorkload, Order
 from sim.golden import pcie_link
 from sim.workloads.arrays import read_array
 from tests.rejects import rejects

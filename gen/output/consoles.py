@@ -1,0 +1,28 @@
+"""Gives the parts of rich that commands use; rich is imported when the first of them is made."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+else:
+
+    def late(module: str, name: str) -> Any:
+        """Return a function that makes objects of a class; no help text waits for its module."""
+        return lambda *values, **named: getattr(import_module(module), name)(*values, **named)
+
+    Console = late("rich.console", "Console")
+    Table = late("rich.table", "Table")
+
+__all__ = ["Console", "Table", "bar"]
+
+
+def bar(console: Console, *last: Any) -> "Progress":
+    """Return a bar of what is done of the total, which goes away at its end; ``last`` columns."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeElapsedColumn as Elapsed
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed())
+    return Progress(*columns, *last, console=console, transient=True)
