@@ -120,8 +120,8 @@ class CompletionPlacer(Component):
         placed = data_register(m, self.placed)
         m.d.sync += placed.data.eq(step.data)
         for k in range(params.lanes):
-            behind_tail = lanes_to(k, judged.tail_offset[:bits])  # lanes behind the tail's first
-            behind_head = lanes_to(k, judged.head_offset[:bits])
+            behind_tail = lanes_to(m, "tail", k, judged.tail_offset[:bits])
+            behind_head = lanes_to(m, "head", k, judged.head_offset[:bits])
             of_tail = tail & (behind_tail < step.tail.count)
             of_head = head & (behind_head < step.head.count)
             for number, bank in enumerate(placed.banks):
@@ -135,9 +135,11 @@ class CompletionPlacer(Component):
                 ]
 
 
-def lanes_to(lane: int, first: Value) -> Value:
-    """Return how many lanes ``lane`` is behind ``first``, modulo the number of lanes."""
-    return looked_up(lambda first: lane - first, first, bits=len(first))
+def lanes_to(m: Module, part: str, lane: int, first: Value) -> Signal:
+    """Return how many lanes ``lane`` is behind a part's ``first``, modulo the number of lanes."""
+    behind = Signal(len(first), name=f"behind_{part}_{lane}")  # one table for all that read it
+    m.d.comb += behind.eq(looked_up(lambda first: lane - first, first, bits=len(first)))
+    return behind
 
 
 def line_of(lane: int, line: Value, first: Value) -> Value:

@@ -7,13 +7,14 @@ packets may begin; with pauses between beats, but none within one.
 
 import random
 from collections import deque
+from types import SimpleNamespace
 
 import cocotb
 from cocotb.triggers import ClockCycles, Event, RisingEdge
 
 from hdl.pcie.axis import rc_user
 from hdl.pcie.descriptors import COMPLETION
-from hdl.pcie.params import ReadRequesterParams
+from hdl.pcie.params import BANKS, ReadRequesterParams
 from hdl.pcie.read_requester import EVENTS
 from sim.golden.pcie_requester import (
     Cause,
@@ -26,7 +27,7 @@ from sim.golden.pcie_requester import (
 )
 from sim.harness.axi_streams import AxiSource
 from sim.harness.payloads import pack
-from sim.harness.records import Tally
+from sim.harness.records import Recorder, Tally
 from sim.harness.streams import Sink, Source, cycle, never, strobe, until
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.pcie.rq_monitor import RqMonitor
@@ -129,6 +130,8 @@ class ReadBench:
         self.ended = []  # Outstanding, in the order of RC
         self.news = Event()  # something was sent, or RC has taken something
         self.tally = Tally(dut, "events", EVENTS)
+        inside = SimpleNamespace(clk=dut.clk, rst=dut.rst, placed=dut.placer.placed)
+        self.placed = Recorder(inside, "", {"placed": None})
         self.requests = Source(dut, "requests", stall=stalls[0])
         self.beats = Sink(dut, "beats", stall=stalls[1])
         self.source = AxiSource(dut, "rc", stall=stalls[0])
@@ -201,6 +204,14 @@ class ReadBench:
         expected = [beat for turn in turns for beat in self.beats_of(turn)]
         for k, (got, wanted) in enumerate(zip(received, expected, strict=True)):
             assert got == wanted, f"beat {k}"
+        if not any(outstanding.cause for _, outstanding in self.sent):
+            dwords = sum(outstanding.read.dwords for _, outstanding in self.sent)
+            assert self.written() == dwords, "lanes were written besides those of the data"
+
+    def written(self):
+        """Return how many lanes of the buffer have been written."""
+        mask = pack(self.params.placed, {"banks": [[{"write": 1}] * self.params.lanes] * BANKS})
+        return sum((one["placed"] & mask).bit_count() for one in self.placed.beats)
 
     def without(self, received, given_up):
         """Return what has come less the reads that were given up, each of which has come."""
@@ -274,6 +285,7 @@ class ReadBench:
         for one in (self.packets, self.wanted, self.sent, self.under_way, self.ended):
             one.clear()
         self.beats.take()
+        self.placed.take()
         self.tally.clear()
 
     # What the block does.

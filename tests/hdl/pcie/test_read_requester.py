@@ -26,7 +26,7 @@ SIZES = [
     ReadRequesterParams(tags=16, max_read=256, in_order=False),
 ]
 
-test_read_requester = simulated(ReadRequester, SIZES, __name__)
+test_read_requester = simulated(ReadRequester, SIZES, __name__, registers=["placed"])
 
 
 test_rejects = rejects(
@@ -79,14 +79,19 @@ async def every_byte_in_its_order(dut, stalls, straddle):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(boundary=[64, 128])
-async def from_every_dword_of_a_line(dut, boundary):
-    """So each lane of the buffer takes each dword of a beat."""
-    bench = await started(ReadBench(dut))
+@cocotb.parametrize(straddle=[1, 4])
+async def from_every_lane_to_every_lane(dut, straddle):
+    """Completions begin in each lane, and go on for every length in one beat, and in the next.
+
+    With several in a beat each lane of the buffer takes each dword of it.
+    """
+    bench = await started(ReadBench(dut, straddle=straddle))
+    lanes, boundary = bench.params.lanes, bench.params.max_read // 2
     cocotb.start_soon(bench.host(boundary, boundary, delay=random.choice([0, 4])))
-    for dword in range(32):
-        for size in (random.randrange(1, 61), random.randrange(65, 129)):
-            bench.ask(4096 * dword + 4 * dword, size)
+    for first in range(lanes):  # of a read's second completion
+        for count in range(1, 2 * lanes - 2):
+            start = boundary - 4 * (first or lanes)
+            bench.ask(4096 * first + start, boundary - start + 4 * count)
     await bench.finish()
 
 
