@@ -1,4 +1,4 @@
-"""Runs a job of two workers and their switch on the RTL, by the host software alone.
+"""Runs a job of two workers and their switch on the RTL, or one alone, by host software alone.
 
 The simulated memories are filled from files before the simulation begins, with data that the
 project lays out itself. The software must write the same data, byte for byte.
@@ -15,11 +15,13 @@ from cocotb.task import bridge
 from cocotbext.axi import AxiBus, AxiMaster
 
 from gen.designs.catalogue import find_design
+from gen.guides.p4sgd_worker import values
 from gen.registers.python_driver import class_name
 from gen.software import p4sgd_switch, p4sgd_worker
+from gen.software.emitted.device import wait_until
 from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.job import Job
-from gen.software.emitted.p4sgd.worker import Worker, WorkerStopped
+from gen.software.emitted.p4sgd.worker import TRANSPORT, Worker, WorkerStopped
 from gen.software.emitted.quiet import quiet
 from gen.software.emitted.simulated import SimulatedRegisters, read_bus, write_bus
 from gen.software.emitted.switch.build import Build as SwitchBuild
@@ -39,6 +41,7 @@ from sim.workloads.quantise import to_fixed
 WORKER = find_design("p4sgd-worker").params_of("tiny")
 WORKERS, BITS = 2, 3
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
+KNOWN = values(WORKER)["known"]  #: codes, labels and memory of the guide, and weights
 PATIENCE = 3600  #: seconds: large, since the simulation has its own limit of simulated time
 FOLDER, SEED = "INGATHER_TEST_JOB", "INGATHER_TEST_SEED"
 
@@ -51,6 +54,24 @@ def drawn(seed):
     return codes, rng.integers(0, 2, len(codes))
 
 
+def simulate(case, images, tmp_path, seed):
+    """Run a case beside memories with these bytes, those of one worker behind those before."""
+    arguments = []
+    for number, image in enumerate(images):
+        path = tmp_path / f"memory_{number}.bin"
+        path.write_bytes(image)
+        arguments.append(memory_file(number, path))
+    simulation = Simulation(
+        test_module=__name__,
+        params=cluster_params(WORKER, WORKERS),
+        component=ClusterSystem,
+        plusargs=arguments,
+        env={FOLDER: str(tmp_path), SEED: str(seed)},
+        test_filter=case,
+    )
+    run(build_cluster(WORKER, WORKERS), simulation, folder=tmp_path / "run")
+
+
 def test_two_workers_train_as_the_golden_model_does(tmp_path, seed):
     codes, labels = drawn(seed)
     engine = WORKER.engine
@@ -58,21 +79,19 @@ def test_two_workers_train_as_the_golden_model_does(tmp_path, seed):
         workers=WORKERS, engines=WORKER.engines, banks=engine.banks, lanes=engine.lanes
     )
     fixed = to_fixed(np.asarray(labels, float), engine.fraction_bits)
-    arguments = []
+    images = []
     for worker in range(WORKERS):
-        images = hbm_images(codes, fixed, BITS, geometry, worker)
-        for image in [*(port for ports in images.words for port in ports), images.labels]:
-            path = tmp_path / f"memory_{len(arguments)}.bin"
-            path.write_bytes(image)
-            arguments.append(memory_file(len(arguments), path))
-    simulation = Simulation(
-        test_module=__name__,
-        params=cluster_params(WORKER, WORKERS),
-        component=ClusterSystem,
-        plusargs=arguments,
-        env={FOLDER: str(tmp_path), SEED: str(seed)},
-    )
-    run(build_cluster(WORKER, WORKERS), simulation, folder=tmp_path / "run")
+        made = hbm_images(codes, fixed, BITS, geometry, worker)
+        images += [*(port for ports in made.words for port in ports), made.labels]
+    simulate("a_job_is_loaded_run_and_read_back", images, tmp_path, seed)
+
+
+def test_the_known_answer_of_the_guide_is_right(tmp_path, seed):
+    words = b"".join(int(word, 16).to_bytes(32, "little") for word in KNOWN["words"])
+    one = 1 << WORKER.engine.fraction_bits
+    labels = b"".join((label * one).to_bytes(4, "little") for label in KNOWN["labels"])
+    images = [words, labels.ljust(64, b"\0")] * WORKERS
+    simulate("a_worker_alone_finds_the_known_answer", images, tmp_path, seed)
 
 
 class Card(SimulatedRegisters):
@@ -107,19 +126,46 @@ def attached(made, kind, build, card):
     return kind(card, registers, build)
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-async def a_job_is_loaded_run_and_read_back(dut):
+async def begin(dut):
+    """Return the cards, out of reset, and what made them."""
     params = params_in_simulator()
     dut.memory.value = pack(memory_params(WORKER).settings, {"latency": 20})
     links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
     dut.link.value = pack(params.network.link.settings, links.fields)
     dut.cut.value, dut.fail_index.value = 0, 0
     made = p4sgd_worker.software(WORKER)
-    build = Build(**made.build)
-    cards = [Card(dut, number, build) for number in range(WORKERS)]
-    switch_made = p4sgd_switch.software(params.network.switch)
+    cards = [Card(dut, number, Build(**made.build)) for number in range(WORKERS)]
     switch_card = SimulatedRegisters(dut, "s_axil_switch")
     await start(dut)
+    return params, made, cards, switch_card
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_worker_alone_finds_the_known_answer(dut):
+    _, made, (card, _), _ = await begin(dut)
+    how = {"loss": "logistic", "batch": 8, "rate": 1.0}  # the step is 65536 / 2^19
+
+    def program():
+        worker = attached(made, Worker, card.build, card)
+        worker.seconds = PATIENCE
+        for _ in range(2):  # the second time after a failure
+            worker.load(KNOWN["codes"], KNOWN["labels"], bits=2, signed=True)
+            worker.run(**how)
+            assert tuple(worker.weights()) == KNOWN["weights"]
+            assert np.count_nonzero(worker.model()) == 2
+            worker.begin(worker.samples.settings(**how) | TRANSPORT | {"word_beats": 1})
+            with pytest.raises(WorkerStopped, match="SHORT_PLAN"):
+                wait_until(card, worker.ended, "the run", PATIENCE)
+        assert card.seen == {*card.build.words, card.build.labels}
+
+    await bridge(program)()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_job_is_loaded_run_and_read_back(dut):
+    params, made, cards, switch_card = await begin(dut)
+    build = cards[0].build
+    switch_made = p4sgd_switch.software(params.network.switch)
 
     def program():
         workers = [attached(made, Worker, build, card) for card in cards]

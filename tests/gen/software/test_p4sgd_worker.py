@@ -9,10 +9,10 @@ from gen.software.emitted.device import DeviceError
 from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.worker import WorkerStopped
 from gen.software.p4sgd_worker import software
-from tests.gen.guides import worker_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
 
 SIZES = {"tiny": {}, "small": {}, "u280": {"engines": 3}}
+LABELS = "labels"  #: the port of labels
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
 
 
@@ -45,11 +45,6 @@ def tiny():
     return Card(find_design("p4sgd-worker").params_of("tiny"))
 
 
-def build_of_the_guide(told):
-    names = ("N", "K", "L", "F", "S", "P", "W", "engine_stride", "chunk_stride")
-    return independent.Build(**{name: told[name] for name in names})
-
-
 def drawn(card, signed=False, bits=4):
     rng = np.random.default_rng(bits)
     fixed = card.build.fixed
@@ -59,46 +54,55 @@ def drawn(card, signed=False, bits=4):
     return codes, rng.integers(0, 2, len(codes)), rng.integers(-99, 99, features)
 
 
-@pytest.mark.parametrize(("bits", "signed"), [(4, False), (3, True)])
-def test_memory_and_registers_are_those_of_the_guide(card, bits, signed):
-    codes, labels, weights = drawn(card, signed, bits)
-    guide = build_of_the_guide(card.told)
-    worker = card.attach()
-    worker.load(codes, labels, bits=bits, signed=signed, weights=weights)
-    channel = card.told["channel_bytes"]
-    for port, image in enumerate(independent.word_images(codes, bits, guide)):
-        engine, half = divmod(port, guide.P)
-        place = channel * (card.told["channels"] * engine + half)
-        assert card.read_memory(place, len(image)) == image
-    image = independent.label_image(labels << guide.F, guide)
-    assert card.read_memory(channel * card.told["label_channel"], len(image)) == image
-    chunks = independent.chunks_of(codes.shape[1], guide)
-    base = int(card.told["model_base"], 16)
-    for address, image in independent.model_image(weights, guide, chunks).items():
-        assert card.read_memory(base + address, len(image)) == image
-    assert (worker.weights() == weights).all()
-    worker.set_weights(weights + 1)
-    assert (worker.weights() == weights + 1).all()
-    worker.run(**HOW, epochs=3)
-    step = (1 << 16, 21)  # 0.5 / 16
-    expected = independent.settings(*codes.shape, bits, signed, 1, 16, *step, guide, epochs=3)
-    assert {name: card.heard(name) for name in expected} == expected
+def place_of(card, port):
+    """Return where the guide has the memory behind a port, of words unless it is the labels'."""
+    told = card.told
+    if port is LABELS:
+        return told["channel_bytes"] * told["label_channel"]
+    engine, half = divmod(port, told["P"])
+    return told["channel_bytes"] * (told["channels"] * engine + half)
+
+
+def test_the_known_answer_of_the_guide_is_written(card):
+    told, known, worker = card.told, card.told["known"], card.attach()
+    worker.load(known["codes"], known["labels"], bits=2, signed=True)
+    words = [int(word, 16).to_bytes(told["P"] * 32, "little") for word in known["words"]]
+    for port in range(told["N"] * told["P"]):
+        half = slice(32 * port, 32 * port + 32)
+        image = b"".join(word[half].ljust(32, b"\0") for word in words)
+        assert card.read_memory(place_of(card, port), len(image)) == image
+    image = b"".join((label << told["F"]).to_bytes(4, "little") for label in known["labels"])
+    assert card.read_memory(place_of(card, LABELS), 64) == image.ljust(64, b"\0")
+    weights = np.zeros(2, int)
+    assert (worker.golden(weights, loss="logistic", batch=8, rate=1.0) == known["weights"]).all()
+    worker.run(loss="logistic", batch=8, rate=1.0, epochs=3)
+    written = {"bits": 2, "signed_features": 1, "chunks": 1, "loss": 1, "l2_shift": 0}
+    written |= {"join": 1, "vanilla": 0, "data_parallel": 0, "from_zero": 0}
+    written |= {"mantissa": 65536, "exponent": 19, "batch_micro_batches": 1, "tail_samples": 1}
+    written |= {"epoch_micro_batches": 2, "epochs": 3, "word_beats": 4, "word_stride": 2}
+    written |= {"word_runs": 1, "label_beats": 2, "word_address_low": 0, "label_address_high": 0}
+    assert {name: card.heard(name) for name in written} == written
     assert card.starts == 1
 
 
-def test_the_golden_model_is_that_of_the_guide(card):
-    codes, labels, weights = drawn(card)
-    guide = build_of_the_guide(card.told)
-    worker = card.attach()
-    worker.load(codes, labels, bits=4)
-    fields = independent.settings(*codes.shape, 4, False, 1, 16, 1 << 16, 21, guide)
-    chunks = independent.chunks_of(codes.shape[1], guide)
-    model = np.zeros((guide.N, chunks, guide.L), np.int64)
-    model.ravel()[: len(weights)] = weights
-    words, told = independent.word_images(codes, 4, guide), labels << guide.F
-    image = independent.label_image(told, guide)
-    found = independent.train_epoch(fields, words, image, model, guide)
-    assert (worker.golden(weights, **HOW) == found.ravel()[: len(weights)]).all()
+def test_the_example_of_the_guide_is_right(card):
+    """A bit of a code, and the weights of all features, are where the guide says."""
+    told, ex, worker = card.told, card.told["ex"], card.attach()
+    codes = np.zeros((ex["i"] + 1, ex["D"]), int)
+    codes[ex["i"], ex["j"]] = 1 << ex["s"] - 1 - ex["p"]
+    weights = np.arange(ex["D"]) - 99
+    worker.load(codes, np.zeros(len(codes)), bits=ex["s"], weights=weights)
+    port = told["P"] * ex["n"] + ex["port"]
+    assert card.read_memory(place_of(card, port) + ex["byte"], 1) == bytes([1 << ex["bit_of_byte"]])
+    base = int(told["model_base"], 16)
+    for feature, weight in enumerate(weights.tolist()):
+        chunk, lane = divmod(feature, told["L"])
+        engine, chunk = divmod(chunk, ex["C"])
+        at = base + engine * told["engine_stride"] + chunk * told["chunk_stride"] + 4 * lane
+        assert int.from_bytes(card.read_memory(at, 4), "little", signed=True) == weight
+    assert (worker.weights() == weights).all()
+    worker.set_weights(weights + 1)
+    assert (worker.weights() == weights + 1).all()
 
 
 def test_another_design_is_refused(tiny):
