@@ -36,12 +36,6 @@ class FakeBus:
         )
 
 
-def settled(moment):
-    """Return a command, and the registers that are not 0 when it is given."""
-    address, word, words = moment
-    return address, word, {at: value for at, value in words.items() if value}
-
-
 class FakeMemory:
     """A host's memory, in a bytearray."""
 
