@@ -83,6 +83,9 @@ def test_the_known_answer_of_the_guide_is_written(card):
     written |= {"word_runs": 1, "label_beats": 2, "word_address_low": 0, "label_address_high": 0}
     assert {name: card.heard(name) for name in written} == written
     assert card.starts == 1
+    worker.load(known["codes"][:8], known["labels"][:8], bits=2, signed=True)
+    worker.run(loss="logistic", batch=8, rate=1.0)
+    assert (card.heard("tail_samples"), card.heard("epoch_micro_batches")) == (8, 1)
 
 
 def test_the_example_of_the_guide_is_right(card):
