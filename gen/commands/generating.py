@@ -16,6 +16,7 @@ from gen.output.manifest import write_design
 from gen.packages import require
 from sim.harness.cache import cached_folder
 from sim.harness.emissions import emission_of
+from sim.reproduce.outcomes import kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +88,7 @@ def generate(
             design=wanted.design.name,
             preset=wanted.preset_name,
             settings=wanted.changes,
+            kept=kept,
             resources=None if synthesis is None else synthesis.describe(),
         )
         if card is not None:

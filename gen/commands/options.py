@@ -4,14 +4,13 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import Field, fields
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from gen.designs.design import load
 from gen.settings import find_parameter
+from gen.software.copies import source_of
 
 
 def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
@@ -71,8 +70,7 @@ def shortcuts_of(params: str, names: Sequence[str]) -> Iterator[inspect.Paramete
 
     A whole number is read in the source: to import hardware takes longer than to show a help text.
     """
-    spec = find_spec(params.partition(":")[0]) if names else None
-    source = Path(spec.origin).read_text() if spec and spec.origin else ""
+    source = source_of(params.partition(":")[0]) if names else ""
     for name in names:
         if found := re.search(rf"^    {name}: int = .*#: (.*)$", source, re.MULTILINE):
             kind, doc = int, found[1]

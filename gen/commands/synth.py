@@ -161,23 +161,14 @@ def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any,
 
 def describe_device(device: Any) -> dict[str, Any]:
     """Return a device as an object of JSON."""
-    slrs = [
-        {
-            "name": slr.name,
-            "offers": asdict(slr.offers),
-            "shell": asdict(slr.shell),
-            "free": slr.free,
-        }
-        for slr in device.slrs
-    ]
+    slrs = [asdict(slr) | {"free": slr.free} for slr in device.slrs]
     return {"name": device.name, "part": device.part, "slrs": slrs}
 
 
 def check_json_file(target: str | None) -> None:
     """Raise UserError early if the file for JSON cannot be written."""
-    if target is None or target == "-":
-        return
-    check_file(Path(target))
+    if target not in (None, "-"):
+        check_file(Path(target))
 
 
 def write_json(target: str, content: Mapping[str, Any]) -> None:

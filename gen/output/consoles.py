@@ -16,8 +16,6 @@ else:
     Console = late("rich.console", "Console")
     Table = late("rich.table", "Table")
 
-__all__ = ["Console", "Table", "bar"]
-
 
 def bar(console: Console, *last: Any) -> "Progress":
     """Return a bar of what is done of the total, which goes away at its end; ``last`` columns."""

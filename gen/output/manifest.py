@@ -1,7 +1,7 @@
 """Writes the files of a generated design: Verilog, file list, registers, datasheet, manifest."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -26,14 +26,15 @@ def write_design(
     preset: str,
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
+    kept: Callable[..., Any] | None = None,
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; return their hashes, by name.
 
     A component with registers has a function ``register_map`` of its parameters; one with known
     delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
-    ``ingather synth`` gives it in JSON. Equal arguments write equal bytes on the same
-    day, which the datasheet names, or with SOURCE_DATE_EPOCH; UserError if registers
-    are to be described and the tools for that are not installed.
+    ``ingather synth`` gives it in JSON; ``kept`` goes to :func:`register_documents`. Equal
+    arguments write equal bytes on the same day, which the datasheet names, or with
+    SOURCE_DATE_EPOCH; UserError if registers are to be described and the tools are not installed.
     """
     files: dict[str, str | bytes] = {
         f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()
@@ -42,7 +43,7 @@ def write_design(
     files["filelist.f"] = "".join(f"{name}\n" for name in files)
     component = emission.top.component
     if (register_map := getattr(component, "register_map", None)) is not None:
-        files |= register_documents(register_map(component.params))
+        files |= register_documents(register_map(component.params), kept)
     guide = guide_of(design, component.params)
     if guide:
         files["GUIDE.md"] = guide

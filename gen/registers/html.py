@@ -19,7 +19,9 @@ from hdl.common.registers import RegisterMap
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
-FETCHED = ("content/*.html", "data/*.json", "search/*.json")  #: what the pages ask for by HTTP
+FETCHED = re.compile(
+    r"content/[^/]*\.html|(data|search)/[^/]*\.json"
+)  #: what the pages ask for by HTTP
 LEFT_OUT = re.compile(r"\.?launcher.*|fonts/(?!FontAwesome/.*\.woff2$).*")
 REMOTE_SCRIPT = re.compile(r"<script[^>]*mathjax.*?</script>\s*", re.I | re.S)
 STAMP = re.compile(r"\?(v|ts)=[^\"]*(?=\")")
@@ -39,16 +41,9 @@ def html(map: RegisterMap, tree: "AddrmapNode | None" = None) -> dict[str, str |
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exporter.export(tree or compiled(map), name, title=f"{map.name} registers", footer="")
-        fetched = {
-            str(path.relative_to(folder)): path.read_text()
-            for pattern in FETCHED
-            for path in sorted(folder.glob(pattern))
-        }
-        kept = {
-            str(path.relative_to(folder)): path.read_bytes()
-            for path in sorted(folder.rglob("*"))
-            if path.is_file()
-        }
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        kept = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    fetched = {name: text.decode() for name, text in kept.items() if FETCHED.fullmatch(name)}
     files: dict[str, str | bytes] = {
         name: text
         for name, text in kept.items()

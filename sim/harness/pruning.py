@@ -28,7 +28,7 @@ KINDS: Mapping[str, str] = {
     "model": "compiled models",
     "nets": "nets for coverage",
     "captures": "simulations for mutants",
-    "outcomes": "runs of reproductions",
+    "outcomes": "runs of reproductions, and documents of registers",
     "synth": "estimates",
     "sweep/builds": "simulators of sweeps",
     "sweep/synth": "estimates of sweeps",
