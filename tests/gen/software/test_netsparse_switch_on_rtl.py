@@ -251,7 +251,7 @@ def octets_of(told):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_known_answer_of_the_guide_is_right(dut):
-    """And what it finds in the cache is forgotten when the packets are reset."""
+    """What is in the cache is forgotten with a reset of the packets; joining can be switched."""
     told = values(params_in_simulator(NetSparseSwitchParams))
     known = told["known"]
     addresses = {"mac_base": int(known["mac"], 16), "ip_base": int(known["ip"], 16)}
@@ -265,8 +265,15 @@ async def the_known_answer_of_the_guide_is_right(dut):
         right = [(one["kind"], one["port"], octets_of(one), False) for one in step["left"]]
         assert sorted(await bench.left()) == sorted(right)
     await bridge(bench.switch.reset_packets)()
-    bench.send(READS, 0, octets_of(known["steps"][-1]))
-    assert [(kind, port) for kind, port, *_ in await bench.left()] == [(READS, 1)]
+    for joins in (True, False):
+        await bridge(bench.switch.use)(concatenate=joins)
+        for _ in range(2):
+            bench.send(READS, 0, octets_of(known["steps"][-1]))
+        count = 1 if joins and bench.params.pipes else 2
+        assert [(kind, port) for kind, port, *_ in await bench.left()] == [(READS, 1)] * count
+    await bridge(bench.switch.clear_counters)()
+    counters = await bridge(bench.switch.port_counters)()
+    assert not any(count for each in counters.values() for count in each.values())
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
