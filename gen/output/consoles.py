@@ -17,10 +17,10 @@ else:
     Table = late("rich.table", "Table")
 
 
-def bar(console: Console, *last: Any) -> "Progress":
-    """Return a bar of what is done of the total, which goes away at its end; ``last`` columns."""
+def bar(console: Console) -> "Progress":
+    """Return a bar of what is done of the total, which goes away at its end."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
     from rich.progress import TimeElapsedColumn as Elapsed
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Elapsed())
-    return Progress(*columns, *last, console=console, transient=True)
+    columns = (BarColumn(), MofNCompleteColumn(), Elapsed(), TextColumn("{task.description}"))
+    return Progress(*columns, console=console, transient=True)

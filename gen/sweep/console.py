@@ -1,11 +1,12 @@
 """Shows a sweep on the console: a bar, or a line a point without a terminal, and then a table."""
 
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.progress import Progress, TextColumn, TimeRemainingColumn
+from rich.progress import Progress
 
 from gen.output.consoles import Console, Table, bar
 from gen.output.waiting import lines
@@ -21,6 +22,7 @@ class Show:
     def __init__(self, plan: Plan, console: Console) -> None:
         self.plan, self.console = plan, console
         self.total, self.done, self.failed = 0, 0, 0
+        self.before, self.start = 0, 0.0  #: points that had ended at the start; its time
         self.progress: Progress | None = None
         self.task: Any = None
         self.tell: Any = None  #: changes the text of the lines where there is no terminal
@@ -32,7 +34,7 @@ class Show:
             with lines(self.console, "starting worker processes") as self.tell:
                 yield
             return
-        with bar(self.console, TextColumn("left:"), TimeRemainingColumn()) as self.progress:
+        with bar(self.console) as self.progress:
             self.task = self.progress.add_task("starting")
             yield
         self.progress = None
@@ -43,6 +45,7 @@ class Show:
         ``illegal`` has what is wrong with each illegal point.
         """
         self.total, self.done = total, there + len(illegal)
+        self.before, self.start = self.done, time.monotonic()
         if there:
             self.console.print(f"{there} of {total} points are there already")
         if illegal:
@@ -53,12 +56,14 @@ class Show:
             self.progress.update(self.task, total=total, completed=self.done)
 
     def works(self, texts: Sequence[str]) -> None:
-        """Show what is being done."""
+        """Show what is being done, and about the time until all points have ended."""
+        failed = f"{self.failed} failed; " if self.failed else ""
+        ended, spent = self.done - self.before, time.monotonic() - self.start
+        left = f"{spent / ended * (self.total - self.done):.0f} s left; " if ended else ""
         if self.tell is not None:
-            self.tell(f"{self.done}/{self.total} " + ", ".join(texts))
+            self.tell(f"{self.done}/{self.total} {failed}{left}" + ", ".join(texts))
         if self.progress is not None:
-            failed = f"{self.failed} failed; " if self.failed else ""
-            self.progress.update(self.task, description=failed + ", ".join(texts))
+            self.progress.update(self.task, description=f"{failed}{left}" + ", ".join(texts))
 
     def ended(self, point: PointRow) -> None:
         """Show that a point is done or has failed."""
@@ -74,7 +79,7 @@ class Show:
     def line(self, point: PointRow) -> str:
         """Return a line about a point: what varies, and its metrics or its error."""
         values = {**point.parameters, **point.workload}
-        varied = ", ".join(f"{name}={values[name]}" for name in varying(self.plan))
+        varied = ", ".join(f"{one.name}={values[one.name]}" for one in self.plan.varied)
         if point.status == "failed":
             return f"{varied}: FAILED: {point.error}"
         metrics = ", ".join(
@@ -83,20 +88,16 @@ class Show:
         return f"{varied}: {metrics} ({point.seconds:.1f} s)"
 
 
-def varying(plan: Plan) -> list[str]:
-    """Return the names whose values differ from point to point."""
-    return [setting.name for setting in plan.varied]
-
-
 def table(plan: Plan, points: Sequence[PointRow]) -> Table:
     """Return a table with a row for each point: what varies, and the metrics asked for."""
     made = Table(box=None, pad_edge=False, header_style="bold")
-    for name in (*varying(plan), *plan.spec.metrics):
+    names = [setting.name for setting in plan.varied]
+    for name in (*names, *plan.spec.metrics):
         made.add_column(name, justify="right", overflow="fold")
     for point in points:
         values = {**point.parameters, **point.workload}
         made.add_row(
-            *(str(values[name]) for name in varying(plan)),
+            *(str(values[name]) for name in names),
             *(shown(point.metrics.get(name)) for name in plan.spec.metrics),
         )
     return made

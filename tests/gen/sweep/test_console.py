@@ -43,11 +43,11 @@ def test_a_bar_on_a_terminal_and_lines_of_failures_only(plan):
     points = [point.row for point in plan.points()]
     with show.showing():
         show.begins(2, 0)
-        show.works(["building fake"])
         show.ended(replace(points[0], status="done", metrics={"speed": 1.0}))
+        show.works(["building fake"])
         show.ended(replace(points[1], status="failed", error="too bad"))
     text = console.file.getvalue()
-    assert "building fake" in text
+    assert " s left; building fake" in text
     assert "FAILED: too bad" in text
     assert "load=1: speed" not in text
 
