@@ -55,10 +55,13 @@ def test_the_text_is_whole(params):
 
 
 def test_the_known_answer_is_of_frames(params):
-    lanes = params.lanes
-    for step in values(params)["known"]["steps"]:
+    told = values(params)
+    sizes = {name: size for _, name, _, _, size, _ in told["kinds"]}
+    for step in told["known"]["steps"]:
         for one in (step, *step["left"]):
-            assert from_octets(octets_of(one), lanes).bm in (1, 2)
+            frame = from_octets(octets_of(one), params.lanes)
+            assert frame.bm in (1, 2)
+            assert one["bytes"] == sizes[frame.kind.name]
 
 
 def test_bits_of_a_field_across_bytes_are_told():
