@@ -112,7 +112,11 @@ async def requests_that_wait(dut):
 
 @cocotb.test(timeout_time=800, timeout_unit="us")
 async def what_is_illegal_is_refused(dut):
-    """Each fault comes alone, beside its nearest legal neighbour."""
+    """Each fault comes alone, beside its nearest legal neighbour; then a size of rows among others.
+
+    All other bits of these last requests are random, so that each bit goes the way to where it is
+    judged, from registers and from a ring.
+    """
     bench = await Bench(dut).begin()
     table = Table(base=TABLE, rows=30, row_bytes=60, stride=64)
     good = bench.request(table, some_idxs(table, 5), idx_bytes=8, offset=3)
@@ -141,6 +145,12 @@ async def what_is_illegal_is_refused(dut):
     ]
     for request in wrong:
         await bench.gather(request)
+    for ring in [None, None, *[await bench.ring(4)] * 2]:
+        base, idxs, rows = (4 * random.getrandbits(61) for _ in range(3))
+        odd = Table(base=base, rows=random.getrandbits(32), row_bytes=58, stride=base % 4096)
+        some = replace(good, table=odd, count=random.getrandbits(32), destination=rows)
+        await bench.gather(replace(some, idx_address=idxs), ring=ring)
+        await bench.gather(good, ring=ring)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
