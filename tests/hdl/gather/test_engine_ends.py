@@ -112,7 +112,8 @@ async def idxs_on_the_card(dut, idx_bytes, stall):
     bench = await Bench(dut).begin(ar_stall=stall, r_stall=stall, read_latency=stall)
     for count in [1, 7, random.randrange(2, 60), 400]:
         table = some_table(8)
-        idxs = some_idxs(table, count)
+        far = [random.getrandbits(8 * idx_bytes) for _ in range(count // 8)]  # beyond any table
+        idxs = some_idxs(table, count - len(far)) + far
         place = CARD + idx_bytes * random.randrange(200)
         await put(bench, idxs, place, idx_bytes)
         await bench.gather(
