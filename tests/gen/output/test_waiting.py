@@ -10,7 +10,7 @@ from gen.output.waiting import waiting
 
 
 def shown(seconds, monkeypatch, change=""):
-    monkeypatch.setattr(module, "FIRST", 0.02)
+    monkeypatch.setattr(module, "FIRST", 0.02 if seconds else 60)
     out = io.StringIO()
     with waiting(Console(file=out), "building", seconds=0.02) as update:
         time.sleep(seconds / 2)
