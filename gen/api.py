@@ -21,13 +21,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gen.base.errors import UserError
 from gen.designs.catalogue import designs, find_design
 from gen.designs.design import Design, Run
-from gen.errors import UserError
 
 if TYPE_CHECKING:
+    from gen.base.emission.emit import Emission
     from gen.commands.generating import Generated
-    from gen.emission.emit import Emission
     from gen.synth.synthesis import Synthesis
     from sim.harness import results
     from sim.harness.session import Result, Session
@@ -163,7 +163,7 @@ class ChosenDesign:
 
     def converted(self, workload: type, values: dict[str, Any]) -> dict[str, Any]:
         """Return ``values`` as the fields of ``workload`` take them: "hinge" becomes Loss.HINGE."""
-        from gen.settings import convert, find_parameter
+        from gen.base.settings import convert, find_parameter
 
         return {name: convert(find_parameter(workload, name), v) for name, v in values.items()}
 

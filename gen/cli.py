@@ -13,11 +13,11 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from gen.base.errors import UserError
+from gen.base.heads import own_version
 from gen.commands.interruption import Interruption
 from gen.designs.catalogue import commands
 from gen.designs.design import load
-from gen.errors import UserError
-from gen.output.heads import own_version
 from gen.packages import require
 from sim.harness.errors import HarnessError
 

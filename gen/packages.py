@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 
 #: maps a module to the extra that brings it
 EXTRAS = {

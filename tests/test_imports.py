@@ -70,11 +70,16 @@ def test_specifications_know_no_hardware(folder):
     assert [i for i in imports_of(folder) if starts(i[1], "hdl", "gen", "amaranth")] == []
 
 
-def test_sim_takes_only_what_is_emitted_from_gen():
-    """It also takes how parameters are read from text, of a switch around a design."""
-    emitted = ("gen.emission", "gen.registers", "gen.settings", "gen.errors")
-    wrong = [i for i in imports_of("sim") if starts(i[1], "gen") and not starts(i[1], *emitted)]
-    assert wrong == []
+BASE = "gen.base"  #: below sim, with hdl alone below it; the rest of gen is above sim
+
+
+def test_base_imports_of_ours_only_hdl():
+    wrong = [i for i in imports_of("gen/base") if starts(i[1], "gen", "sim", "tests")]
+    assert [i for i in wrong if not starts(i[1], BASE)] == []
+
+
+def test_sim_imports_of_gen_only_base():
+    assert [i for i in imports_of("sim") if starts(i[1], "gen") and not starts(i[1], BASE)] == []
 
 
 #: the command line, sweeps and tutorials, which alone run simulations, and keep them in the cache

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from gen.emission.emit import Emission
+from gen.base.emission.emit import Emission
 from gen.synth.mapping import black_box
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gen.base.errors import UserError, unknown
 from gen.designs.catalogue import designs, find_design
 from gen.designs.design import Card, Design, Settings, load
-from gen.errors import UserError, unknown
 from gen.floorplan.plan import Plan, PlanPart
 from gen.synth.device import U280, Device
 

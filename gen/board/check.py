@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from gen.base.emission.emit import Port
 from gen.board.check_constraints import (
     check_blocks,
     check_boundaries,
@@ -20,7 +21,6 @@ from gen.board.check_ipxact import check_component
 from gen.board.check_slls import check_slls
 from gen.board.hierarchy import Hierarchy, read_verilog
 from gen.board.pins import read_pins
-from gen.emission.emit import Port
 from gen.output.folder import MANIFEST
 
 

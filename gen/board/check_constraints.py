@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gen.base.emission.emit import Port
 from gen.board.hierarchy import Hierarchy, glob
 from gen.board.pins import Pin, bits_of
 from gen.board.tcl import Command, TclError, commands, elements
-from gen.emission.emit import Port
 
 #: what a file of constraints may say: Vivado takes no other Tcl in it
 STATEMENTS = (

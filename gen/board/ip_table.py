@@ -11,7 +11,7 @@ from typing import Any
 
 from amaranth.utils import ceil_log2
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from hdl.u280.vendor import VendorIp, VendorPort
 
 FOLDER = Path(__file__).parents[1] / "constraints" / "ip"

@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 
 from amaranth.lib import wiring
 
-from gen.emission.emit import EmittedModule
+from gen.base.emission.emit import EmittedModule
 from hdl.common.axi import (
     Axi4Signature,
     AxiLiteSignature,

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from gen.base.emission.emit import Emission
+from gen.base.heads import with_heads
+from gen.base.registers.documents import register_documents
 from gen.board.boards import Board
 from gen.board.check import problems
 from gen.board.ipxact import component_xml
@@ -13,11 +16,8 @@ from gen.board.templates import environment
 from gen.board.values import below, values_of
 from gen.datasheet.page import datasheet
 from gen.designs.design import Design
-from gen.emission.emit import Emission
 from gen.output.folder import MANIFEST
-from gen.output.heads import with_heads
 from gen.output.manifest import as_bytes, digest, to_json
-from gen.registers.documents import register_documents
 from hdl.common.core_clock import CORE_MHZ
 
 #: file of the package <- template of the card

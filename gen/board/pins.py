@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.emission.emit import Port
+from gen.base.emission.emit import Port
 
 #: properties of a port's pin beside place and standard
 PROPERTIES = {

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gen.base.emission.emit import Emission
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import Board
 from gen.designs.design import Design
-from gen.emission.emit import Emission
 
 if TYPE_CHECKING:
     from gen.synth.synthesis import Synthesis

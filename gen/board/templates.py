@@ -4,9 +4,9 @@ from pathlib import Path
 
 from jinja2 import Environment
 
+from gen.base import templates
+from gen.base.errors import UserError
 from gen.board.tcl import quote
-from gen.errors import UserError
-from gen.page import templates
 
 
 def environment(folder: Path) -> Environment:

@@ -5,10 +5,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from gen.base.emission.emit import Emission
 from gen.board.boards import Board
 from gen.board.pins import pins_of, read_pins
 from gen.designs.design import Design, load
-from gen.emission.emit import Emission
 from hdl.common.registers import RegisterMap
 from hdl.netsparse.protocol import PRIORITIES
 from hdl.u280.mac_signals import CLASSES

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.harness.cache import cache_root
 from sim.harness.pruning import KINDS, Bounds, Entry, entries, prune, too_many
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.consoles import Console
 from gen.output.folder import MANIFEST
 
@@ -37,8 +37,8 @@ def first_epoch(
     """Train an epoch on a card and compare its weights with the golden model's."""
     import numpy as np
 
+    from gen.base.settings import make_params
     from gen.board.boards import find_board
-    from gen.settings import make_params
     from gen.software.emitted.device import DeviceError
     from sim.p4sgd.training import TrainingRun, data_of
     from sim.p4sgd.training_workload import TrainingWorkload
@@ -74,7 +74,7 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     It is done by the host software that is handed out with the design. DeviceError says what is
     wrong with the card; ``seconds`` bounds each wait.
     """
-    from gen.registers.python_driver import class_name
+    from gen.base.registers.python_driver import class_name
     from gen.software.emitted.p4sgd.build import Build
     from gen.software.emitted.p4sgd.worker import Worker
     from gen.software.emitted.xdma import opened

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
+from gen.base.errors import UserError
+from gen.base.settings import parse_settings
 from gen.designs.catalogue import find_design
-from gen.errors import UserError
 from gen.output.consoles import Console
 from gen.output.folder import check_target
 from gen.output.waiting import waiting
-from gen.settings import parse_settings
 
 
 def generate(

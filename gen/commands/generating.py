@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gen.base.emission.emit import Emission
+from gen.base.errors import UserError
 from gen.board import placement
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import BoardDesign, find_board
 from gen.designs.design import Design
-from gen.emission.emit import Emission
-from gen.errors import UserError
 from gen.output.folder import written_whole
 from gen.output.manifest import write_design
 from gen.packages import require
@@ -52,7 +52,7 @@ class Wanted:
 
     def params(self) -> Any:
         """Return the parameters; raise UserError if one is illegal."""
-        from gen.settings import make_params
+        from gen.base.settings import make_params
 
         presets = self.target.settings_of(self.preset_name)
         return make_params(self.design.params_class, presets, self.changes)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from gen.base.errors import UserError
 from gen.commands.synth import (
     Changes,
     Jobs,
@@ -15,7 +16,6 @@ from gen.commands.synth import (
     estimate,
     write_json,
 )
-from gen.errors import UserError
 
 
 def import_reports(

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+from gen.base.settings import parameters
 from gen.designs.catalogue import designs
 from gen.designs.design import Design
-from gen.settings import parameters
 
 
 def list_designs(

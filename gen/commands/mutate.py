@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from gen.base.errors import UserError, unknown
 from gen.commands.mutate_planted import PLANTED, try_planted
-from gen.errors import UserError, unknown
 from gen.output.consoles import Console, Table, bar
 from gen.output.folder import check_above, write_file
 from gen.output.tables import print_wide

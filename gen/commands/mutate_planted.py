@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.consoles import Console, Table
 from gen.output.folder import write_file
 from gen.output.tables import print_wide

@@ -8,8 +8,8 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+from gen.base.settings import find_parameter
 from gen.designs.design import load
-from gen.settings import find_parameter
 from gen.software.copies import source_of
 
 

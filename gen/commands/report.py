@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.consoles import Console
 from gen.output.folder import check_file, write_file
 from gen.output.waiting import waiting

@@ -9,12 +9,12 @@ from typing import Any, get_type_hints
 
 import typer
 
+from gen.base.errors import UserError, unknown
+from gen.base.heads import made_line
 from gen.commands.options import parameter, spelled, value_of, with_options
 from gen.designs.design import load
-from gen.errors import UserError, unknown
 from gen.output.consoles import Console, Table, bar
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
-from gen.output.heads import made_line
 from gen.packages import require
 from gen.papers.catalogue import find_paper, papers
 from gen.papers.paper import Paper

@@ -9,14 +9,14 @@ from typing import Any
 
 import typer
 
+from gen.base.errors import UserError
+from gen.base.settings import make_params, parse_settings
 from gen.commands import waves
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, unused, with_options
 from gen.designs.design import Design, Run, load
-from gen.errors import UserError
 from gen.output.consoles import Console, bar
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.output.waiting import lines, waiting
-from gen.settings import make_params, parse_settings
 
 RESULT = "result.json"
 FORMAT = 3  #: version of the format of a result

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.consoles import Console
 from gen.output.folder import MADE_BY, MANIFEST, NO_ROOM, written_whole
 from gen.output.waiting import waiting

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.harness.errors import HarnessError
 from sim.verify.gtkwave import SAVE, write_save
 

@@ -4,9 +4,9 @@ import re
 from collections import Counter
 from dataclasses import dataclass
 
+from gen.base.emission.emit import Emission
 from gen.datasheet.interfaces import SIGNAL, Interface, interfaces
 from gen.datasheet.netlist import OUTSIDE, Netlist, read_netlist
-from gen.emission.emit import Emission
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule
-from gen.emission.yosys import described
+from gen.base.emission.emit import Emission, EmittedModule
+from gen.base.emission.yosys import described
 
 OUTSIDE = ""  #: the name of the module itself, seen from inside
 

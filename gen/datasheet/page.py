@@ -8,14 +8,14 @@ from typing import Any
 from jinja2 import Environment
 from markupsafe import Markup
 
+from gen.base.emission.emit import Emission, domain_ports
+from gen.base.settings import find_parameter, parameters
 from gen.datasheet.diagram import DRAWN_BITS, diagram
 from gen.datasheet.interfaces import SIGNAL, interfaces
 from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
-from gen.emission.emit import Emission, domain_ports
 from gen.guides.guide import as_html
 from gen.page.page import Section, environment, render
-from gen.settings import find_parameter, parameters
 from hdl.common.component import Component
 from hdl.common.core_clock import CORE_MHZ
 
@@ -45,7 +45,7 @@ def datasheet(
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
     RESOURCES. ``guide`` is the programming guide, in Markdown. Equal
-    arguments give equal text on the same day, see :func:`gen.output.heads.made_line`.
+    arguments give equal text on the same day, see :func:`gen.base.heads.made_line`.
     """
     top = emission.top
     component = top.component

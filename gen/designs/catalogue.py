@@ -16,8 +16,8 @@ from types import ModuleType
 from typing import Any
 
 import gen.designs
+from gen.base.errors import UserError, unknown
 from gen.designs.design import Design, Run
-from gen.errors import UserError, unknown
 
 GROUP = "ingather.designs"
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from gen.errors import UserError, unknown
+from gen.base.errors import UserError, unknown
 
-Settings = Mapping[str, Any]  #: values by the names of parameters, as gen.settings takes them
+Settings = Mapping[str, Any]  #: values by the names of parameters, as gen.base.settings takes them
 
 
 def load(path: str) -> Any:
@@ -104,7 +104,7 @@ class Design:
 
     def params_of(self, preset: str = "", **changes: Any) -> Any:
         """Return the parameters of ``preset``, or of the usual one, with ``changes`` by name."""
-        from gen.settings import make_params
+        from gen.base.settings import make_params
 
         return make_params(self.params_class, self.settings_of(preset or self.preset), changes)
 

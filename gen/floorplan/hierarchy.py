@@ -6,7 +6,7 @@ A *way* is a component whose two sides may lie in different SLRs: a pipeline or 
 from dataclasses import dataclass
 from functools import cache
 
-from gen.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import Emission, EmittedModule
 from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Cell, Netlist, netlists
 from gen.floorplan.plan import Path, Plan, matches

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.synth.device import LIMITED, Device
 from gen.synth.resources import Resources
 

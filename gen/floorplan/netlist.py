@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gen.emission.yosys import described
+from gen.base.emission.yosys import described
 
 PASSES = ("proc", "opt_expr", "opt_clean", "opt_dff", "opt_clean")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Protocol
 
-from gen.emission.emit import Emission
+from gen.base.emission.emit import Emission
 from gen.floorplan.cells import cells_of
 from gen.floorplan.held import held_of
 from gen.floorplan.hierarchy import Hierarchy

@@ -7,13 +7,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from gen.base.emission.emit import Emission
+from gen.base.heads import version_of, with_heads
+from gen.base.registers.documents import register_documents
 from gen.datasheet.page import datasheet
 from gen.designs.catalogue import designs
 from gen.designs.design import load
-from gen.emission.emit import Emission
 from gen.output.folder import MADE_BY, MANIFEST
-from gen.output.heads import version_of, with_heads
-from gen.registers.documents import register_documents
 
 TOOLS = ("ingather", "amaranth", "pyosys")
 

@@ -20,8 +20,8 @@ from pathlib import Path
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from gen.output.heads import made_line
-from gen.page import templates
+from gen.base import templates
+from gen.base.heads import made_line
 from hdl.common.core_clock import CORE_MHZ
 
 HERE = Path(__file__).parent

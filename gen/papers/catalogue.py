@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from functools import cache
 
 import gen.papers
+from gen.base.errors import unknown
 from gen.designs.catalogue import of_package
-from gen.errors import unknown
 from gen.papers.paper import Paper
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from jinja2 import TemplateError
 from markupsafe import Markup
 
+from gen.base.errors import UserError
 from gen.designs.catalogue import commands
 from gen.designs.design import load
-from gen.errors import UserError
 from gen.page.page import Section, environment, render
 from gen.report.regression_section import regression_sections
 from gen.report.resources_section import resources_section

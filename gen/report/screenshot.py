@@ -15,7 +15,7 @@ from typing import Annotated
 
 import typer
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 CONSOLE = re.compile(r"CONSOLE[:(]\d+\)?\] (.*)")

@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.report.sweep import Sweep, read_sweep
 
 DEPTH = 5  #: folders below the given one that are looked into

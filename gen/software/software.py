@@ -8,8 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gen.page.templates import environment
-from gen.registers.python_driver import class_name
+from gen.base.registers.python_driver import class_name
+from gen.base.templates import environment
 from gen.software.copies import closure, copied, file_name, source_of, standing
 from hdl.common.registers import RegisterMap
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers

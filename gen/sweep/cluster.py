@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.packages import require
 from gen.sweep.sources import version
 from sim.harness.cache import workplace

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.folder import check_file
 from gen.packages import require
 from gen.sweep.reading import settings_of

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.store import PointRow
 from gen.sweep.subject import Subject
 

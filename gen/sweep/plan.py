@@ -10,10 +10,10 @@ from json import dumps
 from math import exp, log, prod
 from typing import Any
 
+from gen.base.errors import UserError, unknown
+from gen.base.settings import Parameter, construct, convert, parameters
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design
-from gen.errors import UserError, unknown
-from gen.settings import Parameter, construct, convert, parameters
 from gen.sweep.sources import version
 from gen.sweep.spec import Range, Scalar, Spec, axes, flat
 from gen.sweep.store import PointRow, Value

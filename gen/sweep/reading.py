@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.store import PointRow, Store, Value
 
 SQLITE = b"SQLite format 3\0"  #: every database begins with it

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.graph import Task, Waiting, graph_of, measurement
 from gen.sweep.plan import Plan, Point
 from gen.sweep.store import PointRow, Store

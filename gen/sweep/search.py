@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
+from gen.base.settings import convert
 from gen.packages import require
-from gen.settings import convert
 from gen.sweep.front import Constraint, Objective, objectives
 from gen.sweep.plan import Plan, Point, Setting, plain
 from gen.sweep.spec import Range, Search, Spec

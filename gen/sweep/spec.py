@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from hdl.common.core_clock import CORE_MHZ
 from sim.workloads.files import InputError, read_unpacked
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.folder import check_above
 
 Value = int | float | str | bool

@@ -6,9 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from gen.base.errors import unknown
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design
-from gen.errors import unknown
 from gen.sweep.sources import SYNTHESIS
 from gen.sweep.synthesis import METRICS as SYNTHESISED
 
@@ -55,7 +55,7 @@ class Subject:
     def sources(self, origins: set[str]) -> tuple[str, ...]:
         """Return the modules that metrics of ``origins`` depend on, with all that these import."""
         found = {
-            "gen.emission.emit",
+            "gen.base.emission.emit",
             self.design.component.partition(":")[0],
             self.session.__module__,
         }

@@ -20,9 +20,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import EmittedModule
-from gen.emission.yosys import native_yosys
-from gen.errors import UserError
+from gen.base.emission.emit import EmittedModule
+from gen.base.emission.yosys import native_yosys
+from gen.base.errors import UserError
 from gen.synth.cells import DSP, use_of
 from hdl.u280.vendor import VendorIp
 

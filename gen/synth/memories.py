@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gen.emission.memories import declared
+from gen.base.emission.memories import declared
 from gen.synth.cells import BLOCK_RAM, LUTRAM, URAM
 
 #: ram_style -> the kind of cell it asks for

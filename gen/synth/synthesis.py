@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import Emission, EmittedModule
 from gen.synth import mapping
 from gen.synth.cells import use_of_cells
 from gen.synth.fan_out import ModuleNets, Net, nets_of

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 
 RULE = re.compile(r"\s*\+(-+\+)+\s*")
 

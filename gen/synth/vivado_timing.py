@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.synth.vivado_tables import read_report
 
 NUMBER = r"-?\d+\.\d+"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.synth.resources import Resources
 from gen.synth.vivado_tables import BoxedTable, amount, read_report, tables_of
 

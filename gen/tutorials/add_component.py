@@ -22,7 +22,7 @@ assert largest.largest_of_groups([3, 1, 2, 7, 9, 8], group=3) == [3, 9]
 # A component is a class and one frozen dataclass of parameters, which refuses what cannot be built.
 # Equal parameters are the same hardware: it becomes one Verilog module, wherever it is placed.
 
-from gen.emission.emit import emit  # noqa: E402 - a cell has its own imports
+from gen.base.emission.emit import emit  # noqa: E402 - a cell has its own imports
 
 component = largest.Largest(largest.LargestParams(bits=8, group=4))
 verilog = emit(component).verilog

@@ -5,8 +5,8 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
+from gen.base.errors import UserError
 from gen.designs.catalogue import designs
-from gen.errors import UserError
 from sim.harness.cache import CHECKOUT
 from sim.harness.closure import Sources
 

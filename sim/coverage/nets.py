@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gen.emission.yosys import YosysError, described
+from gen.base.emission.yosys import YosysError, described
 from sim.coverage.data import CoverageError
 from sim.coverage.source import Source
 from sim.harness.cache import cache_root, cached_folder, digest

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import Emission, EmittedModule
 from hdl.common.component import Component
 
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from pickletools import genops
 from typing import Any
 
-from gen.emission.emit import Emission, EmittedModule, emit
+from gen.base.emission.emit import Emission, EmittedModule, emit
 from hdl.common.component import Component
 from sim.harness.cache import cached_folder, digest, found_folder
 from sim.harness.closure import OURS, SOURCES, digest_of
@@ -33,7 +33,7 @@ from sim.harness.expectations import EXPECTS, asserting
 KIND = "modules"  #: name of the cache's folders
 FILE = "module.pickle"
 KEPT = [field.name for field in fields(EmittedModule)]
-EMITTERS = ("gen.emission.emit", "sim.harness.expectations")
+EMITTERS = ("gen.base.emission.emit", "sim.harness.expectations")
 PACKAGES = ("amaranth", "pyosys")
 STARTED = time.time()  #: when this process began to import, as a file's time of change
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from gen.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import Emission, EmittedModule
 from sim.harness.build_tools import execute, require_verilator, verilator_command
 from sim.harness.cache import cached_folder, digest, workplace
 from sim.harness.primitives import models_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from gen.registers.python_driver import class_name, python_driver
+from gen.base.registers.python_driver import class_name, python_driver
 from hdl.common.registers import WORD_BYTES, RegisterMap
 
 

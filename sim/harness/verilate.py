@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from gen.emission.emit import Emission
+from gen.base.emission.emit import Emission
 from sim.harness.build_tools import (
     JOBS,
     execute,

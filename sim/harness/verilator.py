@@ -18,7 +18,7 @@ from typing import Any
 
 from cocotb_tools.config import pygpi_entry_point
 
-from gen.emission.emit import Emission
+from gen.base.emission.emit import Emission
 from hdl.common.component import Component
 from sim.harness import declared, emissions, host
 from sim.harness.assembly import assembled

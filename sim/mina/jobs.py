@@ -10,7 +10,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from gen.errors import UserError, unknown
+from gen.base.errors import UserError, unknown
 from sim.mina.lehmer import Lehmer
 from sim.mina.models import DATA, FILES, TrainedModel, known_models, model_of, whole
 from sim.workloads.files import InputError, read_unpacked, reason

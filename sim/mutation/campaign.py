@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gen.emission.emit import Emission
+from gen.base.emission.emit import Emission
 from sim.harness.build_tools import BuildError
 from sim.harness.cache import digest
 from sim.harness.verilator import Simulation

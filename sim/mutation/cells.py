@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gen.emission.yosys import native_yosys
+from gen.base.emission.yosys import native_yosys
 from sim.harness.cache import CHECKOUT
 
 #: Yosys counts its multiplexers, and what they are chosen by, through all of a process

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gen.emission.yosys import Yosys, apart, native_yosys
+from gen.base.emission.yosys import Yosys, apart, native_yosys
 from sim.mutation.mutants import BITS, CONTROL, Mutant
 
 SECONDS = 2  #: time for one proof

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from gen.emission.yosys import native_yosys
+from gen.base.emission.yosys import native_yosys
 from sim.mutation.cells import Cell
 
 NARROW = 6  #: bits of a register that is too narrow to be called wide

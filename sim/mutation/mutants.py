@@ -19,10 +19,10 @@ from itertools import chain
 from typing import Any
 from unittest.mock import patch
 
-from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from gen.emission.emit import Emission, EmittedModule, emit
-from gen.emission.names import stable
-from gen.emission.yosys import Yosys, apart
+from gen.base.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
+from gen.base.emission.emit import Emission, EmittedModule, emit
+from gen.base.emission.names import stable
+from gen.base.emission.yosys import Yosys, apart
 from hdl.common.component import Component
 from sim.harness.assembly import assembled
 from sim.harness.primitives import models_of

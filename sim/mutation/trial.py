@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gen.emission.emit import Emission
+from gen.base.emission.emit import Emission
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.cut_short import with_reset
 from sim.harness.verilate import Build, build

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.common.rings import DESCRIPTOR_BYTES
 from hdl.netsparse.params import SnicParams

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gen.errors import unknown
-from gen.settings import make_params, parse_settings
+from gen.base.errors import unknown
+from gen.base.settings import make_params, parse_settings
 from hdl.netsparse.limits import COUNT_BITS, MOST_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting

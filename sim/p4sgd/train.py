@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker

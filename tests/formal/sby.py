@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from gen.emission.emit import Emission, emit
+from gen.base.emission.emit import Emission, emit
 from hdl.common.component import Component
 from sim.harness.primitives import models_of
 from tests.formal.claims import watching

@@ -8,10 +8,10 @@ import pytest
 from cocotbext.axi.axi_channels import AxiARBus, AxiAWBus, AxiBBus, AxiRBus, AxiWBus
 from pyslang.driver import Driver
 
+from gen.base.emission.emit import emit
+from gen.base.settings import make_params
 from gen.designs.catalogue import designs
-from gen.emission.emit import emit
 from gen.output.manifest import port_list
-from gen.settings import make_params
 from sim.harness import emissions
 from sim.harness.primitives import models_of
 from sim.harness.verilator import lint

@@ -17,7 +17,7 @@ from types import SimpleNamespace
 import cocotb
 from cocotb.triggers import Timer
 
-from gen.emission.emit import Emission, EmittedModule, Port
+from gen.base.emission.emit import Emission, EmittedModule, Port
 from hdl.u280.clock_ip import REFCLK_BUFFER
 from sim.harness.assembly import Assembly, Written
 from sim.harness.emissions import emission_of

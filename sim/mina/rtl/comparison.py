@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.tree_plan import MOST_WORKERS
 from sim.harness.clock import PERIOD_NS

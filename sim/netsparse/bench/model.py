@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from gen.settings import make_params
+from gen.base.settings import make_params
 from hdl.netsparse.params import SnicParams
 from sim.bench.limits import CPU, Limit, Row, cpu_seconds
 from sim.netsparse.gather_job import GatherResult

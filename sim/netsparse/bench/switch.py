@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from gen.settings import make_params
+from gen.base.settings import make_params
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.presets import PRESETS

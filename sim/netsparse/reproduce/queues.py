@@ -13,7 +13,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from gen.emission.memories import Bits, bits_of
+from gen.base.emission.memories import Bits, bits_of
 from hdl.common.component import Component
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.destination_cam import DestinationCam

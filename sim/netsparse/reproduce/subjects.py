@@ -6,7 +6,7 @@ from functools import cache
 
 from scipy.sparse import csr_array
 
-from gen.errors import UserError, unknown
+from gen.base.errors import UserError, unknown
 from sim.netsparse.golden.redundancy import Redundancy, redundancy
 from sim.netsparse.reproduce import paper
 from sim.netsparse.spmm import matrix_for

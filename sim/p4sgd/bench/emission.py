@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 from amaranth.hdl import Fragment
 
-from gen.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from gen.emission.emit import PASSES, emit, interface, to_rtlil
-from gen.emission.yosys import Yosys, apart
+from gen.base.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
+from gen.base.emission.emit import PASSES, emit, interface, to_rtlil
+from gen.base.emission.yosys import Yosys, apart
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gen.emission.emit import Emission, module_name
+from gen.base.emission.emit import Emission, module_name
 from hdl.common.component import Component
 from hdl.u280.gather_board import GatherBoard
 from hdl.u280.mac_resets import MacResetsParams

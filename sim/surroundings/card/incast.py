@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gen.emission.emit import Emission, module_name
+from gen.base.emission.emit import Emission, module_name
 from hdl.common.component import Component
 from hdl.common.stream_pipeline import StreamPipeline
 from hdl.u280.board import PACKETS_WAY

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.u280.vendor import VendorIp
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams

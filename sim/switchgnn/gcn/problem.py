@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.golden.arithmetic import Integers
 from sim.switchgnn.graphs.graph import Graph
 from sim.switchgnn.planning.saved import refuse

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.gcn.aggregator import CheckedAggregator, ExactAggregator, MakeAggregator
 from sim.switchgnn.gcn.float_training import FloatTraining
 from sim.switchgnn.gcn.network import Network

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.graphs.families import FAMILIES, simple
 from sim.switchgnn.graphs.vertices import Vertices
 from sim.workloads.arrays import Archive

@@ -9,7 +9,7 @@ from amaranth.hdl import Const, Module, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.switchgnn.endpoint.endpoint import Endpoint

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.saved import Int32s, Int64s, Saved, refuse
 from sim.switchgnn.planning.workers import WorkerPartition
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.cut import CutGraph
 from sim.switchgnn.planning.metis import metis, moved_to_room
 from sim.switchgnn.planning.plan import Plan

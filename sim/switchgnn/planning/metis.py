@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 
 SEEDS = 1 << 31  #: METIS' integers
 MOST_TRIES = 8  #: most attempts with more parts, before vertices of too large ones are moved

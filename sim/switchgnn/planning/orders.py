@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from gen.errors import unknown
+from gen.base.errors import unknown
 from sim.switchgnn.planning.choices import ORDER_NAMES
 from sim.switchgnn.planning.saved import Int64s, Saved, refuse, starts
 from sim.switchgnn.planning.senders import Senders

@@ -7,7 +7,7 @@ from typing import Any
 
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.banks import BankPlacement, placed
 from sim.switchgnn.planning.choices import PLANS
 from sim.switchgnn.planning.cut import CutGraph, cut_graph

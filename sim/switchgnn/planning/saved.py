@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self, get_origin, get_t
 import numpy as np
 from numpy.typing import NDArray
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.workloads.arrays import Archive
 from sim.workloads.files import InputError
 

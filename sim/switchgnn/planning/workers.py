@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.metis import metis, undirected
 from sim.switchgnn.planning.saved import Int32s, Saved, refuse
 from sim.workloads.arrays import read_array

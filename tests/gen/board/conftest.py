@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from gen.base.emission.emit import emit
 from gen.board import ip_table
 from gen.board.black_boxes import with_boxes
 from gen.board.boards import find_board
 from gen.board.package import write_package
 from gen.board.placement import Placement
-from gen.emission.emit import emit
 from gen.output.folder import written_whole
 from gen.output.manifest import write_design
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard

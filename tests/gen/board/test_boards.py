@@ -1,10 +1,10 @@
 import pytest
 
+from gen.base.errors import UserError
+from gen.base.settings import make_params
 from gen.board.boards import BOARDS, BoardDesign, find_board
 from gen.designs.catalogue import designs
 from gen.designs.design import Card, Most, load
-from gen.errors import UserError
-from gen.settings import make_params
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from gen.base.emission.emit import emit
 from gen.board.check_constraints import read_constraints
 from gen.board.check_slls import check_slls
 from gen.board.hierarchy import Hierarchy, read_verilog
-from gen.emission.emit import emit
 from gen.floorplan.parts import floorplan
 from gen.floorplan.pblocks import to_xdc
 from gen.floorplan.plan import Plan, PlanPart

@@ -2,8 +2,8 @@
 
 import pytest
 
+from gen.base.errors import UserError
 from gen.board.ip_table import FOLDER, FUNCTIONS, names_of, read_table
-from gen.errors import UserError
 from hdl.u280.pcie_ip import BRIDGE
 from hdl.u280.vendor import VendorIp, VendorPort
 

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from gen.base.emission.emit import emit
 from gen.board.boards import find_board
 from gen.board.package import package_files
-from gen.emission.emit import emit
 from gen.output.folder import check_target
 from tests.gen.board.conftest import PLACEMENT, package_of
 from tests.gen.board.sample import CLOCKING, DESIGN, MAC, CoreParams, SampleBoard

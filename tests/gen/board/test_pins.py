@@ -1,8 +1,8 @@
 import pytest
 
+from gen.base.emission.emit import Port
 from gen.board.boards import find_board
 from gen.board.pins import PROPERTIES, bits_of, pins_of, read_pins
-from gen.emission.emit import Port
 
 TABLE = find_board("u280").constraints / "pins.csv"
 

@@ -1,8 +1,8 @@
 import pytest
 from jinja2 import UndefinedError
 
+from gen.base.errors import UserError
 from gen.board.templates import environment
-from gen.errors import UserError
 
 
 def test_values_are_quoted_and_unknown_ones_are_errors(tmp_path):

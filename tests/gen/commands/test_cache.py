@@ -4,8 +4,8 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner
 
+from gen.base.errors import UserError
 from gen.commands.cache import bytes_of, cache, seconds_of, shown_size, shown_time
-from gen.errors import UserError
 from tests.sim.harness.test_pruning import DAY, make
 
 APP = Typer()

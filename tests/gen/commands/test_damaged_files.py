@@ -16,9 +16,9 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
+from gen.base.errors import UserError
 from gen.cli import called
 from gen.commands.interruption import Interruption
-from gen.errors import UserError
 from gen.sweep.spec import axes, read_spec
 from sim.mina.jobs import read_jobs
 from sim.p4sgd.golden.sgd import Loss

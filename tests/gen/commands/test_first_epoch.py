@@ -6,10 +6,10 @@ import os
 import numpy as np
 import pytest
 
+from gen.base.errors import UserError
+from gen.base.settings import make_params
 from gen.commands.first_epoch import first_epoch, train_an_epoch
 from gen.designs.catalogue import find_design
-from gen.errors import UserError
-from gen.settings import make_params
 from gen.software.emitted.device import DeviceError
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.registers import constants, worker_registers

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from gen.base.errors import UserError
 from gen.commands import import_reports as import_reports_command
 from gen.commands import synth as synth_command
 from gen.commands.import_reports import import_reports
-from gen.errors import UserError
 from tests.gen.commands.test_synth import CIRCUITS
 from tests.gen.test_cli import ingather
 

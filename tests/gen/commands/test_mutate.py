@@ -4,9 +4,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gen.base.errors import UserError
 from gen.commands import mutate as mutate_command
 from gen.commands.mutate import mutate
-from gen.errors import UserError
 from sim.mutation import mistakes, worker
 from sim.mutation.campaign import Plan
 from sim.mutation.targets import all_targets

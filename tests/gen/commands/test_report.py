@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gen.base.errors import UserError
 from gen.commands.report import report
-from gen.errors import UserError
 from tests.gen.report import sample
 
 

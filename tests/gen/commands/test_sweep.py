@@ -8,9 +8,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gen.base.errors import UserError
 from gen.commands.sweep import sweep, sweep_app
 from gen.designs.catalogue import find_design
-from gen.errors import UserError
 from gen.sweep.plan import Plan
 from gen.sweep.search import SearchPlan
 from gen.sweep.spec import read_spec

@@ -5,8 +5,8 @@ import json
 import pytest
 import typer
 
+from gen.base.errors import UserError
 from gen.commands.sweep_diff import ROWS, diff, figure
-from gen.errors import UserError
 from tests.gen.report import sample
 
 

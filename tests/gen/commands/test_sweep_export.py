@@ -2,8 +2,8 @@
 
 import pytest
 
+from gen.base.errors import UserError
 from gen.commands.sweep_export import export
-from gen.errors import UserError
 from tests.gen.report import sample
 
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
+from gen.base.errors import UserError
 from gen.board import boards, placement
 from gen.commands import synth as synth_command
 from gen.commands.synth import synth
 from gen.designs.design import Card, Design
-from gen.errors import UserError
 from gen.synth.device import DEVICES, U280
 from gen.synth.resources import Resources
 from tests.gen.test_cli import ingather

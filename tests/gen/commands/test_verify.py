@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from junitparser import JUnitXml
 
+from gen.base.errors import UserError
 from gen.commands import verify as verify_command
 from gen.commands.verify import components_of, verify
-from gen.errors import UserError
 from tests.sim.verify import sandbox
 
 CALL = """

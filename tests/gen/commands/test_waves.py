@@ -7,9 +7,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from gen.base.errors import UserError
 from gen.cli import main
 from gen.commands.run import command_of
-from gen.errors import UserError
 from sim.harness.cache import CHECKOUT
 from sim.harness.session import RunFailed
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from tests.gen.datasheet.design import Demo, DemoParams
 
 

@@ -26,7 +26,7 @@ def test_parts_that_are_no_components_are_dissolved():
     from amaranth.hdl import Module
     from amaranth.lib.wiring import In, Out
 
-    from gen.emission.emit import emit
+    from gen.base.emission.emit import emit
     from hdl.common.component import Component
     from tests.gen.datasheet.design import DemoParams, Unit
 

@@ -3,8 +3,8 @@ from html.parser import HTMLParser
 
 import pytest
 
+from gen.base.emission.emit import emit
 from gen.datasheet.page import RESOURCES, datasheet
-from gen.emission.emit import emit
 from tests.gen.sample import Pair, PairParams
 
 VOID = {"meta", "br", "img", "link", "hr"}

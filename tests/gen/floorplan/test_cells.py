@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import ClockSignal, Const, Module, Signal
 from amaranth.lib.wiring import Out
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.cells import cells_of
 from gen.floorplan.hierarchy import Hierarchy
 from gen.floorplan.plan import Plan, PlanPart

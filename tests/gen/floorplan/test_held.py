@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.held import held_of, positions
 from gen.floorplan.hierarchy import Hierarchy
 from gen.floorplan.model import FloorplanError, Held

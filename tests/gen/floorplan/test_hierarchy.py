@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import Out
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.hierarchy import Hierarchy, is_way, reach
 from gen.floorplan.plan import Plan, PlanPart
 from hdl.common.component import Component

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.netlist import netlists
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from tests.gen.floorplan.design import Board, Consumer

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.model import FloorplanError, Link
 from gen.floorplan.parts import floorplan, parts_and_links
 from gen.floorplan.plan import Plan, PlanPart

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.floorplan.model import Floorplan, FloorplanError
 from gen.floorplan.solver import passed_limits, solve
 from gen.synth.device import LIMITED, U280

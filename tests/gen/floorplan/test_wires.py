@@ -4,7 +4,7 @@ import pytest
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.hierarchy import Hierarchy
 from gen.floorplan.parts import vendor_outputs
 from gen.floorplan.plan import Plan, PlanPart

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.output.folder import MADE_BY, MANIFEST, written_whole
 
 

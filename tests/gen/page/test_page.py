@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from gen.output.heads import made_line
+from gen.base.heads import made_line
 from gen.page import page
 from gen.page.page import PLOTLY, Section, environment, render, thousands
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.report.report import Parts, report, tiles
 from gen.report.sources import find
 from tests.gen.page.test_page import Reader

@@ -5,11 +5,11 @@ import subprocess
 
 import pytest
 
+from gen.base.emission.emit import emit
+from gen.base.errors import UserError
 from gen.datasheet.page import datasheet
 from gen.designs.catalogue import designs, find_design
 from gen.designs.design import load
-from gen.emission.emit import emit
-from gen.errors import UserError
 from gen.report import screenshot as module
 from gen.report.report import report
 from gen.report.screenshot import NAMES, screenshot

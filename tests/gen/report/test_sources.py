@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.report.sources import DEPTH, find, kind_of
 from tests.gen.report import sample
 

@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from gen.registers.python_driver import class_name
+from gen.base.registers.python_driver import class_name
 from gen.software.emitted.fake import Fake
 from gen.software.software import EMITTED
 from sim.harness.register_driver import driver_module

@@ -14,9 +14,9 @@ import pytest
 from cocotb.task import bridge
 from cocotbext.axi import AxiBus, AxiMaster
 
+from gen.base.registers.python_driver import class_name
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
-from gen.registers.python_driver import class_name
 from gen.software import p4sgd_switch, p4sgd_worker
 from gen.software.emitted.device import wait_until
 from gen.software.emitted.p4sgd.build import Build

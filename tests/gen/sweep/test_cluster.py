@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep import cluster
 from gen.sweep.cluster import check_workers, remote_cluster
 from gen.sweep.plan import Plan

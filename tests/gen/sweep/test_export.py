@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.export import columns, export, of_one_type, writer_for
 from tests.gen.report import sample
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.front import Constraint, Objective, front, objectives, usual
 from gen.sweep.store import PointRow
 from tests.gen.sweep.fake import SUBJECT

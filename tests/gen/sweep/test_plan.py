@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.plan import Plan
 from tests.gen.sweep.fake import FakeParams, FakeSession, FakeWorkload, InnerParams, spec
 from tests.rejects import refuses

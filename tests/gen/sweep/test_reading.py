@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.reading import read_results, settings_of
 from gen.sweep.store import Store
 from tests.gen.report import sample

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep import runner, tasks
 from gen.sweep.plan import Plan
 from gen.sweep.runner import Runner

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.search import SearchPlan
 from gen.sweep.store import Store
 from tests.gen.sweep.fake import spec

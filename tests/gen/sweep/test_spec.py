@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import gen.sweep
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.spec import Range, Spec, axes, flat, read_spec
 from sim.workloads.matrices import FAMILIES
 

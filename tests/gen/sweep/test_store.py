@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.sweep.store import PointRow, Store
 
 

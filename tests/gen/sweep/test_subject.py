@@ -1,8 +1,8 @@
 import pytest
 
+from gen.base.errors import UserError
 from gen.designs.catalogue import designs
 from gen.designs.design import Design
-from gen.errors import UserError
 from gen.sweep.subject import Subject, find_subject
 from sim.harness.closure import SOURCES
 

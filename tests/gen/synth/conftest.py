@@ -1,6 +1,6 @@
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.synth.synthesis import synthesise
 from sim.harness.cache import cached_folder
 from tests.gen.synth.circuits import Circuits, NoParams

@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from gen.emission.emit import Port, emit
-from gen.errors import UserError
+from gen.base.emission.emit import Port, emit
+from gen.base.errors import UserError
 from gen.synth import mapping
 from sim.harness.cache import cached_folder
 from tests.gen.synth.circuits import Bits, Parity

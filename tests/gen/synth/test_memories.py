@@ -1,6 +1,6 @@
 import pytest
 
-from gen.emission.memories import declared
+from gen.base.emission.memories import declared
 from gen.synth.memories import MemoryUse, memories_of
 
 RTLIL = """

@@ -6,8 +6,8 @@ from unittest.mock import Mock
 
 import pytest
 
+from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
-from gen.settings import make_params
 from gen.synth import mapping
 from gen.synth.resources import Resources
 from gen.synth.synthesis import synthesise

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.synth.vivado_timing import read_timing
 
 REPORT = Path(__file__).parent / "reports" / "timing.rpt"

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.synth.resources import Resources
 from gen.synth.vivado_utilization import read_utilization
 

@@ -1,6 +1,6 @@
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from gen.verify.targets import EVERYTHING, targets
 from sim.harness.cache import CHECKOUT
 from tests.rejects import refuses

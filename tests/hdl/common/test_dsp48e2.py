@@ -9,7 +9,7 @@ from amaranth.hdl import ClockSignal, Module, Signal
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.component import Component
 from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
 from hdl.p4sgd.engine.engine import Engine

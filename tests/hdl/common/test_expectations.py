@@ -7,7 +7,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
 from sim.harness import verilator

@@ -5,7 +5,7 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Sink, Source, receive, send, start

@@ -3,7 +3,7 @@ import random
 import cocotb
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.memory import DualPortMemory, MemoryParams
 from sim.harness.plays import played
 from sim.harness.streams import start

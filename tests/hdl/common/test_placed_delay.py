@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.floorplan.netlist import netlists
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams

@@ -10,7 +10,7 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiResp
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.params import BURST_BEATS, PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.synth.synthesis import synthesise
 from hdl.pcie.completer import Completer
 from hdl.pcie.completer_params import CompleterParams

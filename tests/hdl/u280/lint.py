@@ -1,6 +1,6 @@
 """Lets Verilator lint a component that places the vendor's IP."""
 
-from gen.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import Emission, EmittedModule
 from sim.harness.emissions import emission_of
 from sim.harness.verilator import lint
 

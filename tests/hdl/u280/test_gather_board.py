@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from gen.base.settings import make_params
 from gen.board.boards import BOARDS
-from gen.settings import make_params
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.u280.gather_board import GatherBoard
 from tests.hdl.netlist_bench import Table

@@ -4,8 +4,8 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 
+from gen.base.settings import make_params
 from gen.board.boards import BOARDS
-from gen.settings import make_params
 from gen.software.emitted.gather import selftest
 from gen.software.gather_engine import software
 from hdl.gather.engine import GatherEngine

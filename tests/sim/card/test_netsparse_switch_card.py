@@ -4,8 +4,8 @@ import cocotb
 import numpy as np
 from cocotb.triggers import Timer
 
+from gen.base.settings import make_params
 from gen.board.boards import BOARDS
-from gen.settings import make_params
 from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes

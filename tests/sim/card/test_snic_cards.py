@@ -9,8 +9,8 @@ import numpy as np
 from cocotb.triggers import Timer
 from scipy.sparse import csr_array, lil_array
 
+from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
-from gen.settings import make_params
 from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit

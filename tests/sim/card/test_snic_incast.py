@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from cocotb.triggers import Timer
 
+from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
-from gen.settings import make_params
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic

@@ -43,7 +43,7 @@ def changes(checkout):
     [
         "hdl/common/memory.py",
         "hdl/p4sgd/engine/bank.py",
-        "gen/emission/names.py",
+        "gen/base/emission/names.py",
         "sim/p4sgd/training_session.py",
         "sim/harness/verilate.py",
         "sim/harness/primitives/DSP48E2.v",
@@ -80,7 +80,7 @@ def test_an_edit_of_hardware_leaves_what_does_not_import_it(changes):
     assert not changes("hdl/p4sgd/engine/bank.py", snic)
     assert not changes("hdl/common/round_robin.py", fifo)
     assert changes("hdl/common/round_robin.py", snic)
-    assert changes("gen/emission/narrowing.py", fifo)
+    assert changes("gen/base/emission/narrowing.py", fifo)
 
 
 def test_a_users_package_is_followed(tmp_path, monkeypatch):

@@ -5,9 +5,9 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-import gen.emission.emit
+import gen.base.emission.emit
 import sim.harness.emissions
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.p4sgd.transport.params import TransportParams
@@ -72,13 +72,13 @@ def cache(tmp_path, monkeypatch):
 def elaborated(monkeypatch):
     """Return the modules that are elaborated, as it happens."""
     done = []
-    own = gen.emission.emit.to_rtlil
+    own = gen.base.emission.emit.to_rtlil
 
     def counted(fragment, ports, name):
         done.append(name)
         return own(fragment, ports, name)
 
-    monkeypatch.setattr(gen.emission.emit, "to_rtlil", counted)
+    monkeypatch.setattr(gen.base.emission.emit, "to_rtlil", counted)
     return done
 
 

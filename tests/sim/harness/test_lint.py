@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from sim.harness import lint as linting
 from sim.harness.build_tools import BuildError
 from sim.harness.lint import lint, parts

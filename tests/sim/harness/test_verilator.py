@@ -19,7 +19,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
-from gen.emission.emit import emit, module_name
+from gen.base.emission.emit import emit, module_name
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from sim.coverage.data import Toggle

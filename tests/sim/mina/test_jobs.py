@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.mina.cluster import FatTree, parse_topology
 from sim.mina.jobs import read_jobs
 from sim.mina.workload import ScheduleWorkload, Trees

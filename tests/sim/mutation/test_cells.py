@@ -1,4 +1,4 @@
-from gen.emission.yosys import Yosys, apart
+from gen.base.emission.yosys import Yosys, apart
 from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.cache import CHECKOUT

@@ -6,7 +6,7 @@ import pytest
 from amaranth.hdl import Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
-from gen.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import Emission, EmittedModule
 from hdl.common.component import Component
 from hdl.u280.vendor import VendorIp, VendorPort
 from sim.harness.lint import lint

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.cache import CHECKOUT
 from sim.harness.lint import lint

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from gen.base.errors import UserError
 from gen.designs.catalogue import find_design
-from gen.errors import UserError
 from sim.netsparse.gather import build_cluster
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_workload import SpmmWorkload

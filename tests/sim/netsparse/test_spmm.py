@@ -7,8 +7,8 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
+from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
-from gen.settings import make_params
 from hdl.netsparse.snic import SETTLING
 from sim.netsparse.gather import GatherError, build_gather
 from sim.netsparse.spmm import SpmmRun, matrix_for

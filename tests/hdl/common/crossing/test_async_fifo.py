@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing
 from sim.harness.streams import STALLS, Sink, Source

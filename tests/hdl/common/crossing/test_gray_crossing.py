@@ -3,7 +3,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start

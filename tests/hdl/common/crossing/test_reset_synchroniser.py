@@ -3,7 +3,7 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate

@@ -3,7 +3,7 @@ import random
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from sim.harness.streams import start
 from sim.harness.verilator import simulate

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gen.emission.emit import emit
+from gen.base.emission.emit import emit
 from gen.synth.synthesis import synthesise
 from hdl.netsparse.property_cache.params import PRESETS
 from hdl.netsparse.property_cache.property_cache import PropertyCache

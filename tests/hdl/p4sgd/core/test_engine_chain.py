@@ -4,7 +4,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.common.streams import StreamRegister
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.group_routing import PEEKS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.p4sgd.core.group_params import GroupParams
 from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gen.registers.python_driver import python_driver
+from gen.base.registers.python_driver import python_driver
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.workloads.layout import Geometry, pack

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from gen.emission.emit import emit
-from gen.emission.memories import Bits
+from gen.base.emission.emit import emit
+from gen.base.emission.memories import Bits
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.rig.destination_solver import DestinationSolver

@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from gen.emission.emit import module_name
+from gen.base.emission.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import Transport

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.gcn.aggregator import COUNTERS, ExactAggregator
 from sim.switchgnn.gcn.golden_aggregator import EPOCHS, GoldenAggregator, Planner, SwitchSetup
 from sim.switchgnn.links import Faults

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.gcn.problem import problem_of
 from sim.switchgnn.graphs.graph import Graph, load_graph
 from tests.sim.switchgnn.cases import graph

@@ -12,9 +12,9 @@ from scipy.io import mmwrite
 from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
+from gen.base.errors import UserError
 from gen.commands.run import command_of
 from gen.designs.design import Design, Run
-from gen.errors import UserError
 from sim.harness.session import Listener, RunFailed
 from sim.switchgnn.gcn.aggregator import ExactAggregator
 from sim.switchgnn.gcn.run import GcnRun

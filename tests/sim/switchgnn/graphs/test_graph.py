@@ -7,7 +7,7 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import coo_array, csr_array, save_npz
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.graphs.graph import load_graph
 from tests.rejects import refuses
 from tests.sim.switchgnn.cases import cut_of, graph

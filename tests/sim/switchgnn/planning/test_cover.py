@@ -3,7 +3,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.cover import least_vertex_cover, port_cover, rack_cover
 from tests.sim.switchgnn.cases import cut_of
 

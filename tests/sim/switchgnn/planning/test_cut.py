@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.workers import given_workers
 from tests.sim.switchgnn.cases import cut_of, directed, graph

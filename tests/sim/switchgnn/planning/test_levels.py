@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.levels import levels
 from sim.switchgnn.planning.preparation import prepare
 from sim.switchgnn.planning.shape import SwitchShape

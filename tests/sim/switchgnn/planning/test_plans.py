@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.evaluation.frames import FrameSizes, traffic_of
 from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.destinations import destination_plan

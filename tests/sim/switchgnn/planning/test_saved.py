@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.cover import RackCover, rack_cover
 from sim.switchgnn.planning.plan import Plan
 from sim.switchgnn.planning.preparation import prepare

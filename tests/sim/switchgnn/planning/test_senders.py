@@ -1,6 +1,6 @@
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan

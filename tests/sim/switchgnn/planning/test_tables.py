@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.banks import BankPlacement
 from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.orders import ordered

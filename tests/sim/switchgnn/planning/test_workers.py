@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.planning.workers import given_workers, metis_workers, read_workers
 from tests.rejects import refuses
 from tests.sim.switchgnn.cases import graph

@@ -7,7 +7,7 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import save_npz
 
-from gen.errors import UserError
+from gen.base.errors import UserError
 from sim.switchgnn.graphs.graph import load_graph
 from sim.switchgnn.reproduce import orders, paper, subjects
 from sim.switchgnn.reproduce.asked import FIGURES, SwitchGnnAsked

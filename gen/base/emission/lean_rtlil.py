@@ -1,0 +1,110 @@
+"""Writes RTLIL as Amaranth does, but leaves out what nobody needs in the Verilog.
+
+Amaranth initialises every memory. For a RAM that costs seconds and megabytes (a bit at a time),
+and UltraRAM cannot be initialised at all; a ROM keeps its contents. It also gives every element
+of an array a wire of its own beside the array; the fields of structs keep theirs.
+
+Its search for combinational loops takes most of an emission and ends at the borders of a module.
+Verilator's lint (UNOPTFLAT) finds such loops in the whole design and replaces that search. A sixth
+of the remaining time went into assertions that each part of a value is a net; they are left out.
+
+It rewrites every expression at each of its uses, so that what is used twice is written twice, with
+all that it is made of. Here an expression is written once.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+from unittest.mock import patch
+
+from gen.base.emission.amaranth_internals import (
+    DomainLowerer,
+    Fragment,
+    Net,
+    Netlist,
+    SignalDict,
+    Value,
+    _ir,
+    build_netlist,
+    rtlil,  # pyright: ignore[reportAttributeAccessIssue]
+)
+from gen.base.emission.names import PartNames, add_name, assign_names
+
+
+class LeanModuleEmitter(rtlil.ModuleEmitter):
+    """Emits a module as Amaranth does, but names registers and leaves memories empty."""
+
+    def emit_cell_wires(self) -> None:
+        """Name the parts of registers; a signal's own wire has the signal's name."""
+        parts = PartNames(self.netlist, self.module)
+        for value in self.value_attrs:
+            if value not in self.value_names and (name := parts.find(value)):
+                self.value_names[value] = name
+                wire = self.builder.wire(len(value), name=name, attrs=self.value_attrs[value])
+                self.sigport_wires[name] = (wire, value)
+        super().emit_cell_wires()
+
+    def emit_memory(self, cell_idx: Any, cell: Any) -> None:
+        """Emit the contents of a memory unless they are all zero."""
+        if any(cell.init):
+            super().emit_memory(cell_idx, cell)
+
+
+def sorted_domains(
+    fragment: Any,
+    *arguments: Any,
+    create: Callable[..., Any] = Fragment._create_missing_domains,  # pyright: ignore[reportAttributeAccessIssue]
+    **options: Any,
+) -> Any:
+    """Return clock domains sorted by name; Amaranth's order depends on their hashes."""
+    return sorted(create(fragment, *arguments, **options), key=lambda domain: domain.name)
+
+
+def unasserted(kind: type[Value], nets: Net | Iterable[Net] = ()) -> Value:
+    """Make what Amaranth's ``Value`` makes, without asserting that each part is a net."""
+    return tuple.__new__(kind, (nets,) if isinstance(nets, Net) else nets)
+
+
+def resolved(netlist: Netlist, value: Value) -> Value:
+    """Return ``value`` with late nets replaced; ``value`` itself if it has none, the usual case."""
+    if min(value, default=0) >= 0:
+        return value
+    return Value(map(netlist.resolve_net, value))
+
+
+def lowered(lowerer: Any, value: Any, lower: Callable[..., Any] = DomainLowerer.on_value) -> Any:
+    """Return ``value`` with its clock domains resolved: the same object whenever it is met.
+
+    The netlist knows a value by its identity.
+    """
+    known = lowerer.__dict__.setdefault("known", {})
+    key = id(value), id(lowerer.domains)
+    if key not in known:
+        # Both objects are held, so that no other object gets their identities.
+        known[key] = lower(lowerer, value), value, lowerer.domains
+    return known[key][0]
+
+
+def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
+    """Return the RTLIL of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
+    with (
+        patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
+        patch.object(Netlist, "resolve_value", resolved),
+        patch.object(Value, "__new__", unasserted),
+        patch.object(DomainLowerer, "on_value", lowered),
+        patch.object(Fragment, "_create_missing_domains", sorted_domains),
+        patch.object(_ir.Design, "_assign_names", assign_names),
+        patch.object(_ir, "_add_name", add_name),
+    ):
+        netlist = build_netlist(fragment, ports=ports, name=name)
+    for fields in netlist.signal_fields.values():
+        for path in [path for path in fields if any(isinstance(step, int) for step in path)]:
+            del fields[path]
+    empty = rtlil.EmptyModuleChecker(netlist)
+    builder = rtlil.Design(emit_src=False)
+    for index, module in enumerate(netlist.modules):
+        if empty.is_empty(index):
+            continue
+        text = builder.module(".".join(module.name), src_loc=module.src_loc)
+        names = SignalDict()
+        LeanModuleEmitter(text, netlist, module, names, empty_checker=empty).emit()
+    return str(builder)

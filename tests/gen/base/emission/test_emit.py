@@ -1,0 +1,150 @@
+"""Tests the emitter: each distinct module once, and the same bytes every time."""
+
+import re
+from dataclasses import dataclass
+
+import pytest
+from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
+from amaranth.sim import Simulator
+
+from gen.base.emission.emit import Port, emit
+from tests.gen.sample import Leaf, LeafParams, Pair, PairParams
+
+
+def test_each_distinct_module_once():
+    emission = emit(Pair(PairParams()))
+    assert list(emission.modules) == ["leaf_4", "leaf_9", "pair"]
+    assert re.findall(r"^module (\w+)", emission.verilog, re.M) == list(emission.modules)
+    assert emission.counts() == {"leaf_4": 2, "leaf_9": 1, "pair": 1}
+
+
+def test_like_parts_become_one_module():
+    emission = emit(Pair(PairParams(bits=9)))
+    assert emission.counts() == {"leaf_9": 3, "pair": 1}
+
+
+def test_counts_multiply_down_the_hierarchy():
+    class Nest(Pair):
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.left = left = Pair(self.params)
+            m.submodules.right = right = Pair(self.params)
+            m.d.comb += [left.x.eq(self.x), right.x.eq(left.y), self.y.eq(right.y)]
+            return m
+
+    counts = emit(Nest(PairParams())).counts()
+    assert counts == {"leaf_4": 4, "leaf_9": 2, "pair": 2, "nest": 1}
+
+
+def test_an_expression_is_written_once_however_often_it_is_used():
+    class Shared(Pair):
+        def elaborate(self, platform):
+            m = Module()
+            value = self.x
+            for _ in range(12):
+                value = (value + value)[:4]
+            m.d.comb += [self.y.eq(value), self.z.eq(value)]
+            return m
+
+    assert emit(Shared(PairParams())).verilog.count(" + ") == 12
+
+
+def test_ports():
+    assert emit(Pair(PairParams())).top.ports == [
+        Port("clk", "input", 1),
+        Port("rst", "input", 1),
+        Port("x", "input", 4),
+        Port("y", "output", 4),
+        Port("z", "output", 9),
+    ]
+
+
+def test_names_that_do_not_tell_apart_are_refused():
+    @dataclass(frozen=True, kw_only=True)
+    class Vague(LeafParams):
+        suffix = "same"
+
+    class Clash(Pair):
+        def elaborate(self, platform):
+            m = Module()
+            m.submodules.narrow = Leaf(Vague(bits=1))
+            m.submodules.wide = Leaf(Vague(bits=2))
+            return m
+
+    with pytest.raises(ValueError, match="leaf_same"):
+        emit(Clash(PairParams()))
+
+
+def test_simulates_in_plain_amaranth_too():
+    pair = Pair(PairParams())
+
+    async def bench(ctx):
+        ctx.set(pair.x, 3)
+        await ctx.tick().repeat(2)
+        assert ctx.get(pair.y) == 5
+
+    simulator = Simulator(pair)
+    simulator.add_clock(1e-9)
+    simulator.add_testbench(bench)
+    simulator.run()
+
+
+class TwoClocks(Leaf):
+    """Has a register in each of two clocks, in parts that know one clock only."""
+
+    domains = ("sync", "slow")
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.first = first = Leaf(self.params)
+        m.submodules.second = second = DomainRenamer("slow")(Leaf(self.params))
+        m.d.comb += [first.a.eq(self.a), second.a.eq(first.b), self.b.eq(second.b)]
+        return m
+
+
+def instances(verilog):
+    """Return connections by instance."""
+    found = re.findall(r"^  \w+ (\w+) \(\n(.*?)^  \);", verilog, re.M | re.S)
+    return {name: dict(re.findall(r"\.(\w+)\((.*?)\)", wires)) for name, wires in found}
+
+
+def test_other_clocks_have_ports_of_their_own():
+    module = emit(TwoClocks(LeafParams())).top
+    assert module.domains == ("sync", "slow")
+    assert [port.name for port in module.ports] == ["clk", "rst", "slow_clk", "slow_rst", "a", "b"]
+    wires = instances(module.verilog)
+    assert (wires["first"]["clk"], wires["first"]["rst"]) == ("clk", "rst")
+    assert (wires["second"]["clk"], wires["second"]["rst"]) == ("slow_clk", "slow_rst")
+
+
+def test_clocks_are_renamed_where_a_component_is_placed():
+    class Around(Pair):
+        domains = ("core",)
+
+        def elaborate(self, platform):
+            m = Module()
+            m.domains.fast = ClockDomain(local=True)
+            m.submodules.both = both = DomainRenamer({"sync": "core", "slow": "fast"})(
+                TwoClocks(LeafParams())
+            )
+            m.d.comb += [
+                ClockSignal("fast").eq(self.x[0]),
+                ResetSignal("fast").eq(self.x[1]),
+                both.a.eq(self.x),
+                self.y.eq(both.b),
+            ]
+            return m
+
+    module = emit(Around(PairParams())).top
+    assert module.domains == ("core",)
+    wires = instances(module.verilog)["both"]
+    assert (wires["clk"], wires["rst"]) == ("core_clk", "core_rst")
+    assert (wires["slow_clk"], wires["slow_rst"]) == ("x[0]", "x[1]")
+
+
+def test_a_clock_that_is_not_declared_is_refused():
+    class Secret(TwoClocks):
+        domains = ("sync",)
+
+    with pytest.raises(ValueError, match="Secret: slow_clk is of no clock domain"):
+        emit(Secret(LeafParams()))
