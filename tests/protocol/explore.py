@@ -62,6 +62,18 @@ class Exploration:
         return "\n".join([f"{self.fault} after {len(self.trace)} steps: {size}", *lines])
 
 
+def check(title: str, system: System, fault: str = "", steps: int | None = None) -> Exploration:
+    """Explore and print a system; assert its first fault, or that it is sound if that is "".
+
+    If ``steps`` are given, the shortest trace to the fault must have so many.
+    """
+    found = explore(system)
+    print(f"{title}: {found}")
+    assert found.fault == fault, str(found)
+    assert steps in (None, len(found.trace)), str(found)
+    return found
+
+
 def explore(system: System, limit: int = 5_000_000) -> Exploration:
     """Explore all states from the start, or up to a fault; then those without a way to rest.
 

@@ -1,171 +1,203 @@
-"""Numbers ends and packets for all networks, so that each rule is run once."""
+"""Models nodes by their rules: what a node does with a frame is found once for all states.
 
-from collections.abc import Iterable, Iterator
+The ends, which are what all nodes hold, are one number: NODE_BITS of it for each node say which of
+the things that it may hold it does. A frame in flight is a bit of its own, above these. What may
+become of frames in flight is the matter of the classes that derive from ``Network``.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
-from sim.p4sgd.golden.allreduce import Verdict
-from tests.protocol.model import NAMES, Ends, Flight, Model, SwitchEnd, WorkerEnd
-
-Numbers = tuple[int, ...]  # of the switch's end, then of each worker's
-Step = tuple[str, tuple, str]  # what happens, the state after it, what is wrong with it or ""
+NODE_BITS = 20  # of the number of what a node holds
+NODE_MASK = (1 << NODE_BITS) - 1
 
 
-@dataclass(frozen=True)
-class Taken:
-    """What the switch does with a packet, in small numbers."""
+class Flight(NamedTuple):
+    """A frame on its way to a port of a node."""
 
-    switch: int
-    answers: tuple[int, ...]
-    finished: bool
+    node: int
+    port: int
+    frame: Hashable
+    name: str
+    number: int = 0  # of the use that it is of, where the checker counts uses
+
+
+class Change(NamedTuple):
+    """What a node does at a time."""
+
+    held: Hashable  # by the node from then on
+    sent: tuple[Flight, ...]
     step: str
+    fault: str = ""
+    event: Any = None  # what the network is told of it
+
+
+class Node:
+    """A switch or a worker. Unless it says otherwise, it does nothing by itself."""
+
+    @property
+    def start(self) -> Hashable:
+        """Return what it holds first."""
+        raise NotImplementedError
+
+    def takes(self, held: Any, flight: Flight) -> Change:
+        """Return what follows when a frame comes in."""
+        raise NotImplementedError
+
+    def moves(self, held: Any) -> Iterable[Change]:
+        """Return what it may do by itself."""
+        return ()
+
+    def repeats(self, held: Any) -> Iterable[Flight]:
+        """Return what it may send at any time, again and again."""
+        return ()
+
+    def at_rest(self, held: Any) -> bool:
+        """Whether it waits for nothing any more."""
+        return True
+
+
+class Moved(NamedTuple):
+    """A change in small numbers."""
+
+    step: str
+    delta: int  # of the ends
+    sent: tuple[int, ...]  # bits of frames
+    bits: int  # of these, and of what the node repeats from then on
     fault: str
-
-
-@dataclass(frozen=True)
-class Received:
-    """What a worker does with a packet, in small numbers."""
-
-    worker: int
-    verdict: Verdict
-    step: str
+    event: Any
 
 
 @dataclass
+class Known:
+    """What has been found out about a node that holds something."""
+
+    held: Any
+    repeats: int  # bits of frames
+    moves: list[Moved] = field(default_factory=list)
+    taken: dict[int, Moved] = field(default_factory=dict)  # by the bit of the frame
+    ignored: int = 0  # bits of frames without any effect
+
+
 class Network:
-    """Models switch and workers of one slot without what is in flight, which networks add."""
+    """Has the nodes of a system, without what is in flight between them."""
 
-    model: Model
-    things: list[SwitchEnd | WorkerEnd | Flight] = field(default_factory=list, init=False)
-    numbers: dict[SwitchEnd | WorkerEnd | Flight, int] = field(default_factory=dict, init=False)
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self.places = [NODE_BITS * k for k in range(len(nodes))]
+        self.above = NODE_BITS * len(nodes)
+        self.flights: dict[Flight, int] = {}  # their bits
+        self.sent: dict[int, Flight] = {}
+        self.towards = [0] * len(nodes)  # bits of frames
+        self.numbers: list[dict[Hashable, int]] = [{} for _ in nodes]
+        self.known: list[list[Known]] = [[] for _ in nodes]
+        numbers = [self.number(k, node.start) for k, node in enumerate(nodes)]
+        ends = sum(number << place for number, place in zip(numbers, self.places, strict=True))
+        self.start = self.emptied(ends)
 
-    def __post_init__(self) -> None:
-        self.taken: dict[tuple[int, int], Taken] = {}
-        self.received: dict[tuple[int, int], Received] = {}
-        self.started: dict[int, int | None] = {}
-        self.sendable: dict[tuple[int, int], int | None] = {}
+    def emptied(self, ends: Any) -> Any:
+        """Return the state with these ends after the network lost all that it held."""
+        raise NotImplementedError
 
-    def number(self, thing: SwitchEnd | WorkerEnd | Flight) -> int:
-        """Return the small number of an end or a packet."""
-        number = self.numbers.setdefault(thing, len(self.things))
-        if number == len(self.things):
-            self.things.append(thing)
-            if isinstance(thing, Flight):
-                self.learn(number, thing)
+    def wrong(self, ends: int, moved: Moved) -> str:
+        """Return what is wrong with what all nodes hold after a change, or nothing."""
+        return ""
+
+    def learn(self, flight: Flight, bit: int) -> None:
+        """Note a frame that is seen for the first time."""
+        self.flights[flight] = bit
+        self.sent[bit] = flight
+        self.towards[flight.node] |= bit
+
+    def bits(self, flights: Iterable[Flight]) -> list[int]:
+        """Return the bits of frames."""
+        bits = []
+        for flight in flights:
+            if flight not in self.flights:
+                self.learn(flight, 1 << self.above + len(self.flights))
+            bits.append(self.flights[flight])
+        return bits
+
+    def number(self, place: int, held: Hashable) -> int:
+        """Return the small number of what a node holds."""
+        number = self.numbers[place].setdefault(held, len(self.known[place]))
+        if number == len(self.known[place]):
+            assert number <= NODE_MASK, "more than the node's bits can number"
+            known = Known(held, union(self.bits(self.nodes[place].repeats(held))))
+            self.known[place].append(known)
+            changes = self.nodes[place].moves(held)
+            known.moves = [self.moved(place, number, change) for change in changes]
         return number
 
-    def flight(self, number: int) -> Flight:
-        """Return the packet with a small number."""
-        thing = self.things[number]
-        assert isinstance(thing, Flight)
-        return thing
+    def moved(self, place: int, before: int, change: Change) -> Moved:
+        """Return a change in small numbers."""
+        after = self.number(place, change.held)
+        sent = self.bits(change.sent)
+        bits = union(sent) | self.known[place][after].repeats
+        delta = after - before << self.places[place]
+        return Moved(change.step, delta, tuple(sent), bits, change.fault, change.event)
 
-    def worker(self, number: int) -> WorkerEnd:
-        """Return the worker's end with a small number."""
-        thing = self.things[number]
-        assert isinstance(thing, WorkerEnd)
-        return thing
+    def take(self, place: int, known: Known, number: int, bit: int) -> Moved:
+        """Return what a node does with a frame."""
+        moved = known.taken.get(bit)
+        if moved is None:
+            change = self.nodes[place].takes(known.held, self.sent[bit])
+            moved = known.taken[bit] = self.moved(place, number, change)
+            if not (moved.delta or moved.sent or moved.fault or moved.event):
+                known.ignored |= bit
+        return moved
 
-    def learn(self, number: int, flight: Flight) -> None:
-        """Note a packet that is seen for the first time."""
+    def held(self, ends: int) -> list[Any]:
+        """Return what the nodes hold."""
+        places = enumerate(self.places)
+        return [self.known[place][ends >> at & NODE_MASK].held for place, at in places]
 
-    def ends_at_start(self) -> Numbers:
-        """Return the ends at the start of a job."""
-        start = self.model.start
-        return (self.number(start.switch), *map(self.number, start.workers))
+    def steps_taken(self, place: int) -> set[str]:
+        """Return what a node has ever done with a frame."""
+        return {moved.step for known in self.known[place] for moved in known.taken.values()}
 
-    def ends_of(self, numbers: Numbers) -> Ends:
-        """Return what the small numbers stand for."""
-        switch, *workers = (self.things[number] for number in numbers)
-        return Ends(switch, tuple(workers))  # pyright: ignore[reportArgumentType]
+    def round_trips(self, ends: Any) -> Iterator[Any]:
+        """Return each own move of a node and each repeat, with all that follows at once."""
+        for place, at in enumerate(self.places):
+            known = self.known[place][ends >> at & NODE_MASK]
+            for moved in known.moves:
+                yield self.delivered(ends + moved.delta, moved.bits & ~known.repeats)
+            for bit in members(known.repeats):
+                yield self.delivered(ends, bit)
 
-    def starts(self, worker: int) -> int | None:
-        """Return the worker's end after it started another use, if it may."""
-        if worker not in self.started:
-            end = self.worker(worker)
-            may = self.model.may_start(end)
-            self.started[worker] = self.number(self.model.starts(end)) if may else None
-        return self.started[worker]
+    def delivered(self, ends: int, bits: int) -> int:
+        """Return the ends after frames came in, then the answers to them, and so on, once each."""
+        come = 0
+        while bits:
+            bit = bits & -bits
+            bits ^= bit
+            come |= bit
+            place = self.sent[bit].node
+            at, known = self.places[place], self.known[place]
+            number = ends >> at & NODE_MASK
+            moved = self.take(place, known[number], number, bit)
+            ends += moved.delta
+            bits |= moved.bits & ~known[ends >> at & NODE_MASK].repeats & ~come
+        return ends
 
-    def sent(self, index: int, worker: int) -> int | None:
-        """Return the packet that the worker sends again and again, if it waits for something."""
-        key = index, worker
-        if key not in self.sendable:
-            flight = self.model.sent(index, self.worker(worker))
-            self.sendable[key] = None if flight is None else self.number(flight)
-        return self.sendable[key]
-
-    def switch_takes(self, switch: int, flight: int) -> Taken:
-        """Return what follows when the switch gets a packet."""
-        key = switch, flight
-        if key not in self.taken:
-            end = self.things[switch]
-            assert isinstance(end, SwitchEnd)
-            taken = self.model.switch_takes(end, self.flight(flight))
-            answers = tuple(map(self.number, taken.answers))
-            self.taken[key] = Taken(
-                self.number(taken.switch), answers, taken.finished, taken.step, taken.fault
-            )
-        return self.taken[key]
-
-    def worker_takes(self, worker: int, flight: int) -> Received:
-        """Return what follows when a worker gets a packet."""
-        key = worker, flight
-        if key not in self.received:
-            end, packet = self.worker(worker), self.flight(flight)
-            after, verdict = self.model.worker_takes(end, packet)
-            step = f"{NAMES[packet.worker]} takes {packet.name}: {verdict}"
-            self.received[key] = Received(self.number(after), verdict, step)
-        return self.received[key]
-
-    def fault(self, ends: Numbers, flight: int, verdict: Verdict) -> str:
-        """Return what is wrong when a worker takes a packet for what it waits for."""
-        if verdict is not Verdict.FULL and verdict is not Verdict.FREED:
-            return ""
-        return self.model.fault(self.ends_of(ends), self.flight(flight), verdict)
-
-    def numbered_apart(self, worker: int, flying: Iterable[int]) -> None:
-        """Check that no packet of the number a period before the worker's new one is left.
-
-        Numbers grow by one, so nothing in flight is ever taken for what is a period younger.
-        """
-        if self.model.total is None:
-            following = (self.things[worker].number + 1) % self.model.period
-            if any(self.things[flight].number == following for flight in flying):
-                raise RuntimeError(f"packets live for longer than {self.model.period} uses")
-
-    def ends(self, state: tuple) -> Numbers:
-        """Return the state without the packets in flight."""
-        return state[0]
-
-    def at_rest(self, ends: Numbers) -> bool:
-        """Whether nobody waits: uses that began have finished; if uses are counted, all have."""
-        return self.model.at_rest(self.ends_of(ends))
-
-    def round_trips(self, ends: Numbers) -> Iterator[Numbers]:
-        """Return the steps that deliver a packet and its answers at once, after a start or a
-        resend.
-        """
-        for index, worker in enumerate(ends[1:]):
-            if (started := self.starts(worker)) is not None:
-                yield exchanged(ends, index + 1, started)
-            if (flight := self.sent(index, worker)) is not None:
-                taken = self.switch_takes(ends[0], flight)
-                after = exchanged(ends, 0, taken.switch)
-                for answer in taken.answers:
-                    place = 1 + self.addressee(answer)
-                    received = self.worker_takes(after[place], answer)
-                    after = exchanged(after, place, received.worker)
-                yield after
-
-    def use_of(self, worker: int) -> int:
-        """Return the number of a worker's use."""
-        return self.things[worker].number
-
-    def addressee(self, flight: int) -> int:
-        """Return the worker that a packet comes from or goes to."""
-        return self.flight(flight).worker
+    def at_rest(self, ends: Any) -> bool:
+        """Whether nobody waits."""
+        held = zip(self.nodes, self.held(ends), strict=True)
+        return all(node.at_rest(one) for node, one in held)
 
 
-def exchanged(numbers: tuple, place: int, number: object) -> tuple:
-    """Return the tuple with one entry replaced."""
-    return (*numbers[:place], number, *numbers[place + 1 :])
+def union(bits: Iterable[int]) -> int:
+    """Return all bits together."""
+    together = 0
+    for bit in bits:
+        together |= bit
+    return together
+
+
+def members(bits: int) -> Iterator[int]:
+    """Return the bits one by one."""
+    while bits:
+        bit = bits & -bits
+        yield bit
+        bits ^= bit

@@ -1,159 +1,152 @@
-"""Models a job that is begun anew, switch and workers one by one, with old packets in flight."""
+"""Models a job that is begun anew, node by node, with the frames of its earlier runs alive.
 
-from collections.abc import Iterator
+Every frame has the epoch of the run that its sender is in. The host begins a run when all nodes
+are in the one before; it tells the switch and the workers one by one, in any order, at any time.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sim.p4sgd.golden.allreduce import Phase, Verdict, WorkerSlot
-from tests.protocol.model import (
-    NAMES,
-    Ends,
-    Flight,
-    Model,
-    SwitchEnd,
-    Taken,
-    WorkerEnd,
-)
-from tests.protocol.network import Numbers, Step, exchanged
-from tests.protocol.unordered import State, Unordered
+from tests.protocol.explore import Step
+from tests.protocol.network import NODE_MASK, Change, Flight, Node
+from tests.protocol.unordered import Unordered
 
 
-@dataclass(kw_only=True)
-class Restarting(Model):
-    """Models one slot in ``runs`` runs of a job, each of ``total`` uses or fewer if it is cut
-    short.
+class Run(NamedTuple):
+    """What a node holds, and in which run of the job."""
 
-    An end takes packets whose epoch is that of its own run, and counts all others as WRONG_RUN.
-    Numbers tell the uses of all runs apart: those of run r are r (total + 1) + 1 and up, and
-    r (total + 1) is the state that its start leaves. The fields below ``epochs`` are variants.
-    """
+    number: int
+    held: Any
+
+
+class Tagged(NamedTuple):
+    """A frame, and the run of its sender."""
+
+    run: int
+    frame: Hashable
+
+
+def cleared(_old: Any, start: Any) -> Any:
+    """Clear everything of the run before, as a start should."""
+    return start
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restarting:
+    """How the runs of a job are kept apart, by the specification or by a variant of it."""
 
     runs: int = 2
-    epochs: int = 1 << 16  # that packets tell apart: run r has epoch r mod epochs
-    switch_checks: bool = True
+    epochs: int = 1 << 16  #: that frames tell apart: run r has epoch r mod epochs
+    switch_checks: bool = True  #: drops frames of other epochs
     workers_check: bool = True
-    slots_cleared: bool = True  # by the switch's start of a run
-    together: bool = True  # else a worker may begin its run anew by itself, in the same epoch
+    together: bool = True  #: else a worker may begin its run anew by itself, in the same epoch
+    anew: Callable[[Any, Any], Any] = cleared  #: what the switch's start makes of old and new job
+
+    def nodes(self, runs: Iterable[Sequence[Node]]) -> list["RestartingNode"]:
+        """Return the nodes of all runs, of those of each run; the first one is the switch."""
+        return [
+            RestartingNode(
+                runs=nodes,
+                epochs=self.epochs,
+                checks=self.workers_check if place else self.switch_checks,
+                anew=cleared if place else self.anew,
+            )
+            for place, nodes in enumerate(zip(*runs, strict=True))
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestartingNode(Node):
+    """Models a switch or a worker with its jobs of all runs."""
+
+    runs: Sequence[Node]
+    epochs: int
+    checks: bool
+    anew: Callable[[Any, Any], Any]
 
     @property
-    def stride(self) -> int:
-        """Return how far apart the numbers of two runs are."""
-        assert self.total is not None
-        return self.total + 1
+    def start(self) -> Run:
+        """Return the node at the first run's start."""
+        return Run(0, self.runs[0].start)
 
-    @property
-    def period(self) -> int:
-        """Return how many numbers the checker tells apart."""
-        return self.runs * self.stride
+    def restarted(self, held: Run, number: int) -> Run:
+        """Return the node at the start of a run."""
+        return Run(number, self.anew(held.held, self.runs[number].start))
 
-    def run(self, number: int) -> int:
-        """Return the run that a number belongs to."""
-        return number // self.stride
-
-    @property
-    def start(self) -> Ends:
-        """Return the ends as the first start leaves them."""
-        switch = SwitchEnd(0, self.rules.slot(self.everyone, self.uses))
-        return Ends(switch, (self.worker_at_start(0),) * self.worker_count)
-
-    def worker_at_start(self, run: int) -> WorkerEnd:
-        """Return a worker as the start of a run leaves it."""
-        return WorkerEnd(run * self.stride, WorkerSlot.at_start(self.uses))
-
-    def switch_anew(self, switch: SwitchEnd, run: int) -> SwitchEnd:
-        """Return the switch as the start of a run leaves it."""
-        slot = self.rules.slot(self.everyone, self.uses) if self.slots_cleared else switch.slot
-        return SwitchEnd(run * self.stride, slot)
-
-    def may_start(self, worker: WorkerEnd) -> bool:
-        """Whether a worker begins another use."""
-        return worker.slot.phase is Phase.FREE and worker.number % self.stride < self.stride - 1
-
-    def same_epoch(self, one: int, other: int) -> bool:
-        """Whether the runs of two numbers have the same epoch."""
-        return (self.run(one) - self.run(other)) % self.epochs == 0
-
-    def switch_takes(self, switch: SwitchEnd, flight: Flight) -> Taken:
-        """Return what follows when the switch gets a packet."""
-        if self.switch_checks and not self.same_epoch(switch.number, flight.number):
-            self.verdicts.add(Verdict.WRONG_RUN)
-            return Taken(switch, (), False, f"switch takes {flight}: {Verdict.WRONG_RUN}", "")
-        taken = super().switch_takes(switch, flight)
-        # An answer has the epoch of the switch's run, whatever it was asked.
-        shift = (self.run(switch.number) - self.run(flight.number)) * self.stride
-        answers = tuple(a._replace(number=a.number + shift) for a in taken.answers)
-        return taken._replace(answers=answers)
-
-    def worker_takes(self, worker: WorkerEnd, flight: Flight) -> tuple[WorkerEnd, Verdict]:
-        """Return what follows when a worker gets a packet."""
-        if self.workers_check and not self.same_epoch(worker.number, flight.number):
-            self.verdicts.add(Verdict.WRONG_RUN)
-            return worker, Verdict.WRONG_RUN
-        return super().worker_takes(worker, flight)
-
-    def has(self, worker: WorkerEnd, number: int) -> bool:
-        """Whether a worker has received the sum of a use, or has given its run up."""
-        return worker.number > number or super().has(worker, number)
-
-    def at_rest(self, ends: Ends) -> bool:
-        """Whether all are in the same run, whose last use all workers are freed of."""
-        numbers = {worker.number for worker in ends.workers}
-        return (
-            len(numbers) == 1
-            and max(numbers) % self.stride == self.stride - 1
-            and self.run(ends.switch.number) == self.run(max(numbers))
-            and all(worker.slot.phase is Phase.FREE for worker in ends.workers)
+    def tagged(self, run: int, flights: Iterable[Flight]) -> tuple[Flight, ...]:
+        """Return frames as they leave, with the run's epoch."""
+        return tuple(
+            flight._replace(frame=Tagged(run, flight.frame), name=f"{flight.name} (run {run})")
+            for flight in flights
         )
 
+    def changed(self, run: int, change: Change) -> Change:
+        """Return what a node of one run does, as the node of all runs."""
+        sent = self.tagged(run, change.sent)
+        return change._replace(held=Run(run, change.held), sent=sent)
 
-@dataclass
+    def takes(self, held: Run, flight: Flight) -> Change:
+        """Return what follows when a frame comes in; one of another epoch is dropped."""
+        assert isinstance(flight.frame, Tagged)
+        run, frame = flight.frame
+        if self.checks and (run - held.number) % self.epochs:
+            return Change(held, (), f"{flight.name} is dropped")
+        node = self.runs[held.number]
+        return self.changed(held.number, node.takes(held.held, flight._replace(frame=frame)))
+
+    def moves(self, held: Run) -> Iterator[Change]:
+        """Return what the node of this run may do by itself."""
+        for change in self.runs[held.number].moves(held.held):
+            yield self.changed(held.number, change)
+
+    def repeats(self, held: Run) -> tuple[Flight, ...]:
+        """Return what the node of this run may send again and again."""
+        return self.tagged(held.number, self.runs[held.number].repeats(held.held))
+
+    def at_rest(self, held: Run) -> bool:
+        """Whether the node of this run waits for nothing any more."""
+        return self.runs[held.number].at_rest(held.held)
+
+
 class Restarts(Unordered):
-    """Models an unordered network whose ends are begun anew at any time, in any order, one by one.
+    """Models a network whose host begins the job anew, at any time."""
 
-    The host begins a run when all ends are in the one before. What was in flight stays in flight:
-    the bound on a packet's life holds within its run, and packets of earlier runs never go away.
-    """
+    def __init__(self, rules: Restarting, *arguments: Any) -> None:
+        self.rules = rules
+        super().__init__(*arguments)
 
-    @property
-    def job(self) -> Restarting:
-        """Return the model, with its runs."""
-        assert isinstance(self.model, Restarting)
-        return self.model
+    def begun_anew(self, ends: int, begins: bool) -> Iterator[tuple[str, int, int]]:
+        """Return each node that may begin anew, with the ends then and what it repeats.
 
-    def steps(self, state: State) -> Iterator[Step]:
+        Those that are behind may be; with `begins`, any may begin the next run when none is behind.
+        """
+        runs = [held.number for held in self.held(ends)]
+        newest = max(runs)
+        if min(runs) == newest and begins and newest < self.rules.runs - 1:
+            newest += 1
+        for place, (run, at) in enumerate(zip(runs, self.places, strict=True)):
+            alone = begins and place and not self.rules.together
+            if run < newest or alone:
+                node, number = self.nodes[place], ends >> at & NODE_MASK
+                assert isinstance(node, RestartingNode)
+                to = newest if run < newest else run
+                after = self.number(place, node.restarted(self.known[place][number].held, to))
+                repeats = self.known[place][after].repeats
+                yield f"node {place} begins run {to} anew", ends + (after - number << at), repeats
+
+    def steps(self, state: int) -> Iterator[Step]:
         """Return all that may happen next."""
         yield from super().steps(state)
-        ends, flying, aged = state
-        for place, after in self.begun_anew(ends, False):
-            name = NAMES[place - 1] if place else "switch"
-            new = exchanged(ends, place, after)
-            yield f"{name} begins anew", (new, flying | self.resent(new), aged), ""
+        for step, after, repeats in self.begun_anew(state, True):
+            yield step, after | repeats, ""
 
-    def begun_anew(self, ends: Numbers, under_way: bool) -> Iterator[tuple[int, int]]:
-        """Return each end that may begin anew, with its new state, or only ``under_way`` ones."""
-        model = self.job
-        found = self.ends_of(ends)
-        numbers = [found.switch.number, *(worker.number for worker in found.workers)]
-        runs = [model.run(number) for number in numbers]
-        newest = max(runs)
-        if min(runs) == newest and not under_way and newest < model.runs - 1:
-            newest += 1
-        for place, run in enumerate(runs):
-            if run < newest and place:
-                yield place, self.number(model.worker_at_start(newest))
-            elif run < newest:
-                yield place, self.number(model.switch_anew(found.switch, newest))
-            elif place and not model.together and not under_way:
-                yield place, self.number(model.worker_at_start(run))
-
-    def round_trips(self, ends: Numbers) -> Iterator[Numbers]:
+    def round_trips(self, ends: int) -> Iterator[int]:
         """Return those without restarts, and those in which the host renews who is behind."""
         yield from super().round_trips(ends)
-        for place, after in self.begun_anew(ends, True):
-            yield exchanged(ends, place, after)
+        for _, after, _ in self.begun_anew(ends, False):
+            yield after
 
-    def outlived(self, end: int) -> int:
-        """Return packets of the end's run that no longer fly once the end's use has finished."""
-        number = self.things[end].number
-        distance = self.model.uses - 1 if self.distance is None else self.distance
-        same = self.job.run(number) == self.job.run(number - distance)
-        return self.of_use.get(number - distance, 0) if same else 0
+    def at_rest(self, ends: int) -> bool:
+        """Whether nobody waits, and all are in the same run."""
+        return len({held.number for held in self.held(ends)}) == 1 and super().at_rest(ends)

@@ -9,7 +9,7 @@ from sim.mina.agreement.hold_rule import Step
 from tests.protocol.mina.cluster_nodes import GroupNode, MemberNode, SwitchNode
 from tests.protocol.mina.cluster_setup import LEFT_BEHIND, UNGRANTED, MemberEnd, Rules, Setup
 from tests.protocol.mina.nodes import BOTH, DIFFER, Agreement, uses
-from tests.protocol.unordered_nodes import NODE_MASK
+from tests.protocol.network import NODE_MASK
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,17 +87,17 @@ class Network(Agreement):
         stalled = any(host.stalled for host in owners)
         return hold.step is Step.HELD or ended or stalled or self.cluster.withdraws
 
-    def wrong(self, held: list) -> str:
+    def fault(self, held: list) -> str:
         """Return the first thing that is wrong."""
         group = held[0].group
         live = dict(group.controller.jobs)
         ends = [one for one in held[1 + self.cluster.switches :] if not one.dead]
-        for fault in self.faults(held, [end for end in ends if end.member.host.job in live]):
+        for fault in self.all_faults(held, [end for end in ends if end.member.host.job in live]):
             if fault in self.cluster.watched:
                 return fault
         return ""
 
-    def faults(self, held: list, ends: list[MemberEnd]) -> Iterator[str]:
+    def all_faults(self, held: list, ends: list[MemberEnd]) -> Iterator[str]:
         """Return all that is wrong with jobs that are not over."""
         for k, one in enumerate(ends):
             host = one.member.host

@@ -33,11 +33,11 @@ from tests.protocol.mina.cluster_setup import (
     Setup,
     SwitchEnd,
 )
-from tests.protocol.unordered_nodes import Change, Flight
+from tests.protocol.network import Change, Flight, Node
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemberNode:
+class MemberNode(Node):
     """Models a host."""
 
     cluster: Setup
@@ -117,7 +117,7 @@ class MemberNode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchNode:
+class SwitchNode(Node):
     """Models a switch, at which every job is registered at first."""
 
     cluster: Setup
@@ -165,14 +165,6 @@ class SwitchNode:
             after = SwitchEnd(switching.at_start(self.setup), held.restarts - 1)
             yield Change(after, (), f"switch {self.number} restarts")
 
-    def repeats(self, held: SwitchEnd) -> tuple[Flight, ...]:
-        """Return nothing: it sends nothing by itself."""
-        return ()
-
-    def at_rest(self, held: SwitchEnd) -> bool:
-        """Whether it waits for nothing, which is always so."""
-        return True
-
 
 def without_effect(frame: Frame) -> bool:
     """Whether a frame changes nobody, be it a worker with pending or the controller."""
@@ -182,7 +174,7 @@ def without_effect(frame: Frame) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupNode:
+class GroupNode(Node):
     """Models the controller."""
 
     cluster: Setup

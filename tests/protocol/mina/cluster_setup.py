@@ -28,7 +28,7 @@ from sim.mina.agreement.member_rule import Member, MemberRules
 from sim.mina.agreement.operation_rule import Parts
 from sim.mina.agreement.switch_rule import Switch, SwitchRules
 from tests.protocol.mina.nodes import BOTH, DIFFER
-from tests.protocol.unordered_nodes import Flight
+from tests.protocol.network import Flight
 
 WRONG_SUM = "a host has a wrong sum"
 LEFT_BEHIND = "a host is past an operation whose sums another one lacks"

@@ -28,8 +28,11 @@ from sim.mina.agreement.member_rule import MemberRules
 from sim.mina.agreement.operation_rule import Operation
 from sim.mina.agreement.switch_rule import SwitchRules, data_rule
 from sim.p4sgd.golden.allreduce import SwitchSlot
-from tests.protocol.mina.cluster_setup import Rules
+from tests.protocol.explore import STUCK
+from tests.protocol.mina.cluster_setup import LEFT_BEHIND, UNGRANTED, WRONG_SUM, Rules
+from tests.protocol.mina.systems import AGAIN, IN_TURN, LOST, LOST_PAIR, RESTARTED, TREE, WITHDRAWN
 from tests.protocol.mina.variants import beyond_the_end
+from tests.protocol.variants import Variant
 
 
 def ends_by_itself(host: Host) -> Host:
@@ -231,39 +234,57 @@ def switch(**rules: object) -> Rules:
 
 #: A pair of hosts, a switch that is lost, two operations.
 UNSAFE_LOST = {
-    "a host ends an operation by itself": member(stalls=ends_by_itself),
-    "a host repeats an operation by itself": member(stalls=repeats_by_itself),
-    "only hosts that lack sums repeat": member(host=repeats_if_missing),
-    "hosts are not told what is over": member(host=not_told_over),
-    "INA beyond the end of the grant": member(starts=beyond_the_end),
-    "an operation that lacks sums is not withdrawn": group(decides=over_though_missing),
-    "what is stalled is not withdrawn": group(decides=not_withdrawn),
+    "a host ends an operation by itself": Variant(
+        member(stalls=ends_by_itself), LEFT_BEHIND, 6, LOST_PAIR
+    ),
+    "a host repeats an operation by itself": Variant(
+        member(stalls=repeats_by_itself), STUCK, 10, LOST_PAIR
+    ),
+    "only hosts that lack sums repeat": Variant(
+        member(host=repeats_if_missing), LEFT_BEHIND, 13, LOST_PAIR
+    ),
+    "hosts are not told what is over": Variant(member(host=not_told_over), STUCK, 4, LOST),
+    "INA beyond the end of the grant": Variant(member(starts=beyond_the_end), STUCK, 8, LOST),
+    "an operation that lacks sums is not withdrawn": Variant(
+        group(decides=over_though_missing), LEFT_BEHIND, 13, LOST_PAIR
+    ),
+    "what is stalled is not withdrawn": Variant(group(decides=not_withdrawn), STUCK, 1, LOST),
 }
 
 #: Switches that are acquired and given back.
 UNSAFE_SWITCHES = {
-    "told when one switch is granted": group(hold=told_too_early),
-    "answers of any number": group(hold=told_of_any),
-    "over without the switch's word": member(host=over_though_answered),
-    "going on when one switch is back": group(hold=last_released),
-    "given back under way": group(settled=given_back_early),
-    "an old release ends a grant": switch(command=old_release),
-    "a repeated grant clears slots": switch(command=cleared_again),
-    "slots are not cleared": switch(clears=False),
-    "packets without a grant": switch(data=whoever),
-    "packets of another grant": switch(data=of_any_grant),
-    "a host takes packets of another grant": member(data=taken_of_any_grant),
-    "an old number is granted": switch(command=old_acquire),
-    "a restarted controller takes all to be free": group(settled=never_given_back),
+    "told when one switch is granted": Variant(group(hold=told_too_early), UNGRANTED, 9, TREE),
+    "answers of any number": Variant(group(hold=told_of_any), UNGRANTED, 30, AGAIN),
+    "over without the switch's word": Variant(
+        member(host=over_though_answered), STUCK, 9, WITHDRAWN
+    ),
+    "going on when one switch is back": Variant(group(hold=last_released), STUCK, 24, TREE),
+    "given back under way": Variant(group(settled=given_back_early), UNGRANTED, 8, WITHDRAWN),
+    "an old release ends a grant": Variant(switch(command=old_release), UNGRANTED, 32, AGAIN),
+    "a repeated grant clears slots": Variant(switch(command=cleared_again), STUCK, 12, AGAIN),
+    "slots are not cleared": Variant(switch(clears=False), WRONG_SUM, 33, AGAIN),
+    "packets without a grant": Variant(switch(data=whoever), STUCK, 30, IN_TURN),
+    "packets of another grant": Variant(switch(data=of_any_grant), WRONG_SUM, 34, AGAIN),
+    "a host takes packets of another grant": Variant(
+        member(data=taken_of_any_grant), WRONG_SUM, 32, AGAIN
+    ),
+    "an old number is granted": Variant(switch(command=old_acquire), STUCK, 25, TREE),
+    "a restarted controller takes all to be free": Variant(
+        group(settled=never_given_back), STUCK, 1, RESTARTED
+    ),
 }
 
 #: A pair of hosts without INA.
 UNSAFE_SHARES = {
-    "a part is confirmed before its operation": member(share=confirmed_unseen),
-    "a part is not confirmed after its operation": member(share=receipt_forgotten),
+    "a part is confirmed before its operation": Variant(member(share=confirmed_unseen), STUCK, 8),
+    "a part is not confirmed after its operation": Variant(
+        member(share=receipt_forgotten), STUCK, 6
+    ),
 }
 
 #: Hosts that are lost.
 UNSAFE_DEATHS = {
-    "hosts of a job that is over are not answered": group(controller=end_not_answered),
+    "hosts of a job that is over are not answered": Variant(
+        group(controller=end_not_answered), STUCK, 2
+    ),
 }

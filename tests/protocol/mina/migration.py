@@ -15,8 +15,8 @@ from sim.golden.tenancy import Command, Outcome, Sizes, Tenants, Verb
 from sim.mina.agreement import hold_rule as holding
 from sim.mina.agreement.hold_rule import Hold, Step
 from tests.protocol.mina.cluster_setup import name_of
-from tests.protocol.mina.nodes import Agreement
-from tests.protocol.unordered_nodes import Change, Flight
+from tests.protocol.network import Change, Flight, Node
+from tests.protocol.unordered import Unordered
 
 TWO_OWNERS = "more jobs own a switch than it takes"
 SHARED_SLOT = "two jobs own a slot"
@@ -54,15 +54,15 @@ class Migration:
         """Return the switches that a job moves to."""
         return tuple(sorted({(job + 1) % self.jobs, (job + 2) % self.jobs}))
 
-    def system(self) -> "Moving":
-        """Return the network: controllers, then switches."""
+    def system(self) -> Unordered:
+        """Return controllers, then switches, which see for themselves what is wrong."""
         movers = [MoverNode(migration=self, job=job) for job in range(self.jobs)]
         switches = [SwitchNode(migration=self, number=k) for k in range(self.jobs)]
-        return Moving([*movers, *switches], self.doubles)
+        return Unordered([*movers, *switches], self.doubles)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MoverNode:
+class MoverNode(Node):
     """Models a job's controller."""
 
     migration: Migration
@@ -108,7 +108,7 @@ class MoverNode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchNode:
+class SwitchNode(Node):
     """Models a switch, at which all jobs are registered; the job of its number has it."""
 
     migration: Migration
@@ -146,23 +146,3 @@ class SwitchNode:
         fault = SHARED_SLOT if len(set(owned)) < len(owned) else ""
         fault = TWO_OWNERS if len(owned) > self.migration.most else fault
         return Change(outcome.tenants, (answer,), step, fault)
-
-    def moves(self, held: Tenants) -> Iterator[Change]:
-        """Return nothing."""
-        yield from ()
-
-    def repeats(self, held: Tenants) -> tuple[Flight, ...]:
-        """Return nothing."""
-        return ()
-
-    def at_rest(self, held: Tenants) -> bool:
-        """Whether it waits for nothing, which is always so."""
-        return True
-
-
-class Moving(Agreement):
-    """Switches see for themselves what is wrong."""
-
-    def wrong(self, held: list) -> str:
-        """Return nothing: what is wrong is seen by the switches."""
-        return ""

@@ -12,7 +12,8 @@ from sim.mina.agreement import host_rule as hosting
 from sim.mina.agreement.controller_rule import Controller, Phase, Wish
 from sim.mina.agreement.frames import Grant, Kind, Message
 from sim.mina.agreement.host_rule import Host, Reaction
-from tests.protocol.unordered_nodes import Change, Flight, UnorderedNodes
+from tests.protocol.network import Change, Flight, Moved, Node
+from tests.protocol.unordered import Unordered
 
 DIFFER = "hosts of a job decide differently on an operation"
 BOTH = "two jobs use a tree at a time"
@@ -57,7 +58,7 @@ def name_of(message: Message) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class HostNode:
+class HostNode(Node):
     """Models a host, which starts this many operations."""
 
     start_host: Host
@@ -122,7 +123,7 @@ def alternately(number: int, jobs: int, length: int) -> Wish:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ControllerNode:
+class ControllerNode(Node):
     """Models the controller, which begins this many rounds, and one more after each restart."""
 
     jobs: tuple[tuple[int, tuple[int, ...]], ...]
@@ -188,26 +189,20 @@ class ControllerNode:
         return controller.phase is Phase.IDLE and controller.grant is not None
 
 
-class Agreement(UnorderedNodes):
+class Agreement(Unordered):
     """Has the controller, then hosts, and checks what several nodes together do wrong."""
 
-    def steps(self, state: int) -> Iterator[tuple[str, int, str]]:
-        """Return all that may happen next."""
-        for step, after, fault in super().steps(state):
-            yield step, after, fault or self.fault(self.ends(after))
+    def __init__(self, nodes: list) -> None:
+        super().__init__(nodes)
+        self.faults: dict[int, str] = {}  # by the ends
 
-    def __init__(self, nodes: list, doubles: bool = True) -> None:
-        super().__init__(nodes, doubles)
-        self.found: dict[int, str] = {}
+    def wrong(self, ends: int, moved: Moved) -> str:
+        """Return what is wrong with what the nodes hold together, whatever has changed."""
+        if ends not in self.faults:
+            self.faults[ends] = self.fault(self.held(ends))
+        return self.faults[ends]
 
-    def fault(self, ends: int) -> str:
-        """Return what is wrong with what the nodes hold together."""
-        found = self.found.get(ends)
-        if found is None:
-            found = self.found[ends] = self.wrong(self.held(ends))
-        return found
-
-    def wrong(self, held: list) -> str:
+    def fault(self, held: list) -> str:
         """Return the first thing that is wrong."""
         ends = [one for one in held if isinstance(one, HostEnd)]
         for k, one in enumerate(ends):

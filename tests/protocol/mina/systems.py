@@ -15,6 +15,7 @@ WATCHED = FAULTS - {UNGRANTED}
 
 ROUNDS = Hosts(operations=2, rounds=2)
 RESTART = Hosts(operations=2, rounds=2, restarts=1)
+SMALL_RESTART = Hosts(operations=1, rounds=2, restarts=1)
 SHARED = Hosts(jobs=TWO_JOBS, operations=2, rounds=2, instant=False)
 
 IN_TURN = Cluster(jobs=TWO_JOBS, granted=True, numbers=4)

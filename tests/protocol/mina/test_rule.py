@@ -3,12 +3,10 @@
 import pytest
 
 from tests.long import short_and_long
-from tests.protocol.explore import explore
+from tests.protocol.explore import check
 from tests.protocol.mina.systems import SHORT, SYSTEMS
 
 
 @pytest.mark.parametrize("name", short_and_long(SYSTEMS, SHORT))
 def test_safe_and_live(name):
-    found = explore(SYSTEMS[name].system())
-    print(f"{name}: {found}")
-    assert found.fault == "", str(found)
+    check(name, SYSTEMS[name].system())

@@ -13,7 +13,10 @@ from sim.mina.agreement.host_rule import (
     prepare_rule,
     starts,
 )
-from tests.protocol.mina.nodes import Rules
+from tests.protocol.explore import STUCK
+from tests.protocol.mina.nodes import BOTH, DIFFER, Rules
+from tests.protocol.mina.systems import SMALL_RESTART
+from tests.protocol.variants import Variant
 
 
 def of_any_index(controller: Controller) -> Controller:
@@ -179,34 +182,40 @@ def always_gives_up(controller: Controller) -> bool:
 
 #: One job.
 UNSAFE = {
-    "no index check": Rules(decides=of_any_index),
-    "a host unlocks by its own timer": Rules(timer=impatient),
-    "rounds without numbers": Rules(host=without_number, controller=without_numbers),
-    "the next round before all are done": Rules(may_begin=while_telling),
-    "the next round when one is done": Rules(controller=not_all_done),
-    "decided before all have acknowledged": Rules(may_decide=before_all, decides=decides_with_few),
-    "a locked host starts": Rules(may_start=unlocked),
-    "an old UPDATE is taken": Rules(host=old_taken),
-    "an old ABORT unlocks": Rules(host=old_ends),
-    "DONE is not repeated": Rules(host=silent_done),
-    "ABORT is not repeated": Rules(controller=silent_abort),
+    "no index check": Variant(Rules(decides=of_any_index), DIFFER, 9),
+    "a host unlocks by its own timer": Variant(Rules(timer=impatient), DIFFER, 10),
+    "rounds without numbers": Variant(
+        Rules(host=without_number, controller=without_numbers), DIFFER, 12
+    ),
+    "the next round before all are done": Variant(Rules(may_begin=while_telling), DIFFER, 12),
+    "the next round when one is done": Variant(Rules(controller=not_all_done), DIFFER, 12),
+    "decided before all have acknowledged": Variant(
+        Rules(may_decide=before_all, decides=decides_with_few), DIFFER, 7
+    ),
+    "a locked host starts": Variant(Rules(may_start=unlocked), DIFFER, 9),
+    "an old UPDATE is taken": Variant(Rules(host=old_taken), DIFFER, 20),
+    "an old ABORT unlocks": Variant(Rules(host=old_ends), DIFFER, 12),
+    "DONE is not repeated": Variant(Rules(host=silent_done), STUCK, 7),
+    "ABORT is not repeated": Variant(Rules(controller=silent_abort), STUCK, 5),
 }
 
 #: One job, a controller that restarts.
 UNSAFE_RESTARTS = {
-    "a controller that forgets that it restarted": Rules(restarted=forgetful),
-    "the first round may be given up": Rules(may_give_up=always_gives_up),
-    "the first round leaves different grants": Rules(decides=own_version),
-    "the first round tells the oldest grant": Rules(decides=oldest),
-    "round numbers are lost": Rules(restarted=number_lost),
-    "rounds before the restart are aborted": Rules(controller=abort_unknown),
-    "a lock is not taken over": Rules(host=lock_kept),
+    "a controller that forgets that it restarted": Variant(Rules(restarted=forgetful), DIFFER, 12),
+    "the first round may be given up": Variant(Rules(may_give_up=always_gives_up), DIFFER, 14),
+    "the first round leaves different grants": Variant(Rules(decides=own_version), DIFFER, 17),
+    "the first round tells the oldest grant": Variant(Rules(decides=oldest), DIFFER, 17),
+    "round numbers are lost": Variant(Rules(restarted=number_lost), DIFFER, 15),
+    "rounds before the restart are aborted": Variant(Rules(controller=abort_unknown), DIFFER, 12),
+    "a lock is not taken over": Variant(Rules(host=lock_kept), STUCK, 3, SMALL_RESTART),
 }
 
 #: Two jobs.
 UNSAFE_JOBS = {
-    "each uses what it believes to be free": Rules(starts=if_free),
-    "the owner changes with an operation under way": Rules(decides=owner_under_way),
+    "each uses what it believes to be free": Variant(Rules(starts=if_free), BOTH, 2),
+    "the owner changes with an operation under way": Variant(
+        Rules(decides=owner_under_way), BOTH, 19
+    ),
 }
 
 #: A round locks all hosts of both jobs, so the end of a grant is not what keeps them apart.
@@ -217,7 +226,7 @@ HARMLESS_JOBS = {
 
 #: The same with a controller that does not answer ACKs of rounds that it has given up.
 PAPER = {
-    "no index check": replace(UNSAFE["no index check"], controller=silent_abort),
+    "no index check": replace(UNSAFE["no index check"].rules, controller=silent_abort),
     "a host unlocks by its own timer": Rules(timer=impatient, controller=silent_abort),
     "rounds without numbers": Rules(
         host=without_number,

@@ -8,7 +8,7 @@ from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, WorkerSetup
 from tests.protocol.switchgnn.nodes import FAULTS, Rules, SwitchNode, WorkerNode
-from tests.protocol.unordered_nodes import UnorderedNodes
+from tests.protocol.unordered import Unordered
 
 NAMES = "ABC"
 DIGIT_BITS = 4  # of a sum: how often it has a contribution
@@ -123,9 +123,7 @@ class Instance:
             ),
         )
 
-    def system(
-        self, rules: Rules | None = None, watched: frozenset[str] = FAULTS
-    ) -> UnorderedNodes:
+    def system(self, rules: Rules | None = None, watched: frozenset[str] = FAULTS) -> Unordered:
         """Return one switch, node 0, with all workers."""
         rules = rules or Rules()
         peers = {k: (k + 1, 0) for k in range(self.workers)}
@@ -151,7 +149,7 @@ class Instance:
             )
             for k in range(self.workers)
         ]
-        return UnorderedNodes([switch, *workers], self.doubles)
+        return Unordered([switch, *workers], self.doubles)
 
 
 #: Two vertices of A, whose sum B gets; one of B, which is in two sums of A.

@@ -30,7 +30,7 @@ from sim.switchgnn.golden.worker_rule import (
     sends,
     worker_rule,
 )
-from tests.protocol.unordered_nodes import Change, Flight
+from tests.protocol.network import Change, Flight, Node
 
 WRONG_SUM = "a wrong sum is taken"
 WRONG_COPY = "a wrong feature is taken"
@@ -68,7 +68,7 @@ def name_of(frame: Frame) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchNode:
+class SwitchNode(Node):
     """Models a switch. What is not `late` happens at once: loads, and that complete sums leave."""
 
     name: str
@@ -142,7 +142,7 @@ class SwitchNode:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkerNode:
+class WorkerNode(Node):
     """Models a worker, at a port of a switch."""
 
     name: str

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tests.protocol.explore import System
+from tests.protocol.network import Change, Flight, Node
 from tests.protocol.switchgnn.instances import NAMES, Instance
 from tests.protocol.switchgnn.nodes import WRONG_SUM
-from tests.protocol.unordered_nodes import Change, Flight, UnorderedNodes
+from tests.protocol.unordered import Unordered
 
 
 class Message(NamedTuple):
@@ -45,7 +47,7 @@ class Worker(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PaperSwitch:
+class PaperSwitch(Node):
     """Models the switch; the instance's worker k is node k + 1."""
 
     instance: Instance
@@ -82,21 +84,13 @@ class PaperSwitch:
         after = Switch(block, done, tuple(entries))
         return Change(after, tuple(sent), f"switch takes {flight.name}")
 
-    def moves(self, held: Switch) -> Iterator[Change]:
-        """Return nothing."""
-        return iter(())
-
-    def repeats(self, held: Switch) -> Iterator[Flight]:
-        """Return nothing."""
-        return iter(())
-
     def at_rest(self, held: Switch) -> bool:
         """Whether all blocks are over."""
         return held.block == self.instance.turns
 
 
 @dataclass(frozen=True)
-class PaperWorker:
+class PaperWorker(Node):
     """Models a worker."""
 
     instance: Instance
@@ -165,10 +159,6 @@ class PaperWorker:
         sent = (to(0, Message("DONE", held.block, source=self.number)),) if ends else ()
         return Change(after, sent, step, fault)
 
-    def repeats(self, held: Worker) -> Iterator[Flight]:
-        """Return nothing."""
-        return iter(())
-
     def at_rest(self, held: Worker) -> bool:
         """Whether all blocks are over."""
         return held.block == self.instance.turns
@@ -183,8 +173,15 @@ def to(node: int, message: Message) -> Flight:
     return Flight(node, 0, message, f"{message.kind} {message.block}{which}{where}")
 
 
-class LosingControl(UnorderedNodes):
-    """A network that loses only DONE and ADVANCE: timeouts repair any other loss."""
+class Delaying(Unordered):
+    """A network that delays and reorders packets, and doubles none."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        super().__init__(nodes, doubles=False)
+
+
+class LosingControl(Delaying):
+    """Loses only DONE and ADVANCE: timeouts repair any other loss."""
 
     @property
     def lost(self) -> int:
@@ -213,10 +210,9 @@ def paper(
     instance: Instance,
     *,
     timeouts: Sequence[int] = (),
-    network: Callable[..., UnorderedNodes] = UnorderedNodes,
-    doubles: bool = False,
-) -> UnorderedNodes:
+    network: Callable[[Sequence[Node]], System] = Delaying,
+) -> System:
     """Return the paper's protocol on a network, with this many timeouts of each worker."""
     counts = [*timeouts, *[0] * (instance.workers - len(timeouts))]
     workers = [PaperWorker(instance, k, count) for k, count in enumerate(counts)]
-    return network([PaperSwitch(instance), *workers], doubles)
+    return network([PaperSwitch(instance), *workers])

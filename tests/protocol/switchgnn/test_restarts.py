@@ -6,10 +6,10 @@ import pytest
 
 from sim.switchgnn.golden.job_state import Job
 from tests.long import short_and_long
-from tests.protocol.explore import STUCK, explore
+from tests.protocol.explore import STUCK, check
+from tests.protocol.restarts import Restarting, Restarts
 from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
 from tests.protocol.switchgnn.nodes import LEFT_BEHIND, WRONG_SUM
-from tests.protocol.switchgnn.restarts import Restarting, Restarts
 from tests.protocol.switchgnn.test_rule import COPIES, LOADS
 
 ONE_TURN = replace(PAIR, turns=1)
@@ -54,18 +54,19 @@ UNSAFE = {  # what is left out, what goes wrong first, and after how many steps
 }
 
 
+def system(instance, rules):
+    runs = [replace(instance, run=run).system().nodes for run in range(rules.runs)]
+    return Restarts(rules, rules.nodes(runs), instance.doubles)
+
+
 @pytest.mark.parametrize("name", short_and_long(SYSTEMS, SHORT))
 def test_runs_with_epochs_of_their_own_are_safe_and_live(name):
     instance, runs = SYSTEMS[name]
-    found = explore(Restarts(instance, Restarting(runs=runs)))
-    print(f"{name}: {found}")
-    assert found.fault == "", str(found)
+    check(name, system(instance, Restarting(runs=runs)))
 
 
 @pytest.mark.parametrize("name", UNSAFE)
 def test_each_part_of_the_rule_is_needed(name):
     rules, fault, steps = UNSAFE[name]
-    found = explore(Restarts(ONE_TURN, rules))
-    print(f"{name}: {found}")
-    assert (found.fault, len(found.trace)) == (fault, steps), str(found)
+    found = check(name, system(ONE_TURN, rules), fault, steps)
     assert any("begins run" in step for step in found.trace)

@@ -6,7 +6,7 @@ import pytest
 
 from sim.switchgnn.golden.job_setup import Step
 from tests.long import short_and_long
-from tests.protocol.explore import explore
+from tests.protocol.explore import check
 from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
 from tests.protocol.switchgnn.two_leaves import TwoLeaves
 from tests.protocol.switchgnn.two_levels import TwoLevels
@@ -62,6 +62,4 @@ SHORT = [
 
 @pytest.mark.parametrize("name", short_and_long(SYSTEMS, SHORT))
 def test_safe_and_live(name):
-    found = explore(SYSTEMS[name].system())
-    print(f"{name}: {found}")
-    assert found.fault == "", str(found)
+    check(name, SYSTEMS[name].system())

@@ -13,7 +13,7 @@ from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup
 from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
 from tests.protocol.switchgnn.nodes import Rules, SwitchNode, WorkerNode
-from tests.protocol.unordered_nodes import UnorderedNodes
+from tests.protocol.unordered import Unordered
 
 DIGIT_BITS = 4
 
@@ -116,6 +116,6 @@ class TwoLeaves:
         """Return a switch."""
         return SwitchNode(name=name, setup=setup, turns=self.turns, peers=peers, rules=rules)
 
-    def system(self, rules: Rules | None = None) -> UnorderedNodes:
+    def system(self, rules: Rules | None = None) -> Unordered:
         """Return all of them on a network."""
-        return UnorderedNodes(self.nodes(rules or Rules()))
+        return Unordered(self.nodes(rules or Rules()))

@@ -11,7 +11,7 @@ from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup
 from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
 from tests.protocol.switchgnn.nodes import FAULTS, Rules, SwitchNode, WorkerNode
-from tests.protocol.unordered_nodes import UnorderedNodes
+from tests.protocol.unordered import Unordered
 
 LEAF, SPINE, A, B, C = range(5)  # nodes
 LEAF_A, LEAF_C, UP = range(3)  # ports of the leaf
@@ -125,6 +125,6 @@ class TwoLevels:
             self.worker(C, (LEAF, LEAF_C), rules),
         ]
 
-    def system(self, rules: Rules | None = None) -> UnorderedNodes:
+    def system(self, rules: Rules | None = None) -> Unordered:
         """Return all of them on a network."""
-        return UnorderedNodes(self.nodes(rules or Rules()))
+        return Unordered(self.nodes(rules or Rules()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import JobSetup
@@ -22,30 +23,25 @@ from sim.switchgnn.golden.worker_rule import (
     WorkerSetup,
     worker_rule,
 )
-from tests.protocol.switchgnn.nodes import Rules
-
-# The job before, the frame, its port, what the specification does: what is done.
-Change = Callable[[JobSetup, Job, Frame, int, Outcome], Outcome]
-
-
-def after(verdicts: set[Verdict], change: Change) -> Rules:
-    """Return the specification, except that at one of `verdicts`, `change` decides."""
-
-    def switch(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
-        outcome = switch_rule(setup, job, frame, port)
-        if outcome.verdict not in verdicts:
-            return outcome
-        return change(setup, job, frame, port, outcome)
-
-    return Rules(switch=switch)
+from tests.protocol.explore import STUCK
+from tests.protocol.switchgnn.nodes import ALARM, LEFT_BEHIND, TWICE, WRONG_COPY, WRONG_SUM, Rules
+from tests.protocol.variants import Variant, altered
 
 
-def unanswered(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
+def after(verdicts: set[Verdict], change: Callable[..., Outcome]) -> Rules:
+    """Return the specification, except that at one of `verdicts`, `change` decides.
+
+    It is given the specification's outcome, the setup, the job before, the frame, and its port.
+    """
+    return Rules(switch=altered(switch_rule, change, *verdicts))
+
+
+def unanswered(outcome: Outcome, *_: Any) -> Outcome:
     """The switch gives no answer."""
     return replace(outcome, sent=())
 
 
-def ignored(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
+def ignored(outcome: Outcome, setup: JobSetup, job: Job, *_: Any) -> Outcome:
     """The switch does nothing."""
     return Outcome(job, outcome.verdict)
 
@@ -101,7 +97,7 @@ def unfinished(setup: JobSetup, job: Job, place: int) -> tuple[Job, tuple[int, F
 
 
 def fetched_whatever_tag(
-    setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome
+    outcome: Outcome, setup: JobSetup, job: Job, frame: Frame, *_: Any
 ) -> Outcome:
     """FETCH gets what is complete, of whatever turn."""
     if frame.kind is not Kind.FETCH:
@@ -114,7 +110,7 @@ def fetched_whatever_tag(
 
 
 def fetched_unfinished(
-    setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome
+    outcome: Outcome, setup: JobSetup, job: Job, frame: Frame, port: int
 ) -> Outcome:
     """FETCH gets what has the tag, be it complete or not."""
     if frame.kind is not Kind.FETCH:
@@ -139,18 +135,18 @@ def done_of_any_turn(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outc
     return switch_rule(setup, job, replace(frame, turn=turn), port)
 
 
-def windows_kept(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
+def windows_kept(outcome: Outcome, setup: JobSetup, job: Job, *_: Any) -> Outcome:
     """The windows of a turn that ends are not cleared."""
     return replace(outcome, job=replace(outcome.job, open=job.open))
 
 
-def below_dropped(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
+def below_dropped(outcome: Outcome, setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
     """What is below the window's base is dropped as what is above its end is."""
     window = job.open[setup.slot(frame.turn)].arrivals[port].window
     return replace(outcome, sent=()) if frame.seq < window.base else outcome
 
 
-def acked_ahead(setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome) -> Outcome:
+def acked_ahead(outcome: Outcome, setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
     """A FEATURE that comes before its turn is loaded is acknowledged, but not added."""
     ack = Frame(kind=Kind.ACK, turn=frame.turn, seq=frame.seq, bitmap=1)
     return replace(outcome, sent=((port, ack),))
@@ -269,9 +265,7 @@ def done_too_early(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcom
     return replace(outcome, sent=((setup.up, done),))
 
 
-def done_of_the_oldest(
-    setup: JobSetup, job: Job, frame: Frame, port: int, outcome: Outcome
-) -> Outcome:
+def done_of_the_oldest(outcome: Outcome, setup: JobSetup, *_: Any) -> Outcome:
     """A DONE that waits to leave upwards while its turn ends leaves as one of the next turn."""
     assert setup.up is not None
     done = Frame(kind=Kind.DONE, turn=outcome.job.lo)
@@ -318,68 +312,76 @@ def begun_at_once(setup: WorkerSetup, worker: Worker) -> bool:
     return worker.is_open(setup, worker.begun)
 
 
-ANY = set(Verdict)
-
 #: One switch, one turn open, one block.
 UNSAFE = {
-    "no seen bitmap": Rules(switch=without_bitmap),
-    "no turn check": Rules(switch=of_any_turn),
-    "a turn of one bit": narrow(1),
-    "sum freed when sent": Rules(leave=freed),
-    "FETCH without tag check": after(ANY, fetched_whatever_tag),
-    "FETCH of a sum that is not complete": after(ANY, fetched_unfinished),
-    "FETCH not answered": after({Verdict.FETCHED}, ignored),
-    "DONEs counted": Rules(switch=counted),
-    "DONE of any turn": Rules(switch=done_of_any_turn),
-    "ADVANCE not repeated": after({Verdict.OVER}, unanswered),
-    "repeated frame not acknowledged": after({Verdict.REPEATED}, unanswered),
-    "frame below the base not acknowledged": after({Verdict.REPEATED}, below_dropped),
-    "windows kept": after({Verdict.DONE}, windows_kept),
-    "result of any turn": Rules(worker=taken_of_any_turn),
-    "sum taken again": Rules(worker=taken_again),
+    "no seen bitmap": Variant(Rules(switch=without_bitmap), WRONG_SUM, 4),
+    "no turn check": Variant(Rules(switch=of_any_turn), WRONG_SUM, 14),
+    "a turn of one bit": Variant(narrow(1), LEFT_BEHIND, 26),
+    "sum freed when sent": Variant(Rules(leave=freed), STUCK, 2),
+    "FETCH without tag check": Variant(after(set(), fetched_whatever_tag), WRONG_SUM, 14),
+    "FETCH of a sum that is not complete": Variant(after(set(), fetched_unfinished), WRONG_SUM, 4),
+    "FETCH not answered": Variant(after({Verdict.FETCHED}, ignored), STUCK, 2),
+    "DONEs counted": Variant(Rules(switch=counted), LEFT_BEHIND, 7),
+    "DONE of any turn": Variant(Rules(switch=done_of_any_turn), LEFT_BEHIND, 15),
+    "ADVANCE not repeated": Variant(after({Verdict.OVER}, unanswered), STUCK, 11),
+    "repeated frame not acknowledged": Variant(after({Verdict.REPEATED}, unanswered), STUCK, 2),
+    "frame below the base not acknowledged": Variant(
+        after({Verdict.REPEATED}, below_dropped), STUCK, 2
+    ),
+    "windows kept": Variant(after({Verdict.DONE}, windows_kept), STUCK, 0),
+    "result of any turn": Variant(Rules(worker=taken_of_any_turn), WRONG_SUM, 13),
+    "sum taken again": Variant(Rules(worker=taken_again), TWICE, 4),
 }
 
 #: Two turns open.
 UNSAFE_OPEN = {
-    "shared aggregators": SHARED_AGGREGATORS,
-    "shared windows": Rules(switch=shared_windows),
+    "shared aggregators": Variant(SHARED_AGGREGATORS, STUCK, 5),
+    "shared windows": Variant(Rules(switch=shared_windows), STUCK, 6),
 }
 
 #: Sums wait in their aggregators until their port has room.
-UNSAFE_LATE = {"sum leaves unfinished": Rules(leave=unfinished)}
+UNSAFE_LATE = {"sum leaves unfinished": Variant(Rules(leave=unfinished), WRONG_SUM, 21)}
 
 #: Features that are copied; two turns open.
 UNSAFE_COPIES = {
-    "RAWFETCH not passed": after({Verdict.PASSED}, ignored),
-    "RAW of any turn": Rules(worker=taken_of_any_turn),
-    "feature taken again": Rules(worker=taken_again),
-    "RAWFETCH answered by a FEATURE": Rules(worker=answered_by_feature),
-    "RAWFETCH answered with the newest feature": Rules(worker=answered_with_next),
-    "RAWFETCH answered before the turn has begun": Rules(worker=answered_before_begun),
+    "RAWFETCH not passed": Variant(after({Verdict.PASSED}, ignored), STUCK, 2),
+    "RAW of any turn": Variant(Rules(worker=taken_of_any_turn), WRONG_SUM, 6),
+    "feature taken again": Variant(Rules(worker=taken_again), TWICE, 4),
+    "RAWFETCH answered by a FEATURE": Variant(Rules(worker=answered_by_feature), STUCK, 2),
+    "RAWFETCH answered with the newest feature": Variant(
+        Rules(worker=answered_with_next), WRONG_COPY, 8
+    ),
+    "RAWFETCH answered before the turn has begun": Variant(
+        Rules(worker=answered_before_begun), WRONG_COPY, 5
+    ),
 }
 
 #: Blocks that are loaded between turns.
 UNSAFE_LOADS = {
-    "frame acknowledged before the load": after({Verdict.UNLOADED}, acked_ahead),
-    "frame added before the load": Rules(switch=added_before_load),
-    "load gives the turn's tag": Rules(load=loaded_with_tag),
-    "load leaves sums complete": Rules(load=still_complete),
+    "frame acknowledged before the load": Variant(after({Verdict.UNLOADED}, acked_ahead), STUCK, 3),
+    "frame added before the load": Variant(Rules(switch=added_before_load), ALARM, 2),
+    "load gives the turn's tag": Variant(Rules(load=loaded_with_tag), WRONG_SUM, 17),
+    "load leaves sums complete": Variant(Rules(load=still_complete), WRONG_SUM, 15),
 }
 
 #: A switch above.
 UNSAFE_LEVELS = {
-    "PARTIAL not repeated": Rules(repeats=lambda setup, job: ()),
-    "aggregator freed when its PARTIAL has left": Rules(leave=freed),
-    "leaf does not wait for the spine": Rules(switch=ends_by_itself),
-    "DONE passed upwards once": Rules(switch=passed_once),
-    "PARTIAL added whenever it comes": Rules(switch=without_bitmap),
-    "PARTIAL not acknowledged": after({Verdict.ADDED, Verdict.REPEATED}, unanswered),
+    "PARTIAL not repeated": Variant(Rules(repeats=lambda setup, job: ()), STUCK, 2),
+    "aggregator freed when its PARTIAL has left": Variant(Rules(leave=freed), STUCK, 2),
+    "leaf does not wait for the spine": Variant(Rules(switch=ends_by_itself), STUCK, 8),
+    "DONE passed upwards once": Variant(Rules(switch=passed_once), STUCK, 8),
+    "PARTIAL added whenever it comes": Variant(Rules(switch=without_bitmap), ALARM, 3),
+    "PARTIAL not acknowledged": Variant(
+        after({Verdict.ADDED, Verdict.REPEATED}, unanswered), STUCK, 0
+    ),
 }
 
 #: A spine and two leaves, of two workers and one.
 UNSAFE_LEAVES = {
-    "DONE passed upwards for one worker": Rules(switch=done_too_early),
-    "DONE upwards of the next turn": after({Verdict.ADVANCED}, done_of_the_oldest),
+    "DONE passed upwards for one worker": Variant(Rules(switch=done_too_early), LEFT_BEHIND, 18),
+    "DONE upwards of the next turn": Variant(
+        after({Verdict.ADVANCED}, done_of_the_oldest), LEFT_BEHIND, 29
+    ),
 }
 
 HARMLESS = {

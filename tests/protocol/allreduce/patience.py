@@ -24,8 +24,9 @@ from sim.p4sgd.golden.allreduce import (
     worker_rule,
     worker_starts,
 )
-from tests.protocol.model import LANES, NAMES
+from tests.protocol.allreduce.nodes import LANES
 
+NAMES = "ABC"  # of the workers
 FALSE_ALARM = "a switch given up that answers"
 TOO_EARLY = "peers given up too early"
 BLAMED = "peers given up while the switch is silent"

@@ -4,9 +4,9 @@ import pytest
 
 from sim.p4sgd.golden.allreduce import Verdict
 from tests.long import short_and_long
-from tests.protocol.explore import explore
-from tests.protocol.tree.network import Tree
-from tests.protocol.tree.nodes import WRONG_SUM
+from tests.protocol.allreduce.network import Lifetime, Tree
+from tests.protocol.allreduce.nodes import WRONG_SUM
+from tests.protocol.explore import check
 
 #: Within the bound, uses go on for ever.
 TREES = {
@@ -33,23 +33,19 @@ REACHED = {
 @pytest.mark.parametrize("name", short_and_long(TREES, SHORT))
 def test_sound_within_the_bound(name):
     system = TREES[name].system()
-    found = explore(system)
-    print(f"{name}: {found}")
-    assert found.fault == "", str(found)
+    check(name, system)
     if TREES[name].total is None:
-        assert set().union(*(node.verdicts for node in system.switches)) == REACHED
+        assert system.verdicts(system.job.plan.switches) == REACHED
 
 
 @pytest.mark.parametrize("total", [1, 2, 3])
 def test_sound_without_a_bound_if_numbers_never_recur(total):
     """Packets may come at any time, for ever."""
-    found = explore(Tree(width=2, total=total, bounded=False).system())
-    print(f"{total} uses, unbounded: {found}")
-    assert found.fault == "", str(found)
+    tree = Tree(width=2, total=total, lifetime=Lifetime.UNBOUNDED)
+    check(f"{total} uses, unbounded", tree.system())
 
 
 @pytest.mark.parametrize("width", [1, 2])
 def test_no_width_survives_unbounded_delay(width):
-    found = explore(Tree(width=width, total=(1 << width) + 1, bounded=False).system())
-    print(f"w = {width}, unbounded: {found}")
-    assert found.fault == WRONG_SUM
+    tree = Tree(width=width, total=(1 << width) + 1, lifetime=Lifetime.UNBOUNDED)
+    check(f"w = {width}, unbounded", tree.system(), WRONG_SUM)

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from sim.p4sgd.golden.allreduce import GaveUp, Tries, sends_again, switch_rule
-from tests.protocol.explore import explore
-from tests.protocol.patience import (
+from tests.protocol.allreduce.patience import (
     BLAMED,
     ENDLESS,
     FALSE_ALARM,
@@ -15,6 +14,7 @@ from tests.protocol.patience import (
     Patience,
     Peer,
 )
+from tests.protocol.explore import explore
 
 
 @pytest.mark.parametrize(
