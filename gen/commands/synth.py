@@ -81,7 +81,6 @@ def synth(
         require("synth --card", "highspy")
 
     from gen.synth.fit import fits
-    from gen.synth.limits import too_slow
     from gen.synth.report import console, report
 
     device = DEVICES[board]
@@ -103,7 +102,7 @@ def synth(
                 **synthesis.describe(),
                 "fits": not lacks,
                 "lacks": lacks,
-                "too_slow": list(too_slow(synthesis)),
+                "too_slow": list(synthesis.too_slow()),
                 "crossings": crossings,
                 "device": describe_device(device),
                 "paper": comparisons.describe() if comparisons else None,

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from rich.console import Group, RenderableType
 
 from gen.synth.comparison import KINDS, Comparison
+from gen.synth.depth import Depth
 from gen.synth.report import new_table
-from gen.synth.timing import Depth
 from gen.synth.vivado_timing import VivadoTiming
 
 

@@ -3,14 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gen.synth.arcs import IP_LEVELS, arcs_of, carry_outputs, live, registered
 from gen.synth.arrival import Arrival, Way, begin
+from gen.synth.depth import ModuleTiming
 from gen.synth.mapping import MappedModule
-
-if TYPE_CHECKING:
-    from gen.synth.timing import ModuleTiming
 
 
 @dataclass(kw_only=True)
@@ -34,7 +32,7 @@ class Graph:
         return turned
 
 
-def graph_of(module: MappedModule, children: Mapping[str, "ModuleTiming"]) -> Graph:
+def graph_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> Graph:
     """Make the graph of a netlist; a cell of unknown type counts as all registers."""
     graph, names = Graph(), bit_names(module)
     chained = {bit for cell in module.cells.values() for bit in carry_outputs(cell)}
@@ -73,9 +71,7 @@ def outputs(cell: Mapping[str, Any]) -> list[str]:
     return [name for name, direction in directions.items() if direction == "output"]
 
 
-def add_child(
-    graph: Graph, name: str, wires: Mapping[str, list[Any]], child: "ModuleTiming"
-) -> None:
+def add_child(graph: Graph, name: str, wires: Mapping[str, list[Any]], child: ModuleTiming) -> None:
     """Add what was found of a child, at the bits that this instance is connected to."""
 
     def at(port: str, index: int) -> list[int]:

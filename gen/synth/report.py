@@ -5,13 +5,13 @@ from collections.abc import Iterable
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
+from gen.synth.depth import Depth
 from gen.synth.device import LIMITED, Device
 from gen.synth.fit import TITLES, crowded, fits
-from gen.synth.limits import WISHED_LEVELS, too_slow
+from gen.synth.limits import WISHED_LEVELS
 from gen.synth.paper import Comparisons
 from gen.synth.resources import Resources
 from gen.synth.synthesis import Synthesis
-from gen.synth.timing import Depth
 
 #: maps the title of a column to the field that it shows
 COLUMNS = {
@@ -119,7 +119,7 @@ def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
             f"most on any path: {most.most_levels} LUT levels, {most.most_chains} carry chains,"
             f" a chain of {most.most_carry} bits"
         )
-    slow = list(too_slow(synthesis))
+    slow = list(synthesis.too_slow())
     yield from (f"too slow: {line}" for line in slow)
     if not slow:
         above = synthesis.depth.most_levels > WISHED_LEVELS

@@ -6,7 +6,7 @@ inferred DSPs count as FFs: what is built takes less.
 
 import os
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -16,11 +16,13 @@ from typing import Any
 from gen.base.emission.emit import Emission, EmittedModule
 from gen.synth import mapping
 from gen.synth.cells import use_of_cells
+from gen.synth.depth import Depth, ModuleTiming
 from gen.synth.fan_out import ModuleNets, Net, nets_of
+from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT, MOST_LEVELS
 from gen.synth.mapping import Cache, called, digest
 from gen.synth.memories import MemoryUse, memories_of
 from gen.synth.resources import Resources
-from gen.synth.timing import Depth, ModuleTiming, timing_of
+from gen.synth.timing import timing_of
 
 #: what is found of a netlist depends on all that is in this folder
 CODE = digest(*(path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))))
@@ -130,6 +132,22 @@ class Synthesis:
             most_carry=max(depth.most_carry for depth in depths),
             rings=sum(depth.rings for depth in depths),
         )
+
+    def too_slow(self) -> Iterator[str]:
+        """Yield a line for each limit that the design exceeds, so that it may miss its clock.
+
+        Registers at wires between dies are not checked here but in the floorplan.
+        """
+        depth = self.depth
+        if depth.most_levels > MOST_LEVELS:
+            yield f"{depth.most_levels} LUT levels on a path, {MOST_LEVELS} are the most"
+        if depth.most_chains > MOST_CHAINS:
+            yield f"{depth.most_chains} carry chains on a path, {MOST_CHAINS} is the most"
+        for module, net in self.crowded:
+            yield (
+                f"{net.loads:,} loads at {net.driver} of {module.name}, {MOST_FAN_OUT:,} are the"
+                " most where no flip-flop drives them"
+            )
 
     def describe(self) -> dict[str, Any]:
         """Return the estimates as an object of JSON."""

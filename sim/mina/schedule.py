@@ -10,9 +10,9 @@ from sim.mina.engine.library import load
 from sim.mina.engine.setup import Run
 from sim.mina.jobs import JobList
 from sim.mina.solver import TreeSolver
+from sim.mina.step_seconds import Reals, step_seconds
 from sim.mina.workload import ScheduleWorkload
 
-Reals = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -102,12 +102,3 @@ def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int 
         },
         **{name: arrays[name] for name in names.split()},
     )
-
-
-def step_seconds(asked: ScheduleWorkload, given: JobList) -> tuple[Reals, Reals]:
-    """Return seconds of a model's step, with one host and with more: without INA, with it alone."""
-    shape = len(given.models), 2
-    none, all_ina = np.zeros(shape), np.zeros(shape)
-    run = Run(asked, given)
-    load().mina_steps(run.pointer, none.ctypes.data, all_ina.ctypes.data)
-    return none, all_ina

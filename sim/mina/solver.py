@@ -7,6 +7,7 @@ from scipy.optimize import Bounds, milp
 from scipy.sparse import csr_array, vstack
 
 from sim.mina.jobs import JobList
+from sim.mina.step_seconds import step_seconds
 from sim.mina.workload import ScheduleWorkload
 
 SECONDS = 10  #: most seconds that one program may take
@@ -62,8 +63,6 @@ class TreeSolver:
 
     def job_weights(self) -> Any:
         """Return the weights by job."""
-        from sim.mina.schedule import step_seconds
-
         if self.weights is None:
             none, all_ina = step_seconds(self.asked, self.given)
             share = ((none - all_ina) / none)[:, 1]

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cocotb.triggers import ClockCycles
@@ -13,6 +12,7 @@ from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.register_driver import RegisterDriver
 from sim.netsparse.retry import ATTEMPTS, carry_out
+from sim.netsparse.work_request import Completion, WorkRequest
 
 POLL_CYCLES = 32  #: cycles between two polls of a register
 COUNTER_CYCLES = 4  #: cycles until a counter is shown that was chosen
@@ -25,28 +25,6 @@ class RequestRefused(RuntimeError):
 
 class NotAtRest(RuntimeError):
     """Reports that units went on working for too long: what they wait for never comes."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkRequest:
-    """Describes a RIG command: gather the properties of ``count`` idxs (NetSparse, section 5.1)."""
-
-    tag: int
-    idx_address: int
-    count: int
-    idx_bytes: int = 4
-    property_address: int  #: address of the property of idx 0
-    property_bytes: int
-    watchdog: int = 0  #: cycles without progress; 0: never
-
-
-@dataclass(frozen=True)
-class Completion:
-    """Reports the end of a work request."""
-
-    unit: int
-    tag: int
-    cause: Cause
 
 
 class SnicDriver(RegisterDriver):
@@ -127,6 +105,11 @@ class SnicDriver(RegisterDriver):
             await ClockCycles(self.dut.clk, POLL_CYCLES)
         raise NotAtRest("clients go on working, and nothing of theirs is under way")
 
+    async def clear_filter_at_rest(self) -> None:
+        """Make all bits of the idx filter zero once no client works, see :meth:`clear_filter`."""
+        await self.clients_at_rest()
+        await self.clear_filter()
+
     async def unit_counters(self, unit: int) -> dict[str, int]:
         """Return the counters of a unit by name."""
         counts = {}
@@ -180,5 +163,8 @@ class SnicDriver(RegisterDriver):
     ) -> list[Completion]:
         """Carry out ``requests`` as :meth:`run` does; repeat those that a lost packet stopped."""
         return await carry_out(
-            self, lambda left: self.run(left, interrupts, index), requests, attempts
+            lambda left: self.run(left, interrupts, index),
+            self.clear_filter_at_rest,
+            requests,
+            attempts,
         )

@@ -20,7 +20,6 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.verilator import Build, Simulation, build, emission_of, run
 from sim.netsparse.conservation import check_conservation
-from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
 from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
 from sim.netsparse.golden.gather import gather as golden_gather
@@ -30,6 +29,7 @@ from sim.netsparse.surroundings.link import SharedLink
 from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
+from sim.netsparse.work_request import WorkRequest
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 from sim.surroundings.pcie.params import HOST_ARRAY, host_dump, host_file
 from sim.workloads.partition import Ints, Partition

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim.netsparse.driver import Completion, WorkRequest
 from sim.netsparse.ring_driver import RingPlaces
 from sim.netsparse.switch_driver import SwitchCounts
 from sim.netsparse.topology import LeafSpine
+from sim.netsparse.work_request import Completion, WorkRequest
 
 JOB = "INGATHER_JOB"  #: the variable that names the folder
 JOB_FILE = "job.pickle"

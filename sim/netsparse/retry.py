@@ -1,25 +1,22 @@
 """Repeats work requests that failed because something was lost."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING
 
 from hdl.netsparse.rig.params import Cause
-
-if TYPE_CHECKING:
-    from sim.netsparse.driver import Completion, SnicDriver, WorkRequest
+from sim.netsparse.work_request import Completion, WorkRequest
 
 ATTEMPTS = 3  #: number of attempts at a request, unless the caller says otherwise
 #: Causes that may be gone when a request is tried again: a packet was lost. All others name what
 #: somebody has to mend first: an idx, an address, a memory, the other node.
 PASSING = frozenset({Cause.WATCHDOG})
 
-Queues = Sequence[Sequence["WorkRequest"]]
+Queues = Sequence[Sequence[WorkRequest]]
 
 
 class GatherFailed(RuntimeError):
     """Reports requests that did not end as DONE; ``completions`` are the last ones of all."""
 
-    def __init__(self, completions: Sequence["Completion"], attempts: int) -> None:
+    def __init__(self, completions: Sequence[Completion], attempts: int) -> None:
         self.completions, self.attempts = completions, attempts
         wrong = [done for done in completions if done.cause is not Cause.DONE]
         each = [f"request {done.tag} of unit {done.unit} as {done.cause.name}" for done in wrong]
@@ -28,11 +25,11 @@ class GatherFailed(RuntimeError):
 
 
 async def carry_out(
-    snic: "SnicDriver",
-    run: Callable[[Queues], Awaitable[list["Completion"]]],
+    run: Callable[[Queues], Awaitable[list[Completion]]],
+    clear_filter_at_rest: Callable[[], Awaitable[None]],
     requests: Queues,
     attempts: int = ATTEMPTS,
-) -> list["Completion"]:
+) -> list[Completion]:
     """Let ``run`` carry out ``requests``, queues by client unit; return each one's last completion.
 
     Those that end with a cause that may pass are tried again, ``attempts`` times in all, when all
@@ -59,11 +56,10 @@ async def carry_out(
             break
         if attempt == attempts or wrong - PASSING:
             raise GatherFailed(list(last.values()), attempt)
-        await snic.clients_at_rest()
-        await snic.clear_filter()
+        await clear_filter_at_rest()
     return list(last.values())
 
 
-def is_done(completion: "Completion | None") -> bool:
+def is_done(completion: Completion | None) -> bool:
     """Return whether a request has brought everything."""
     return completion is not None and completion.cause is Cause.DONE

@@ -10,9 +10,10 @@ from cocotb.triggers import ClockCycles
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, Fault
 from hdl.netsparse.queue.params import ENTRY_BYTES
 from hdl.netsparse.rig.params import Cause
-from sim.netsparse.driver import POLL_CYCLES, Completion, SnicDriver, WorkRequest
+from sim.netsparse.driver import POLL_CYCLES, SnicDriver
 from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.retry import ATTEMPTS, carry_out
+from sim.netsparse.work_request import Completion, WorkRequest
 
 LOOK_CYCLES = 8  #: cycles between two polls of the completion ring
 SILENT_LOOKS = 65_536  #: polls without a completion before the rings' state is read
@@ -191,4 +192,4 @@ class SnicRings:
         self, requests: Sequence[Sequence[WorkRequest]], attempts: int = ATTEMPTS
     ) -> list[Completion]:
         """Carry out ``requests`` as :meth:`run` does; repeat those that a lost packet stopped."""
-        return await carry_out(self.snic, self.run, requests, attempts)
+        return await carry_out(self.run, self.snic.clear_filter_at_rest, requests, attempts)

@@ -6,13 +6,13 @@ from typing import Any
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import BUCKETS, CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
-from sim.netsparse.driver import Completion
 from sim.netsparse.gather import Gather
 from sim.netsparse.gather_job import GatherResult, NodeResult
 from sim.netsparse.model.library import Model
 from sim.netsparse.model.shape import NEVER
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.work_request import Completion
 
 #: The fields of ``struct ClientCounts``, ``struct Traffic`` and ``struct CacheCounts``.
 CLIENT = (

@@ -19,11 +19,11 @@ from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.protocol import PR_BYTES
 from hdl.netsparse.queue.descriptor_fetch import AHEAD
 from hdl.netsparse.rig.idx_fetch import CHUNKS
-from sim.netsparse.driver import WorkRequest
 from sim.netsparse.gather import Gather
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.delay_line import LATENCY_BITS
 from sim.netsparse.topology import End, LeafSpine
+from sim.netsparse.work_request import WorkRequest
 
 NEVER = 1 << 60
 NONE = -1

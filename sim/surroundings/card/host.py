@@ -17,8 +17,9 @@ from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 from hdl.u280.switchgnn_endpoint_board import FEATURES, SUMS, TABLES
 from sim.harness.register_driver import BusError, RegisterDriver, quiet
-from sim.netsparse.driver import Completion, SnicDriver
+from sim.netsparse.driver import SnicDriver
 from sim.netsparse.switch_driver import SwitchDriver as NetSparseSwitchDriver
+from sim.netsparse.work_request import Completion
 from sim.p4sgd.cluster_driver import ClusterDriver
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_driver import SwitchDriver

@@ -22,11 +22,12 @@ from hdl.netsparse.queue.params import ENTRY
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.rig.params import Cause
 from sim.netsparse import wire
-from sim.netsparse.driver import SnicDriver, WorkRequest
+from sim.netsparse.driver import SnicDriver
 from sim.netsparse.golden import concatenation, idx_filter
 from sim.netsparse.golden.gather import expected, gather, host_memory_before
 from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
 from sim.netsparse.ring_driver import RingPlaces, SnicRings
+from sim.netsparse.work_request import WorkRequest
 from sim.workloads.partition import Partition
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.guides.bench import check_text

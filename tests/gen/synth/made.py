@@ -1,9 +1,9 @@
 """Makes estimates by hand."""
 
+from gen.synth.depth import Depth
 from gen.synth.memories import MemoryUse
 from gen.synth.resources import Resources
 from gen.synth.synthesis import ModuleEstimate, Synthesis
-from gen.synth.timing import Depth
 
 
 def module(name, component, own=None, count=1, children=None, memory=None, depth=None, crowded=()):

@@ -4,8 +4,8 @@ from rich.console import Console
 
 from gen.synth.comparison import compare
 from gen.synth.comparison_report import comparison_report
+from gen.synth.depth import Depth
 from gen.synth.report import WIDTH
-from gen.synth.timing import Depth
 from gen.synth.vivado_timing import VivadoTiming
 from tests.gen.synth.test_comparison import ENGINE, hierarchical
 

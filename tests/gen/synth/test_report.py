@@ -2,12 +2,12 @@ import io
 
 from rich.console import Console
 
+from gen.synth.depth import Depth
 from gen.synth.device import U280
 from gen.synth.fan_out import Net
 from gen.synth.paper import p4sgd
 from gen.synth.report import WIDTH, console, depth_text, report
 from gen.synth.resources import Resources
-from gen.synth.timing import Depth
 from tests.gen.synth.made import memory, module, synthesis_of
 from tests.gen.synth.test_paper import worker
 

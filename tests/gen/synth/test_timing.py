@@ -1,6 +1,7 @@
 """Finds the depth of circuits made by hand, whose levels can be counted on paper."""
 
-from gen.synth.timing import Depth, timing_of
+from gen.synth.depth import Depth
+from gen.synth.timing import timing_of
 from tests.gen.synth.netlists import flip_flop, lut, netlist
 
 

@@ -15,8 +15,8 @@ from gen.designs.catalogue import find_design
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
-from sim.netsparse.driver import WorkRequest
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
+from sim.netsparse.work_request import WorkRequest
 from sim.surroundings.axi_ram import ram_file
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import CardSnic, switch_on

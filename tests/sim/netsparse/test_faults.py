@@ -17,7 +17,7 @@ from sim.harness.coverage_runs import covers
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.driver import RequestRefused, SnicDriver, WorkRequest
+from sim.netsparse.driver import RequestRefused, SnicDriver
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
@@ -26,6 +26,7 @@ from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSyst
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
+from sim.netsparse.work_request import WorkRequest
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.workloads.partition import Partition
 from tests.long import short_and_long

@@ -16,7 +16,7 @@ from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.driver import Completion, RequestRefused, SnicDriver
+from sim.netsparse.driver import RequestRefused, SnicDriver
 from sim.netsparse.gather import Gather, build_gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
 from sim.netsparse.gather_job import JOB
@@ -24,6 +24,7 @@ from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.ring_driver import RingPlaces, SnicRings
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory
+from sim.netsparse.work_request import Completion
 from sim.surroundings.axi_memory import Fault as Misdeed
 from sim.workloads.partition import Partition
 from tests.sim.netsparse.cases import EIGHT

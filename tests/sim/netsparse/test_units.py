@@ -9,12 +9,13 @@ from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
 from sim.harness.verilator import params_in_simulator
-from sim.netsparse.driver import COUNTER_CYCLES, Completion, WorkRequest
+from sim.netsparse.driver import COUNTER_CYCLES
 from sim.netsparse.gather import FILTER_ADDRESS
 from sim.netsparse.gather_in_simulator import together
 from sim.netsparse.golden.concatenation import HEADER_BYTES, PR_BYTES
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import DRAM, HOST
+from sim.netsparse.work_request import Completion, WorkRequest
 from tests.sim.netsparse.cases import EIGHT
 from tests.sim.netsparse.test_rings import ROWS, WORDS, Bench, simulate_bench
 
