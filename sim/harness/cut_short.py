@@ -21,7 +21,7 @@ from cocotb.triggers import First, Timer
 
 from sim.harness.clock import PERIOD_NS
 from sim.harness.declared import tests_of
-from sim.harness.in_simulator import component_in_simulator
+from sim.harness.in_simulator import component_in_simulator, declared_ports
 
 TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
 MOST_CYCLES = 400  #: of which the reset itself takes some
@@ -40,10 +40,8 @@ def selected_too(test_filter: str | None) -> str | None:
 
 def inputs(dut: Any) -> Iterator[tuple[str, Any]]:
     """Yield the names and handles of the inputs that the component declares."""
-    component = component_in_simulator()
-    for path, member, _ in component.signature.flatten(component) if component else ():
-        name = "_".join(map(str, path))
-        if member.flow is Flow.In and hasattr(dut, name):  # a port without bits is left out
+    for name, member in declared_ports(dut):
+        if member.flow is Flow.In:
             yield name, getattr(dut, name)
 
 

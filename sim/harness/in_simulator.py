@@ -4,9 +4,12 @@ import base64
 import json
 import os
 import pickle
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
+
+from amaranth.lib.wiring import Member
 
 from hdl.common.component import Component
 from sim.harness.kept_layouts import keep_layouts
@@ -51,6 +54,18 @@ def component_in_simulator() -> Component | None:
     """Return, inside the simulator, a component like the one under test, to read its layouts."""
     kind = from_text("INGATHER_COMPONENT")
     return None if kind is None else kind(params_in_simulator())
+
+
+def declared_ports(dut: Any) -> Iterator[tuple[str, Member]]:
+    """Yield name and member of each port that the component declares, if ``dut`` has it.
+
+    One without bits is left out, and so is each of a component that is not known.
+    """
+    component = component_in_simulator()
+    for path, member, _ in component.signature.flatten(component) if component else ():
+        name = "_".join(map(str, path))
+        if hasattr(dut, name):
+            yield name, member
 
 
 def workload_in_simulator(kind: type[P]) -> P:

@@ -143,6 +143,10 @@ class Tally(Recorder):
             self.summed += 1
         return self.sums.copy()
 
+    def __getitem__(self, event: str) -> int:
+        """Return the sum of a field."""
+        return self.counts[event]
+
     def clear(self) -> None:
         """Begin anew at zero."""
         self.take()

@@ -2,16 +2,15 @@ import random
 from functools import partial
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
-from hdl.netsparse.rig.params import RigParams
-from hdl.netsparse.rig.response_match import MATCH_EVENTS, ResponseMatch
+from hdl.netsparse.rig.response_match import ResponseMatch
+from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
-from sim.harness.streams import STALLS, Sink, Source, never, often, start, until
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, never, often
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
-from tests.hdl.netsparse.totals import Totals
 
 GENERATION = 0x2A5A5A5A
 
@@ -20,24 +19,18 @@ def test_response_match():
     simulate(ResponseMatch(TINY), __name__)
 
 
-class Bench:
+class MatchBench(Bench):
     """Has the table ``known``, idx by entry; ``waiting`` are those that have been issued."""
 
-    def __init__(self, dut, source=never, beats=never, heads=never):
-        self.dut, self.params = dut, params_in_simulator(RigParams)
-        self.known = {}
-        for name in ("issued", "clear"):
-            getattr(dut, name).value = 0
-        dut.generation.value = GENERATION
-        self.responses = Source(dut, "responses", stall=source)
-        self.heads = Sink(dut, "heads", stall=heads)
-        self.beats = Sink(dut, "beats", stall=beats)
-        self.totals = Totals(dut, MATCH_EVENTS)
+    def __init__(self, dut, source=never, **late):
+        super().__init__(dut, (source, never), generation=GENERATION)
+        for name, stall in late.items():
+            getattr(self, name).stall = stall
+        self.known, self.totals = {}, self.tally()
 
     async def begin(self):
-        await start(self.dut)
         cocotb.start_soon(self.table())
-        return self
+        return await super().begin()
 
     async def table(self):
         dut = self.dut
@@ -50,12 +43,12 @@ class Bench:
         self.dut.known.value = entry in self.known
         self.dut.known_idx.value = self.known.get(entry, random.getrandbits(12))
 
-    async def settle(self, counts):
+    async def judged(self, counts):
         """Wait until all of ``counts`` have been judged, and what is passed on has left."""
         due = counts["response"] + counts["stale"]
         while self.totals["response"] + self.totals["stale"] < due or self.dut.busy.value:
-            await until(self.dut.clk, self.dut.busy, 0)
-        await ClockCycles(self.dut.clk, 4)
+            await self.until("busy", 0)
+        await self.wait(4)
 
     def send(self, responses):
         for beats, _, _ in responses:
@@ -64,10 +57,8 @@ class Bench:
     async def issue(self, entry, idx):
         self.known[entry] = idx
         self.look()
-        self.dut.issued.value, self.dut.issued_entry.value = 1, entry
-        await RisingEdge(self.dut.clk)
-        self.dut.issued.value = 0
-        self.dut.issued_entry.value = random.randrange(self.params.pending_entries)
+        await self.strobe(issued=1, issued_entry=entry)
+        self.set(issued_entry=random.randrange(self.params.pending_entries))
 
     def response(
         self,
@@ -114,7 +105,7 @@ def wrong_ones(bench, entry):
 async def passes_on_what_is_waited_for(dut, stalls, size, late):
     """If only one of the two waits, neither is offered unless the other is taken."""
     source, sink = stalls
-    bench = await Bench(dut, source, **{late: sink}).begin()
+    bench = await MatchBench(dut, source, **{late: sink}).begin()
     dut.bytes.value = size
     heads, beats, counts = [], [], {"response": 0, "stale": 0, "remote": 0}
     for _ in range(30):
@@ -142,25 +133,25 @@ async def passes_on_what_is_waited_for(dut, stalls, size, late):
             counts["stale"] += 1
         await bench.responses.send_all(sent)
         if random.random() < 0.3:  # nor when it is free
-            await bench.settle(counts)
+            await bench.judged(counts)
             del bench.known[entry]
             bench.look()
             await bench.responses.send_all(bench.response(entry, size)[0])
             counts["stale"] += 1
         # No entry is used again before its response has left.
         await ClockCycles(dut.clk, random.choice((0, 26)))
-        await bench.settle(counts)
+        await bench.judged(counts)
     await ClockCycles(dut.clk, 8)  # busy falls behind what leaves last
     assert bench.heads.beats == heads
     assert bench.beats.beats == beats
-    assert {name: bench.totals[name] for name in counts} == counts
+    assert bench.totals.counts == counts
     assert not dut.busy.value
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_bit_of_a_response_is_overlooked(dut):
     """Ids, idxs and lengths differ from the right one in one bit; node names do not count."""
-    bench = await Bench(dut).begin()
+    bench = await MatchBench(dut).begin()
     bits, heads, beats = bench.params.generation_bits, [], []
     counts = {"response": 0, "stale": 0, "remote": 0}
     lowest = (0, 0, 0, 4, (0, 0, 0))
@@ -188,13 +179,13 @@ async def no_bit_of_a_response_is_overlooked(dut):
         counts["remote"] += len(lengths)
     assert bench.heads.beats == heads
     assert bench.beats.beats == beats
-    assert {name: bench.totals[name] for name in counts} == counts
+    assert bench.totals.counts == counts
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(size=[4, 192])
 async def a_beat_a_cycle(dut, size):
-    bench = await Bench(dut).begin()
+    bench = await MatchBench(dut).begin()
     dut.bytes.value = size
     expected, sent = [], []
     for entry in range(4):
@@ -213,7 +204,7 @@ async def a_beat_a_cycle(dut, size):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def beats_wait_for_heads(dut):
     """Neither goes without the other."""
-    bench = await Bench(dut).begin()
+    bench = await MatchBench(dut).begin()
     dut.bytes.value = 192
     await bench.issue(1, 77)
     bench.heads.stop()
@@ -242,7 +233,7 @@ async def beats_wait_for_heads(dut):
 @cocotb.parametrize(source=[never, often])
 async def cleared_beside_any_step_of_a_response(dut, source):
     """It passes if it has begun before, else not at all; then nothing is waited for."""
-    bench = await Bench(dut, source).begin()
+    bench = await MatchBench(dut, source).begin()
     dut.bytes.value = 64
     counts = {"response": 0, "stale": 0}
     for distance in 5 * list(range(-2, 7)):
@@ -253,7 +244,7 @@ async def cleared_beside_any_step_of_a_response(dut, source):
         _, cleared = await apart(dut, partial(bench.send, sent), pulse(dut, "clear"), distance)
         bench.send(sent)  # no entry waits for these
         counts["response"] += 8
-        await bench.settle(counts)
+        await bench.judged(counts)
         count = sum(at < cleared for at in bench.heads.cycles[before[0] :])
         assert bench.heads.beats[before[0] :] == [head for _, head, _ in sent[:count]]
         assert bench.beats.beats[before[1] :] == [ends[0] for _, _, ends in sent[:count]]
@@ -261,7 +252,7 @@ async def cleared_beside_any_step_of_a_response(dut, source):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def clear_lets_a_begun_response_end(dut):
-    bench = await Bench(dut).begin()
+    bench = await MatchBench(dut).begin()
     dut.bytes.value = 192
     for entry in range(4):
         await bench.issue(entry, 40 + entry)
@@ -280,5 +271,5 @@ async def clear_lets_a_begun_response_end(dut):
     bench.send(bench.response(entry, 192) for entry in range(4))
     await ClockCycles(dut.clk, 40)
     assert (bench.heads.beats, bench.beats.beats) == ([head], ends)
-    assert bench.totals == {"response": 1, "stale": 8, "remote": 0}
+    assert bench.totals.counts == {"response": 1, "stale": 8, "remote": 0}
     assert not dut.busy.value

@@ -1,5 +1,4 @@
 import random
-from collections import deque
 from dataclasses import replace
 
 import cocotb
@@ -9,23 +8,18 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.rig.params import RigParams
-from hdl.netsparse.rig.server import READS, SERVER_EVENTS, Server
-from sim.harness.payloads import pack
+from hdl.netsparse.rig.server import READS, Server
+from sim.harness.bench import Bench
 from sim.harness.streams import (
     STALLS,
-    Sink,
-    Source,
     always,
     cycle,
     edges,
     never,
     often,
-    start,
-    until,
 )
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, AnswerSink, dense_beats
-from tests.hdl.netsparse.totals import Totals
 
 NODE, FIRST, END = 2, 100, 900
 
@@ -45,32 +39,22 @@ def beats_of(size):
     return -(-size // BEAT_BYTES)
 
 
-class Bench:
+class ServerBench(Bench):
     """Has host memory and the property buffer, which must never hold more than it can."""
 
-    def __init__(self, dut, source=never, sink=never, size=4, *, node=NODE, first=FIRST, end=END):
-        self.dut, self.params, self.size = dut, params_in_simulator(RigParams), size
-        self.node = node
-        self.idxs = range(first, end)
+    def __init__(self, dut, stalls=(never, never), size=4, *, node=NODE, first=FIRST, end=END):
         partition = {"node": node, "first": first, "end": end, "columns": max(1000, end)}
-        dut.partition.value = pack(self.params.partition, partition)
-        dut.bytes.value, dut.legal.value = size, 1
-        dut.outcome.value = dut.outcome_failed.value = dut.beats_valid.value = 0
+        super().__init__(dut, stalls, partition=partition, bytes=size, legal=1)
+        self.size, self.node, self.idxs = size, node, range(first, end)
         self.properties = [random.randbytes(size) for _ in range(end)]
-        self.stall, self.fails, self.latency = source, lambda idx: False, 0
-        self.reads = Source(dut, "reads", stall=source)
-        self.asks = Sink(dut, "asks", stall=sink)
-        self.responses = AnswerSink(dut, "responses", stall=sink)
-        self.buffer, self.most_buffered = deque(), 0
-        # A large buffer gives beats later than their outcome comes.
-        self.beats = Source(dut, "beats", stall=source)
-        self.totals = Totals(dut, SERVER_EVENTS)
+        self.fails, self.latency, self.most_buffered = lambda idx: False, 0, 0
+        self.responses = AnswerSink(dut, "responses", stall=self.sink_stall)
+        self.totals = self.tally()
         self.failed = []
 
     async def begin(self):
-        await start(self.dut)
         cocotb.start_soon(self.memory())
-        return self
+        return await super().begin()
 
     async def memory(self):
         """Play one property after another, a beat per cycle at most; then its outcome."""
@@ -83,7 +67,7 @@ class Bench:
             done += 1
             beats = dense_beats(self.properties[idx])
             for k, data in enumerate(beats):
-                while self.stall():
+                while self.source_stall():
                     await edge
                 self.beats.append({"last": k + 1 == len(beats), "data": data})
                 moved += 1
@@ -111,10 +95,7 @@ class Bench:
         return reads
 
     async def rest(self):
-        await ClockCycles(self.dut.clk, 4)
-        await until(self.dut.clk, self.dut.busy, 0)
-        await ClockCycles(self.dut.clk, 5)
-        assert not self.dut.responses_valid.value
+        await self.settle()
         assert not self.dut.busy.value
 
     def good(self, read):
@@ -155,7 +136,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
 async def answers_every_read(dut, stalls, size):
-    bench = await Bench(dut, *stalls, size=size).begin()
+    bench = await ServerBench(dut, stalls, size=size).begin()
     bench.fails = lambda idx: random.random() < 0.2
     reads = bench.some_reads(120)
     if size == 4:  # every bit above those of an idx tells it from one of this node
@@ -171,7 +152,7 @@ async def answers_every_read(dut, stalls, size):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_room_for_what_it_reads(dut):
     """Responses hardly leave: it asks for as many reads as the buffer holds, no more."""
-    bench = await Bench(dut).begin()
+    bench = await ServerBench(dut).begin()
     for size in SIZES:
         bench.size, dut.bytes.value = size, size
         bench.properties = [random.randbytes(size) for _ in range(1000)]
@@ -186,8 +167,6 @@ async def keeps_room_for_what_it_reads(dut):
         assert len(bench.asks.beats) - seen == min(room, READS)
         assert len(bench.reads.cycles) - taken <= READS + 2
         bench.responses.stall = often
-        while len(bench.reads.cycles) < taken + len(reads):
-            await RisingEdge(dut.clk)
         await bench.rest()
         assert len(bench.asks.beats) - seen == len(reads)
         assert bench.most_buffered <= bench.params.property_beats
@@ -202,7 +181,7 @@ async def as_fast_as_the_buffer_and_memory_allow(dut, size, latency):
 
     A property's place in the buffer is taken for its beats, memory's latency and HANDLING cycles.
     """
-    bench = await Bench(dut, size=size).begin()
+    bench = await ServerBench(dut, size=size).begin()
     bench.latency = latency
     reads = bench.some_reads(120, range(FIRST, END))
     await bench.reads.send_all(reads)
@@ -222,7 +201,7 @@ async def as_fast_as_the_buffer_and_memory_allow(dut, size, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_idx_may_be_of_this_node(dut):
     end = 1 << TINY.idx_bits
-    bench = await Bench(dut, first=0, end=end).begin()
+    bench = await ServerBench(dut, first=0, end=end).begin()
     reads = bench.some_reads(30, (0, 1, end // 2, end - 1, end, 1 << 63))
     await bench.reads.send_all(reads)
     await bench.rest()
@@ -234,7 +213,7 @@ async def zeros_and_ones(dut):
     """In reads of the largest property, of node 0, every field is zero, then each bit is set."""
     most = params_in_simulator(RigParams).most_property_bytes
     end = 1 << TINY.idx_bits
-    bench = await Bench(dut, size=most, node=0, first=0, end=end).begin()
+    bench = await ServerBench(dut, size=most, node=0, first=0, end=end).begin()
     least = {"src": 0, "tid": 0, "idx": 0, "id": 0}
     largest = {"src": (1 << 32) - 1, "tid": (1 << 16) - 1, "idx": end - 1, "id": (1 << 32) - 1}
     reads = [{"dest": 0, "length": most, "pr": pr} for pr in (least, largest)]
@@ -246,7 +225,7 @@ async def zeros_and_ones(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_bad_read_disturbs_no_other(dut):
     """Reads first get errors, some with nothing legal registered; then some fail, others do not."""
-    bench = await Bench(dut, size=192).begin()
+    bench = await ServerBench(dut, size=192).begin()
     wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
     await bench.reads.send_all(wrong)
     await bench.rest()

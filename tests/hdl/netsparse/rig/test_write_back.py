@@ -2,17 +2,16 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
-from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.write_back import WriteBack
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.pulses import Pulses
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, never, start, started, until
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
 
@@ -22,18 +21,14 @@ def test_write_back():
     simulate(WriteBack(replace(TINY, **most)), __name__)
 
 
-class Bench:
+class WriteBench(Bench):
     """Never has more properties under way than there are entries, as in the unit."""
 
-    def __init__(self, dut, source=never, sink=never):
-        self.dut, self.params = dut, params_in_simulator(RigParams)
-        dut.discard.value = 0
-        self.found = Source(dut, "found", stall=source)
-        self.beats = Source(dut, "beats", stall=source)
-        self.writes = Sink(dut, "writes", stall=sink, callback=self.note)
-        self.sets = Sink(dut, "sets", stall=sink)
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
+        self.writes.add_callback(self.note)
         self.done = Pulses(dut, "done", "write_failed")
-        self.failed = Recorder(dut, "failed", {})
+        self.failed = self.record("failed")
         self.fails = lambda: False
         self.latency = lambda: 1
         self.outcomes = []
@@ -46,11 +41,11 @@ class Bench:
     async def write(self, count, size):
         """Give it properties; return what it was given, and what should be written."""
         params = self.params
-        self.dut.bytes.value = size
+        self.set(bytes=size)
         given, expected = [], []
         for k in range(count):
             while k - len(self.sets.beats) - len(self.failed.beats) >= params.pending_entries:
-                await RisingEdge(self.dut.clk)
+                await self.wait()
             pending = {"idx": random.getrandbits(12), "entry": k % params.pending_entries}
             address = 4 * random.getrandbits(params.address_bits - 2)
             if k == 0:
@@ -66,9 +61,7 @@ class Bench:
         return given, expected
 
     async def rest(self):
-        await ClockCycles(self.dut.clk, 5)
-        await until(self.dut.clk, self.dut.busy, 0)
-        await ClockCycles(self.dut.clk, 5)
+        await self.settle(5)
         assert not self.dut.busy.value
         assert len(self.done.cycles) == len(self.outcomes)
 
@@ -76,9 +69,8 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
 async def writes_and_then_sets(dut, stalls, size):
-    bench = Bench(dut, *stalls)
+    bench = await WriteBench(dut, stalls).begin()
     bench.latency = lambda: random.randint(1, 9)
-    await start(dut)
     given, expected = await bench.write(60, size)
     assert bench.writes.beats == expected
     assert bench.sets.beats == given
@@ -95,7 +87,7 @@ async def writes_and_then_sets(dut, stalls, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(size=[4, 192, MOST_PROPERTY_BYTES])
 async def a_beat_a_cycle(dut, size):
-    bench = await started(Bench(dut))
+    bench = await WriteBench(dut).begin()
     bench.latency = lambda: 0
     given, expected = await bench.write(50 if size < MOST_PROPERTY_BYTES else 3, size)
     assert (bench.sets.beats, bench.writes.beats) == (given, expected)
@@ -106,9 +98,8 @@ async def a_beat_a_cycle(dut, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def failed_writes_set_nothing(dut, stalls):
-    bench = Bench(dut, *stalls)
+    bench = await WriteBench(dut, stalls).begin()
     bench.fails = lambda: random.random() < 0.4
-    await start(dut)
     given, _ = await bench.write(60, 68)
     good = [one for one, failed in zip(given, bench.outcomes, strict=True) if not failed]
     assert bench.sets.beats == good
@@ -117,7 +108,7 @@ async def failed_writes_set_nothing(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def discard_sets_nothing(dut):
-    bench = await started(Bench(dut))
+    bench = await WriteBench(dut).begin()
     bench.sets.stop()
     writing = cocotb.start_soon(bench.write(bench.params.pending_entries, 4))
     await ClockCycles(dut.clk, 30)
