@@ -58,19 +58,23 @@ class Bench:
         return end
 
     @property
-    def ends(self) -> list[Any]:
+    def agents(self) -> list[Any]:
         """Return all sources and sinks, those of models of neighbours included."""
         made = first_wrong.streams[self._first :]
         return [stream for stream in made if stream.drives or stream.takes]
 
     async def begin(self) -> Self:
         """Make what is missing at streams, start the clock, and come out of reset."""
-        taken = {end.name for end in self.ends}
+        self.connect()
+        await start(self.dut)
+        return self
+
+    def connect(self) -> None:
+        """Make a source or a sink at each stream that has none."""
+        taken = {end.name for end in self.agents}
         for name in self._streams:
             if name not in taken:
                 getattr(self, name)
-        await start(self.dut)
-        return self
 
     def set(self, **inputs: Any) -> None:
         """Set inputs to values of the shapes that they are declared with, from now on."""
@@ -122,10 +126,10 @@ class Bench:
         since = cycle()
         while (more := since + cycles - cycle()) > 0:
             await edges(self.dut.clk, more)
-            ends = self.ends
-            waits = any(end.missing if end.drives else end.bus.valid.value for end in ends)
+            agents = self.agents
+            waits = any(end.missing if end.drives else end.bus.valid.value for end in agents)
             waits = waits or (busy is not None and busy.value)
-            moved = [end.cycles[-1] for end in ends if end.cycles]
+            moved = [end.cycles[-1] for end in agents if end.cycles]
             since = cycle() if waits else max([since, *moved])
 
     async def finish(self, cycles: int = 10, **expected: Any) -> None:

@@ -8,9 +8,8 @@ from cocotb.triggers import ClockCycles
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from sim.golden.pcie_requester import Cause, cut
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, never, start, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from tests.simulated import simulated
 
 SIZES = [
@@ -21,21 +20,17 @@ SIZES = [
 test_idx_reader = simulated(IdxReader, SIZES, __name__)
 
 
-class Bench:
+class ReaderBench(Bench):
     """Has memory that answers each request, and notes the idxs that must come out."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(GatherEngineParams)
-        self.arrays = Source(dut, "arrays", stall=stalls[0])
-        self.beats = Source(dut, "beats", stall=stalls[0])
-        self.requests = Sink(dut, "requests", stall=stalls[1])
-        self.idxs = Sink(dut, "idxs", stall=stalls[1])
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
         self.answers = []  # beats that answer each request
         self.wanted, self.asked, self.ends = [], [], []  # idxs, requests, array ends by idxs
         self.unread = 0
         cocotb.start_soon(self.answer())
-        self.failed = Recorder(dut, "failed", {"failed": None})
-        self.offered = Recorder(dut, "beats_valid", {})
+        self.failed = self.record("failed", "failed")
+        self.offered = self.record("beats_valid")
 
     def ask(self, count, *, wide=False, on_card=False, fails=0.0, place=None):
         """Ask for an array, and make its beats; each fails with probability ``fails``."""
@@ -91,8 +86,7 @@ class Bench:
                 self.beats.append(beat)
 
     async def finish(self):
-        await self.idxs.wait_for(len(self.wanted))
-        await ClockCycles(self.dut.clk, 20)
+        await self.settle(20)
         found = [(beat["idx"], bool(beat["final"])) for beat in self.idxs.beats]
         assert found == [(idx, k in self.ends) for k, idx in enumerate(self.wanted, 1)]
         assert [(one["address"], one["bytes"]) for one in self.requests.beats] == self.asked
@@ -113,7 +107,7 @@ def some_idx(wide):
 @cocotb.parametrize(stalls=STALLS, wide=[False, True], on_card=[False, True])
 async def every_idx_in_its_order(dut, stalls, wide, on_card):
     """Arrays begin and end anywhere, in turn with arrays of other width in the other memory."""
-    bench = await started(Bench(dut, stalls.value))
+    bench = await ReaderBench(dut, stalls).begin()
     for _ in range(10):
         for count in (1, random.randrange(2, 40), random.choice([64, 127, 128, 129, 300])):
             bench.ask(count, wide=wide, on_card=on_card, fails=random.choice([0, 0.3, 1]))
@@ -124,7 +118,7 @@ async def every_idx_in_its_order(dut, stalls, wide, on_card):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(wide=[False, True], on_card=[False, True])
 async def from_every_place_of_a_chunk(dut, wide, on_card):
-    bench = await started(Bench(dut))
+    bench = await ReaderBench(dut).begin()
     size = 8 if wide else 4
     for place in range(0, CHUNK, size):
         bench.ask((CHUNK - place) // size + random.randrange(2), place=place, wide=wide)
@@ -135,13 +129,11 @@ async def from_every_place_of_a_chunk(dut, wide, on_card):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(wide=[False, True])
 async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
-    bench = Bench(dut)
-    component = IdxReader(bench.params)
-    await start(dut)
+    bench = await ReaderBench(dut).begin()
     bench.ask(600, wide=wide, place=64)
     await bench.finish()
     assert bench.requests.cycles[0] - bench.arrays.cycles[0] == IdxReader.request_latency
-    assert bench.idxs.cycles[0] - bench.beats.cycles[0] == component.latency
+    assert bench.idxs.cycles[0] - bench.beats.cycles[0] == bench.component.latency
     assert bench.idxs.cycles[-1] - bench.idxs.cycles[0] == 600 - 1
 
 
@@ -149,7 +141,7 @@ async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
 @cocotb.parametrize(bit=range(9, 32))
 async def arrays_of_any_length(dut, bit):
     """The first requests of arrays up to 2 ** 31 idxs are right, as many as are sent unanswered."""
-    bench = await started(Bench(dut))
+    bench = await ReaderBench(dut).begin()
     bench.answers = [[]] * bench.params.idx_chunks
     for wide in (False, True):
         before = len(bench.requests.beats)

@@ -4,12 +4,12 @@ import random
 from itertools import cycle
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.pcie.params import ReadRequesterParams
-from sim.harness.streams import STALLS, Sink, Source, never, started, strobe
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, never
 from sim.harness.verilator import simulate
 
 IDX_BITS = 20
@@ -30,18 +30,12 @@ def hashed(idx):
     return (idx ^ idx >> 8) % SLOTS
 
 
-class Bench:
+class FinderBench(Bench):
     """Sends idxs in, and checks which of them repeat when they come out."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut = dut
-        self.idxs = Source(dut, "idxs", stall=stalls[0])
-        self.found = Sink(dut, "found", stall=stalls[1])
-        dut.coalesce.value, dut.slots.value, dut.clear.value = 1, SLOTS - 1, 0
-
     async def clear(self, slots=SLOTS, coalesce=1):
-        self.dut.coalesce.value, self.dut.slots.value = coalesce, slots - 1
-        await strobe(self.dut.clear, self.dut.clk)
+        self.set(coalesce=coalesce, slots=slots - 1)
+        await self.strobe(clear=1)
 
     async def find(self, idxs, slots=SLOTS, coalesce=1):
         """Send an array of idxs; check the result; return which of them repeat."""
@@ -50,7 +44,7 @@ class Bench:
         for k, idx in enumerate(idxs, 1):
             self.idxs.append({"idx": idx, "final": k == len(idxs)})
         await self.found.wait_for(before + len(idxs))
-        await RisingEdge(self.dut.clk)
+        await self.settle(1)
         found = self.found.beats[before:]
         assert [(one["idx"], bool(one["final"])) for one in found] == [
             (idx, k == len(idxs)) for k, idx in enumerate(idxs, 1)
@@ -84,7 +78,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, slots=[2, 8, 64, 256])
 async def rows_that_are_kept(dut, stalls, slots):
     """Rows are found as the model says for few idxs and for many, some with a common hash."""
-    bench = await started(Bench(dut, stalls.value))
+    bench = await FinderBench(dut, stalls).begin()
     for count in (2, slots // 2 + 1, slots, 2 * slots):
         some = [random.getrandbits(IDX_BITS) for _ in range(count)]
         some += [idx ^ 257 * random.getrandbits(8) for idx in some[: count // 2]]
@@ -98,7 +92,7 @@ async def rows_that_are_kept(dut, stalls, slots):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idx_that_differs_in_a_bit(dut):
     """It is not taken for the idx that it differs from, for each bit."""
-    bench = await started(Bench(dut))
+    bench = await FinderBench(dut).begin()
     for bit in range(IDX_BITS):
         idx = random.getrandbits(IDX_BITS)
         away = [idx ^ 1 << bit, idx]
@@ -111,7 +105,7 @@ async def an_idx_that_differs_in_a_bit(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_slot_for_each_row(dut):
     """As many idxs as there are slots all repeat; with one idx more, none does."""
-    bench = await started(Bench(dut))
+    bench = await FinderBench(dut).begin()
     for slots in (8, 16, SLOTS):
         idxs = list(range(slots))  # each has a hash of its own
         repeats = await bench.find(idxs * 3, slots)
@@ -126,7 +120,7 @@ async def a_slot_for_each_row(dut):
 async def each_slot_from_its_own_row_on(dut):
     """No sooner, though it had the same row before the others were forgotten; and no later."""
     pauses = cycle([False, *[True] * 4])
-    bench = await started(Bench(dut, (lambda: next(pauses), never)))
+    bench = await FinderBench(dut, (lambda: next(pauses), never)).begin()
     for slots in (8, SLOTS):
         for _ in range(2):
             repeats = await bench.find([k // 2 for k in range(2 * slots)], slots)
@@ -135,7 +129,7 @@ async def each_slot_from_its_own_row_on(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idx_a_cycle_and_no_longer_than_stated(dut):
-    bench = await started(Bench(dut))
+    bench = await FinderBench(dut).begin()
     await bench.find([7 * k % 50 for k in range(100)])
     assert bench.found.cycles[0] - bench.idxs.cycles[0] == RepeatFinder.latency
     assert bench.found.cycles[-1] - bench.found.cycles[0] == 99

@@ -3,16 +3,15 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import MOST_ROW, SHARE, GatherParams, ReadOrder
 from hdl.gather.row_cutter import RowCutter
 from hdl.pcie.params import ReadRequesterParams
 from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, cut_at
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS
 from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
@@ -20,20 +19,12 @@ SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits
 test_row_cutter = simulated(RowCutter, SIZES, __name__)
 
 
-class Bench:
+class CutterBench(Bench):
     """Sends rows in, and checks the requests that come out."""
-
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(GatherParams)
-        self.rows = Source(dut, "rows", stall=stalls[0])
-        self.requests = Sink(dut, "requests", stall=stalls[1])
-        dut.table.value = 0
 
     async def cut(self, order, row_bytes, starts):
         """Send rows that begin at ``starts``; check that their reads are those of ``order``."""
-        self.dut.table.value = pack(
-            self.params.table, {"row_bytes": row_bytes, "order": order.value}
-        )
+        self.set(table={"row_bytes": row_bytes, "order": order.value})
         before, rows = len(self.requests.beats), []
         for begin in starts:
             row = {
@@ -42,8 +33,8 @@ class Bench:
                 "final": random.getrandbits(1),
             }
             rows.append(row)
-        await self.rows.send_all(rows)
-        await ClockCycles(self.dut.clk, 300)
+        self.rows.extend(rows)
+        await self.settle()
         found = iter(self.requests.beats[before:])
         for row, begin in zip(rows, starts, strict=True):
             spans = []
@@ -70,7 +61,7 @@ class Bench:
 @cocotb.parametrize(order=list(ReadOrder), stalls=STALLS)
 async def every_size_at_every_dword(dut, order, stalls):
     """Rows are cut right at sizes near a sector, a line and two lines, and at the largest size."""
-    bench = await started(Bench(dut, stalls.value))
+    bench = await CutterBench(dut, stalls).begin()
     for dwords in [*range(1, 10), 31, 32, 33, 64, 65, random.randrange(70, 200)]:
         far = LINE * random.randrange(1 << 55)
         places = range(32) if dwords < 10 else random.sample(range(32), 8)
@@ -81,7 +72,7 @@ async def every_size_at_every_dword(dut, order, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(order=list(ReadOrder))
 async def a_request_a_cycle_and_no_longer_than_stated(dut, order):
-    bench = await started(Bench(dut))
+    bench = await CutterBench(dut).begin()
     await bench.cut(order, 2 * LINE, [LINE * k for k in range(20)])
     cycles = bench.requests.cycles
     assert cycles[0] - bench.rows.cycles[0] == RowCutter.latency

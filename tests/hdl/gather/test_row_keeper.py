@@ -3,14 +3,13 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.row_keeper import RowKeeper
 from hdl.pcie.params import ReadRequesterParams
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS
 from tests.simulated import simulated
 
 SIZES = [
@@ -24,16 +23,11 @@ SIZES = [
 test_row_keeper = simulated(RowKeeper, SIZES, __name__)
 
 
-class Bench:
+class KeeperBench(Bench):
     """Sends rows that are fetched, asks for rows that are kept, and knows what must come out."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(GatherParams)
-        source, sink = stalls
-        self.order = Source(dut, "order", stall=source)
-        self.fetched = Source(dut, "fetched", stall=source)
-        self.parts = Sink(dut, "parts", stall=sink)
-        dut.slot_bits.value = 0
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
         self.kept, self.wanted = {}, []  # parts by slot; parts of all rows in order
 
     def fetch(self, slot, count):
@@ -68,8 +62,7 @@ class Bench:
             self.wanted.append(part | {"user": pack(SHARE, part["user"] | {"final": final})})
 
     async def finish(self):
-        await self.parts.wait_for(len(self.wanted))
-        await ClockCycles(self.dut.clk, 10)
+        await self.settle()
         for k, (found, wanted) in enumerate(zip(self.parts.beats, self.wanted, strict=True)):
             assert found | {"cause": int(found["cause"].value)} == wanted, f"part {k}"
 
@@ -78,7 +71,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def every_part_of_rows(dut, stalls):
     """Rows of all numbers of parts that fit a slot are right, in every slot."""
-    bench = await started(Bench(dut, stalls.value))
+    bench = await KeeperBench(dut, stalls).begin()
     for slot_bits in range(7):
         dut.slot_bits.value = slot_bits
         slots = min(SLOTS, bench.params.kept_parts >> slot_bits)
@@ -97,7 +90,7 @@ async def every_part_of_rows(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle_and_no_longer_than_stated(dut):
     """This holds for rows that are fetched, and for rows that are kept."""
-    bench = await started(Bench(dut))
+    bench = await KeeperBench(dut).begin()
     dut.slot_bits.value = 2
     for slot in range(8):
         bench.fetch(slot, 4)

@@ -4,16 +4,14 @@ import random
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
-from hdl.gather.params import ROW_READ, SHARE, GatherParams
+from hdl.gather.params import SHARE, GatherParams
 from hdl.gather.row_packer import RowPacker
 from hdl.pcie.params import ReadRequesterParams
 from sim.golden.pcie_requester import Cause
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.records import Reports
-from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS
 from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(tags=4, user_bits=SHARE.size))]
@@ -22,25 +20,21 @@ SECTOR = 8  #: dwords
 test_row_packer = simulated(RowPacker, SIZES, __name__)
 
 
-class Bench:
+class PackerBench(Bench):
     """Sends rows as a requester brings them, and checks the beats that come out."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(GatherParams)
-        self.lanes = self.params.reads.lanes
-        self.parts = Source(dut, "parts", stall=stalls[0])
-        self.beats = Sink(dut, "beats", stall=stalls[1])
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
+        self.lanes, self.reported = self.params.reads.lanes, self.reports("read")
         self.packed = []  # of each dword since the last end: value, beyond, final, cause
         self.wanted, self.rows = [], []
         self.joined = self.first = 0
-        dut.joined.value = dut.first.value = 0
-        self.read = Reports(dut, "read", ROW_READ)
 
     async def join(self, joined, first=0):
         """Set whether rows are joined, from dword ``first`` on, while the packer is empty."""
         self.joined, self.first = joined, first
-        self.dut.joined.value, self.dut.first.value = joined, first
-        await ClockCycles(self.dut.clk, 4)
+        self.set(joined=joined, first=first)
+        await self.wait(4)
 
     def row(self, dwords, *, skip=0, sectors=False, final=False, causes=(Cause.NONE,), most=3):
         """Send a row, of up to ``most`` requests, in sectors or as it is, ``skip`` before it."""
@@ -93,8 +87,7 @@ class Bench:
         self.packed = []
 
     async def finish(self):
-        await self.beats.wait_for(len(self.wanted))
-        await ClockCycles(self.dut.clk, 8)
+        await self.settle()
         for k, (beat, wanted) in enumerate(zip(self.beats.beats, self.wanted, strict=True)):
             dwords, last, beyond, final, cause = wanted
             assert beat["bytes"] == 4 * len(dwords), f"beat {k}"
@@ -102,7 +95,7 @@ class Bench:
                 assert dword in (None, beat["data"] >> 32 * lane & 0xFFFFFFFF), f"beat {k}"
             assert (beat["last"], beat["beyond"], beat["final"]) == (last, beyond, final)
             assert Cause(int(beat["cause"].value)) == cause, f"beat {k}"
-        assert outcomes(self.read) == self.rows
+        assert outcomes(self.reported) == self.rows
 
 
 def outcomes(reports):
@@ -120,7 +113,7 @@ SOME = [Cause.NONE] * 20 + list(Cause)
 @cocotb.parametrize(stalls=STALLS, joined=[False, True])
 async def every_dword_of_rows(dut, stalls, joined):
     """Rows are right for all numbers of skipped and dropped dwords, with parts that failed."""
-    bench = await started(Bench(dut, stalls.value))
+    bench = await PackerBench(dut, stalls).begin()
     for first in range(bench.lanes if joined else 1):
         await bench.join(joined, first)
         for k in range(30 if joined else 200):
@@ -138,7 +131,7 @@ async def every_dword_of_rows(dut, stalls, joined):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def dwords_before_and_behind_in_one_beat(dut):
     """Each number of them with each other, in as few sectors as may be."""
-    bench = await started(Bench(dut))
+    bench = await PackerBench(dut).begin()
     for skip in range(SECTOR):
         for drop in range(SECTOR):
             bench.row(-(skip + drop + 1) % SECTOR + 1, skip=skip, sectors=True, most=1)
@@ -148,7 +141,7 @@ async def dwords_before_and_behind_in_one_beat(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_cause_of_a_row(dut):
     """Every cause in any part of a row is reported, and the next row is right."""
-    bench = await started(Bench(dut))
+    bench = await PackerBench(dut).begin()
     for cause in Cause:
         for skip in range(SECTOR):
             bench.row(20, skip=skip, sectors=True, causes=[cause])
@@ -158,7 +151,7 @@ async def each_cause_of_a_row(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle_and_no_longer_than_stated(dut):
-    bench = await started(Bench(dut))
+    bench = await PackerBench(dut).begin()
     for _ in range(20):
         bench.row(bench.lanes, most=1)
     await bench.finish()

@@ -6,17 +6,16 @@ from itertools import count
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.common.rings import RING, Fault
+from hdl.common.rings import Fault
 from hdl.gather.engine_params import DESCRIPTOR, WORK, GatherEngineParams
-from hdl.gather.work_fetch import EVENTS, WorkFetch
+from hdl.gather.work_fetch import WorkFetch
 from hdl.pcie.descriptors import Cause
 from sim.gather.golden.engine import WorkRequest
 from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring, pack, unpack
 from sim.gather.golden.rows import Table
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack as packed
-from sim.harness.records import Tally
-from sim.harness.streams import STALLS, Sink, Source, cycle, edges, never, start, until
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS, Sink, cycle, edges, until
 from tests.simulated import simulated
 
 SIZES = [
@@ -82,29 +81,21 @@ def some_request(full=False):
     )
 
 
-class Bench:
+class FetchBench(Bench):
     """Has a host that answers after ``delay()`` cycles; ``bad`` has failures by address."""
 
-    async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
-        self.dut, self.params, self.delay = dut, params_in_simulator(GatherEngineParams), delay
-        self.memory, self.bad = {}, {}
-        source_stall, sink_stall = stalls
-        dut.ring.value = dut.close.value = dut.flush.value = 0
-        await start(dut)
-        self.asked = Sink(dut, "requests", stall=sink_stall)
-        self.beats = Source(dut, "beats", stall=source_stall)
-        self.work = Sink(dut, "work", stall=sink_stall)
+    def __init__(self, dut, *stalls, delay=lambda: 10):
+        super().__init__(dut, *stalls)
+        self.delay, self.memory, self.bad, self.events = delay, {}, {}, self.tally()
         cocotb.start_soon(self.answer())
-        self.tally = Tally(dut, "events", EVENTS)
-        return self
 
     async def answer(self):
         size = self.params.beat_bytes
         for k in count():
-            await self.asked.wait_for(k + 1)
-            request = self.asked.beats[k]
+            await self.requests.wait_for(k + 1)
+            request = self.requests.beats[k]
             assert request["bytes"] == DESCRIPTOR_BYTES
-            await edges(self.dut.clk, self.asked.cycles[k] + self.delay() - cycle())
+            await edges(self.dut.clk, self.requests.cycles[k] + self.delay() - cycle())
             cause = self.bad.get(request["address"], Cause.NONE)
             octets = self.memory[request["address"]]
             for at in range(0, DESCRIPTOR_BYTES, size):
@@ -121,22 +112,18 @@ class Bench:
     def beat_names(self):
         return [name for name, _ in self.params.reads.beat]
 
-    @property
-    def counts(self):
-        return self.tally.counts
-
     async def open(self, places=8, address=None):
         ring_bytes = DESCRIPTOR_BYTES * places
         if address is None:
             address = random.randrange(1 << 64) // ring_bytes * ring_bytes
         self.at, self.written = Ring(address, places), 0
         self.tell(0)
-        await ClockCycles(self.dut.clk, 3)
+        await self.wait(3)
 
     def tell(self, index, enable=1):
         size = self.at.places.bit_length() - 1
         fields = {"enable": enable, "address": self.at.address, "size": size}
-        self.dut.ring.value = packed(RING, fields | {"index": index & 0xFFFF})
+        self.set(ring=fields | {"index": index & 0xFFFF})
 
     def put(self, octets):
         self.memory[self.at.place(self.written)] = octets
@@ -146,7 +133,7 @@ class Bench:
         """Write descriptors as there is room, and ring the doorbell."""
         left = list(descriptors)
         while left:
-            await RisingEdge(self.dut.clk)
+            await self.wait()
             room = self.at.places - ((self.written - int(self.dut.consumer.value)) & 0xFFFF)
             now = random.randint(0, min(room, len(left)))
             for _ in range(now):
@@ -155,9 +142,9 @@ class Bench:
 
     async def close(self):
         self.tell(random.getrandbits(16), enable=0)
-        await ClockCycles(self.dut.clk, 4)
-        await until(self.dut.clk, self.dut.busy, 0)
-        await ClockCycles(self.dut.clk, 3)
+        await self.wait(4)
+        await self.until("busy", 0)
+        await self.wait(3)
         assert not self.dut.owes.value
         assert not self.dut.awaited.value
         assert not self.dut.cause.value
@@ -167,7 +154,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, places=[1, 4])
 async def work_in_the_order_of_the_ring(dut, stalls, places):
     """Work comes in order; some descriptors have meaningless bits, and one has all bits 1."""
-    bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 40))
+    bench = await FetchBench(dut, stalls, delay=lambda: random.randrange(1, 40)).begin()
     for again in range(2):
         made, wanted = [], []
         for k in range(30):
@@ -188,12 +175,12 @@ async def work_in_the_order_of_the_ring(dut, stalls, places):
         await bench.close()
         assert int(dut.consumer.value) == 30, "it can be read when the ring has closed"
     malformed = 2 * sum(one["malformed"] for one in wanted)
-    assert bench.counts == {"read": 60, "malformed": malformed, "unread": 0, "fault": 0}
+    assert bench.events.counts == {"read": 60, "malformed": malformed, "unread": 0, "fault": 0}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_bit_without_a_meaning(dut):
-    bench = await Bench().begin(dut, delay=lambda: 1)
+    bench = await FetchBench(dut, delay=lambda: 1).begin()
     descriptors, wanted = [], []
     for bit in range(8 * 42, 512):
         octets = int.from_bytes(pack(some_request()), "little") ^ 1 << bit
@@ -210,7 +197,7 @@ async def each_bit_without_a_meaning(dut):
 @cocotb.parametrize(cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS)
 async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
     """Descriptors before it become work; later ones do not, though some were asked for."""
-    bench = await Bench().begin(dut, stalls)
+    bench = await FetchBench(dut, stalls).begin()
     for bad in (0, 3):
         bench.work.beats.clear()
         await bench.open(8)
@@ -226,44 +213,44 @@ async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
         assert Fault(int(dut.fault.value)) is Fault.NONE
         assert int(dut.consumer.value) == bad == len(bench.work.beats)
         assert not dut.owes.value
-        asked = len(bench.asked.beats)
+        asked = len(bench.requests.beats)
         await ClockCycles(dut.clk, 40)
-        assert len(bench.asked.beats) == asked
+        assert len(bench.requests.beats) == asked
         bench.bad = {}
         await bench.close()
     await bench.open(8)
     await bench.fill(made)
     await bench.work.wait_for(3 + 8)
-    assert bench.counts == {"read": 11, "malformed": 0, "unread": 2, "fault": 0}
+    assert bench.events.counts == {"read": 11, "malformed": 0, "unread": 2, "fault": 0}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_doorbell_too_far_is_a_fault(dut):
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     await bench.open(4)
     bench.tell(5)
     await ClockCycles(dut.clk, 30)
     assert Fault(int(dut.fault.value)) is Fault.OVERRUN
-    assert not bench.asked.beats
+    assert not bench.requests.beats
     assert not dut.owes.value
-    assert bench.counts["fault"] == 1
+    assert bench.events["fault"] == 1
     await bench.close()
     await bench.open(4, address=64)
     await ClockCycles(dut.clk, 30)
     assert Fault(int(dut.fault.value)) is Fault.ADDRESS
-    assert bench.counts["fault"] == 2
+    assert bench.events["fault"] == 2
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_is_awaited_is_told(dut):
     """``awaited`` is high from the request to the last beat, ``owes`` until the work is taken."""
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     await bench.open(4)
     bench.put(pack(some_request()))
     bench.work.stop()
     assert not dut.owes.value
     bench.tell(1)
-    await bench.asked.wait_for(1)
+    await bench.requests.wait_for(1)
     began = cycle()
     while dut.awaited.value:
         assert dut.owes.value
@@ -282,13 +269,13 @@ async def what_is_awaited_is_told(dut):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def a_ring_is_closed_in_any_cycle(dut):
     """Every descriptor that was asked for becomes work, and no other one is asked for later."""
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     for wait in range(40):
         bench.work.beats.clear()
         await bench.open(8)
         for _ in range(8):
             bench.put(pack(some_request()))
-        before = len(bench.asked.beats)
+        before = len(bench.requests.beats)
         bench.tell(8)
         await ClockCycles(dut.clk, wait)
         dut.close.value = 1
@@ -299,20 +286,20 @@ async def a_ring_is_closed_in_any_cycle(dut):
             dut.close.value = 0
         assert owed == sorted(owed, reverse=True), "what is owed is known when the ring closes"
         assert not owed[-1]
-        asked = len(bench.asked.beats) - before
+        asked = len(bench.requests.beats) - before
         assert len(bench.work.beats) == asked == int(dut.consumer.value)
         await ClockCycles(dut.clk, 40)
-        assert len(bench.asked.beats) - before == asked
+        assert len(bench.requests.beats) - before == asked
         assert not dut.busy.value
         await bench.close()
-    assert bench.counts["unread"] == 0
+    assert bench.events["unread"] == 0
     assert asked > 3
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_flush_gives_up_what_is_awaited(dut):
     """Descriptors that came before become work; the ring stays closed until it is disabled."""
-    bench = await Bench().begin(dut, delay=lambda: 30)
+    bench = await FetchBench(dut, delay=lambda: 30).begin()
     bench.work.stop()
     await bench.open(8)
     for _ in range(8):
@@ -334,10 +321,10 @@ async def a_flush_gives_up_what_is_awaited(dut):
     assert not dut.owes.value
     assert not dut.busy.value
     dut.flush.value = dut.close.value = 0
-    asked = len(bench.asked.beats)
+    asked = len(bench.requests.beats)
     await ClockCycles(dut.clk, 40)
-    assert len(bench.asked.beats) == asked
-    assert bench.counts == {"read": 1, "malformed": 0, "unread": 0, "fault": 0}
+    assert len(bench.requests.beats) == asked
+    assert bench.events.counts == {"read": 1, "malformed": 0, "unread": 0, "fault": 0}
     await bench.close()
     await bench.open(4)
     await bench.fill([pack(some_request()) for _ in range(10)])
@@ -347,7 +334,7 @@ async def a_flush_gives_up_what_is_awaited(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_fails_when_the_ring_is_closed_is_not_told(dut):
     """Yet no later descriptor becomes work, and the ring closes while no work is taken."""
-    bench = await Bench().begin(dut, delay=lambda: 30)
+    bench = await FetchBench(dut, delay=lambda: 30).begin()
     bench.work.stop()
     dut.work_ready.value = 0
     await bench.open(8)
@@ -361,18 +348,18 @@ async def what_fails_when_the_ring_is_closed_is_not_told(dut):
     assert not bench.work.beats
     assert not dut.busy.value
     assert not dut.cause.value
-    assert not bench.counts.total()
+    assert not bench.events.counts.total()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def latencies(dut):
-    bench = await Bench().begin(dut, delay=lambda: 1)
+    bench = await FetchBench(dut, delay=lambda: 1).begin()
     await bench.open(4)
     bench.put(pack(some_request()))
     await ClockCycles(dut.clk, 10)
     bench.tell(1)
     begun = cycle()
     await bench.work.wait_for(1)
-    assert 0 <= bench.asked.cycles[0] - begun - WorkFetch.latency <= 1
+    assert 0 <= bench.requests.cycles[0] - begun - WorkFetch.latency <= 1
     fetch = WorkFetch(bench.params)
     assert bench.work.cycles[0] - bench.beats.cycles[-1] == fetch.beat_latency

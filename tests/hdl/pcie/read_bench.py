@@ -10,12 +10,11 @@ from collections import deque
 from types import SimpleNamespace
 
 import cocotb
-from cocotb.triggers import ClockCycles, Event, RisingEdge
+from cocotb.triggers import Event
 
 from hdl.pcie.axis import rc_user
 from hdl.pcie.descriptors import COMPLETION
-from hdl.pcie.params import BANKS, ReadRequesterParams
-from hdl.pcie.read_requester import EVENTS
+from hdl.pcie.params import BANKS
 from sim.golden.pcie_requester import (
     Cause,
     Outstanding,
@@ -25,11 +24,10 @@ from sim.golden.pcie_requester import (
     in_order,
     some_split,
 )
-from sim.harness.axi_streams import AxiSource
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.records import Recorder, Tally
-from sim.harness.streams import Sink, Source, cycle, never, strobe, until
-from sim.harness.verilator import params_in_simulator
+from sim.harness.records import Recorder
+from sim.harness.streams import cycle, never
 from tests.hdl.pcie.rq_monitor import RqMonitor
 
 WIDTHS = {name: field.width for name, field in COMPLETION}
@@ -115,13 +113,13 @@ class RcPacker:
         return bits, pack(self.user, user)
 
 
-class ReadBench:
+class ReadBench(Bench):
     """A block and a host whose answers the test decides, with what the user asks and gets."""
 
     def __init__(self, dut, stalls=(never, never), straddle=4):
-        self.dut, self.params = dut, params_in_simulator(ReadRequesterParams)
-        self.rc = RcPacker(self.params, straddle)
-        self.packets = self.rc.packets  # (dwords, discontinued) that are to come
+        super().__init__(dut, stalls, limit=2)
+        self.packer = RcPacker(self.params, straddle)
+        self.packets = self.packer.packets  # (dwords, discontinued) that are to come
         self.takes = True  # RQ
         self.limit = 512
         self.wanted = []  # requests: (reads, user)
@@ -129,20 +127,10 @@ class ReadBench:
         self.under_way = {}  # tag -> Outstanding
         self.ended = []  # Outstanding, in the order of RC
         self.news = Event()  # something was sent, or RC has taken something
-        self.tally = Tally(dut, "events", EVENTS)
+        self.events = self.tally()
         inside = SimpleNamespace(clk=dut.clk, rst=dut.rst, placed=dut.placer.placed)
         self.placed = Recorder(inside, "", {"placed": None})
-        self.requests = Source(dut, "requests", stall=stalls[0])
-        self.beats = Sink(dut, "beats", stall=stalls[1])
-        self.source = AxiSource(dut, "rc", stall=stalls[0])
         self.rq = RqMonitor(dut, stall=lambda: not self.takes or stalls[0](), callback=self.enter)
-        dut.limit.value, dut.tick.value, dut.share.value = 2, 0, 0
-        dut.stop.value = dut.forget.value = 0
-
-    @property
-    def events(self):
-        """Return how often each event has been reported."""
-        return self.tally.counts
 
     @property
     def sent_cycles(self):
@@ -159,7 +147,7 @@ class ReadBench:
         """Ask for the address and the size of ``place`` of each tag; wait until all are sent."""
         for k in range(self.params.tags):
             self.ask(*place(k))
-        await self.until(lambda: len(self.under_way) == self.params.tags)
+        await self.happened(lambda: len(self.under_way) == self.params.tags)
 
     def beats_of(self, turn):
         """Return a read's beats: bytes, last, user, cause, place, and data if there is no cause."""
@@ -247,7 +235,7 @@ class ReadBench:
         """Wait until all requests have all their beats."""
         sizes = [read.size for reads, _ in self.wanted for read in reads]
         await self.beats.wait_for(sum(-(-size // (self.params.data_bits // 8)) for size in sizes))
-        await self.cycles(20)
+        await self.wait(20)
         assert self.events["sent"] == len(self.sent)
 
     async def finish(self):
@@ -255,38 +243,35 @@ class ReadBench:
         await self.all_have_come()
         self.check()
 
-    async def until(self, happens):
+    async def happened(self, happens):
         """Wait until what was sent, or what RC has taken, makes this true."""
         while not happens():
             self.news.clear()
             await self.news.wait()
 
     async def owes_nothing(self):
-        await until(self.dut.clk, self.dut.owes, 0)
+        await self.until("owes", 0)
 
     async def is_idle(self, cycles):
         """Wait until it is idle, so many cycles at most."""
         begun = cycle()
-        await until(self.dut.clk, self.dut.idle, 1)
+        await self.until("idle", 1)
         assert cycle() - begun <= cycles
-
-    async def cycles(self, count):
-        await ClockCycles(self.dut.clk, count)
 
     async def tick(self, count=1):
         for _ in range(count):
-            await strobe(self.dut.tick, self.dut.clk)
-            await self.cycles(30)
+            await self.strobe(tick=1)
+            await self.wait(30)
 
     def forget(self):
         """Wait for nothing of what was asked and sent any more: there was a reset."""
-        self.rc.rest = None
-        self.source.give_up()
+        self.packer.rest = None
+        self.rc.give_up()
         for one in (self.packets, self.wanted, self.sent, self.under_way, self.ended):
             one.clear()
         self.beats.take()
         self.placed.take()
-        self.tally.clear()
+        self.events.clear()
 
     # What the block does.
 
@@ -320,18 +305,18 @@ class ReadBench:
     def put(self, tag, *completions):
         """Send completions, which may be nobody's, from the next cycle on."""
         self.packets.extend(packet(tag, completion) for completion in completions)
-        cocotb.start_soon(self.begin())
+        cocotb.start_soon(self.offer())
 
-    async def begin(self):
-        await RisingEdge(self.dut.clk)
+    async def offer(self):
+        await self.wait()
         self.give()
 
     def give(self, _=None):
         """Send a beat of the completions that have come, if none waits."""
-        busy = self.source.missing or self.dut.rst.value
-        if (self.rc.rest or self.packets) and not busy:
-            data, user = self.rc.beat()
-            self.source.append({"tdata": data, "tuser": user}, callback=self.give)
+        busy = self.rc.missing or self.dut.rst.value
+        if (self.packer.rest or self.packets) and not busy:
+            data, user = self.packer.beat()
+            self.rc.append({"tdata": data, "tuser": user}, callback=self.give)
         self.news.set()
 
     # What a host does.
@@ -351,7 +336,7 @@ class ReadBench:
                 if not parts:
                     open_reads.remove(chosen)
             if open_reads and not enough:
-                await RisingEdge(self.dut.clk)
+                await self.wait()
             else:
                 self.news.clear()
                 await self.news.wait()

@@ -7,8 +7,8 @@ from cocotb.triggers import ClockCycles
 
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from sim.golden.pcie_requester import Cause, cut
-from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from tests.simulated import simulated
 
 SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
@@ -24,16 +24,12 @@ def chunks(octets, size):
     return [octets[k : k + size] for k in range(0, len(octets), size)]
 
 
-class PackerBench:
+class PackerBench(Bench):
     """Puts data in, and knows what has to come out."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.params = params_in_simulator(BeatPackerParams)
-        self.size = self.params.data_bits // 8
-        self.parts = Source(dut, "parts", stall=stalls[0])
-        self.beats = Sink(dut, "beats", stall=stalls[1])
-        self.dut, self.wanted = dut, []
-        dut.first.value = 0
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
+        self.size, self.wanted = self.params.data_bits // 8, []
 
     def part(self, octets, **rest):
         """Put a part into a beat, from any dword that leaves room for it; the rest is random."""
@@ -72,8 +68,7 @@ class PackerBench:
             )
 
     async def finish(self):
-        await self.beats.wait_for(len(self.wanted))
-        await ClockCycles(self.dut.clk, 10)
+        await self.settle()
         for found, wanted in zip(self.beats.beats, self.wanted, strict=True):
             octets, below, last, user, cause = wanted
             assert found["bytes"] == len(octets)
@@ -86,7 +81,7 @@ class PackerBench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_dword_in_its_place(dut, stalls):
-    bench = await started(PackerBench(dut, stalls.value))
+    bench = await PackerBench(dut, stalls.value).begin()
     for _ in range(REQUESTS):
         size = 4 * random.choice(
             [1, random.randint(1, 40), bench.size // 4, random.randint(1, READ)]
@@ -98,7 +93,7 @@ async def every_dword_in_its_place(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_part_behind_every_filling(dut):
     """A read of less than a beat, then one that does not fill it, or fills it, or the next one."""
-    bench = await started(PackerBench(dut))
+    bench = await PackerBench(dut).begin()
     lanes = bench.size // 4
     for fill in range(lanes):
         for count in range(1, lanes + 1):
@@ -109,7 +104,7 @@ async def every_part_behind_every_filling(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def data_may_begin_at_any_dword(dut):
     """``first`` changes when nothing is inside."""
-    bench = await started(PackerBench(dut))
+    bench = await PackerBench(dut).begin()
     for first in range(0, bench.size, 4):
         dut.first.value = first // 4
         await ClockCycles(dut.clk, 4)
@@ -121,7 +116,7 @@ async def data_may_begin_at_any_dword(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_part_a_cycle(dut):
     """Requests of one read leave as they come; one whose end fills two beats takes a cycle more."""
-    bench = await started(PackerBench(dut))
+    bench = await PackerBench(dut).begin()
     for _ in range(40):
         bench.ask(0, READ, [Cause.NONE])
     await bench.finish()

@@ -8,18 +8,16 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie import descriptors
 from hdl.pcie.axis import cc_user, cq_user
-from hdl.pcie.completer import EVENTS, Completer
+from hdl.pcie.completer import Completer
 from hdl.pcie.completer_params import CompleterParams
 from hdl.pcie.descriptors import ANSWER, HOST_REQUEST
 from sim.golden import pcie_completer
 from sim.golden.pcie_completer import Answer, Kind, Registers, Request
 from sim.golden.pcie_requester import Status
-from sim.harness.axi_streams import AxiSink, AxiSource
+from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
-from sim.harness.records import Tally
-from sim.harness.streams import STALLS, never, started, strobe
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS, never
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -42,12 +40,11 @@ def test_kinds_are_the_golden_model_s():
     assert ours == {one.name: one.value for one in pcie_completer.Kind}
 
 
-class CompleterBench:
+class CompleterBench(Bench):
     """A block that hands requests on and takes answers, and registers of which some refuse."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(CompleterParams)
-        self.sink = stalls[1]
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
         self.here = random.getrandbits(48) << 16  # where the host has placed the BAR
         words = {at: at * random.getrandbits(20) for at in range(0, BYTES, 4) if some_bits(at)}
         self.golden = Registers(bar=self.params.bar, words=words)
@@ -55,21 +52,9 @@ class CompleterBench:
         self.silent = False  # the slave answers nothing
         self.wanted, self.taken = [], []  # answers
         self.sent = 0
-        self.tally = Tally(dut, "events", EVENTS)
-        self.cq, self.cc = (
-            AxiSource(dut, "cq", stall=stalls[0]),
-            AxiSink(dut, "cc", stall=stalls[1]),
-        )
-        dut.tick.value = 0
-        for name in ("awready", "wready", "arready", "bvalid", "rvalid"):
-            getattr(dut, f"axil_{name}").value = 0
+        self.events = self.tally()
         for task in (self.write_slave(), self.read_slave()):
             cocotb.start_soon(task)
-
-    @property
-    def events(self):
-        """Return how often each event has been reported."""
-        return self.tally.counts
 
     def ask(self, request, answer=...):
         """Add a request with its ``answer``, which is the golden model's if none is given."""
@@ -103,8 +88,8 @@ class CompleterBench:
 
     async def finish(self):
         """Every request has been taken, and every answer is right."""
-        await self.tally.reach("taken", self.sent)
-        await ClockCycles(self.dut.clk, 10)
+        await self.events.reach("taken", self.sent)
+        await self.wait(10)
         assert self.events["taken"] == self.sent
         for got, wanted in zip(self.answers, self.wanted, strict=True):
             self.compare(*got, *wanted)
@@ -163,12 +148,12 @@ class CompleterBench:
                 data = int(dut.axil_wdata.value), int(dut.axil_wstrb.value)
             if dut.axil_bvalid.value and dut.axil_bready.value:
                 dut.axil_bvalid.value = 0
-            elif address is not None and data and not (self.silent or self.sink()):
+            elif address is not None and data and not (self.silent or self.sink_stall()):
                 self.words, refused = written(self.words, address, *data)
                 dut.axil_bvalid.value, dut.axil_bresp.value = 1, 2 * refused
                 address = data = None
-            dut.axil_awready.value = address is None and not self.sink()
-            dut.axil_wready.value = data is None and not self.sink()
+            dut.axil_awready.value = address is None and not self.sink_stall()
+            dut.axil_wready.value = data is None and not self.sink_stall()
 
     async def read_slave(self):
         """Take AR, and answer with R."""
@@ -179,16 +164,16 @@ class CompleterBench:
                 address = int(dut.axil_araddr.value)
             if dut.axil_rvalid.value and dut.axil_rready.value:
                 dut.axil_rvalid.value = 0
-            elif address is not None and not (self.silent or self.sink()):
+            elif address is not None and not (self.silent or self.sink_stall()):
                 dut.axil_rvalid.value, dut.axil_rresp.value = 1, 2 * (address not in self.words)
                 dut.axil_rdata.value = self.words.get(address, 0xBAD)
                 address = None
-            dut.axil_arready.value = address is None and not self.sink()
+            dut.axil_arready.value = address is None and not self.sink_stall()
 
     async def tick(self, count):
         for _ in range(count):
-            await strobe(self.dut.tick, self.dut.clk)
-            await ClockCycles(self.dut.clk, 12)
+            await self.strobe(tick=1)
+            await self.wait(12)
 
 
 #: fields that an answer has of its request
@@ -254,7 +239,7 @@ def odd_requests(params):
 @cocotb.parametrize(stalls=STALLS)
 async def registers_are_read_and_written(dut, stalls):
     """All byte enables work; unsupported or broken requests between them disturb nothing."""
-    bench = await started(CompleterBench(dut, stalls.value))
+    bench = await CompleterBench(dut, stalls.value).begin()
     requests = [some_request(bench.params) for _ in range(80)] + list(odd_requests(bench.params))
     for enables in range(16):
         requests.append(Request(Kind.MEMORY_READ, 4, 1, (enables, 0), bar=bench.params.bar))
@@ -274,7 +259,7 @@ async def registers_are_read_and_written(dut, stalls):
 @cocotb.parametrize(kind=[Kind.MEMORY_READ, Kind.MEMORY_WRITE])
 async def a_register_that_does_not_answer(dut, kind):
     """The host has its answer after two ticks; later requests fail at once until it wakes."""
-    bench = await started(CompleterBench(dut))
+    bench = await CompleterBench(dut).begin()
     posted = kind == Kind.MEMORY_WRITE
     abort = None if posted else Answer(Status.ABORTED, 4, 0)
     bench.silent = True
@@ -304,7 +289,7 @@ async def a_register_that_does_not_answer(dut, kind):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_answer_beside_the_time_out(dut):
     """The host has it or an abort, and the registers work as before."""
-    bench = await started(CompleterBench(dut))
+    bench = await CompleterBench(dut).begin()
     aborted = []
     for distance in range(-4, 5):
         bench.silent = True
@@ -323,7 +308,7 @@ async def an_answer_beside_the_time_out(dut):
 async def a_storm_while_answers_wait(dut):
     """Hundreds of accesses while the link takes no answer for long: none is lost."""
     waits = [True]
-    bench = await started(CompleterBench(dut, (never, lambda: waits[0])))
+    bench = await CompleterBench(dut, (never, lambda: waits[0])).begin()
     for _ in range(300):
         bench.ask(some_request(bench.params))
     for _ in range(12):

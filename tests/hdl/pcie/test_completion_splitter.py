@@ -8,11 +8,11 @@ from amaranth.lib import data
 
 from hdl.pcie.completion_splitter import CompletionSplitter
 from hdl.pcie.params import ReadRequesterParams
-from sim.harness.axi_streams import AxiSource
+from sim.harness.bench import Bench
 from sim.harness.coincidences import reset
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink
+from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import RcPacker
 
 
@@ -58,14 +58,13 @@ def rc_beat(packer):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, longest=[2, 12, 40])
 async def each_begin_has_a_step(dut, stalls, longest):
-    params = params_in_simulator(ReadRequesterParams)
-    packer, (source, sink) = RcPacker(params), stalls
+    bench = Bench(dut, stalls)
+    params, packer, rc = bench.params, RcPacker(bench.params), bench.rc
     discontinue = pack(packer.user, {"discontinue": 1})
     head = data.StructLayout(params.step["head"].shape.members | {"descriptor": 96})
     shape = data.StructLayout(params.step.members | {"head": head})  # any bits in a descriptor
-    steps = Sink(dut, "steps", stall=sink, shape=shape)
-    rc = AxiSource(dut, "rc", stall=source)
-    await start(dut)
+    steps = Sink(dut, "steps", stall=bench.sink_stall, shape=shape)
+    await bench.begin()
     # A reset in the midst of a completion, and of those that begin in a beat.
     before = RcPacker(params)
     before.packets.extend((some_packet(longest), 0) for _ in range(random.randrange(1, 20)))

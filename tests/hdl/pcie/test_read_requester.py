@@ -15,7 +15,7 @@ from sim.golden import pcie_requester
 from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.coincidences import reset
-from sim.harness.streams import STALLS, cycle, never, start, started
+from sim.harness.streams import STALLS, cycle, never
 from tests.hdl.pcie.read_bench import ReadBench, whole
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -66,7 +66,7 @@ def ask_some(bench, count):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, straddle=[1, 2, 4])
 async def every_byte_in_its_order(dut, stalls, straddle):
-    bench = await started(ReadBench(dut, stalls.value, straddle))
+    bench = await ReadBench(dut, stalls.value, straddle).begin()
     payload, boundary = random.choice([128, 256, 512]), random.choice([64, 128])
     cocotb.start_soon(bench.host(payload, boundary, delay=random.choice([0, 2, 6])))
     bench.ask(0x1000, 4096)
@@ -85,7 +85,7 @@ async def from_every_lane_to_every_lane(dut, straddle):
 
     With several in a beat each lane of the buffer takes each dword of it.
     """
-    bench = await started(ReadBench(dut, straddle=straddle))
+    bench = await ReadBench(dut, straddle=straddle).begin()
     lanes, boundary = bench.params.lanes, bench.params.max_read // 2
     cocotb.start_soon(bench.host(boundary, boundary, delay=random.choice([0, 4])))
     for first in range(lanes):  # of a read's second completion
@@ -102,7 +102,7 @@ async def reads_keep_to_a_share(dut):
     cocotb.start_soon(bench.host())
     share, most = 24, bench.params.max_read
     dut.share.value = share
-    await start(dut)
+    await bench.begin()
     for k in range(30):
         bench.ask(most * k, most)
     await bench.finish()
@@ -114,11 +114,11 @@ async def reads_keep_to_a_share(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_host_may_allow_smaller_reads(dut):
     """Limits that the hardware has no room for, or reserved codes, mean smaller reads."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     cocotb.start_soon(bench.host())
     for code, bench.limit in ((0, 128), (1, 256), (5, 4096), (7, 128)):
         dut.limit.value = code
-        await bench.cycles(2)
+        await bench.wait(2)
         ask_some(bench, 4)
         await bench.finish()
 
@@ -172,7 +172,7 @@ def spoil(parts, kind, at):
 @cocotb.parametrize(stalls=STALLS)
 async def errors_end_the_request_that_they_belong_to(dut, stalls):
     """This holds whether the first of several completions is wrong, or the last."""
-    bench = await started(ReadBench(dut, stalls.value))
+    bench = await ReadBench(dut, stalls.value).begin()
     kinds = deque(
         random.sample([(kind, at) for kind in CHANGES for at in (0, -1)], 2 * len(CHANGES))
     )
@@ -196,7 +196,7 @@ async def errors_end_the_request_that_they_belong_to(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_read_fails_at_its_end_and_the_next_at_its_begin(dut):
     """The two come in one beat, or in beats that follow each other."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     for _ in range(16):
         await bench.fill(lambda k: (4096 * k, 4 * random.randrange(1, 32)))
         # No tag may be free when the newest read fails.
@@ -210,12 +210,12 @@ async def one_read_fails_at_its_end_and_the_next_at_its_begin(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def strangers_change_nothing(dut):
     """Completions of tags that are free, missing or unknown to the block change nothing."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     tags, count = bench.params.tags, 0
     for _ in range(3):
         bench.ask(0x1000, 128)
         bench.ask(0x2004, 60)
-        await bench.until(lambda: len(bench.under_way) == 2)
+        await bench.happened(lambda: len(bench.under_way) == 2)
         busy = list(bench.under_way)
         free = [tag for tag in range(tags) if tag not in busy]
         good = Completion(0x1000, 64, 16, completed=True)
@@ -223,7 +223,7 @@ async def strangers_change_nothing(dut):
         strangers += [(tag, replace(good, code=Code.INVALID_TAG)) for tag in busy]
         for tag, completion in strangers:
             bench.put(tag, completion)
-        await bench.until(lambda: not bench.packets)
+        await bench.happened(lambda: not bench.packets)
         for tag in busy:
             bench.answer(tag, *whole(bench.under_way[tag].read))
         await bench.finish()
@@ -235,14 +235,14 @@ async def strangers_change_nothing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_does_not_come_is_given_up(dut):
     """One of two reads is silent, or stops in the middle; its tag is not given again."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     most = bench.params.max_read
     silent = {}
     for _ in range(bench.params.tags - 1):
         await bench.tick(random.randrange(4))  # reads are sent in any epoch
         bench.ask(most, most)
         bench.ask(2 * most, 4)
-        await bench.until(lambda: len(bench.under_way) == len(silent) + 2)
+        await bench.happened(lambda: len(bench.under_way) == len(silent) + 2)
         lost, good = [tag for tag in bench.under_way if tag not in silent]
         parts = whole(bench.under_way[lost].read, 128)
         if len(parts) > 1 and len(silent) % 2:
@@ -250,7 +250,7 @@ async def what_does_not_come_is_given_up(dut):
         silent[lost] = parts
         bench.answer(good, *whole(bench.under_way[good].read))
         await bench.tick()
-        await bench.cycles(50)
+        await bench.wait(50)
         assert bench.events["abandoned"] == len(silent) - 1
         bench.under_way[lost].give_up(Cause.TIMEOUT)
         await bench.tick()
@@ -263,7 +263,7 @@ async def what_does_not_come_is_given_up(dut):
     for tag, parts in silent.items():
         bench.answer(tag, *(replace(part, poisoned=True) for part in parts))
     await bench.owes_nothing()
-    await bench.cycles(bench.params.tags)  # until the scan has freed all tags
+    await bench.wait(bench.params.tags)  # until the scan has freed all tags
     assert bench.events["failed"] == 0
     at = len(bench.sent)
     cocotb.start_soon(answer_new(bench))
@@ -279,9 +279,9 @@ async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
 
     The third tick leaves it to the read that has it then.
     """
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     bench.ask(0x40, 16)
-    await bench.until(lambda: bench.under_way)
+    await bench.happened(lambda: bench.under_way)
     (tag,) = bench.under_way
     bench.answer(tag, Completion(0x40, 16, 0, completed=True, code=Code.TIMEOUT))
     await bench.finish()
@@ -299,7 +299,7 @@ async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
     await bench.fill(lambda _: (0x80, 4))
     assert tag in bench.under_way
     await bench.tick()
-    await bench.cycles(bench.params.tags)
+    await bench.wait(bench.params.tags)
     for used, outstanding in list(bench.under_way.items()):
         bench.answer(used, *whole(outstanding.read))
     await bench.finish()
@@ -312,7 +312,7 @@ async def all_tags_rest_at_once(dut, ticks):
 
     The ticks that come then leave a new read its tag until its answer.
     """
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     for _ in range(2):
         await bench.fill(lambda _: (0x40, 16))
         for tag in list(bench.under_way):
@@ -321,7 +321,7 @@ async def all_tags_rest_at_once(dut, ticks):
         await bench.tick(ticks)
         assert dut.owes.value == (ticks < 2)
         if ticks < 2:
-            await reset(dut, bench.forget, bench.requests, bench.source)
+            await reset(dut, bench.forget, bench.requests, bench.rc)
         if ticks != 1:
             await bench.tick()
         await bench.fill(lambda _: (0x80, 4))
@@ -337,7 +337,7 @@ async def answer_new(bench):
     """Answer what is sent from now on, in order."""
     at = len(bench.sent)
     while True:
-        await bench.until(lambda at=at: len(bench.sent) > at)
+        await bench.happened(lambda at=at: len(bench.sent) > at)
         for tag, outstanding in bench.sent[at:]:
             bench.answer(tag, *whole(outstanding.read))
             at += 1
@@ -346,10 +346,10 @@ async def answer_new(bench):
 async def stopped_when(bench, happens):
     """Stop as soon as that happens, until nothing is under way; return what the host owes."""
     dut = bench.dut
-    await bench.until(happens)
+    await bench.happened(happens)
     dut.stop.value = 1
     await bench.is_idle(200)
-    await bench.cycles(10)
+    await bench.wait(10)
     for outstanding in bench.under_way.values():
         outstanding.give_up(Cause.STOPPED)
     assert dut.owes.value
@@ -367,7 +367,7 @@ async def pay(bench, owed):
 @cocotb.parametrize(stalls=STALLS)
 async def stopped_under_traffic(dut, stalls):
     """Everything under way is given up at once; what still comes is nobody's; then as before."""
-    bench = await started(ReadBench(dut, stalls.value))
+    bench = await ReadBench(dut, stalls.value).begin()
     for _ in range(3):
         ask_some(bench, 6)
         owed = await stopped_when(bench, lambda: len(bench.under_way) >= 3)
@@ -383,7 +383,7 @@ async def stopped_under_traffic(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def goes_on_with_tags_that_are_free(dut):
     """While the host owes answers for others, which are nobody's when they come."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     for count in (4, bench.params.tags - 1, bench.params.tags):
         for k in range(count):
             bench.ask(4096 * k, 64)
@@ -395,7 +395,7 @@ async def goes_on_with_tags_that_are_free(dut):
         if count < bench.params.tags:
             await bench.finish()
         else:
-            await bench.cycles(2 * count)
+            await bench.wait(2 * count)
             assert len(bench.sent) == sent
         assert dut.owes.value
         await pay(bench, owed)
@@ -406,13 +406,13 @@ async def goes_on_with_tags_that_are_free(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_was_taken_may_be_forgotten(dut):
     """A request that was sent in part has no last beat, and the next one begins anew."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     most, beat_bytes = bench.params.max_read, bench.params.data_bits // 8
     for _ in range(3):
         bench.ask(most, 8 * most)
-        await bench.until(lambda: bench.under_way)
+        await bench.happened(lambda: bench.under_way)
         bench.takes = False
-        await bench.cycles(4)
+        await bench.wait(4)
         dut.forget.value = bench.takes = True
         owed = await stopped_when(bench, lambda: True)
         assert 0 < len(owed) < 8
@@ -434,12 +434,12 @@ async def what_was_taken_may_be_forgotten(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def stopped_while_answers_come(dut, stalls):
     """Each read is handed on once: with its data if that was in time, else as stopped."""
-    bench = await started(ReadBench(dut, stalls.value))
+    bench = await ReadBench(dut, stalls.value).begin()
     cocotb.start_soon(bench.host(64, delay=2))
     for _ in range(20):
         ask_some(bench, 4)
-        await bench.until(lambda: bench.under_way)
-        await bench.cycles(random.randrange(40))
+        await bench.happened(lambda: bench.under_way)
+        await bench.wait(random.randrange(40))
         dut.stop.value = 1
         await bench.is_idle(300)
         await bench.owes_nothing()
@@ -453,7 +453,7 @@ async def stopped_while_answers_come(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_forgets_what_was_under_way(dut):
     """The block is reset, too, and knows no tag: reads are answered as if they were the first."""
-    bench = await started(ReadBench(dut))
+    bench = await ReadBench(dut).begin()
     most = bench.params.max_read
     for _ in range(6):
         await bench.fill(lambda k: (k * most, most))
@@ -462,12 +462,12 @@ async def a_reset_forgets_what_was_under_way(dut):
             parts = whole(outstanding.read, 64)
             late += [(tag, parts.pop())] if tag % 2 else []  # others are being handed on
             bench.put(tag, *parts)
-        await bench.cycles(random.randrange(4 * len(late)))
-        await reset(dut, bench.forget, bench.requests, bench.source)
+        await bench.wait(random.randrange(4 * len(late)))
+        await reset(dut, bench.forget, bench.requests, bench.rc)
         for one in late:
             bench.put(*one)
-        await bench.until(lambda: not bench.packets)
-        await bench.cycles(10)
+        await bench.happened(lambda: not bench.packets)
+        await bench.wait(10)
         assert bench.events["stranger"] == len(late)
         for k in range(bench.params.tags):
             bench.ask(k * most + 4, most)
@@ -482,38 +482,38 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     """The first beat comes as stated, full beats without a gap, and a read per cycle."""
     waits = [False]
     bench = ReadBench(dut, (never, lambda: waits[0]))
-    component = ReadRequester(bench.params)
-    await start(dut)
-    await bench.cycles(bench.params.tags + 2)
+    component = bench.component
+    await bench.begin()
+    await bench.wait(bench.params.tags + 2)
     most = bench.params.max_read
     for _ in range(3):
         bench.ask(most, most)
-        await bench.until(lambda: bench.under_way)
-        await bench.cycles(1)
+        await bench.happened(lambda: bench.under_way)
+        await bench.wait(1)
         assert not dut.idle.value
         assert bench.sent_cycles[-1] - bench.requests.cycles[-1] == component.request_latency
         ((tag, outstanding),) = bench.under_way.items()
         before = len(bench.beats.beats)
         bench.answer(tag, *whole(outstanding.read))
         await bench.finish()
-        assert bench.beats.cycles[before] - bench.source.cycles[-1] == component.latency <= 10
+        assert bench.beats.cycles[before] - bench.rc.cycles[-1] == component.latency <= 10
     # Small reads and large ones, all answered before any is handed on: no gap between beats,
     # nor between reads of a beat that wait for the first one.
     for size in (4, 64, most):
         bench.takes, waits[0] = False, size > 4 or not bench.params.in_order
         for k in range(bench.params.tags):
             bench.ask(most * (k + 1), size)
-        await bench.cycles(bench.params.tags + 10)
+        await bench.wait(bench.params.tags + 10)
         bench.takes = True
-        await bench.until(lambda: len(bench.under_way) == bench.params.tags)
+        await bench.happened(lambda: len(bench.under_way) == bench.params.tags)
         cycles = bench.sent_cycles[-bench.params.tags :]
         assert cycles[-1] - cycles[0] == bench.params.tags - 1
         before = len(bench.beats.beats)
         tags = list(bench.under_way)
         for tag in [*tags[1:], tags[0]]:
             bench.answer(tag, *whole(bench.under_way[tag].read))
-        await bench.until(lambda: not bench.packets)
-        await bench.cycles(component.latency + 10)
+        await bench.happened(lambda: not bench.packets)
+        await bench.wait(component.latency + 10)
         waits[0] = False
         await bench.finish()
         cycles = bench.beats.cycles[before:]
@@ -524,15 +524,15 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
 async def completions_never_wait_for_who_takes_the_beats(dut):
     """There is room for all that is under way: RC is taken even while no beat is."""
     waits = [True]
-    bench = await started(ReadBench(dut, (never, lambda: waits[0])))
+    bench = await ReadBench(dut, (never, lambda: waits[0])).begin()
     most, tags = bench.params.max_read, bench.params.tags
     for k in range(tags + 4):
         bench.ask(most * k, most)
-    await bench.until(lambda: len(bench.under_way) == tags)
+    await bench.happened(lambda: len(bench.under_way) == tags)
     answers = cocotb.start_soon(answer_new(bench))
     for tag in list(bench.under_way):
         bench.answer(tag, *whole(bench.under_way[tag].read))
-    await bench.until(lambda: not (bench.packets or bench.rc.rest or bench.source.missing))
+    await bench.happened(lambda: not (bench.packets or bench.packer.rest or bench.rc.missing))
     assert not bench.beats.beats
     waits[0] = False
     await bench.finish()
@@ -545,7 +545,7 @@ async def rc_keeps_up_with_the_link(dut, row):
     """Rows of a table at random places come packed, back to back, in the largest completions."""
     bench = ReadBench(dut)
     params = bench.params
-    await start(dut)
+    await bench.begin()
     cycles = wire = 0
     for _ in range(8):
         reads = 0
@@ -553,14 +553,14 @@ async def rc_keeps_up_with_the_link(dut, row):
             address = row * random.randrange(1 << 20)
             reads += len(cut(address, row, params.max_read))
             bench.ask(address, row)
-        await bench.until(lambda reads=reads: len(bench.under_way) == reads)
+        await bench.happened(lambda reads=reads: len(bench.under_way) == reads)
         begin = cycle() + 1
         for tag in list(bench.under_way):
             for part in whole(bench.under_way[tag].read):
                 wire += completion_bytes(4 * part.dwords)
                 bench.answer(tag, part)
         await bench.finish()
-        cycles += bench.source.cycles[-1] - begin
+        cycles += bench.rc.cycles[-1] - begin
     link = wire / (LINK_BYTES * params.data_bits / 512 / 250e6)  # x16 for 512 bits, else x8
     dut._log.info("RC: %d cycles, link: %.0f", cycles, link)
     assert cycles <= link + 2 * 8
@@ -572,8 +572,8 @@ async def rc_keeps_up_with_the_link(dut, row):
 )
 async def rc_takes_completions_in_their_own_time(dut, kind):
     """Each begins at a segment, and none waits for the one before it in another lane."""
-    bench = await started(ReadBench(dut))
-    await bench.cycles(bench.params.tags + 2)
+    bench = await ReadBench(dut).begin()
+    await bench.wait(bench.params.tags + 2)
     tags, lanes = bench.params.tags, bench.params.lanes
     sizes = {  # dwords of one, and of the next
         "of_64_bytes": (16, 16),
@@ -592,4 +592,4 @@ async def rc_takes_completions_in_their_own_time(dut, kind):
         bench.answer(tag, replace(one, discontinued="lost" in kind))
         segments += -(-(3 + one.dwords) // 4)
     await bench.finish()
-    assert bench.source.cycles[-1] - begin <= -(-segments // bench.params.packets) + 1
+    assert bench.rc.cycles[-1] - begin <= -(-segments // bench.params.packets) + 1

@@ -6,13 +6,13 @@ from functools import partial
 from itertools import accumulate, count
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_share import ReadShare, ReadShareParams
-from sim.harness.streams import STALLS, Sink, Source, edges, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, edges
+from sim.harness.verilator import simulate
 from tests.rejects import rejects
 
 REQUESTS = 40  #: of each user
@@ -65,13 +65,8 @@ async def answer(dut, asked, answers):
 @cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
 async def each_user_gets_its_own(dut, stalls, most):
     """Requests have one beat or several; never do more than ``most`` wait for their last beat."""
-    share = params_in_simulator(ReadShareParams)
-    source, sink = stalls
-    users = [Source(dut, f"requests_{k}", stall=source) for k in range(share.users)]
-    beats = [Sink(dut, f"beats_{k}", stall=sink) for k in range(share.users)]
-    asked, answers = Sink(dut, "asked", stall=sink), Source(dut, "answers", stall=source)
-    dut.most.value = most
-    await start(dut)
+    bench = await Bench(dut, stalls, most=most).begin()
+    users, beats, asked = bench.requests, bench.beats, bench.asked
     wanted = [[] for _ in users]
     for k, requests in enumerate(users):
         for address in [0, *(random.getrandbits(64) for _ in range(REQUESTS - 1))]:
@@ -81,9 +76,9 @@ async def each_user_gets_its_own(dut, stalls, most):
                 (address, 1 + size % 32, n == count - 1, address & 7, cause_of(address))
                 for n in range(count)
             ]
-    cocotb.start_soon(answer(dut, asked, answers))
+    cocotb.start_soon(answer(dut, asked, bench.answers))
+    await bench.settle(25)
     for found, right in zip(beats, wanted, strict=True):
-        await found.wait_for(len(right))
         assert [
             (b["data"], b["bytes"], bool(b["last"]), b["user"], b["cause"].value)
             for b in found.beats
@@ -93,5 +88,4 @@ async def each_user_gets_its_own(dut, stalls, most):
         steps.subtract(at for b, at in zip(found.beats, found.cycles, strict=True) if b["last"])
     under_way = accumulate(step for _, step in sorted(steps.items()))
     assert not most or max(under_way) <= most
-    await ClockCycles(dut.clk, 3)
     assert not dut.under_way.value

@@ -7,8 +7,9 @@ import cocotb
 from hdl.pcie.request_cutter import CutterParams, RequestCutter
 from sim.golden.pcie_requester import cut
 from sim.golden.pcie_writes import writes
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
+from sim.harness.verilator import simulate
 
 
 def test_request_cutter():
@@ -34,19 +35,15 @@ def writes_of(address, size, most):
 @cocotb.parametrize(stalls=STALLS, code=[0, 1, 5, 6], pieces_of=[reads_of, writes_of])
 async def pieces_are_the_golden_model_s(dut, stalls, code, pieces_of):
     """Limits are below, at and above the largest piece, or a reserved code."""
-    params = params_in_simulator(CutterParams)
-    source, sink = stalls
-    requests = Source(dut, "requests", stall=source)
-    pieces = Sink(dut, "pieces", stall=sink)
-    dut.limit.value = code
-    await start(dut)
+    bench = await Bench(dut, stalls, limit=code).begin()
+    requests, pieces = bench.requests, bench.pieces
     most = 128 if code in (0, 6) else 256
     wanted = []
     for _ in range(30):
         address = random.getrandbits(64)
         size = random.choice([random.randrange(1, 8), random.randrange(1, 600), 4096, 4095])
         address = min(address, (1 << 64) - 2 * size - 8) if wanted else 0
-        user = random.getrandbits(params.user_bits)
+        user = random.getrandbits(bench.params.user_bits)
         found = pieces_of(address, size, most)
         requests.append({"address": found[0][0] + found[0][1], "bytes": size, "user": user})
         wanted += [
@@ -59,8 +56,7 @@ async def pieces_are_the_golden_model_s(dut, stalls, code, pieces_of):
             }
             for k, (start, skip, count) in enumerate(found)
         ]
-    await pieces.wait_for(len(wanted))
-    assert pieces.beats == wanted
+    await bench.finish(pieces=wanted)
     if stalls.none:
         cycles = pieces.cycles
         assert cycles[-1] - cycles[0] == len(wanted) - 1

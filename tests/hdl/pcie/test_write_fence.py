@@ -6,11 +6,10 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.pcie.write_fence import LAST, MOST, NUMBERS, WriteFence, WriteFenceParams
-from sim.harness.payloads import pack
-from sim.harness.records import Reports
-from sim.harness.streams import started, until
-from sim.harness.verilator import params_in_simulator, simulate
+from hdl.pcie.write_fence import LAST, MOST, WriteFence, WriteFenceParams
+from sim.harness.bench import Bench
+from sim.harness.streams import until
+from sim.harness.verilator import simulate
 from tests.hdl.pcie.number_teller import NumberTeller
 
 PACKETS = 300
@@ -26,29 +25,27 @@ def test_rejects(bits):
         WriteFenceParams(user_bits=bits)
 
 
-class FenceBench:
+class FenceBench(Bench):
     """Sends packets, some the last of a write, and notes what becomes visible, and when."""
 
     def __init__(self, dut):
-        self.dut, self.params = dut, params_in_simulator(WriteFenceParams)
+        super().__init__(dut)
         self.wanted = []  # users and numbers
-        for name in ("packet", "taken", "numbers", "clear"):
-            getattr(dut, name).value = 0
-        self.reports = Reports(dut, "visible", self.params.told)
+        self.told = self.reports("visible")
 
     @property
     def visible(self):
         """Return the users of what has become visible, and when."""
-        return [(told["user"], at) for told, at in self.reports.found]
+        return [(told["user"], at) for told, at in self.told.found]
 
     async def send(self, final):
         """Let RQ take a packet as soon as there is room; return its number."""
         packet = {"final": final, "user": random.getrandbits(self.params.user_bits)}
-        self.dut.packet.value = pack(self.params.packet, packet)
+        self.set(packet=packet)
         while True:
             if room := int(self.dut.room.value):
                 self.dut.taken.value = 1
-            await RisingEdge(self.dut.clk)
+            await self.wait()
             self.dut.taken.value = 0
             if room:
                 break
@@ -61,26 +58,21 @@ class FenceBench:
         """Have the block tell numbers in this cycle."""
         said = [{"valid": 1, "number": number} for number in numbers]
         said += [{"valid": 0, "number": 0}] * (2 - len(said))
-        self.dut.numbers.value = pack(NUMBERS, said)
-        await RisingEdge(self.dut.clk)
-        self.dut.numbers.value = 0
-
-    async def rest(self, cycles=12):
-        await ClockCycles(self.dut.clk, cycles)
+        await self.strobe(numbers=said)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(delay=[0, 8, 200])
 async def each_write_once_its_last_number_is_told(dut, delay):
     """Writes are told in order, never early, and at most as late as stated when alone."""
-    bench = await started(FenceBench(dut))
+    bench = await FenceBench(dut).begin()
     teller = NumberTeller(dut, delay=delay)
     for _ in range(PACKETS):
         teller.put(await bench.send(random.random() < 0.4))
-        await bench.rest(random.choice([0, 0, 0, 1, 5]))
+        await bench.wait(random.choice([0, 0, 0, 1, 5]))
     while len(teller.told) < PACKETS:
         await RisingEdge(dut.clk)
-    await bench.rest(PACKETS)
+    await bench.wait(PACKETS)
     assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
     heard, told = iter(teller.told), []
     for _, number in bench.wanted:
@@ -93,13 +85,13 @@ async def each_write_once_its_last_number_is_told(dut, delay):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def numbers_in_twos_from_any_number_on(dut):
     """All pairs of successive numbers come twice, those across the highest number too."""
-    bench = await started(FenceBench(dut))
+    bench = await FenceBench(dut).begin()
     for single in (0, 1):
         for number in [await bench.send(1) for _ in range(single)]:
             await bench.say(number)
         for _ in range(LAST):
             await bench.say(await bench.send(1), await bench.send(1))
-        await bench.rest()
+        await bench.wait(12)
         assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
     assert not dut.owes.value
 
@@ -107,7 +99,7 @@ async def numbers_in_twos_from_any_number_on(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_block_that_tells_nothing_ends_the_room(dut):
     """No more are under way than there are numbers; each one that is told makes room for one."""
-    bench = await started(FenceBench(dut))
+    bench = await FenceBench(dut).begin()
     numbers = []
     while dut.room.value or len(numbers) < MOST:
         numbers.append(await bench.send(1))
@@ -116,28 +108,28 @@ async def a_block_that_tells_nothing_ends_the_room(dut):
     assert dut.owes.value
     assert not bench.visible
     await bench.say(numbers[0])
-    await bench.rest()
+    await bench.wait(12)
     assert dut.room.value
     assert len(bench.visible) == 1
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_number_that_is_not_the_next_counts_nothing(dut):
-    bench = await started(FenceBench(dut))
+    bench = await FenceBench(dut).begin()
     first = 1  # number of a write
     await bench.say(first, first + 1)  # of packets that nobody has sent
     numbers = [await bench.send(1) for _ in range(3)]
     assert numbers == [first, first + 1, first + 2]
     for strange in ((0, 0), (first + 1,), (first + 2, first + 1), (first + 7, first + 62)):
         await bench.say(*strange)
-    await bench.rest()
+    await bench.wait(12)
     assert not bench.visible
     await bench.say(first + 2, first)  # the second is the next one
-    await bench.rest()
+    await bench.wait(12)
     assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted[:1]]
     await bench.say(first + 1, first + 2)
     await bench.say(first + 3, first + 4)
-    await bench.rest()
+    await bench.wait(12)
     assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
 
 
@@ -148,16 +140,16 @@ async def what_is_forgotten_is_never_told(dut, count, following):
 
     The first of the new ones has number ``following``, if that is given.
     """
-    bench = await started(FenceBench(dut))
+    bench = await FenceBench(dut).begin()
     while following and (int(dut.number.value) + count - following) % LAST:
         await bench.say(await bench.send(0))
-    await bench.rest()
+    await bench.wait(12)
     old = [await bench.send(1) for _ in range(count)]
     told = count - 1 if count > 3 else 1
     for number in old[:told:2]:
         await bench.say(*old[old.index(number) :][: min(2, told)])
     dut.clear.value = 1
-    await bench.rest(2)
+    await bench.wait(2)
     shown = len(bench.visible)
     await until(dut.clk, dut.owes, 0)
     dut.clear.value = 0
@@ -167,10 +159,10 @@ async def what_is_forgotten_is_never_told(dut, count, following):
     new = [await bench.send(1) for _ in range(4)]
     for number in old[told:]:
         await bench.say(number)
-    await bench.rest()
+    await bench.wait(12)
     assert len(bench.visible) == seen
     await bench.say(new[0])
     await bench.say(*new[1:3])
     await bench.say(new[3])
-    await bench.rest()
+    await bench.wait(12)
     assert [user for user, _ in bench.visible[seen:]] == [user for user, _ in bench.wanted]

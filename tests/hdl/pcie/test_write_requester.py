@@ -13,9 +13,8 @@ from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
 from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
-from sim.harness.records import Recorder, Reports
-from sim.harness.streams import STALLS, Source, cycle, never, started, until
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, cycle, never, until
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
 from tests.rejects import rejects
@@ -37,23 +36,17 @@ test_rejects = rejects(
 )
 
 
-class WriteBench:
+class WriteBench(Bench):
     """Keeps what the user asks for, and what comes of it on RQ."""
 
-    def __init__(self, dut, stalls=(never, never), stall_data=None):
-        self.dut, self.params = dut, params_in_simulator(WriteRequesterParams)
-        self.requests = Source(dut, "requests", stall=stalls[0])
-        self.data = Source(dut, "data", stall=stall_data or stalls[0])
-        self.rq = RqMonitor(dut, stall=stalls[1], callback=self.tell)
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls, limit=3)
+        self.rq = RqMonitor(dut, stall=self.sink_stall, callback=self.tell)
         self.most = self.params.max_payload
         self.wanted, self.asked = [], []
-        self.sent, self.visible = (
-            Reports(dut, name, self.params.sent) for name in ("sent", "visible")
-        )
-        dut.limit.value = 3
-        dut.clear.value = dut.stop.value = 0
-        self.idle, self.begun = Recorder(dut, "idle", {}), Recorder(dut, "begun", {})
-        self.lost = Recorder(dut, "lost", {})  # packets
+        self.sent, self.visible = self.reports("sent"), self.reports("visible")
+        self.idle, self.begun = self.record("idle"), self.record("begun")
+        self.lost = self.record("lost")  # packets
         self.block = NumberTeller(dut)
         self.silent = False  # the block tells none that it is given now
 
@@ -76,8 +69,8 @@ class WriteBench:
         await self.rq.wait_for(len(self.wanted))
         told = len(self.rq.packets)
         while len(self.block.told) < told:
-            await RisingEdge(self.dut.clk)
-        await ClockCycles(self.dut.clk, 80)
+            await self.wait()
+        await self.wait(80)
         for k, (packet, wanted) in enumerate(zip(self.rq.packets, self.wanted, strict=True)):
             assert 4 * packet.found["address"] == wanted.address, f"packet {k}"
             assert packet.found["dwords"] == len(wanted.dwords)
@@ -119,7 +112,7 @@ def some_place(most):
 @cocotb.parametrize(stalls=STALLS)
 async def every_byte_and_no_other(dut, stalls):
     """Writes have all places and sizes; ``sent`` comes in the cycle after a request's last beat."""
-    bench = await started(WriteBench(dut, stalls.value))
+    bench = await WriteBench(dut, stalls.value).begin()
     for _ in range(60):
         bench.ask(*some_place(bench.most))
     await bench.finish()
@@ -129,7 +122,7 @@ async def every_byte_and_no_other(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_alignment_of_begin_and_end(dut):
     """First bytes lie at every place in a beat, with ends at every place of one."""
-    bench = await started(WriteBench(dut))
+    bench = await WriteBench(dut).begin()
     size = bench.params.beat_bytes
     for first in range(size):
         for count in {1, 2, size - first, random.randrange(1, 3 * size), bench.most + first}:
@@ -139,7 +132,7 @@ async def every_alignment_of_begin_and_end(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_host_may_allow_smaller_payloads(dut):
-    bench = await started(WriteBench(dut))
+    bench = await WriteBench(dut).begin()
     for code in (0, 1, 3):
         dut.limit.value, bench.most = code, min(128 << code, bench.params.max_payload)
         await ClockCycles(dut.clk, 2)
@@ -151,12 +144,11 @@ async def a_host_may_allow_smaller_payloads(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     """One packet of one beat is as late as stated; large and small ones follow without a gap."""
-    bench = await started(WriteBench(dut))
+    bench = await WriteBench(dut).begin()
     bench.ask(0x1001, 9)
     await bench.finish()
     (packet,) = bench.rq.packets
-    component = WriteRequester(bench.params)
-    assert packet.begun - bench.requests.cycles[-1] == component.latency
+    assert packet.begun - bench.requests.cycles[-1] == bench.component.latency
     # Each begins where a payload does and ends with one, or is of one beat.
     for size in (bench.most, bench.params.beat_bytes - 16):
         before = len(bench.rq.packets)
@@ -171,7 +163,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def rq_keeps_up_with_the_link(dut):
     """Payloads of the largest size take no longer on RQ than on Gen3 x16, of 256 bits x8."""
-    bench = await started(WriteBench(dut))
+    bench = await WriteBench(dut).begin()
     count = 60
     for k in range(count):
         bench.ask(bench.most * k, bench.most)
@@ -185,7 +177,8 @@ async def rq_keeps_up_with_the_link(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def data_that_comes_late_leaves_no_gap(dut):
     """A packet waits for all of its data, however slowly it comes: the monitor sees to it."""
-    bench = await started(WriteBench(dut, stall_data=lambda: random.random() < 0.9))
+    bench = await WriteBench(dut).begin()
+    bench.data.stall = lambda: random.random() < 0.9
     for k in range(6):
         bench.ask(k * 4096 + 3, 3 * bench.params.beat_bytes)
     await bench.finish()
@@ -195,7 +188,7 @@ async def data_that_comes_late_leaves_no_gap(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def stopped_between_packets(dut, stalls):
     """What is under way is lost, what was sent is whole, and requests wait until it is over."""
-    bench = await started(WriteBench(dut, stalls.value))
+    bench = await WriteBench(dut, stalls.value).begin()
     for _ in range(8):
         for _ in range(8):
             bench.ask(*some_place(bench.most))
@@ -226,7 +219,7 @@ async def stopped_between_packets(dut, stalls):
 async def what_rq_was_not_offered_is_dropped_without_it(dut):
     """No number is free, and RQ is not ready from then on: a stop still ends all writes."""
     waits = [False]
-    bench = await started(WriteBench(dut, (never, lambda: waits[0])))
+    bench = await WriteBench(dut, (never, lambda: waits[0])).begin()
     bench.silent = True
     for k in range(LAST + 5):
         bench.ask(4096 * k, bench.most)
@@ -243,7 +236,7 @@ async def what_rq_was_not_offered_is_dropped_without_it(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_cleared_is_never_visible(dut):
     """As after a reset of the function: the block forgets its packets, and tells of later ones."""
-    bench = await started(WriteBench(dut))
+    bench = await WriteBench(dut).begin()
     bench.silent = True
     for k in range(6):
         bench.ask(4096 * k + 3, bench.most)

@@ -3,15 +3,10 @@
 import random
 
 import numpy as np
-from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
-from hdl.netsparse.concat.concatenator import Concatenator
-from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
-from sim.harness.payloads import pack
-from sim.harness.records import Recorder
-from sim.harness.streams import Source, never, start, until
-from sim.harness.verilator import component_in_simulator, params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import never
 from sim.netsparse.golden.concatenation import (
     HEADER_BYTES,
     Addresses,
@@ -88,15 +83,11 @@ def plain_beats(params, pr):
     ]
 
 
-class Bench:
+class ConcatenatorBench(Bench):
     """Feeds and watches a concatenator; ``finish`` checks everything."""
 
-    def __init__(self, dut, *, stalls=(never, never), **settings):
-        self.dut = dut
-        self.params = params_in_simulator(ConcatenatorParams)
-        component = component_in_simulator()
-        assert isinstance(component, Concatenator)
-        self.component = component
+    def __init__(self, dut, stalls=(never, never), **settings):
+        super().__init__(dut, stalls)
         bits = random.getrandbits
         self.settings = {
             "delay": self.params.most_delay,
@@ -105,27 +96,23 @@ class Bench:
             "mac_base": bits(48),
             "ip_base": bits(32),
         } | settings
-        self.stalls = stalls
+        self.set(settings=self.settings)
         self.requests, self.firsts, self.lasts, self.edges, self.labels = [], [], [], [], []
         self.beats = 0
 
-    async def start(self, *, first=True):
-        """Start the clock, unless it is not the ``first`` bench, and watch."""
-        self.dut.settings.value = pack(self.params.settings, self.settings)
-        self.dut.flush.value = 0
-        if first:
-            await start(self.dut)
-        self.source = Source(self.dut, "prs", stall=self.stalls[0])
         beside = ["label"] if self.params.label_bits else []
-        self.sink = Receiver(self.dut, "axis", stall=self.stalls[1], beside=beside)
-        self.recorder = Recorder(self.dut, "events", {"events": self.params.events})
-        self.empties = Recorder(self.dut, "empty", {})
+        self.axis = Receiver(dut, "axis", stall=self.sink_stall, beside=beside)
+        self.recorder, self.empties = self.record("events", "events"), self.record("empty")
+
+    async def begin(self, *, first=True):
+        """Come out of reset, unless it is not the ``first`` bench, and watch."""
+        await super().begin() if first else self.connect()
         await self.wait(FIRST_LINES)
         return self
 
     async def reset(self):
         """Forget everything, as the component does."""
-        self.sink.stop()
+        self.axis.stop()
         self.check_empty()
         self.dut.rst.value = 1
         await self.wait(2)
@@ -152,14 +139,9 @@ class Bench:
         """Count the cycles in which a PR waited at the input."""
         return len(self.events("stall"))
 
-    @property
-    def packets(self):
-        """Return the packets that have left."""
-        return self.sink.packets
-
     def check_empty(self):
         """Check that ``empty`` is low from a PR's first beat until its packet has left."""
-        moved, left = self.source.cycles, self.events("packet")
+        moved, left = self.prs.cycles, self.events("packet")
         came = [moved[first] for first in self.firsts if first < len(moved)]
         gone = np.cumsum([0, *(events["prs"] for events in left.values())])
         empty = np.array(self.empties.cycles)
@@ -186,15 +168,12 @@ class Bench:
             self.beats += len(own)
             self.lasts.append(self.beats - 1)
             beats += own
-        await self.source.send_all(beats)
-
-    async def wait(self, cycles):
-        await ClockCycles(self.dut.clk, cycles)
+        await self.prs.send_all(beats)
 
     async def empty(self):
         """Wait until nothing is inside."""
         await self.wait(4)
-        await until(self.dut.clk, self.dut.empty, 1)
+        await self.until("empty", 1)
         await self.wait(2)
 
     def rules(self, flushed):
@@ -216,13 +195,13 @@ class Bench:
     async def finish(self, flushed=None):
         """Wait for the end, check everything, return the ledger. ``flushed``: see ``Rules``."""
         await self.empty()
-        moved = self.source.cycles
+        moved = self.prs.cycles
         assert len(moved) == self.beats
         self.check_empty()
-        wires = [packet.wire for packet in self.packets]
+        wires = [packet.wire for packet in self.axis.packets]
         entered, marked = self.entered, self.marked
-        labels = [{beat.get("label", 0) for beat in packet.beats} for packet in self.packets]
-        assert not any(beat["tuser"] for packet in self.packets for beat in packet.beats)
+        labels = [{beat.get("label", 0) for beat in packet.beats} for packet in self.axis.packets]
+        assert not any(beat["tuser"] for packet in self.axis.packets for beat in packet.beats)
         arrivals = [
             Arrival(
                 request=pr,
@@ -250,7 +229,7 @@ class Bench:
         assert counted == list(zip(map(len, wires), prs, strict=True))
         carried = sum(len(pr.data) + 18 for pr in self.requests)
         assert sum(map(len, wires)) == carried + HEADER_BYTES * len(prs)
-        self.prs = prs
+        self.pr_counts = prs
         if self.params.credits:
             self.check_credits(ledger)
         return ledger
@@ -260,7 +239,7 @@ class Bench:
         late, credits = self.component.credit_latency, self.events("credit")
         assert [*credits] == [at + late for at in self.entered]
         grown = {at - late: events["grows"] for at, events in credits.items()}
-        assert sum(grown.values()) == len(self.sink.beats)
+        assert sum(grown.values()) == len(self.axis.beats)
         for packet in ledger.packets:
             beats, size = 0, HEADER_BYTES
             for pr in packet.prs:

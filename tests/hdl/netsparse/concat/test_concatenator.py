@@ -10,7 +10,7 @@ from hdl.netsparse.concat.concatenator_params import SPARE_QUEUES, ConcatenatorP
 from sim.harness.streams import STALLS, always, cycle, edges, never, often, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Reason
-from tests.hdl.netsparse.concat.concatenator_bench import Bench, ones, request, zeros
+from tests.hdl.netsparse.concat.concatenator_bench import ConcatenatorBench, ones, request, zeros
 from tests.long import short_and_long
 
 FULL = ConcatenatorParams(payload=True, nodes=12, credits=True, groups=True, label_bits=3)
@@ -69,7 +69,7 @@ def ideal(bench, prs):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_pr_leaves_once(dut, stalls):
-    bench = await Bench(dut, stalls=stalls.value).start()
+    bench = await ConcatenatorBench(dut, stalls.value).begin()
     params = bench.params
     lengths = some_lengths(params, 2)
     await bench.send(mixed(params, 250, lengths=lengths, nodes=9, errors=0.05))
@@ -83,7 +83,7 @@ async def every_pr_leaves_once(dut, stalls):
 @cocotb.parametrize(stalls=STALLS)
 @cocotb.parametrize(delay=[0, 1, 7])
 async def delay_of_any_length(dut, stalls, delay):
-    bench = await Bench(dut, stalls=stalls.value, delay=delay).start()
+    bench = await ConcatenatorBench(dut, stalls.value, delay=delay).begin()
     for _ in range(6):
         await bench.send(mixed(bench.params, 20, lengths=(16,), nodes=6))
         await bench.wait(random.choice([0, 3, delay, 2 * delay]))
@@ -93,7 +93,7 @@ async def delay_of_any_length(dut, stalls, delay):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(delay=[0, 3, 25])
 async def delay_of_one_pr(dut, delay):
-    bench = await Bench(dut, delay=delay).start()
+    bench = await ConcatenatorBench(dut, delay=delay).begin()
     for _ in range(12):
         await bench.send(mixed(bench.params, 1))
         await bench.wait(delay + 30)
@@ -101,22 +101,22 @@ async def delay_of_one_pr(dut, delay):
     assert set(ledger.reasons) == {Reason.EXPIRED}
     waited = [mark - at for mark, at in zip(bench.marked, bench.entered, strict=True)]
     assert waited == [max(delay + 1, bench.component.lateness - 1)] * 12
-    moved = [at + bench.component.entry_latency for at in bench.source.cycles]
+    moved = [at + bench.component.entry_latency for at in bench.prs.cycles]
     assert bench.entered == moved
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def separate_packets(dut, stalls):
-    bench = await Bench(dut, stalls=stalls.value, concatenate=0).start()
+    bench = await ConcatenatorBench(dut, stalls.value, concatenate=0).begin()
     await bench.send(mixed(bench.params, 200, lengths=(4, 8, 64)))
     ledger = await bench.finish()
-    assert bench.prs == [1] * 200
+    assert bench.pr_counts == [1] * 200
     assert set(ledger.reasons) == {Reason.WHOLE}
     if stalls.none:
-        assert bench.packets[0].begun == bench.source.cycles[0] + bench.component.latency
-        taken = bench.packets[-1].ended - bench.packets[0].begun + 1
-        assert taken == len(bench.sink.beats)  # no pause between packets
+        assert bench.axis.packets[0].begun == bench.prs.cycles[0] + bench.component.latency
+        taken = bench.axis.packets[-1].ended - bench.axis.packets[0].begun + 1
+        assert taken == len(bench.axis.beats)  # no pause between packets
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -124,7 +124,7 @@ async def separate_packets(dut, stalls):
 @cocotb.parametrize(concatenate=[1, 0])
 async def labels_keep_prs_apart(dut, stalls, concatenate):
     """PRs for one destination leave in a packet as long as their label stays the same."""
-    bench = await Bench(dut, stalls=stalls.value, concatenate=concatenate, delay=90).start()
+    bench = await ConcatenatorBench(dut, stalls.value, concatenate=concatenate, delay=90).begin()
     params = bench.params
     for _ in range(5):
         requests, labels, edges = [], [], []
@@ -139,7 +139,7 @@ async def labels_keep_prs_apart(dut, stalls, concatenate):
         await bench.send(requests, edges, labels)
     ledger = await bench.finish()
     assert Reason.LABEL in ledger.reasons
-    assert max(bench.prs) > 2
+    assert max(bench.pr_counts) > 2
 
 
 def some_group(params, dest):
@@ -156,7 +156,7 @@ def some_group(params, dest):
 @cocotb.parametrize(stalls=STALLS)
 async def groups_stay_whole(dut, stalls):
     """A group leaves with its last PR; others may go in between, and displace it if they must."""
-    bench = await Bench(dut, stalls=stalls.value, concatenate=0).start()
+    bench = await ConcatenatorBench(dut, stalls.value, concatenate=0).begin()
     params = bench.params
     sent, parts = [], []  # PRs with their edges; those of a group that are not displaced
     for _ in range(60):
@@ -188,7 +188,7 @@ def most_prs(params, pr):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def errors_wait_for_nobody(dut):
-    bench = await Bench(dut).start()
+    bench = await ConcatenatorBench(dut).begin()
     params = bench.params
     if params.payload:
         await bench.send([request(params, 1, 8) for _ in range(3)])
@@ -196,13 +196,13 @@ async def errors_wait_for_nobody(dut):
         await bench.send([request(params, 1, 8) for _ in range(3)])
         ledger = await bench.finish()
         assert ledger.reasons == [Reason.ALONE] * 5 + [Reason.EXPIRED]
-        assert bench.prs == [1] * 5 + [6]
+        assert bench.pr_counts == [1] * 5 + [6]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def errors_beside_expirations(dut):
     """There are two marks in every cycle, one of which waits."""
-    bench = await Bench(dut, delay=30).start()
+    bench = await ConcatenatorBench(dut, delay=30).begin()
     params = bench.params
     for _ in range(3 * params.payload):
         await bench.send([request(params, dest) for dest in range(6)])
@@ -217,7 +217,7 @@ async def errors_beside_expirations(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def flush_lets_the_oldest_leave(dut):
     """One open packet leaves per cycle, from the oldest on, long before its time."""
-    bench = await Bench(dut).start()
+    bench = await ConcatenatorBench(dut).begin()
     dests = [1, 0, 3, 2][: bench.params.nodes]
     await bench.send([request(bench.params, dest) for _ in range(3) for dest in dests])
     while len(bench.entered) < len(bench.requests):
@@ -238,15 +238,15 @@ async def flush_lets_the_oldest_leave(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def stalled_output_delays_no_mark(dut):
     """Packets are marked in time while none can leave."""
-    bench = await Bench(dut, stalls=(rarely, always)).start()
+    bench = await ConcatenatorBench(dut, (rarely, always)).begin()
     params = bench.params
     nodes = min(params.nodes, params.queues - 4, 30)
     await bench.send(mixed(params, 3 * nodes, lengths=(4,), nodes=nodes))
     await bench.wait(4 * params.most_delay)
     assert len(bench.marked) >= 1
-    assert not bench.packets
+    assert not bench.axis.packets
     assert not bench.dut.empty.value
-    bench.sink.stall = never
+    bench.axis.stall = never
     await bench.finish()
     assert bench.stall_cycles == 0
 
@@ -254,13 +254,13 @@ async def stalled_output_delays_no_mark(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def backlog_stops_the_input(dut):
     """The output stops until the input does; then everything leaves without a pause."""
-    bench = await Bench(dut, stalls=(never, always)).start()
+    bench = await ConcatenatorBench(dut, (never, always)).begin()
     params = bench.params
     sending = cocotb.start_soon(bench.send(mixed(params, 2500, lengths=(64,), nodes=3)))
     while bench.stall_cycles < 2 * params.most_delay + 100:
         await edges(dut.clk, 10)
         assert not sending.done()
-    bench.sink.stall = often if random.random() < 0.5 else never
+    bench.axis.stall = often if random.random() < 0.5 else never
     await sending
     await bench.finish()
 
@@ -268,26 +268,26 @@ async def backlog_stops_the_input(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def full_backlog_of_single_prs(dut):
     """Packets of a PR each fill what there is for packets, long before all lines are taken."""
-    bench = await Bench(dut, stalls=(never, always)).start()
+    bench = await ConcatenatorBench(dut, (never, always)).begin()
     # None is as long as that before it; in a large EQ the last entry has a number of all bits.
     prs = [request(bench.params, 0, (4, 8)[k % 2]) for k in range(400)]
     sending = cocotb.start_soon(bench.send(prs))
     while bench.stall_cycles < 100:
         await edges(dut.clk, 10)
     assert len(bench.entered) == bench.params.packets
-    bench.sink.stall = never
+    bench.axis.stall = never
     await sending
     await bench.finish()
-    assert set(bench.prs) == {1}
+    assert set(bench.pr_counts) == {1}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_pr_is_forgotten_by_a_reset(dut):
-    bench = await Bench(dut, stalls=(never, often)).start()
+    bench = await ConcatenatorBench(dut, (never, often)).begin()
     for _ in range(2):
         await bench.send(mixed(bench.params, random.randrange(30, 60), lengths=(64,), nodes=3))
         await bench.reset()
-        bench = await Bench(dut, stalls=(never, often)).start(first=False)
+        bench = await ConcatenatorBench(dut, (never, often)).begin(first=False)
         assert bench.dut.empty.value
     await bench.send(mixed(bench.params, 100, lengths=(64,), nodes=5))
     await bench.finish()
@@ -296,7 +296,7 @@ async def every_pr_is_forgotten_by_a_reset(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def order_of_a_full_and_an_expired_packet(dut):
     """A queue fills when it expires, at every distance of the two."""
-    bench = await Bench(dut, delay=20).start()
+    bench = await ConcatenatorBench(dut, delay=20).begin()
     params = bench.params
     for distance in range(10, 30):
         await bench.send([request(params, 0)])
@@ -309,7 +309,7 @@ async def order_of_a_full_and_an_expired_packet(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def full_range_of_lengths(dut, stalls):
-    bench = await Bench(dut, stalls=stalls.value).start()
+    bench = await ConcatenatorBench(dut, stalls.value).begin()
     params = bench.params
     lengths = list(range(4, params.most_property_bytes + 1, 4))
     random.shuffle(lengths)
@@ -323,18 +323,18 @@ async def full_range_of_lengths(dut, stalls):
 @cocotb.parametrize(length=[4, 16, 64, 512])
 @cocotb.parametrize(nodes=[1, 2])
 async def responses_in_full_packets(dut, length, nodes):
-    bench = await Bench(dut).start()
+    bench = await ConcatenatorBench(dut).begin()
     per_packet = {4: 65, 16: 42, 64: 17, 512: 2}[length]
     packets = 8 * nodes
     dests = [k % nodes for k in range(packets * per_packet)]
     await bench.send([request(bench.params, dest, length) for dest in dests])
     ledger = await bench.finish()
-    assert bench.prs == [per_packet] * packets
+    assert bench.pr_counts == [per_packet] * packets
     assert set(ledger.reasons) == {Reason.FULL}
-    least = ideal(bench, bench.prs)
-    taken = bench.packets[-1].ended - bench.source.cycles[0] + 1
+    least = ideal(bench, bench.pr_counts)
+    taken = bench.axis.packets[-1].ended - bench.prs.cycles[0] + 1
     # The first packet's collection and the last one's emission are not beside each other.
-    beats = len(bench.sink.beats) // packets
+    beats = len(bench.axis.beats) // packets
     fill = bench.beats // packets * nodes
     assert taken <= least + min(fill, beats * nodes) + bench.component.latency
     if length == 4:
@@ -344,15 +344,15 @@ async def responses_in_full_packets(dut, length, nodes):
 async def rotate(dut, count, nodes, length):
     """Return PRs for packets of ``count``: destinations take turns, so each gathers this many."""
     delay = count * nodes - 2  # the packet is marked a cycle before the next PR comes
-    bench = await Bench(dut, delay=delay).start()
+    bench = await ConcatenatorBench(dut, delay=delay).begin()
     rounds = count * max(600 // (count * nodes), 1)
     dests = list(range(nodes)) * rounds
     await bench.send([request(bench.params, dest, length) for dest in dests])
     await bench.finish()
-    assert bench.prs == [count] * (len(dests) // count)
-    least = ideal(bench, bench.prs)
-    taken = bench.packets[-1].ended - bench.source.cycles[0] + 1
-    assert taken <= least + delay + len(bench.sink.beats) * nodes // len(bench.prs) + 20
+    assert bench.pr_counts == [count] * (len(dests) // count)
+    least = ideal(bench, bench.pr_counts)
+    taken = bench.axis.packets[-1].ended - bench.prs.cycles[0] + 1
+    assert taken <= least + delay + len(bench.axis.beats) * nodes // len(bench.pr_counts) + 20
     if count > 1:
         assert bench.stall_cycles == 0
 
@@ -371,10 +371,10 @@ async def reads_in_packets_of(dut, count):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reads_in_full_packets(dut):
-    bench = await Bench(dut, delay=30).start()
+    bench = await ConcatenatorBench(dut, delay=30).begin()
     await bench.send([request(bench.params, 5, 512) for _ in range(30 * 8)])
     ledger = await bench.finish()
-    assert bench.prs == [30] * 8
+    assert bench.pr_counts == [30] * 8
     assert set(ledger.reasons) == {Reason.FULL}
     assert bench.stall_cycles == 0
 
@@ -383,7 +383,7 @@ async def reads_in_full_packets(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def reads_for_random_destinations(dut, stalls):
     """A PR comes per cycle for 128 nodes, and no cycle is lost."""
-    bench = await Bench(dut, stalls=stalls.value, delay=30).start()
+    bench = await ConcatenatorBench(dut, stalls.value, delay=30).begin()
     await bench.send(mixed(bench.params, 1500, nodes=9))
     if stalls.none:
         assert bench.stall_cycles == 0
@@ -394,7 +394,7 @@ async def reads_for_random_destinations(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def wrap_around_of_time(dut):
-    bench = await Bench(dut).start()
+    bench = await ConcatenatorBench(dut).begin()
     for _ in range(40):
         await bench.send(mixed(bench.params, random.randrange(1, 30), nodes=4))
         await bench.wait(random.randrange(100))
@@ -406,7 +406,7 @@ async def wrap_around_of_time(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def exhausted_pool_marks_the_oldest(dut, stalls):
-    bench = await Bench(dut, stalls=stalls.value).start()
+    bench = await ConcatenatorBench(dut, stalls.value).begin()
     # Few destinations run out of lines, many run out of queues.
     await bench.send(mixed(bench.params, 150, lengths=(512,), nodes=4))
     await bench.send(mixed(bench.params, 300, lengths=(64,)))
@@ -416,7 +416,7 @@ async def exhausted_pool_marks_the_oldest(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def exhausted_lines_mark_the_oldest(dut):
-    bench = await Bench(dut).start()
+    bench = await ConcatenatorBench(dut).begin()
     params = bench.params
     dests = [0, 1, 2, 3, 4, 5] * 20  # as many packets of an MTU are more than the pool
     await bench.send([request(params, dest, 128) for dest in dests])
@@ -427,20 +427,20 @@ async def exhausted_lines_mark_the_oldest(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def virtual_queues_at_full_rate(dut):
     """Two PRs come for each destination: an old packet is marked for every new one."""
-    bench = await Bench(dut).start()
+    bench = await ConcatenatorBench(dut).begin()
     dests = [dest for dest in range(128) for _ in range(2)] * 4
     await bench.send([request(bench.params, dest) for dest in dests])
     ledger = await bench.finish()
-    assert Counter(bench.prs) == {2: 512}
+    assert Counter(bench.pr_counts) == {2: 512}
     assert ledger.reasons.count(Reason.EXHAUSTED) > 400
-    taken = bench.packets[-1].ended - bench.source.cycles[0] + 1
-    assert taken <= ideal(bench, bench.prs) + bench.params.most_delay + 100
+    taken = bench.axis.packets[-1].ended - bench.prs.cycles[0] + 1
+    assert taken <= ideal(bench, bench.pr_counts) + bench.params.most_delay + 100
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def virtual_queues_of_a_pr_alone(dut):
     """It gets the queue after those of earlier packets, and is seen in each of them."""
-    bench = await Bench(dut, delay=40).start()
+    bench = await ConcatenatorBench(dut, delay=40).begin()
     params = bench.params
     for before in range(1, params.queues - SPARE_QUEUES):
         await bench.send([request(params, dest) for dest in range(before)])
@@ -452,19 +452,19 @@ async def virtual_queues_of_a_pr_alone(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def jumbo_packets(dut):
-    bench = await Bench(dut, stalls=(rarely, rarely)).start()
+    bench = await ConcatenatorBench(dut, (rarely, rarely)).begin()
     await bench.send(mixed(bench.params, 12, lengths=(4096,)))
     await bench.send([request(bench.params, 0, 4) for _ in range(900)])
     await bench.send(mixed(bench.params, 40, lengths=some_lengths(bench.params, 2)))
     await bench.finish()
     # 64 + 2 x 4,114, and 64 + 416 x 22 of 9,216 bytes
-    assert {2, 416} <= set(bench.prs)
+    assert {2, 416} <= set(bench.pr_counts)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def jumbo_packets_take_every_line(dut):
     """PRs are large, then small; the last wait for a line, not for packets."""
-    bench = await Bench(dut, stalls=(never, always), concatenate=0).start()
+    bench = await ConcatenatorBench(dut, (never, always), concatenate=0).begin()
     params = bench.params
     large = params.lines // params.pr_lines
     lengths = [params.most_property_bytes] * large + [4] * (params.packets - large)
@@ -474,6 +474,6 @@ async def jumbo_packets_take_every_line(dut):
         await edges(dut.clk, 10)
     left = params.lines - large * params.pr_lines
     assert large + left <= len(bench.entered) < len(prs) - 2
-    bench.sink.stall = never
+    bench.axis.stall = never
     await sending
     await bench.finish()

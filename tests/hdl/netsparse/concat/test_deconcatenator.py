@@ -11,9 +11,8 @@ from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Drop
 from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, never, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink, never
 from sim.netsparse.wire import Packet, most_prs, to_beats
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -101,29 +100,21 @@ def out_beats(packet):
     return len(packet.prs) * (-(-packet.length // 64) if response else 1)
 
 
-class Bench:
+class DeconcatenatorBench(Bench):
     """Sends packets, and compares what comes out with the verdict's."""
 
     def __init__(self, dut, stalls=(never, never), node=None):
-        self.dut = dut
-        self.params = params_in_simulator(DeconcatenatorParams)
-        source, sink = stalls
+        super().__init__(dut, stalls)
         self.beside = ["tag"] * bool(self.params.tag_bits)
-        self.source = AxiSource(dut, "axis", stall=source, beside=self.beside)
-        self.sink = Sink(dut, "prs", stall=sink)
-        self.prs, self.tags, self.events = [], [], []  # expected
-        self.events_seen = Recorder(dut, "events", {"events": self.params.events})
+        self.axis = AxiSource(dut, "axis", stall=self.source_stall, beside=self.beside)
+        self.expected, self.tags, self.events = [], [], []
+        self.events_seen = self.record("events", "events")
         self.packets = []
         self.node = random.getrandbits(32) if node is None else node
         if not self.params.any_dest:
-            dut.node.value = self.node
+            self.set(node=self.node)
         if self.beside:
-            self.tags_seen = Recorder(dut, "prs_valid", {"prs_tag": None}, taken="prs_ready")
-
-    @property
-    def moved(self):
-        """Return the cycle of each beat at axis."""
-        return self.source.cycles
+            self.tags_seen = self.record("prs_valid", "prs_tag", taken="prs_ready")
 
     @property
     def seen(self):
@@ -135,7 +126,7 @@ class Bench:
         """Send a packet, whatever it is."""
         tag = {name: random.getrandbits(self.params.tag_bits) for name in self.beside}
         names = ("tdata", "tkeep", "tlast", "tuser")
-        await self.source.send_all([dict(zip(names, beat, strict=True)) | tag for beat in beats])
+        await self.axis.send_all([dict(zip(names, beat, strict=True)) | tag for beat in beats])
         self.packets.append(beats)
         reason, octets = verdict(beats, self.params, self.node)
         if reason is not None:
@@ -147,7 +138,7 @@ class Bench:
     def expect(self, octets, tag):
         kind, length = number(octets, 50, 2), number(octets, 56, 4)
         payload = length if kind == 2 else 0
-        at, prs, before = 64, 0, len(self.prs)
+        at, prs, before = 64, 0, len(self.expected)
         while at < len(octets):
             shared = {
                 "dest": number(octets, 52, 4),
@@ -162,39 +153,31 @@ class Bench:
             data = octets[at + 18 : at + 18 + payload]
             at, prs = at + 18 + payload, prs + 1
             if not self.params.payload:
-                self.prs.append((shared, b""))
+                self.expected.append((shared, b""))
                 continue
             for start_ in range(0, max(payload, 1), 64):
                 last = start_ + 64 >= payload
                 fields = {"error": int(kind == 3), "last": int(last)}
-                self.prs.append((shared | fields, data[start_ : start_ + 64]))
+                self.expected.append((shared | fields, data[start_ : start_ + 64]))
         event = {"packet": 1, "bytes": len(octets), "prs": prs, "drops": 0}
         if tag:
-            for k in range(before, len(self.prs)):
-                edges = {"starts": int(k == before), "ends": int(k == len(self.prs) - 1)}
-                self.prs[k] = (self.prs[k][0] | edges, self.prs[k][1])
-            self.tags += [tag["tag"]] * (len(self.prs) - before)
+            for k in range(before, len(self.expected)):
+                edges = {"starts": int(k == before), "ends": int(k == len(self.expected) - 1)}
+                self.expected[k] = (self.expected[k][0] | edges, self.expected[k][1])
+            self.tags += [tag["tag"]] * (len(self.expected) - before)
             event |= tag | {"length": length, "error": int(kind == 3)}
         self.events.append(event)
 
-    async def settle(self):
-        """Wait until nothing comes out any more."""
-        before = -1
-        while before < len(self.sink.beats) or self.dut.prs_valid.value:
-            before = len(self.sink.beats)
-            await ClockCycles(self.dut.clk, 60)
-
     async def drain(self):
         """Wait until everything has come out as expected, and nothing else."""
-        await self.settle()
+        await self.settle(60)
         assert self.dut.axis_tready.value
-        assert not self.dut.prs_valid.value
         seen = self.seen
         for one, other, beats in zip(seen, self.events, self.packets, strict=True):
             assert {name: one[name] for name in other} == other, beats
         if self.beside:
             assert [record["prs_tag"] for record in self.tags_seen.beats] == self.tags
-        for beat, (fields, octets) in zip(self.sink.beats, self.prs, strict=True):
+        for beat, (fields, octets) in zip(self.prs.beats, self.expected, strict=True):
             assert {name: beat[name] for name in beat if name != "data"} == fields
             assert beat.get("data", 0).to_bytes(64, "little").startswith(octets)
         drops = [event["drops"] for event in seen]
@@ -218,16 +201,10 @@ class Bench:
         )
 
 
-async def started(dut, stalls=(never, never), node=None):
-    bench = Bench(dut, stalls, node)
-    await start(dut)
-    return bench
-
-
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def unpacks_every_size(dut, stalls):
-    bench = await started(dut, stalls)
+    bench = await DeconcatenatorBench(dut, stalls).begin()
     lengths = list(range(bench.params.most_property_bytes, 0, -4 if bench.params.payload else -128))
     packets = [bench.packet(length=length) for length in lengths * (200 // len(lengths) or 1)]
     random.shuffle(packets)
@@ -239,19 +216,19 @@ async def unpacks_every_size(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_the_rate(dut):
     """Packets come back to back: a beat moves in or out per cycle, whichever are more."""
-    bench = await started(dut)
+    bench = await DeconcatenatorBench(dut).begin()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 4092)
     for length in lengths:
         for count in (1, most_prs(kind, length, bench.params.mtu)):
             packets = [bench.packet(length, count, kind) for _ in range(5)]
-            done, sent = len(bench.prs), len(bench.moved)
+            done, sent = len(bench.expected), len(bench.axis.cycles)
             for packet in packets:
                 await bench.send(to_beats(packet.to_bytes()))
-            await bench.sink.wait_for(len(bench.prs))
+            await bench.prs.wait_for(len(bench.expected))
             out = out_beats(packets[0])
             beats = len(to_beats(packets[0].to_bytes()))
-            last = bench.sink.cycles[done + out - 1 :: out]
+            last = bench.prs.cycles[done + out - 1 :: out]
             assert [b - a for a, b in pairwise(last)] == [max(beats, out)] * 4, (
                 length,
                 count,
@@ -259,16 +236,16 @@ async def keeps_the_rate(dut):
                 out,
             )
             latency = Deconcatenator.latency
-            assert bench.sink.cycles[done] == bench.moved[sent + beats - 1] + latency
+            assert bench.prs.cycles[done] == bench.axis.cycles[sent + beats - 1] + latency
             if beats >= out:  # the input never waited
-                assert bench.moved[-1] - bench.moved[sent] == 5 * beats - 1
+                assert bench.axis.cycles[-1] - bench.axis.cycles[sent] == 5 * beats - 1
     await bench.drain()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def zeros_and_ones(dut):
     """PRs' fields have the least and the largest value, for node 0."""
-    bench = await started(dut, node=0)
+    bench = await DeconcatenatorBench(dut, node=0).begin()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     packet = bench.packet(bench.params.most_property_bytes, 2, kind)
     least = {"src": 0, "tid": 0, "idx": 0, "id": 0}
@@ -387,7 +364,7 @@ def any_packet(bench):
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def drops_what_is_malformed(dut, stalls):
-    bench = await started(dut, stalls)
+    bench = await DeconcatenatorBench(dut, stalls).begin()
     for _ in range(2500 if bench.params == RESPONSES else 1500):
         await bench.send(any_packet(bench))
     counts = await bench.drain()
@@ -397,7 +374,7 @@ async def drops_what_is_malformed(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_mtu_to_the_byte(dut):
     """What is longer is oversize, though it is wrong in other ways as well; nothing else is."""
-    bench = await started(dut)
+    bench = await DeconcatenatorBench(dut).begin()
     mtu = bench.params.mtu
     whole = mtu // 64 * 64
     sizes = [*range(mtu - 2, mtu + 4), *(whole + k for k in (-1, 0, 1, 63, 64, 65, 128))]
@@ -413,17 +390,17 @@ async def the_mtu_to_the_byte(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def bad_packets_take_no_time(dut):
     """The input never waits for them, and a good one after them is as early as without."""
-    bench = await started(dut)
+    bench = await DeconcatenatorBench(dut).begin()
     for _ in range(10):
         await bench.send([(random.getrandbits(512), FULL, k == 299, 0) for k in range(300)])
         for _ in range(20):
             await bench.send(to_beats(oversize(bench).to_bytes()))
             await bench.send(to_beats(bench.packet(4, 1).to_bytes(), broken=True))
         await bench.send(to_beats(bench.packet(4, 1).to_bytes()))
-        await bench.settle()
-        assert bench.sink.cycles[-1] == bench.moved[-1] + Deconcatenator.latency
-    beats = len(bench.moved) // 10
-    waits = [b - a for a, b in pairwise(bench.moved) if b - a > 1]
+        await bench.settle(60)
+        assert bench.prs.cycles[-1] == bench.axis.cycles[-1] + Deconcatenator.latency
+    beats = len(bench.axis.cycles) // 10
+    waits = [b - a for a, b in pairwise(bench.axis.cycles) if b - a > 1]
     assert beats > 500
     assert len(waits) == 9  # between the rounds
     assert (await bench.drain())[None] == 10
@@ -432,8 +409,8 @@ async def bad_packets_take_no_time(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_for_the_sink(dut):
     """At least two packets of MTU size wait inside, then axis does; none is lost."""
-    bench = await started(dut)
-    bench.sink.stop()
+    bench = await DeconcatenatorBench(dut).begin()
+    bench.prs.stop()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     packets = [bench.packet(4, most_prs(kind, 4, bench.params.mtu), kind) for _ in range(8)]
 
@@ -444,7 +421,7 @@ async def waits_for_the_sink(dut):
     sending = cocotb.start_soon(send_all())
     await ClockCycles(dut.clk, 300)
     assert not dut.axis_tready.value
-    assert len(bench.moved) >= 2 * bench.params.beats
-    bench.sink = Sink(dut, "prs")
+    assert len(bench.axis.cycles) >= 2 * bench.params.beats
+    bench.prs = Sink(dut, "prs")
     await sending
     assert await bench.drain() == {None: 8}

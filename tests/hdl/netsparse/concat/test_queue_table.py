@@ -9,9 +9,9 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.protocol import PR_LAYER
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import never, often, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import never, often, rarely
+from sim.harness.verilator import simulate
 
 
 @pytest.mark.parametrize("payload", [False, True])
@@ -44,11 +44,11 @@ def arrivals(params, queue, length, *, alone, error):
     ]
 
 
-class Bench:
+class TableBench(Bench):
     """Gives lines, entries and room as they come, and records packets as they are marked."""
 
     def __init__(self, dut, short, busy):
-        self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
+        super().__init__(dut)
         self.short, self.busy = short, busy
         self.taken = deque()  # beats that have not moved on
         self.open = {}  # queue: [its EQ entry, PRs' lengths so far, bytes, lines]
@@ -57,16 +57,13 @@ class Bench:
         self.head = 0  # of the EQ: the queue that may expire
         self.marks = {queue: [] for queue in range(self.params.queues)}
         self.expired = 0
-        for name in ("valid", "ready", "admits", "free", "expires", "waits", "entry"):
-            getattr(dut, name).value = 0
-        dut.follows.value = dut.oldest.value = dut.expired.value = 0
 
     async def turn(self, beat=None, expire=0.0):
         """Play a cycle; return whether the beat was taken in."""
         dut, params = self.dut, self.params
         dut.valid.value = beat is not None
         if beat is not None:
-            dut.arrival.value = pack(params.arrival, beat)
+            self.set(arrival=beat)
         dut.free.value = random.randint(0, params.pr_lines) if self.short() else params.pr_lines
         dut.ready.value, dut.admits.value = not self.short(), not self.short()
         dut.waits.value = self.busy()
@@ -98,7 +95,7 @@ class Bench:
             assert int(dut.oldest_entry.value) == self.open[oldest][0]
         if expired is not None and expired != self.inside:
             assert dut.expires_now.value
-            self.mark(expired, unpack(params.mark, int(dut.expired_now.value)))
+            self.mark(expired, self.read("expired_now"))
             self.expired += 1
         else:
             assert not dut.expires_now.value
@@ -115,13 +112,13 @@ class Bench:
     def decide(self, entry, line):
         """Return what the beat inside does to its queue's packet."""
         dut = self.dut
-        beat = unpack(self.params.arrival, int(dut.beat.value))
+        beat = self.read("beat")
         queue = beat["queue"]
         if not dut.moves.value:
             assert not dut.opens.value
             assert not dut.takes.value
             if dut.closes.value:
-                self.mark(queue, unpack(self.params.mark, int(dut.closed.value)))
+                self.mark(queue, self.read("closed"))
             return
         assert dut.decided.value
         assert beat == self.taken.popleft()
@@ -150,7 +147,7 @@ class Bench:
         self.inside = None if beat["last"] else queue
         if dut.closes.value:
             assert beat["last"]
-            self.mark(queue, unpack(self.params.mark, int(dut.closed.value)))
+            self.mark(queue, self.read("closed"))
         else:
             assert not (beat["last"] and self.late), "it has expired"
         if beat["last"]:
@@ -179,9 +176,8 @@ def packets_of(params, prs):
 
 
 async def run(dut, short, busy, expire):
-    bench = Bench(dut, short, busy)
+    bench = await TableBench(dut, short, busy).begin()
     params = bench.params
-    await start(dut)
     await FallingEdge(dut.clk)
     sent = {queue: [] for queue in range(params.queues)}
     # Some of them fill a packet to the last byte, or but for a few.

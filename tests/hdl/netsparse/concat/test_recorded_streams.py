@@ -15,7 +15,7 @@ import pytest
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.harness.verilator import simulate
-from tests.hdl.netsparse.concat.concatenator_bench import Bench, request
+from tests.hdl.netsparse.concat.concatenator_bench import ConcatenatorBench, request
 from tests.hdl.netsparse.concat.test_concatenator import rotate
 
 ROWS, NODES = 9914, 16
@@ -63,12 +63,12 @@ async def a_matrix_of_16_nodes(dut):
     """Nodes' streams come one after another, each until all its packets have left."""
     total = 0
     for number, owners in enumerate(destinations()):
-        bench = Bench(dut)
-        await bench.start(first=number == 0)
+        bench = ConcatenatorBench(dut)
+        await bench.begin(first=number == 0)
         await bench.send([request(bench.params, int(owner), 64) for owner in owners])
         await bench.finish()
-        total += bench.packets[-1].ended - bench.source.cycles[0] + 1
-        bench.sink.stop()
+        total += bench.axis.packets[-1].ended - bench.prs.cycles[0] + 1
+        bench.axis.stop()
     Path(os.environ[CYCLES]).write_text(str(total))
 
 

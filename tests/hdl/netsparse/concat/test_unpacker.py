@@ -2,13 +2,12 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
 from hdl.netsparse.protocol import Kind
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, never, start, started
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Packet, most_prs, to_beats
 from tests.long import short_and_long
@@ -73,16 +72,13 @@ def beats_of(params, one):
             yield shared | fields, pr.payload[64 * k :][:64]
 
 
-class Bench:
-    def __init__(self, dut, stalls, node=NODE):
-        self.dut, self.params = dut, params_in_simulator(DeconcatenatorParams)
-        source, sink = stalls
+class UnpackerBench(Bench):
+    def __init__(self, dut, *stalls, node=NODE):
+        super().__init__(dut, *stalls)
         if not self.params.any_dest:
-            dut.node.value = node
-        self.source = Source(dut, "words", stall=source)
-        self.sink = Sink(dut, "prs", stall=sink)
+            self.set(node=node)
         if self.params.tag_bits:
-            self.tags = Recorder(dut, "prs_valid", {"prs_tag": None}, taken="prs_ready")
+            self.tags = self.record("prs_valid", "prs_tag", taken="prs_ready")
 
     async def check(self, packets):
         """Check all of them, and the cycles of each one's words and beats."""
@@ -90,26 +86,23 @@ class Bench:
         tags = [random.getrandbits(bits) if bits else 0 for _ in packets]
         words = [list(words_of(one, tag)) for one, tag in zip(packets, tags, strict=True)]
         expected = [list(beats_of(self.params, one)) for one in packets]
-        for word in (word for one in words for word in one):
-            self.source.append(word)
+        self.words.extend([word for one in words for word in one])
         flat = [beat for one in expected for beat in one]
         if bits:
             for one in expected:
                 for k, (fields, _) in enumerate(one):
                     fields |= {"starts": k == 0, "ends": k == len(one) - 1}
-        await self.sink.wait_for(len(flat))
-        await ClockCycles(self.dut.clk, 8)
-        assert len(self.sink.beats) == len(flat)
+        await self.settle()
         if bits:
             beats = zip(tags, expected, strict=True)
             assert [one["prs_tag"] for one in self.tags.beats] == [
                 tag for tag, one in beats for _ in one
             ]
-        assert len(self.source.cycles) == sum(map(len, words))
-        for beat, (fields, data) in zip(self.sink.beats, flat, strict=True):
+        assert len(self.words.cycles) == sum(map(len, words))
+        for beat, (fields, data) in zip(self.prs.beats, flat, strict=True):
             assert {name: beat[name] for name in fields} == fields
             assert beat.get("data", 0).to_bytes(64, "little").startswith(data)
-        taken, given = iter(self.source.cycles), iter(self.sink.cycles)
+        taken, given = iter(self.words.cycles), iter(self.prs.cycles)
         return [
             ([next(taken) for _ in one], [next(given) for _ in two])
             for one, two in zip(words, expected, strict=True)
@@ -119,15 +112,14 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def any_packets(dut, stalls):
-    bench = await started(Bench(dut, stalls))
+    bench = await UnpackerBench(dut, stalls).begin()
     await bench.check([some(bench.params) for _ in range(150 * SMALL_MTU // bench.params.mtu)])
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def every_length(dut):
-    bench = Bench(dut, (never, never))
+    bench = await UnpackerBench(dut).begin()
     params = bench.params
-    await start(dut)
     kind = Kind.RESPONSE if params.payload else Kind.READ
     lengths = range(4, min(params.most_property_bytes, 512) + 1, 4 if params.payload else 64)
     large = [size for size in (1020, 2044, 4092, 4096) if size <= params.most_property_bytes]
@@ -140,14 +132,14 @@ async def every_length(dut):
 async def zeros_and_ones(dut):
     """Every field is zero, then every bit of it is set."""
     kind = Kind.RESPONSE if params_in_simulator(DeconcatenatorParams).payload else Kind.READ
-    bench = await started(Bench(dut, (never, never), node=0))
+    bench = await UnpackerBench(dut, node=0).begin()
     bits = (lambda width: 0), (lambda width: (1 << width) - 1)
     await bench.check([packet(kind, 4, 2, dest=0, bits=one) for one in bits])
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def latency(dut):
-    bench = await started(Bench(dut, (never, never)))
+    bench = await UnpackerBench(dut).begin()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     (((first, *_), (beat, *_)),) = await bench.check([packet(kind, 4, 3)])
     assert beat - first == Unpacker.latency
@@ -156,9 +148,8 @@ async def latency(dut):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def nothing_is_lost_in_between(dut):
     """Packets follow without a pause: the side that has more to do has none."""
-    bench = Bench(dut, (never, never))
+    bench = await UnpackerBench(dut).begin()
     params = bench.params
-    await start(dut)
     kind = Kind.RESPONSE if params.payload else Kind.READ
     size = params.most_property_bytes
     packets = [packet(kind, size, most_prs(kind, size, params.mtu)) for _ in range(20)]

@@ -6,23 +6,19 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.idx_filter.bank import FilterBank
-from hdl.netsparse.idx_filter.params import FilterCacheParams
+from sim.harness.bench import Bench
 from sim.harness.plays import play
 from sim.harness.pulses import Pulses
-from sim.harness.records import Recorder
 from sim.harness.streams import (
     STALLS,
-    Sink,
-    Source,
     always,
     cycle,
     mostly,
     never,
     often,
     rarely,
-    start,
 )
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from sim.netsparse.golden.idx_filter import IdxFilter, line_address
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
@@ -40,14 +36,16 @@ HANDSHAKES = ("requests_valid", "requests_ready", "answers_valid", "answers_read
 class Memory:
     """Answers fills and write-backs a few cycles later, fills of ``bad`` lines with an error."""
 
-    def __init__(self, dut, stall, base=0):
+    def __init__(self, bench, stall, base=0):
         self.base, self.lines = base, {}
         self.bad, self.failures = set(), 0
-        self.fills = Sink(dut, "fills", stall=stall, callback=self.fill)
-        self.write_backs = Sink(dut, "write_backs", stall=stall, callback=self.write_back)
-        self.filled = Pulses(dut, "filled", "fill_data", "fill_error")
-        self.written = Pulses(dut, "written")
-        self.shown = Recorder(dut, "", dict.fromkeys((*EVENTS, *HANDSHAKES)))
+        self.fills, self.write_backs = bench.fills, bench.write_backs
+        self.fills.stall = self.write_backs.stall = stall
+        self.fills.add_callback(self.fill)
+        self.write_backs.add_callback(self.write_back)
+        self.filled = Pulses(bench.dut, "filled", "fill_data", "fill_error")
+        self.written = Pulses(bench.dut, "written")
+        self.shown = bench.record("", *EVENTS, *HANDSHAKES)
 
     def fill(self, address):
         bad = address in self.bad
@@ -87,19 +85,17 @@ def line_of(bits):
 
 
 async def begin(dut, stalls):
-    params = params_in_simulator(FilterCacheParams)
-    source_stall, sink_stall = stalls
-    if sink_stall is never:
-        memory = Memory(dut, never)
+    """Empty the bank; return its params, its memory, and what drives and takes its streams."""
+    bench = Bench(dut, stalls, clear=1)
+    if bench.sink_stall is never:
+        memory = Memory(bench, never)
     else:  # its last line may be the last there is
-        memory = Memory(dut, mostly, (1 << 16) - 64 * random.randrange(32, 512))
-    dut.clear.value, dut.base.value = 1, memory.base
-    await start(dut)
-    await play(dut, [{"clear_at": place} for place in range(params.sets)])
-    dut.clear.value = 0
-    source = Source(dut, "requests", stall=source_stall)
-    sink = Sink(dut, "answers", stall=sink_stall)
-    return memory, source, sink
+        memory = Memory(bench, mostly, (1 << 16) - 64 * random.randrange(32, 512))
+    bench.set(base=memory.base)
+    await bench.begin()
+    await play(dut, [{"clear_at": place} for place in range(bench.params.sets)])
+    bench.set(clear=0)
+    return bench.params, memory, bench.requests, bench.answers
 
 
 def beats(requests):
@@ -122,8 +118,7 @@ def expected(requests, model):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def answers_may_be_held_up(dut, stalls):
-    params = params_in_simulator(FilterCacheParams)
-    memory, source, sink = await begin(dut, stalls)
+    params, memory, source, sink = await begin(dut, stalls)
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
     # What is read is what the memory has, were it no zeros; lines of a set that is not full are.
     for line in range(params.ways * params.sets, 32):
@@ -157,8 +152,7 @@ async def answers_may_be_held_up(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_failed_fill_fails_its_request(dut):
     """The others of its set are answered as ever, from the cache or the memory."""
-    params = params_in_simulator(FilterCacheParams)
-    memory, source, sink = await begin(dut, (rarely, rarely))
+    params, memory, source, sink = await begin(dut, (rarely, rarely))
     memory.bad = {memory.address(5)}
     model = IdxFilter(1 << 14, 1, params.sets, params.ways)
     requests = [(False, line * 512) for line in (1, 9)]  # else none is read
@@ -183,7 +177,7 @@ async def a_failed_fill_fails_its_request(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often])
 async def it_stops_when_nobody_takes_answers(dut, stall):
-    memory, source, sink = await begin(dut, (stall, always))
+    params, memory, source, sink = await begin(dut, (stall, always))
     requests = [(True, random.randrange(512)) for _ in range(500)]
     source.extend(beats(requests))
     await ClockCycles(dut.clk, 100)
@@ -192,14 +186,14 @@ async def it_stops_when_nobody_takes_answers(dut, stall):
     assert not dut.idle.value
     sink.stall = often
     await sink.wait_for(len(requests))
-    params = params_in_simulator(FilterCacheParams)
-    assert sink.beats == expected(requests, IdxFilter(512, 1, params.sets, params.ways))
+    model = IdxFilter(512, 1, params.sets, params.ways)
+    assert sink.beats == expected(requests, model)
     memory.check_idle()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_request_a_cycle(dut):
-    memory, source, sink = await begin(dut, (never, never))
+    _, memory, source, sink = await begin(dut, (never, never))
     await source.send_all(beats([(False, 0)]))
     await sink.wait_for(1)
     begun = cycle()

@@ -4,16 +4,12 @@ from itertools import pairwise
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
 
-from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Stalls, cycle, start, until
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Stalls, cycle, until
 from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Judge, Unit
-from tests.hdl.netsparse.totals import Totals
 from tests.simulated import simulated
 
 SIZES = {
@@ -40,57 +36,50 @@ def slow():
     return random.choice((1, random.randrange(2, 60)))
 
 
-class Bench:
+class CacheBench(Bench):
     """The cache, its memory and its units, cleared; lines 0 to 47 are in use unless told."""
 
-    async def begin(self, dut, stalls=Stalls.NONE, *, latency=None, columns=48 * 512):
-        unit_stall, stall = stalls
-        self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
-        self.columns = columns
-        dut.watch.value = 0
-        self.control(clear=0)
-        self.dram = Dram(dut, stall=stall)
+    def __init__(self, dut, stalls=Stalls.NONE, *, latency=None, columns=48 * 512):
+        super().__init__(dut, stalls)
+        self.columns, self.base = columns, BASE
+        self.dram = Dram(dut, stall=self.sink_stall)
         suffixes = [f"_{k}" for k in range(self.params.units)]
-        self.units = [Unit(dut, suffix, self.params, stall=unit_stall) for suffix in suffixes]
-        self.events = Totals(dut, self.params.events)
-        await start(dut)
+        self.units = [Unit(dut, one, self.params, stall=self.source_stall) for one in suffixes]
+        self.events = self.tally()
+        self.latency = latency or (self.dram.latency if stalls.none else slow)
+
+    async def begin(self):
+        await super().begin()
         await self.clear()
-        if latency or not stalls.none:
-            self.dram.latency = latency or slow
+        self.dram.latency = self.latency
         return self
 
     def control(self, clear, base=BASE):
         self.base = base
-        values = {"base": base, "columns": self.columns, "clear": clear}
-        self.dut.control.value = pack(self.params.control, values)
-
-    async def clock(self, cycles=1):
-        await ClockCycles(self.dut.clk, cycles)
+        self.set(control={"base": base, "columns": self.columns, "clear": clear})
 
     async def tell(self, said):
         """Pulse ``tick`` or ``revive``."""
-        self.dut.watch.value = pack(WATCH, {said: 1})
-        await self.clock()
-        self.dut.watch.value = 0
+        await self.strobe(watch={said: 1})
 
     async def clear(self, base=BASE):
         """Clear; return the cycles that it takes."""
         if self.dut.busy.value:
-            await until(self.dut.clk, self.dut.busy, 0)
+            await self.until("busy", 0)
         self.control(1, base)
-        await self.clock()
+        await self.wait()
         first = cycle()
         self.control(0, base)
-        await until(self.dut.clk, self.dut.busy, 0)
+        await self.until("busy", 0)
         return cycle() - first
 
     async def finish(self):
         """Wait until nothing is left over."""
         for unit in self.units:
             await unit.finish()
-        await self.clock(3)
+        await self.wait(3)
         while not (self.dut.idle.value and self.dram.idle):
-            await until(self.dut.clk, self.dut.idle, 1)
+            await self.until("idle", 1)
 
     async def ask(self, requests, unit=0):
         """Have ``unit`` send ``requests``; return what came back, in their order."""
@@ -133,13 +122,13 @@ def traffic(count, lines, places=LINE_IDXS, sets=0.4):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(lines=[2, 12, 40], stalls=STALLS)
 async def one_unit_is_the_golden_sequence(dut, lines, stalls):
-    bench = await Bench().begin(dut, stalls)
+    bench = await CacheBench(dut, stalls).begin()
     model = bench.model()
     requests = traffic(500, lines, places=random.choice((4, 70, 512)))
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
     answers = await bench.ask(requests)
     assert [(a.bit, a.failed) for a in answers] == [(access.bit, 0) for access in accesses]
-    await bench.clock(2)
+    await bench.wait(2)
     counts = bench.events
     assert counts["near"] + counts["hit"] + counts["miss"] == len(requests)
     assert not counts["fill_error"] + counts["write_error"]
@@ -152,7 +141,7 @@ async def one_unit_is_the_golden_sequence(dut, lines, stalls):
 @cocotb.parametrize(lines=[2, 12])
 async def accesses_one_by_one_are_the_golden_ones(dut, lines):
     """Each cache does with a request that has the filter to itself what the model does."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     model = bench.model()
     requests = traffic(150, lines, places=4 if lines == 2 else random.choice((4, 40)))
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
@@ -161,8 +150,8 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
         (answer,) = await bench.ask([request])
         assert (answer.bit, answer.failed) == (access.bit, 0)
     assert len(bench.dram.sinks["ar"].beats) == sum(access.read for access in accesses)
-    await bench.clock(2)
-    assert bench.events == {
+    await bench.wait(2)
+    assert bench.events.counts == {
         "near": sum(access.near for access in accesses),
         "hit": sum(access.hit for access in accesses),
         "miss": sum(not (access.hit or access.near) for access in accesses),
@@ -177,7 +166,7 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(lines=[1, 5, 40], stalls=STALLS)
 async def units_share_the_bits(dut, lines, stalls):
-    bench = await Bench().begin(dut, stalls)
+    bench = await CacheBench(dut, stalls).begin()
     where = traffic(400 * len(bench.units), lines, places=random.choice((3, 20)), sets=0.15)
     for number, unit in enumerate(bench.units):
         unit.send(where[number :: len(bench.units)])
@@ -197,7 +186,7 @@ async def units_share_the_bits(dut, lines, stalls):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def sets_are_seen_at_every_distance(dut):
     """Between a set and a lookup of its word stand up to seven other requests, of any kind."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     model = bench.model()
     lines = [0, bench.params.banks]  # of one bank, both cached
     requests = [(False, line * LINE_IDXS) for line in lines]
@@ -219,7 +208,7 @@ async def sets_are_seen_at_every_distance(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def lines_come_from_the_memory_and_go_back(dut):
     """Each place of the cache is filled for the second time, with lines that have bits set."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     await bench.evict()
     params = bench.params
     count = params.banks * params.sets * params.ways
@@ -242,7 +231,7 @@ async def lines_come_from_the_memory_and_go_back(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(consecutive=[True, False])
 async def one_lookup_a_cycle(dut, consecutive):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     lines = bench.params.banks * 2
     await bench.ask([(False, line * LINE_IDXS) for line in range(lines)])
     idxs = range(lines * LINE_IDXS)
@@ -258,7 +247,7 @@ async def one_lookup_a_cycle(dut, consecutive):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_a_unit_knows_keeps_no_other_waiting(dut):
     """All units look up one line's idxs: each has its answers from its own cache."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     idxs = range(16 * min(bench.params.unit_rows, LINE_IDXS // 16))
     await bench.ask([(True, idx) for idx in idxs])
     for unit in range(bench.params.units):
@@ -267,7 +256,7 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
     near = bench.events["near"]
     for unit in bench.units:
         unit.send((False, random.choice(idxs)) for _ in range(300))
-    await bench.clock(20)
+    await bench.wait(20)
     assert not dut.idle.value, "banks have nothing to do, but units"
     await bench.finish()
     assert bench.events["near"] - near == 300 * len(bench.units)
@@ -282,7 +271,7 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def as_many_lookups_as_units(dut):
     """Each unit is in a bank of its own: nobody is in anybody's way."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     params = bench.params
     count = min(params.units, params.banks)
     await bench.ask([(False, line * LINE_IDXS) for line in range(count)])
@@ -298,7 +287,7 @@ async def as_many_lookups_as_units(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def banks_are_fair(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     for unit in bench.units:
         unit.send((False, random.randrange(512)) for _ in range(200))
     firsts = [len(unit.asked) for unit in bench.units]
@@ -313,7 +302,7 @@ async def banks_are_fair(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(latency=[1, 5, 9, 30])
 async def what_a_miss_costs(dut, latency):
-    bench = await Bench().begin(dut, latency=lambda: latency)
+    bench = await CacheBench(dut, latency=lambda: latency).begin()
     params = bench.params
     step = params.banks * params.sets  # lines of one set
     costs = []
@@ -332,7 +321,7 @@ async def what_a_miss_costs(dut, latency):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(columns=[0, 1, 512, 513, 4000, 1 << 16], stalls=STALLS)
 async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stalls):
-    bench = await Bench().begin(dut, stalls)
+    bench = await CacheBench(dut, stalls).begin()
     await bench.ask([(True, line * LINE_IDXS) for line in range(20)])  # dirty lines are left
     contents = bench.dram.contents
     for base in (0, 0x80, 0x7F40):
@@ -362,21 +351,21 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
 @cocotb.test(timeout_time=400, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
-    bench = await Bench().begin(dut, stalls)
+    bench = await CacheBench(dut, stalls).begin()
     for unit in bench.units:
         unit.send(traffic(500, 8, places=20))
     ends = [0]
     for _ in range(4):
-        await bench.clock(random.randrange(20, 150))
+        await bench.wait(random.randrange(20, 150))
         begun = cycle()
         bench.control(1)
-        await bench.clock()
+        await bench.wait()
         bench.control(0)
-        await bench.clock(2)
+        await bench.wait(2)
         bench.control(1)  # once more, when that has ended
         while dut.busy.value:
             bench.control(0)
-            await bench.clock()
+            await bench.wait()
         ends.append(ended := cycle() - 1)
         for unit in bench.units:
             assert unit.queue
@@ -396,7 +385,7 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
 @cocotb.parametrize(dirty=[False, True])
 async def a_failed_fill_fails_its_request(dut, dirty):
     """This is so in each of the banks."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS
     for bank in range(params.banks):
@@ -421,7 +410,7 @@ async def a_failed_fill_fails_its_request(dut, dirty):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_failed_write_back_fails_everything(dut):
-    bench = await Bench().begin(dut, columns=1 << 16)
+    bench = await CacheBench(dut, columns=1 << 16).begin()
     params = bench.params
     step = params.banks * params.sets * LINE_IDXS
     first = (params.banks - 1) * LINE_IDXS  # of the last bank
@@ -446,24 +435,24 @@ async def a_failed_write_back_fails_everything(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_silent_memory_is_given_up(dut):
     """What it was asked fails, its late answer is nobody's, and it is used again when revived."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     await bench.fill_set(5)
     bench.dram.freeze()
     bench.units[0].send([(True, 5)])
     for said in ("tick", "tick"):
-        await bench.clock(40)
+        await bench.wait(40)
         await bench.tell(said)
-    await bench.clock(40)
+    await bench.wait(40)
     assert [a.failed for a in bench.units[0].asked] == [0] * bench.params.ways + [1]
-    assert unpack(BUS, int(dut.bus.value)) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    assert bench.read("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     bench.dram.freeze(False)
     dropped = 0
     for _ in range(40):
-        await bench.clock()
-        dropped += unpack(BUS, int(dut.bus.value))["dropped"]
+        await bench.wait()
+        dropped += bench.read("bus")["dropped"]
     assert dropped == 1
     await bench.tell("revive")
-    await bench.clock(3)
+    await bench.wait(3)
     assert not int(dut.bus.value)
     answers = await bench.ask([(False, 5), (True, 5), (False, 5)])
     assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
@@ -472,7 +461,7 @@ async def a_silent_memory_is_given_up(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_bank_that_waits_holds_up_no_other(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     params = bench.params
     if params.banks == 1:
         return
@@ -480,9 +469,9 @@ async def a_bank_that_waits_holds_up_no_other(dut):
     await bench.fill_set(0)
     bench.dram.freeze()
     bench.units[0].send([(False, 0)])
-    await bench.clock(10)
+    await bench.wait(10)
     bench.units[1].send((True, LINE_IDXS + k) for k in range(100))
-    await bench.clock(130)
+    await bench.wait(130)
     assert bench.units[1].idle
     assert not bench.units[0].idle
     bench.dram.freeze(False)
@@ -491,12 +480,12 @@ async def a_bank_that_waits_holds_up_no_other(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_reset_forgets_the_cache(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     await bench.ask([(True, 5)])
     dut.rst.value = 1
-    await bench.clock(2)
+    await bench.wait(2)
     dut.rst.value = 0
-    await bench.clock(1)
+    await bench.wait(1)
     assert dut.busy.value
     await until(dut.clk, dut.busy, 0)
     assert not bench.dram.sources["b"].cycles[48:]

@@ -5,12 +5,11 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.clearing import FilterClearing
-from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS, FilterCacheParams
-from sim.harness.payloads import pack
+from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS
+from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.records import Recorder
-from sim.harness.streams import Sink, cycle, never, often, start, until
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import cycle, never, often, start, until
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
 TOP = (1 << 20) - 3 * OPEN_ZEROS * LINE_BYTES  #: the highest base: room for all that is cleared
@@ -21,18 +20,17 @@ def test_clearing():
     simulate(FilterClearing(params), __name__)
 
 
-class Bench:
+class ClearingBench(Bench):
     """A memory that answers ``delay()`` cycles after a zero, and what the banks are told."""
 
     def __init__(self, dut, stall=never, delay=lambda: 5):
-        self.dut, self.delay, self.bad, self.most = dut, delay, (), 0
+        super().__init__(dut, (never, stall))
+        self.delay, self.bad, self.most = delay, (), 0
         self.base = random.randrange(TOP)
-        self.params = params_in_simulator(FilterCacheParams)
         self.count = max(self.params.sets, self.params.unit_rows)
-        dut.idle.value = dut.control.value = 0
         self.written, self.failed = Pulses(dut, "written"), Pulses(dut, "write_error")
-        self.rows = Recorder(dut, "invalidate", {"row": None})
-        self.zeros = Sink(dut, "zeros", stall=stall, callback=self.zero)
+        self.rows = self.record("invalidate", "row")
+        self.zeros.add_callback(self.zero)
 
     @property
     def open(self):
@@ -46,9 +44,10 @@ class Bench:
 
     async def begin(self):
         """After a reset only the banks are emptied."""
-        begun = await start(self.dut)
-        await until(self.dut.clk, self.dut.busy, 0)
-        assert int(begun) == self.count + 2
+        await super().begin()
+        begun = cycle()
+        await self.until("busy", 0)
+        assert cycle() - begun == self.count + 2
         assert self.rows.beats == [{"row": row} for row in range(self.count)]
         assert self.zeros.beats == []
         assert not self.dut.broken.value
@@ -61,9 +60,9 @@ class Bench:
         self.zeros.beats.clear()
         asked = {"base": self.base, "columns": columns, "clear": 1}
         dut.idle.value = 0
-        dut.control.value = pack(self.params.control, asked)
+        self.set(control=asked)
         await edge
-        dut.control.value = pack(self.params.control, asked | {"clear": 0})
+        self.set(control=asked | {"clear": 0})
         for _ in range(wait):
             await edge
             assert dut.busy.value
@@ -71,7 +70,7 @@ class Bench:
             assert not dut.zeros_valid.value
         dut.idle.value = 1
         begun = cycle()
-        await until(dut.clk, dut.busy, 0)
+        await self.until("busy", 0)
         lines = -(-columns // LINE_IDXS)
         assert self.zeros.beats == [self.base + LINE_BYTES * k for k in range(lines)]
         assert self.rows.beats == [{"row": row} for row in range(self.count)]
@@ -82,7 +81,7 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stall=[never, often])
 async def every_line_once(dut, stall):
-    bench = await Bench(dut, stall, lambda: random.randrange(20)).begin()
+    bench = await ClearingBench(dut, stall, lambda: random.randrange(20)).begin()
     bases = {LINE_IDXS: 0, 1 << 17: TOP}
     for columns in (0, 1, LINE_IDXS, LINE_IDXS + 1, random.randrange(1 << 14), 1 << 17):
         bench.base = bases.get(columns, random.randrange(TOP))
@@ -92,7 +91,7 @@ async def every_line_once(dut, stall):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bounded_time(dut):
-    bench = await Bench(dut).begin()
+    bench = await ClearingBench(dut).begin()
     for lines in (0, 1, 100):
         took = await bench.clear(lines * LINE_IDXS, wait=3)
         assert took <= max(bench.count, lines) + 5 + 8
@@ -101,7 +100,7 @@ async def bounded_time(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(delay=[OPEN_ZEROS, 2 * OPEN_ZEROS])
 async def few_zeros_are_open(dut, delay):
-    bench = await Bench(dut, delay=lambda: delay).begin()
+    bench = await ClearingBench(dut, delay=lambda: delay).begin()
     await bench.clear(3 * OPEN_ZEROS * LINE_IDXS, wait=3)
     assert bench.most == OPEN_ZEROS
 
@@ -110,15 +109,14 @@ async def few_zeros_are_open(dut, delay):
 @cocotb.parametrize(after_reset=[True, False])
 async def a_clear_while_busy_comes_next(dut, after_reset):
     """A clear comes in any cycle of an emptying or a clearing, and ``busy`` does not fall."""
-    bench = Bench(dut)
-    edge = RisingEdge(dut.clk)
+    bench = ClearingBench(dut)
     asked = {"base": bench.base, "columns": 3 * LINE_IDXS, "clear": 0}
     zeros = [bench.base + LINE_BYTES * k for k in range(3)]
 
     async def clear():
-        dut.control.value = pack(bench.params.control, asked | {"clear": 1})
-        await edge
-        dut.control.value = pack(bench.params.control, asked)
+        bench.set(control=asked | {"clear": 1})
+        await bench.wait()
+        bench.set(control=asked)
 
     await bench.begin()
     for wait in range(1, bench.count + 12):
@@ -140,7 +138,7 @@ async def a_clear_while_busy_comes_next(dut, after_reset):
 @cocotb.parametrize(line=[0, 1, 2])
 async def broken_until_the_next_clearing(dut, line):
     """The first write that fails breaks it, one in the middle or the last."""
-    bench = Bench(dut)
+    bench = ClearingBench(dut)
     bench.bad = {bench.base + line * LINE_BYTES}
     await bench.begin()
     await bench.clear(3 * LINE_IDXS, wait=3)

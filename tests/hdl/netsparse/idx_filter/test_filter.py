@@ -13,9 +13,9 @@ from cocotb.triggers import ClockCycles
 from hdl.common.component import Component
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
-from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, until
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink, cycle
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
 
@@ -86,25 +86,12 @@ def test_filter():
     simulate(Filter(PARAMS), __name__)
 
 
-class Bench:
-    async def begin(self, dut, stalls=(never, never)):
-        source, sink = stalls
-        self.dut = dut
-        params = params_in_simulator(FilterParams)
-        control = {"base": 0, "columns": 64 * 512, "clear": 0}
-        dut.control.value = pack(params.cache.control, control)
-        self.dram = Dram(dut, stall=sink, latency=lambda: random.randrange(1, 40))
-        await start(dut)
-        self.lookups, self.results, self.sets, self.set_done = (
-            [kind(dut, f"{name}_{k}", stall=stall) for k in range(params.cache.units)]
-            for name, kind, stall in (
-                ("lookups", Source, source),
-                ("results", Sink, sink),
-                ("sets", Source, source),
-                ("set_done", Sink, sink),
-            )
-        )
-        await until(dut.clk, dut.busy, 0)
+class FilterBench(Bench):
+    async def begin(self):
+        self.set(control={"base": 0, "columns": 64 * 512, "clear": 0})
+        self.dram = Dram(self.dut, stall=self.sink_stall, latency=lambda: random.randrange(1, 40))
+        await super().begin()
+        await self.until("busy", 0)
         return self
 
     async def gather(self, k, order):
@@ -133,7 +120,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, lines=[2, 30])
 async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
     """As in a RIG unit, what a lookup finds at 0 is fetched, set, and found at 1 ever after."""
-    bench = await Bench().begin(dut, stalls)
+    bench = await FilterBench(dut, stalls).begin()
     idxs = [random.randrange(lines) * 512 + random.randrange(30) for _ in range(100)]
     orders = [random.choices(idxs, k=600) for _ in bench.lookups]
     tasks = [cocotb.start_soon(bench.gather(k, order)) for k, order in enumerate(orders)]
@@ -149,7 +136,7 @@ async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_lookup_a_cycle(dut):
     """Two units look up random idxs, each in lines of its own that are cached."""
-    bench = await Bench().begin(dut)
+    bench = await FilterBench(dut).begin()
     for lookups in (2, 1000):
         before = [len(results.beats) for results in bench.results]
         for k, source in enumerate(bench.lookups):
@@ -167,7 +154,7 @@ async def one_lookup_a_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def sets_are_done_while_no_result_is_taken(dut):
-    bench = await Bench().begin(dut)
+    bench = await FilterBench(dut).begin()
     for results in bench.results:
         results.stop()
     begun = cycle()

@@ -5,9 +5,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
+from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.records import Recorder
-from sim.harness.streams import Sink, cycle, mostly, never, started, until
+from sim.harness.streams import cycle, mostly, never
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
@@ -19,21 +19,20 @@ def test_line_exchange():
     simulate(LineExchange(SMALL), __name__)
 
 
-class Bench:
+class ExchangeBench(Bench):
     """Has the words of a bank's victim, a memory, and all that happens."""
 
     def __init__(self, dut, stall=never, delay=lambda: 20, base=BASE):
-        self.dut, self.delay, self.base = dut, delay, base
+        super().__init__(dut, (never, stall), base=base)
+        self.delay, self.base = delay, base
         self.words = []  # of the victim, as they are read
         self.new = []  # (cycle, word, data) that were written
         self.reads, self.ends = [], []  # (cycle, word); (cycle, "install" or "drop")
         self.fill = (0, 0)  # data and error
-        dut.start.value = dut.blank.value = 0
-        dut.base.value = base
         self.filled, self.written = Pulses(dut, "filled", "data", "error"), Pulses(dut, "written")
-        self.acknowledged = Recorder(dut, "written", {"busy": None})
-        self.fills = Sink(dut, "fills", stall=stall, callback=self.ask)
-        self.backs = Sink(dut, "write_backs", stall=stall, callback=self.back)
+        self.acknowledged = self.record("written", "busy")
+        self.fills.add_callback(self.ask)
+        self.write_backs.add_callback(self.back)
         cocotb.start_soon(self.run())
 
     def ask(self, _):
@@ -63,7 +62,7 @@ class Bench:
     async def exchange(self, *, dirty, blank=False, error=False, line=None, victim=None):
         """Check one miss; return its cycles from ``start`` on. What is ``blank`` is zeros."""
         dut, edge = self.dut, RisingEdge(self.dut.clk)
-        for seen in (self.new, self.reads, self.ends, self.fills.beats, self.backs.beats):
+        for seen in (self.new, self.reads, self.ends, self.fills.beats, self.write_backs.beats):
             seen.clear()
         line = random.randrange(1 << 7) if line is None else line
         victim = line ^ random.randrange(1, 1 << 7) if victim is None else victim
@@ -77,13 +76,13 @@ class Bench:
         dut.blank.value = random.getrandbits(1)
         dut.line.value = dut.victim_line.value = random.randrange(1 << 7)
         dut.victim_dirty.value = random.getrandbits(1)
-        await until(dut.clk, dut.busy, 0)
+        await self.until("busy", 0)
         assert not dut.waiting.value
         assert all(one["busy"] for one in self.acknowledged.beats), "the victim comes only now"
         assert self.fills.beats == ([] if blank else [self.base + LINE_BYTES * line])
         content = sum(word << 64 * k for k, word in enumerate(self.words))
         back = {"address": self.base + LINE_BYTES * victim, "data": content}
-        assert self.backs.beats == ([back] if dirty else [])
+        assert self.write_backs.beats == ([back] if dirty else [])
         assert [word for _, word in self.reads] == (list(range(LINE_WORDS)) if dirty else [])
         assert not dirty or self.reads[0][0] == begun + DRAIN + 1, "sets are under way until then"
         ((ended, how),) = self.ends
@@ -102,7 +101,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize((("stall", "base"), [(never, 0), (never, 0x5A40), (mostly, 0xE000)]))
 async def lines_change_places(dut, stall, base):
-    bench = await started(Bench(dut, stall, lambda: random.randrange(1, 25), base))
+    bench = await ExchangeBench(dut, stall, lambda: random.randrange(1, 25), base).begin()
     first, last = 0, (1 << 7) - 1
     await bench.exchange(dirty=True, line=first, victim=last)
     await bench.exchange(dirty=True, line=last, victim=first)
@@ -115,7 +114,7 @@ async def lines_change_places(dut, stall, base):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def latency(dut):
-    bench = await started(Bench(dut))
+    bench = await ExchangeBench(dut).begin()
     for dirty in (False, True, False):
         took = await bench.exchange(dirty=dirty)
         memory = bench.filled.cycles[-1] - bench.fills.cycles[-1]

@@ -4,15 +4,13 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
-from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
-from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Source, always, never, often, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, always, never, often
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram
 
 SPACE = 1 << 12  #: bytes of memory for each bank: one half is read, the other written
@@ -26,20 +24,13 @@ def test_memory_port(banks):
     simulate(FilterMemoryPort(params), __name__)
 
 
-class Bench:
-    def __init__(self, dut, stalls, latency=lambda: 8):
-        self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
-        banks = range(self.params.banks)
-        source, sink = stalls
-        dut.watch.value = 0
-        self.dram = Dram(dut, latency=latency, stall=sink)
-        self.fills = [Source(dut, f"fills_{k}", stall=source) for k in banks]
-        self.backs = [Source(dut, f"write_backs_{k}", stall=source) for k in banks]
-        self.zeros = Source(dut, "zeros", stall=source)
-        ports = dict.fromkeys(("filled", "fill_data", "fill_error"))
-        self.fill_answers = Recorder(dut, "filled", ports)
-        self.write_answers = Recorder(dut, "written", {"written": None})
-        self.write_errors = Recorder(dut, "write_error", {})
+class PortBench(Bench):
+    def __init__(self, dut, *stalls, latency=lambda: 8):
+        super().__init__(dut, *stalls)
+        self.dram = Dram(dut, latency=latency, stall=self.sink_stall)
+        self.fill_answers = self.record("filled", "filled", "fill_data", "fill_error")
+        self.write_answers = self.record("written", "written")
+        self.write_errors = self.record("write_error")
 
     @property
     def filled(self):
@@ -64,26 +55,24 @@ class Bench:
     def errors(self):
         return len(self.write_errors.cycles)
 
-    async def settle(self, count):
+    async def answered(self, count):
         """Wait until ``count`` beats have been taken and answered."""
         while (less := count - sum(map(len, self.filled)) - sum(self.written)) > 0:
-            await ClockCycles(self.dut.clk, max(1, less // 2))
-        await ClockCycles(self.dut.clk, 4)
+            await self.wait(max(1, less // 2))
+        await self.wait(4)
         assert self.dram.idle or self.dram.sources["r"].stall is always
 
     async def watch(self, **said):
         """Pulse ``tick`` or ``revive``; check the bus a while later."""
-        self.dut.watch.value = pack(WATCH, said)
-        await RisingEdge(self.dut.clk)
-        self.dut.watch.value = 0
-        await ClockCycles(self.dut.clk, 40)
-        return unpack(BUS, int(self.dut.bus.value))
+        await self.strobe(watch=said)
+        await self.wait(40)
+        return self.read("bus")
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def each_bank_gets_its_own(dut, stalls):
-    bench = Bench(dut, stalls, lambda: random.randrange(1, 30))
+    bench = PortBench(dut, stalls, latency=lambda: random.randrange(1, 30))
     banks = range(bench.params.banks)
     asked, kept = [[] for _ in banks], {}
     half = SPACE // 2
@@ -99,13 +88,13 @@ async def each_bank_gets_its_own(dut, stalls):
     bad_writes = set(random.sample(list(kept), 5))
     bench.dram.bad_reads, bench.dram.bad_writes = bad_reads, bad_writes
     before = dict(bench.dram.contents)
-    await start(dut)
+    await bench.begin()
     for part in (slice(count - 1), slice(count - 1, None)):  # the last ones after a rest
         for k in banks:
             bench.fills[k].extend(asked[k][part])
             others = [address + apart for address in asked[k][part]]
-            bench.backs[k].extend([{"address": at, "data": kept[at]} for at in others])
-        await bench.settle(2 * len(banks) * len(range(count)[: part.stop]))
+            bench.write_backs[k].extend([{"address": at, "data": kept[at]} for at in others])
+        await bench.answered(2 * len(banks) * len(range(count)[: part.stop]))
     for k in banks:
         assert [error for _, _, error in bench.filled[k]] == [one in bad_reads for one in asked[k]]
         for (_, data, error), address in zip(bench.filled[k], asked[k], strict=True):
@@ -120,15 +109,15 @@ async def each_bank_gets_its_own(dut, stalls):
 @cocotb.parametrize(closed=["aw", "w"])
 async def who_asks_while_half_a_write_has_left_waits(dut, closed):
     """One of AW and W has taken what was chosen, not the other, when another bank asks."""
-    bench = Bench(dut, (never, never))
+    bench = PortBench(dut)
     banks = range(bench.params.banks)
-    await start(dut)
+    await bench.begin()
     kept = {}
 
     def write_back(k):
         address = LINE_BYTES * len(kept)
         kept[address] = random.getrandbits(LINE_IDXS)
-        bench.backs[k].append({"address": address, "data": kept[address]})
+        bench.write_backs[k].append({"address": address, "data": kept[address]})
 
     for before, then in itertools.permutations(banks, 2):
         bench.dram.sinks[closed].stall = always
@@ -136,7 +125,7 @@ async def who_asks_while_half_a_write_has_left_waits(dut, closed):
             write_back(k)
             await ClockCycles(dut.clk, 4)
         bench.dram.sinks[closed].stall = never
-        await bench.settle(len(kept))
+        await bench.answered(len(kept))
     assert bench.dram.contents == kept
     assert sum(bench.written) == len(kept)
 
@@ -144,13 +133,13 @@ async def who_asks_while_half_a_write_has_left_waits(dut, closed):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize((("stall", "base"), [(never, 0), (often, HIGH)]))
 async def zeros_are_written(dut, stall, base):
-    bench = Bench(dut, (stall, stall))
+    bench = PortBench(dut, (stall, stall))
     places = [base + LINE_BYTES * k for k in range(100)]
     bench.dram.contents = dict.fromkeys(places, -1)
     bench.dram.bad_writes = {places[7]}
-    await start(dut)
+    await bench.begin()
     await bench.zeros.send_all(places)
-    await bench.settle(len(places))
+    await bench.answered(len(places))
     left = {places[7]: -1}
     assert bench.dram.contents == dict.fromkeys(places, 0) | left
     assert sum(bench.written) == 100
@@ -162,7 +151,7 @@ async def zeros_are_written(dut, stall, base):
 @cocotb.parametrize(kind=["fills", "write-backs", "zeros"])
 async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     """What it was asked fails, and what it is asked then; what comes late is nobody's."""
-    bench = Bench(dut, (never, never))
+    bench = PortBench(dut)
     banks, places = range(bench.params.banks), [LINE_BYTES * k for k in range(6)]
     bench.dram.freeze()
 
@@ -172,7 +161,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
                 if kind == "fills":
                     bench.fills[k].append(k * SPACE + at)
                 elif kind == "write-backs":
-                    bench.backs[k].append({"address": k * SPACE + at, "data": at + 1})
+                    bench.write_backs[k].append({"address": k * SPACE + at, "data": at + 1})
             if kind == "zeros":
                 bench.zeros.append(at)
         return len(places) * (1 if kind == "zeros" else len(banks))
@@ -180,22 +169,22 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     def failed():
         return bench.errors + sum(error for bank in bench.filled for *_, error in bank)
 
-    await start(dut)
+    await bench.begin()
     count = ask()
     await bench.watch()
     assert await bench.watch(tick=1) == {"broken": 0, "silent": 0, "owes": 1, "dropped": 0}
     assert await bench.watch(tick=1) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     count += ask()
-    await bench.settle(count)
+    await bench.answered(count)
     assert failed() == count
     assert (await bench.watch(revive=1))["broken"]
     bench.dram.freeze(False)
     assert not (await bench.watch())["owes"]
     assert not any((await bench.watch(revive=1)).values())
-    await bench.settle(count)
+    await bench.answered(count)
     assert failed() == count
     count += ask()
-    await bench.settle(count)
+    await bench.answered(count)
     assert failed() == count / 3 * 2
     if kind == "write-backs":
         assert all(bench.dram.contents[k * SPACE + at] == at + 1 for k in banks for at in places)
@@ -203,14 +192,14 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def a_fill_and_a_write_a_cycle(dut):
-    bench = await started(Bench(dut, (never, never)))
+    bench = await PortBench(dut).begin()
     count = 60
-    for k, (fills, backs) in enumerate(zip(bench.fills, bench.backs, strict=True)):
+    for k, (fills, backs) in enumerate(zip(bench.fills, bench.write_backs, strict=True)):
         for number in range(count):
             fills.append(k * SPACE + LINE_BYTES * number)
             backs.append({"address": k * SPACE + LINE_BYTES * (40 + number), "data": number})
     banks = bench.params.banks
-    await bench.settle(2 * count * banks)
+    await bench.answered(2 * count * banks)
     asked, answered = bench.dram.sinks["ar"].cycles, bench.dram.sources["r"].cycles
     for cycles in (asked, bench.dram.sources["b"].cycles):
         assert cycles[-1] - cycles[0] == banks * count - 1

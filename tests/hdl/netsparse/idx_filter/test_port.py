@@ -3,12 +3,13 @@ from collections import deque
 from functools import partial
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Monitor, Sink, Source, cycle, never, start
+from sim.harness.streams import STALLS, Monitor, Sink, cycle, never
 from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -104,33 +105,17 @@ def set_(sets, enabled=True):
     ]
 
 
-class Bench:
-    async def begin(self, dut, stalls=(never, never), latency=lambda: 8, enable=1):
-        source, sink = stalls
-        self.dut, self.params = dut, params_in_simulator(FilterPortParams)
-        dut.enable.value = enable
-        dut.answers_valid.value = 0
-        await start(dut)
-        self.cache = Cache(dut, self.params, stall=sink, latency=latency)
-        self.lookups = Source(dut, "lookups", stall=source)
-        self.sets = Source(dut, "sets", stall=source)
-        self.results = Sink(dut, "results", stall=sink)
-        self.set_done = Sink(dut, "set_done", stall=sink)
-        return self
-
-    async def clock(self, cycles):
-        await ClockCycles(self.dut.clk, cycles)
+class PortBench(Bench):
+    def __init__(self, dut, *stalls, latency=lambda: 8, enable=1):
+        super().__init__(dut, *stalls, enable=enable)
+        self.cache = Cache(dut, self.params, stall=self.sink_stall, latency=latency)
 
     def send(self, lookups=(), sets=()):
         self.lookups.extend(lookups)
         self.sets.extend(sets)
 
-    async def finish(self, lookups, sets, enabled=True):
-        await self.results.wait_for(len(lookups))
-        await self.set_done.wait_for(len(sets))
-        await self.clock(10)
-        assert self.results.beats == looked(lookups, enabled)
-        assert self.set_done.beats == set_(sets, enabled)
+    async def check(self, lookups, sets, enabled=True):
+        await self.finish(results=looked(lookups, enabled), set_done=set_(sets, enabled))
         assert self.dut.idle.value
         assert not self.cache.used
 
@@ -138,10 +123,10 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def answers_come_in_order(dut, stalls):
-    bench = await Bench().begin(dut, stalls, shaken)
+    bench = await PortBench(dut, stalls, latency=shaken).begin()
     lookups, sets = beats(bench.params, 800), beats(bench.params, 300)
     bench.send(lookups, sets)
-    await bench.finish(lookups, sets)
+    await bench.check(lookups, sets)
     requests = bench.cache.requests.beats
     for kind, sent in ((0, lookups), (1, sets)):
         assert [r["idx"] for r in requests if r["set"] == kind] == [one["idx"] for one in sent]
@@ -155,10 +140,10 @@ async def one_lookup_a_cycle(dut):
     latency = params.lookup_slots - extra
     if latency < 1:
         latency = 1
-    bench = await Bench().begin(dut, latency=lambda: latency)
+    bench = await PortBench(dut, latency=lambda: latency).begin()
     lookups = beats(params, 400)
     bench.send(lookups)
-    await bench.finish(lookups, [])
+    await bench.check(lookups, [])
     first = bench.lookups.cycles[0]
     if params.lookup_slots >= extra + latency:
         assert bench.lookups.cycles == list(range(first, first + 400))
@@ -168,54 +153,54 @@ async def one_lookup_a_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def every_slot_is_used(dut):
-    bench = await Bench().begin(dut)
+    bench = await PortBench(dut).begin()
     params = bench.params
     bench.cache.hold = lambda request: True
     lookups, sets = beats(params, params.lsq_entries), beats(params, params.lsq_entries)
     bench.send(lookups, sets)
-    await bench.clock(4 * params.lsq_entries)
+    await bench.wait(4 * params.lsq_entries)
     assert len(bench.lookups.cycles) == params.lookup_slots
     assert len(bench.sets.cycles) == params.reserved
     assert bench.cache.most == params.lsq_entries
     bench.cache.hold = lambda request: False
-    await bench.finish(lookups, sets)
+    await bench.check(lookups, sets)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def sets_go_while_lookups_stand(dut):
     """No lookup is answered and no result is taken, and yet sets are done."""
-    bench = await Bench().begin(dut)
+    bench = await PortBench(dut).begin()
     params = bench.params
     bench.cache.hold = lambda request: not request["set"]
     bench.results.stop()
     bench.results = None
     lookups, sets = beats(params, 2 * params.lsq_entries), beats(params, 50)
     bench.send(lookups)
-    await bench.clock(2 * params.lsq_entries)
+    await bench.wait(2 * params.lsq_entries)
     bench.send(sets=sets)
     await bench.set_done.wait_for(len(sets))
     bench.cache.hold = lambda request: False
-    await bench.clock(100)
+    await bench.wait(100)
     assert not dut.idle.value
     bench.results = Sink(dut, "results")
-    await bench.finish(lookups, sets)
+    await bench.check(lookups, sets)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def sets_go_first(dut):
     """While the way to the cache is shut both wait; the next request to leave is a set."""
-    bench = await Bench().begin(dut)
+    bench = await PortBench(dut).begin()
     bench.cache.requests.stop()
     lookups, sets = beats(bench.params, 6), beats(bench.params, 3)
     bench.send(lookups)
-    await bench.clock(8)
+    await bench.wait(8)
     ahead = len(bench.lookups.cycles)  # in the register on the way
     bench.send(sets=sets)
-    await bench.clock(8)
+    await bench.wait(8)
     assert len(bench.lookups.cycles) == ahead
     assert not bench.sets.cycles
     bench.cache.requests = Sink(dut, "requests", callback=bench.cache.take)
-    await bench.finish(lookups, sets)
+    await bench.check(lookups, sets)
     assert [r["set"] for r in bench.cache.requests.beats] == (
         [0] * ahead + [1] * 3 + [0] * (6 - ahead)
     )
@@ -224,11 +209,11 @@ async def sets_go_first(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def without_a_filter(dut, stalls):
-    bench = await Bench().begin(dut, stalls, enable=0)
+    bench = await PortBench(dut, stalls, enable=0).begin()
     asked = Monitor(dut, "requests")
     lookups, sets = beats(bench.params, 300), beats(bench.params, 300)
     bench.send(lookups, sets)
-    await bench.finish(lookups, sets, enabled=False)
+    await bench.check(lookups, sets, enabled=False)
     assert not asked.beats
     if stalls.none:
         assert bench.lookups.cycles == bench.sets.cycles
@@ -242,16 +227,16 @@ async def without_a_filter(dut, stalls):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_filter_may_go_at_any_time(dut):
     """Each request is answered as ``enable`` was when it was taken, all of them in order."""
-    bench = await Bench().begin(dut, STALLS[1], shaken)
+    bench = await PortBench(dut, STALLS[1], latency=shaken).begin()
     enabled = {"lookups": deque(), "sets": deque()}
     for name, seen in enabled.items():
         Monitor(dut, name, callback=lambda _, seen=seen: seen.append(int(dut.enable.value)))
     lookups, sets = beats(bench.params, 400), beats(bench.params, 400)
     bench.send(lookups, sets)
     while len(bench.results.beats) < 400 or len(bench.set_done.beats) < 400:
-        await bench.clock(random.randrange(1, 30))
+        await bench.wait(random.randrange(1, 30))
         dut.enable.value = random.getrandbits(1)
-    await bench.clock(10)
+    await bench.wait(10)
     assert bench.results.beats == [
         looked([one], on)[0] for one, on in zip(lookups, enabled["lookups"], strict=True)
     ]

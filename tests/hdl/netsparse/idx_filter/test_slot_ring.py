@@ -7,8 +7,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, start
+from sim.harness.streams import STALLS, cycle
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -35,7 +36,6 @@ class Filter:
         self.dut, self.delay, self.params = dut, delay, params_in_simulator(SlotRingParams)
         self.open, self.results, self.slots = [], [], []
         self.answered = {}
-        dut.answers_valid.value = 0
         cocotb.start_soon(self.run())
 
     async def run(self):
@@ -78,29 +78,24 @@ class Filter:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS, delay=[1, 12])
 async def results_leave_in_order(dut, stalls, delay):
-    params = params_in_simulator(SlotRingParams)
-    source_stall, sink_stall = stalls
-    judge = Filter(dut, lambda: random.randint(1, delay))
-    source = Source(dut, "i", stall=source_stall)
-    sink = Sink(dut, "o", stall=sink_stall)
-    await start(dut)
-    await source.send_all(
-        {"kept": random.getrandbits(params.width) * (k != 9), "done": random.random() < 0.3}
-        for k in range(400)
+    bench = await Bench(dut, stalls).begin()
+    params, judge = bench.params, Filter(dut, lambda: random.randint(1, delay))
+    bench.i.extend(
+        [
+            {"kept": random.getrandbits(params.width) * (k != 9), "done": random.random() < 0.3}
+            for k in range(400)
+        ]
     )
-    await sink.wait_for(400)
-    await ClockCycles(dut.clk, 3)
-    assert sink.beats == judge.results
+    await bench.o.wait_for(400)
+    await bench.finish(o=judge.results)
     assert dut.empty.value
     assert dut.i_ready.value
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def latency_and_throughput(dut):
-    params = params_in_simulator(SlotRingParams)
-    judge = Filter(dut, lambda: 0)
-    source, sink = Source(dut, "i"), Sink(dut, "o")
-    await start(dut)
+    bench, judge = await Bench(dut).begin(), Filter(dut, lambda: 0)
+    params, source, sink = bench.params, bench.i, bench.o
     for _ in range(5):
         await source.send_all([{"kept": 1, "done": 0}])
         await sink.wait_for(len(source.cycles))
@@ -115,11 +110,8 @@ async def latency_and_throughput(dut):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def full_without_answers(dut):
-    params = params_in_simulator(SlotRingParams)
-    judge = Filter(dut, lambda: 10**9)
-    source = Source(dut, "i")
-    Sink(dut, "o")
-    await start(dut)
+    bench, judge = await Bench(dut).begin(), Filter(dut, lambda: 10**9)
+    params, source = bench.params, bench.i
     for k in range(params.count + 3):
         source.append({"kept": k, "done": 0})
     await ClockCycles(dut.clk, 3 * params.count + 10)

@@ -9,11 +9,11 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.idx_filter.params import FilterCacheParams
 from hdl.netsparse.idx_filter.unit_cache import DEPTH, UnitCache
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.plays import play
 from sim.harness.pulses import Pulses
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, always, never, often, start
+from sim.harness.streams import STALLS, Sink, always, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.idx_filter import IdxFilter
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Unit
@@ -60,16 +60,12 @@ class Bank:
         self.answers.later({"far_answers_payload": bits}, self.delay())
 
 
-class Bench:
-    async def begin(self, dut, stalls=(never, never)):
-        self.dut, self.params = dut, params_in_simulator(FilterCacheParams)
-        unit_stall, bank_stall = stalls
-        self.bank = Bank(dut, self.params, bank_stall)
-        self.unit = Unit(dut, "", self.params, stall=unit_stall)
-        dut.forget.value = 0
-        await start(dut)
-        layout = {"far_answers_payload": self.params.block_answer}
-        self.shown = Recorder(dut, "", dict.fromkeys(WATCHED) | layout)
+class CacheBench(Bench):
+    async def begin(self):
+        self.bank = Bank(self.dut, self.params, self.sink_stall)
+        self.unit = Unit(self.dut, "", self.params, stall=self.source_stall)
+        await super().begin()
+        self.shown = self.record("", *WATCHED, "far_answers_payload")
         self.steps, self.block, self.near = deque([0] * 3, 3), 0, 0
         await self.forget()
         return self
@@ -85,21 +81,16 @@ class Bench:
             self.block = answer["block"] if learns else 0
             self.near += one["answered"] - (one["answers_valid"] & ~one["far_answers_valid"])
 
-    async def clock(self, cycles=1):
-        await ClockCycles(self.dut.clk, cycles)
-
     async def forget(self):
         assert self.dut.idle.value
-        places = range(self.params.unit_rows)
-        await play(self.dut, [{"forget": 1, "forget_at": place} for place in places])
-        self.dut.forget.value = 0
+        await self.play([{"forget": 1, "forget_at": k} for k in range(self.params.unit_rows)])
         self.check_idle()
 
     async def ask(self, requests):
         first = len(self.unit.asked)
         self.unit.send(requests)
         await self.unit.finish()
-        await self.clock(3)
+        await self.wait(3)
         self.check_idle()
         return self.unit.asked[first:]
 
@@ -108,7 +99,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, spread=[20, 128, IDXS])
 async def bits_are_those_of_the_bank(dut, stalls, spread):
     """At any pace a lookup finds what was set before it, and forgets when it is told to."""
-    bench = await Bench().begin(dut, stalls)
+    bench = await CacheBench(dut, stalls).begin()
     for begin in (0, 1 << 13, (1 << 14) - spread):
         known, expected, requests, last = set(), [], [], begin
         for _ in range(400):
@@ -137,7 +128,7 @@ async def bits_are_those_of_the_bank(dut, stalls, spread):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def one_by_one_as_the_golden_model(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     model = IdxFilter(IDXS, 1, 1, 1, bench.params.unit_rows)
     for _ in range(500):
         is_set, idx = random.random() < 0.3, random.randrange(IDXS // random.choice((1, 6)))
@@ -153,13 +144,13 @@ async def one_by_one_as_the_golden_model(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_forgets_one_entry(dut):
     """It forgets no other."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     rows = bench.params.unit_rows
     for forgotten in range(rows):
         await bench.ask([(True, 16 * row) for row in range(rows)])
         await bench.ask([(False, 16 * row) for row in range(rows)])  # from the bank
         dut.forget.value, dut.forget_at.value = 1, forgotten
-        await bench.clock()
+        await bench.wait()
         dut.forget.value = 0
         before = len(bench.bank.seen)
         await bench.ask([(False, 16 * row) for row in range(rows)])
@@ -168,7 +159,7 @@ async def it_forgets_one_entry(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def nothing_is_learnt_from_failures(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     bench.bank.bad = set(range(16))
     answers = await bench.ask([(k % 2, random.randrange(16)) for k in range(60)])
     assert all(a.failed for a in answers)
@@ -179,7 +170,7 @@ async def nothing_is_learnt_from_failures(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_request_a_cycle(dut):
     """Known idxs and others come in any order; others take what the cache adds."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     bench.bank.delay = lambda: 4
     await bench.ask([(True, idx) for idx in range(64)])
     sent = len(bench.bank.seen)
@@ -198,10 +189,10 @@ async def a_request_a_cycle(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_stops_when_no_bank_takes_requests(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     bench.bank.requests.stall = always
     bench.unit.send((True, idx) for idx in range(60))
-    await bench.clock(100)
+    await bench.wait(100)
     assert len(bench.unit.asked) == DEPTH - 1  # which stop in time for those on their way
     assert not dut.idle.value
     bench.bank.requests.stall = often

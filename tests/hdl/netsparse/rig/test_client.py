@@ -7,16 +7,15 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
-from hdl.netsparse.rig.params import Cause, RigParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.plays import play
+from hdl.netsparse.rig.params import Cause
+from sim.harness.bench import Bench
+from sim.harness.payloads import unpack
 from sim.harness.pulses import Noise
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, always, never, start, until
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Source, always, never, until
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, conserved
 from tests.hdl.netsparse.rig.pending import filling
-from tests.hdl.netsparse.totals import Totals
 
 NODES, NODE = 128, 77
 COLUMNS = (1 << 64) - 100
@@ -48,12 +47,6 @@ def any_remote():
             yield idx
 
 
-QUIET = (
-    *("cancel", "forget", "boundary", "entry", "idx_failed", "response", "remote", "write_failed"),
-    *("response_entry", "written_entry", "oldest"),
-)
-
-
 #: entries that others ask about, of no meaning while nothing comes with them
 ASKED = ("entry", "response_entry", "written_entry")
 WATCHED = ("idxs_valid", "idxs_ready", "idxs_payload", "given", "in_flight", "events")
@@ -77,43 +70,40 @@ class IdxSource(Source):
         )
 
 
-class Bench:
+class ClientBench(Bench):
     """Answers every PR some cycles later: its entry goes back by ``sets``."""
 
-    def __init__(self, dut, source=never, sink=never, filter_latency=lambda is_set: 3):
-        self.dut, self.params = dut, params_in_simulator(RigParams)
-        for name in QUIET:
-            getattr(dut, name).value = 0
-        dut.coalesce.value = dut.filter.value = 1
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls, coalesce=1, filter=1)
         generations = 1 << self.params.generation_bits
         size = 4 * random.randint(1, self.params.most_property_bytes // 4)
         self.name(NODE, random.getrandbits(16), random.randrange(generations), size)
-        self.idxs = IdxSource(dut, "idxs", stall=source)
-        self.prs = Sink(dut, "prs", stall=sink, callback=self.answer)
-        self.sets = Source(dut, "sets", stall=source)
-        self.filter = FilterModel(dut, self.params, filter_latency, stall=sink)
-        self.totals = Totals(dut, CLIENT_EVENTS)
+        self.idxs = IdxSource(dut, "idxs", stall=self.source_stall)
+        self.prs.add_callback(self.answer)
+        self.filter = FilterModel(dut, self.params, lambda is_set: 3, stall=self.sink_stall)
+        self.totals = self.tally()
         self.shown, self.inside = Recorder(dut, "", dict.fromkeys(WATCHED)), 0
         self.answers = True
         self.asked_about = Noise(dut, *ASKED)
 
     def name(self, node, unit, generation, size):
         """Return what PRs have in common; the second slot has another generation than the first."""
-        dut, generations = self.dut, 1 << self.params.generation_bits
+        generations = 1 << self.params.generation_bits
         self.generations = [generation % generations, ~generation % generations]
         for k, one in enumerate(self.generations):
-            getattr(dut, f"generations_{k}").value = one
+            self.set(**{f"generations_{k}": one})
         self.common = {"src": node, "tid": unit}, size
-        dut.unit.value, dut.bytes.value = unit, size
         bounds = {"node": node, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
-        dut.partition.value = pack(self.params.partition, bounds)
+        self.set(unit=unit, bytes=size, partition=bounds)
 
     async def begin(self):
-        await start(self.dut)
-        layout = Client(self.params).solver_params.write
-        entries = [{"valid": 1, "node": k, "boundary": at} for k, at in enumerate(BOUNDARIES[:-1])]
-        await play(self.dut, [{"boundary": one} for one in entries], {"boundary": layout})
-        self.dut.boundary.value = 0
+        await super().begin()
+        await self.play(
+            [
+                {"boundary": {"valid": 1, "node": k, "boundary": at}}
+                for k, at in enumerate(BOUNDARIES[:-1])
+            ]
+        )
         return self
 
     def check(self):
@@ -136,14 +126,14 @@ class Bench:
             self.sets.append({"idx": idx, "entry": identity % self.params.pending_entries})
 
     async def rest(self):
-        await ClockCycles(self.dut.clk, 8)
-        for port in (self.dut.in_flight, self.dut.open):
-            await until(self.dut.clk, port, 0)
+        await self.wait(8)
+        for name in ("in_flight", "open"):
+            await self.until(name, 0)
         assert not self.dut.in_flight.value
         assert self.dut.filter_idle.value
         assert not self.filter.under_way
         for _ in range(3):
-            await RisingEdge(self.dut.clk)
+            await self.wait()
             assert not self.dut.open.value
         assert conserved(self.totals), self.totals
         self.check()
@@ -155,7 +145,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def asks_for_each_idx_once(dut, stalls):
-    bench = await Bench(dut, *stalls).begin()
+    bench = await ClientBench(dut, stalls).begin()
     columns = random.sample(IDXS, 150)
     idxs = [0, *random.choices(columns, k=499)]
     await bench.idxs.send_all(idxs)
@@ -174,11 +164,11 @@ async def asks_for_each_idx_once(dut, stalls):
 @cocotb.parametrize(slot=[0, 1])
 async def each_end_of_an_idx_is_progress(dut, slot):
     """It is that of the oldest command, and of no other."""
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     pool = random.sample(remote(IDXS), 200) + [LOCAL[k] for k in range(40)]
     few = [idx for idx in pool if idx % 2 == slot]
     Noise(dut, "oldest")
-    shown = Recorder(dut, "", {"oldest": None, "moves": None, "events": CLIENT_EVENTS})
+    shown = bench.record("", "oldest", "moves", "events")
     await bench.idxs.send_all(random.choices(few, k=400))
     for one in list.__iter__(shown.beats):
         events = one["events"]
@@ -193,7 +183,7 @@ async def each_end_of_an_idx_is_progress(dut, slot):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(mix=["filtered", "coalesced", "local", "mixed"])
 async def one_idx_a_cycle(dut, mix):
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     known = random.sample(remote(IDXS), 50)
     waited_for, bench.filter.bits = known[:4], {*known[4:]}
     bench.answers = False
@@ -230,7 +220,7 @@ async def shows_what_waits(dut, ends):
     """``known`` is what a response is compared with; a full table's command is open until all
     of its entries are answered.
     """
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     bench.name(*ends)
     bench.answers = False
     slot = int(ends == HIGHEST)
@@ -240,13 +230,12 @@ async def shows_what_waits(dut, ends):
     await bench.prs.wait_for(len(idxs))
     assert not dut.in_flight.value
     assert int(dut.open.value) == 1 << slot
-    layout = Client(bench.params).table_params.contents
     found = {}
     bench.asked_about.set(False)
     for entry in range(bench.params.pending_entries):
         dut.entry.value = entry
         await ClockCycles(dut.clk, 2)
-        known = unpack(layout, int(dut.known.value))
+        known = bench.read("known")
         if known["valid"]:
             found[entry] = known["idx"]
     ids = [pr["pr"]["id"] for pr in bench.prs.beats]
@@ -295,7 +284,7 @@ async def works_as_ever(bench, count):
 @cocotb.parametrize(stuck=["table", "transmit"])
 async def cancels(dut, stuck):
     """Whatever waits is rejected, each idx once; afterwards all works as ever."""
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     for _ in range(3):
         bench.totals.clear()
         seen = len(bench.prs.beats)
@@ -322,7 +311,7 @@ async def cancels(dut, stuck):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def cancels_at_any_cycle(dut):
     """Results wait in the table for a slot of the LSQ, which has fewer, as their entries go."""
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     waited = 0
     for cycles in range(3, 80, 2):
         bench.totals.clear()
@@ -339,7 +328,7 @@ async def cancels_at_any_cycle(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
     """It tells of the command whose idx it was."""
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
 
     def failed():
         causes = [Cause(int(getattr(dut, f"cause_{k}").value)) for k in range(2)]
@@ -379,7 +368,7 @@ async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def knows_the_command_of_every_entry(dut):
     """It is the first that asked for its idx, whoever comes later."""
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     bench.answers = False
     entries = bench.params.pending_entries
     filled = filling(Client(bench.params).table_params, any_remote())
@@ -428,7 +417,7 @@ async def check_commands(bench):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(source=["remote", "write_failed", "idx_failed"], slot=[0, 1])
 async def finds_the_command_of_an_entry(dut, source, slot):
-    bench = await Bench(dut).begin()
+    bench = await ClientBench(dut).begin()
     bench.answers = False
     await bench.idxs.send_all([idx + slot for idx in (5, 8, 7)])
     await bench.prs.wait_for(3)
@@ -436,8 +425,7 @@ async def finds_the_command_of_an_entry(dut, source, slot):
     bench.asked_about.set(False)
     for name in ASKED:
         getattr(dut, name).value = entry
-    failed = {"valid": source == "idx_failed", "slot": slot}
-    dut.idx_failed.value = pack(bench.params.of_slot, failed)
+    bench.set(idx_failed={"valid": source == "idx_failed", "slot": slot})
     if source != "idx_failed":
         getattr(dut, source).value = 1
     await RisingEdge(dut.clk)

@@ -7,11 +7,11 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
-from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause, RigParams
-from sim.harness.payloads import unpack
+from hdl.netsparse.rig.params import WATCHDOG_BITS, Cause
+from sim.harness.bench import Bench
 from sim.harness.pulses import Noise, Pulses
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, strobe, until
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, Sink, cycle, strobe, until
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
 
@@ -20,19 +20,13 @@ def test_control():
 
 
 FAILURES = sorted({*SOURCES}, key=lambda cause: cause.value)  #: that a client tells of
-QUIET = ("given", "open", "failed", "cause_0", "cause_1", "moves", "drained")
 
 
-class Bench:
+class ControlBench(Bench):
     """Has two slots. Whether their idxs are open or failed, and are given, the tests say."""
 
-    def __init__(self, dut, source=never, sink=never):
-        self.dut, self.params = dut, params_in_simulator(RigParams)
-        for name in QUIET:
-            getattr(dut, name).value = 0
-        dut.ready.value = 1
-        self.commands = Source(dut, "commands", stall=source)
-        self.completions = Sink(dut, "completions", stall=sink)
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls, ready=1)
         self.started = []  # cycle, idxs, array, generation
         self.forgets = []
         self.given = Pulses(dut, "given")
@@ -48,7 +42,7 @@ class Bench:
             if dut.start.value:
                 assert dut.ready.value
                 assert not dut.cancel.value
-                self.started.append((cycle(), unpack(self.params.idx_array, int(dut.idxs.value))))
+                self.started.append((cycle(), self.read("idxs")))
                 begun = self.started[-1][1]["slot"]
                 if self.gives:
                     self.given.later({}, 0)
@@ -57,7 +51,7 @@ class Bench:
                 self.forgets.append(cycle())
 
     async def begin(self):
-        await start(self.dut)
+        await super().begin()
         cocotb.start_soon(self.watch())
         return self
 
@@ -76,7 +70,7 @@ class Bench:
     async def run(self, **changes):
         command = self.command(**changes)
         self.commands.append(command)
-        await ClockCycles(self.dut.clk, 10)
+        await self.wait(10)
         return command
 
     def generation(self, slot):
@@ -93,7 +87,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def carries_out_commands(dut):
     """One is done when the last idx has been given and none is open, not before."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     for k in range(bench.params.generation_bits):
         dut.generation.value = (2 << k) - 1  # the next one is more in each of its bits
         array = {"address": 4 * random.getrandbits(30), "bytes": 4 * random.randint(1, 48)}
@@ -108,7 +102,7 @@ async def carries_out_commands(dut):
         assert begun - bench.commands.cycles[-1] == RigControl.start_latency
         names = {"address": "idx_address", "count": "count", "wide": "wide"}
         assert idxs == {a: command[b] for a, b in names.items()} | {"slot": k % 2}
-        assert unpack(bench.params.property_array, int(dut.array.value)) == array
+        assert bench.read("array") == array
         assert bench.generation(k % 2) == (2 << k) - 1
         assert int(dut.generation.value) == (2 << k) % (1 << bench.params.generation_bits)
         dut.open.value = 1 << k % 2
@@ -131,7 +125,7 @@ async def carries_out_commands(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def ends_at_once_what_cannot_be_done(dut):
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     illegal = {"cause": Cause.COMMAND, "property_bytes": 0}
     for fields in (illegal, {"cause": Cause.ARRAY}, {"count": 0}):
         await bench.run(**fields)
@@ -143,7 +137,7 @@ async def ends_at_once_what_cannot_be_done(dut):
 @cocotb.parametrize(second=["same", "property_address", "property_bytes", "cause"])
 async def begins_with_the_one_before_under_way(dut, second):
     """It does if it is for the same array, in every bit; completions keep their order."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     bench.gives = True
     widths = {"property_address": bench.params.address_bits, "property_bytes": LENGTH_BITS}
     for bit in range(2, widths.get(second, 12)):
@@ -175,7 +169,7 @@ async def begins_with_the_one_before_under_way(dut, second):
 @cocotb.parametrize(bad=[0, 1])
 async def a_failure_ends_one_command(dut, bad):
     """Those before it end first, those behind it begin anew."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     bench.gives = True
     for cause in FAILURES:
         started, forgets = len(bench.started), len(bench.forgets)
@@ -207,7 +201,7 @@ async def a_failure_ends_one_command(dut, bad):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def nothing_starts_while_a_failure_is_cleared_up(dut):
     """This holds whenever the next command comes."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     bench.gives = True
     for wait in range(10):
         dut.open.value = 0b11
@@ -231,7 +225,7 @@ async def nothing_starts_while_a_failure_is_cleared_up(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def watches_for_progress(dut):
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     dut.open.value = 0b11
     for limit in (1, 2, 10, 100):
         await bench.run(watchdog=limit + 20)
@@ -260,7 +254,7 @@ async def watches_for_progress(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_movement_at_the_limit_counts(dut):
     """Nothing ends a command that moves up to the last cycle in which its watchdog allows it."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     dut.open.value = 0b11
     limit, expired = 30, []
     for pause in range(limit - 3, limit + 5):
@@ -280,7 +274,7 @@ async def a_movement_at_the_limit_counts(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def commands_wait_for_the_host(dut):
     """A completion stays until taken; as many commands as there are slots are kept."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     bench.gives = True
     bench.completions.stop()
     given = [bench.command() for _ in range(bench.params.commands + 3)]
@@ -299,7 +293,7 @@ async def commands_wait_for_the_host(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def commands_come_at_any_pace(dut, stalls):
     """Some are done at once, others cannot be done; the reader is ready or not."""
-    bench = await Bench(dut, *stalls).begin()
+    bench = await ControlBench(dut, stalls).begin()
     bench.gives = True
     Noise(dut, "ready")
     causes = [random.choice((Cause.DONE, Cause.COMMAND)) for _ in range(60)]
@@ -317,7 +311,7 @@ async def commands_come_at_any_pace(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def long_watchdogs_expire_in_time(dut):
     """A preset is a little below the limit, or differs from that in the top bit."""
-    bench = await Bench(dut).begin()
+    bench = await ControlBench(dut).begin()
     limits = [(1 << bit, random.randrange(1 << bit, 2 << bit)) for bit in range(5, WATCHDOG_BITS)]
     for limit in itertools.chain(*limits):
         await bench.run(watchdog=limit)

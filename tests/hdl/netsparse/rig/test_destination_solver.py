@@ -2,12 +2,10 @@ import random
 
 import cocotb
 import numpy as np
-from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
-from sim.harness.plays import play
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -67,30 +65,27 @@ def some_idxs(boundaries):
     return idxs
 
 
-async def load(dut, boundaries):
+async def load(bench, boundaries):
     """Write the table in any order; node 0's entry counts for nothing."""
-    params = params_in_simulator(DestinationParams)
+    params = bench.params
     nodes = list(range(params.nodes))
     random.shuffle(nodes)
     given = [random.getrandbits(params.idx_bits), *boundaries[1:]]
     entries = [{"valid": 1, "node": node, "boundary": given[node]} for node in nodes]
     cycles = [{"write": entry} for entry in (*entries, {"valid": 0, "boundary": 1})]
-    await play(dut, cycles, {"write": params.write})
+    await bench.play(cycles)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, partition=[equal_blocks, uneven_blocks, empty_blocks, one_block])
 async def finds_the_owner(dut, stalls, partition):
-    params = params_in_simulator(DestinationParams)
-    dut.write.value = 0
-    await start(dut)
-    source = Source(dut, "idxs", stall=stalls.value[0])
-    sink = Sink(dut, "o", stall=stalls.value[1])
+    bench = await Bench(dut, stalls).begin()
+    params, source, sink = bench.params, bench.idxs, bench.o
     expected = []
     # As many columns as there can be, and few.
     for columns in (1 << params.idx_bits, random.randrange(params.nodes, 1 << params.idx_bits)):
         boundaries = partition(params.nodes, columns)
-        await load(dut, boundaries)
+        await load(bench, boundaries)
         idxs = some_idxs(boundaries)
         beats = [{"idx": idx, "tag": random.getrandbits(params.tag_bits)} for idx in idxs]
         nodes = owners(boundaries, idxs)
@@ -100,9 +95,8 @@ async def finds_the_owner(dut, stalls, partition):
         first = source.cycles[-len(idxs)]
         if stalls.none:
             assert source.cycles[-len(idxs) :] == list(range(first, first + len(idxs)))
-    await ClockCycles(dut.clk, 2 * params.levels + 5)
-    assert sink.beats == expected
+    await bench.finish(2 * params.levels + 5, o=expected)
     if stalls.none:
-        latency = DestinationSolver(params).latency
+        latency = bench.component.latency
         assert latency == 2 * params.levels
         assert sink.cycles == [at + latency for at in source.cycles]

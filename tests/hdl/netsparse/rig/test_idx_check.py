@@ -3,12 +3,10 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles
 
-from hdl.netsparse.rig.idx_check import CHECK_EVENTS, IdxCheck
-from hdl.netsparse.rig.params import RigParams
-from sim.harness.payloads import pack
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, start
-from sim.harness.verilator import params_in_simulator, simulate
+from hdl.netsparse.rig.idx_check import IdxCheck
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY, TaggedSource
 
 
@@ -35,16 +33,13 @@ def wild_idxs(first, end, columns):
 @cocotb.parametrize(stalls=STALLS, bounds=[(1100, 2300, 3000), (0, 0, 4096), (0, 4096, 4096)])
 async def sorts_idxs(dut, stalls, bounds):
     first, end, columns = bounds
-    params = params_in_simulator(RigParams)
-    dut.reject.value = 0
-    bits = params.slot_bits
-    dut.partition.value = pack(params.partition, {"first": first, "end": end, "columns": columns})
-    source_stall, sink_stall = stalls
-    await start(dut)
-    events = Recorder(dut, "events", {"events": CHECK_EVENTS, "judged_tag": None})
-    passed = Recorder(dut, "o_valid", {"judged_tag": None}, taken="o_ready")
-    source = TaggedSource(dut, "i", lambda idx: tag_of(idx, bits), stall=source_stall)
-    sink = Sink(dut, "o", stall=sink_stall)
+    bench = Bench(dut, stalls, partition={"first": first, "end": end, "columns": columns})
+    bits = bench.params.slot_bits
+    events = bench.record("events", "events", "judged_tag")
+    passed = bench.record("o_valid", "judged_tag", taken="o_ready")
+    source = TaggedSource(dut, "i", lambda idx: tag_of(idx, bits), stall=bench.source_stall)
+    sink = bench.o
+    await bench.begin()
 
     def tags(event):
         return [one["judged_tag"] for one in events.beats if one["events"][event]]

@@ -6,17 +6,13 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.idx_fetch import IdxFetch
 from hdl.netsparse.rig.params import COUNT_BITS, RigParams
-from sim.harness.records import Recorder
+from sim.harness.bench import Bench
 from sim.harness.streams import (
     STALLS,
-    Sink,
-    Source,
     always,
     mostly,
     never,
     often,
-    started,
-    until,
 )
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY, Reader
@@ -44,19 +40,16 @@ class Endless:
         return (self.block * 2)[first : first + part.stop - part.start]
 
 
-class Bench:
-    def __init__(
-        self, dut, sink_stall, host_stall=never, fails=lambda address: False, request_stall=never
-    ):
-        self.dut = dut
+class FetchBench(Bench):
+    def __init__(self, dut, *stalls, fails=lambda address: False, request_stall=never):
+        super().__init__(dut, *stalls)
         edges = [bytes(8), b"\xff" * 8]
         words = [random.choice((*edges, *[random.randbytes(8)] * 14)) for _ in range(SIZE // 8)]
-        dut.stop.value = 0
         self.memory = Endless(b"".join(words))
-        reader = Reader(dut, self.memory, fails, stall=host_stall)
-        self.requests = Sink(dut, "requests", stall=request_stall, callback=reader.answer)
-        self.idxs = Sink(dut, "idxs", stall=sink_stall)
-        self.arrays = Source(dut, "arrays")
+        reader = Reader(dut, self.memory, fails, stall=self.source_stall)
+        self.requests.add_callback(reader.answer)
+        self.requests.stall, self.arrays.stall = request_stall, never
+        self.chunk = self.component.chunk_bytes
 
     def golden(self, address, count, wide, slot=0):
         size = 8 if wide else 4
@@ -72,12 +65,12 @@ class Bench:
 
     async def start(self, address, count, wide, slot=0):
         self.arrays.append({"address": address, "count": count, "wide": wide, "slot": slot})
-        await RisingEdge(self.dut.clk)
+        await self.wait()
 
     async def idle(self):
-        await ClockCycles(self.dut.clk, 2)
+        await self.wait(2)
         while self.arrays.missing or self.dut.busy.value:
-            await until(self.dut.clk, self.dut.busy, 0)
+            await self.until("busy", 0)
 
 
 def some_array(n):
@@ -95,10 +88,8 @@ def some_array(n):
 @cocotb.parametrize(stalls=STALLS)
 async def gives_every_idx(dut, stalls):
     """Arrays follow one another, the next one while this one is given."""
-    host_stall, sink_stall = stalls
     request_stall = never if stalls.none else mostly
-    bench = await started(Bench(dut, sink_stall, host_stall, request_stall=request_stall))
-    chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
+    bench = await FetchBench(dut, stalls, request_stall=request_stall).begin()
     arrays = [some_array(n) for n in range(30)]
     for n, array in enumerate(arrays):
         await bench.start(*array)
@@ -112,7 +103,7 @@ async def gives_every_idx(dut, stalls):
     for address, count, wide, _ in arrays:
         end = address + count * (8 if wide else 4)
         while address < end:
-            size = min(chunk - address % chunk, end - address)
+            size = min(bench.chunk - address % bench.chunk, end - address)
             assert next(asked) == {"address": address, "bytes": size}
             address += size
     assert next(asked, None) is None
@@ -123,15 +114,13 @@ async def gives_every_idx(dut, stalls):
 @cocotb.parametrize(arrays=[[1600], [400, 800, 400]])
 async def one_a_cycle(dut, arrays):
     """One comes per cycle over the borders of chunks, and of arrays that are whole chunks."""
-    bench = await started(Bench(dut, never))
+    bench = await FetchBench(dut).begin()
     address = 0
-    chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
     for count in arrays:
         await bench.start(address, count, 0)
-        address += -(-4 * count // chunk) * chunk
+        address += -(-4 * count // bench.chunk) * bench.chunk
     await bench.idle()
-    fetch = IdxFetch(params_in_simulator(RigParams))
-    assert bench.requests.cycles[0] - bench.arrays.cycles[0] == fetch.start_latency
+    assert bench.requests.cycles[0] - bench.arrays.cycles[0] == bench.component.start_latency
     cycles = bench.idxs.cycles
     assert cycles[-1] - cycles[0] == 1599, "a bubble"
 
@@ -139,8 +128,7 @@ async def one_a_cycle(dut, arrays):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def arrays_are_as_long_as_they_like(dut):
     """No bit of a count or of an address is overlooked; a preset skips most idxs."""
-    bench = await started(Bench(dut, never))
-    chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes
+    bench = await FetchBench(dut).begin()
     for bit in range(10, COUNT_BITS + 1):
         beyond, bit = bit == COUNT_BITS, min(bit, COUNT_BITS - 1)
         wide, slot = bit % 2, bit // 2 % 4
@@ -150,7 +138,7 @@ async def arrays_are_as_long_as_they_like(dut):
         bench.requests.stall, count = always, (1 << bit) + 3
         await bench.start(address, count, wide, slot)
         await ClockCycles(dut.clk, 8)  # until its first request waits
-        few = min(count, (chunk - address % chunk) // size + 40)
+        few = min(count, (bench.chunk - address % bench.chunk) // size + 40)
         dut.left.value = int(dut.left.value) - (count - few) * size
         await RisingEdge(dut.clk)
         bench.requests.stall = never
@@ -163,7 +151,7 @@ async def arrays_are_as_long_as_they_like(dut):
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def stops(dut):
-    bench = await started(Bench(dut, often, often))
+    bench = await FetchBench(dut, (often, often)).begin()
     for _ in range(20):
         await bench.start(4 * random.randrange(100), 2000, 0)
         await ClockCycles(dut.clk, random.randrange(2, 300))
@@ -186,9 +174,9 @@ async def gives_nothing_of_a_bad_chunk(dut, stalls, chunks):
     begin = max(0, chunk - 512)  # the first chunk need not be a whole one
     bad = (begin, chunk, 2 * chunk)[chunks]
     count, before = (2 * chunk + 1024 - begin) // 4, (bad - begin) // 4
-    host_stall, sink_stall = stalls
-    bench = await started(Bench(dut, sink_stall, host_stall, fails=lambda address: address == bad))
-    failures = Recorder(dut, "failed", {})
+    bench = FetchBench(dut, stalls, fails=lambda address: address == bad)
+    failures = bench.record("failed")
+    await bench.begin()
     await bench.start(begin, count, 0)
     await ClockCycles(dut.clk, 1200 + 3 * before)
     assert len(failures.beats) == 1

@@ -5,11 +5,10 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
-from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.rig.pr_generator import PrGenerator
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
 
@@ -30,27 +29,22 @@ def some_pending(params, count):
     ]
 
 
-class Bench:
-    def __init__(self, dut, stall=never):
-        self.dut, self.params = dut, params_in_simulator(RigParams)
-        self.set(
+class GeneratorBench(Bench):
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
+        self.name(
             node=random.getrandbits(32),
             unit=random.getrandbits(16),
             generation=random.getrandbits(self.params.generation_bits),
             bytes=random.randint(1, MOST_PROPERTY_BYTES),
         )
-        dut.reject.value = 0
-        self.sink = Sink(dut, "prs", stall=stall)
-        ports = {"issued": {"issued_entry": None}, "rejected": {}, "stall": {}}
-        self.issued, self.rejected, self.stalls = (
-            Recorder(dut, name, beside) for name, beside in ports.items()
-        )
+        self.issued = self.record("issued", "issued_entry")
+        self.rejected, self.stalls = self.record("rejected"), self.record("stall")
 
-    def set(self, **settings):
+    def name(self, **settings):
         """Set what the coming PRs have in common."""
         self.settings = settings
-        for name, value in settings.items():
-            getattr(self.dut, name).value = value
+        self.set(**settings)
 
     def expected(self, pending):
         settings = self.settings
@@ -73,26 +67,23 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def makes_a_read_of_each(dut, stalls):
-    bench = await started(Bench(dut, stalls.value[1]))
-    source = Source(dut, "i", stall=stalls.value[0])
+    bench = await GeneratorBench(dut, stalls).begin()
     pending = some_pending(bench.params, 200)
-    await source.send_all(pending)
+    await bench.i.send_all(pending)
     await ClockCycles(dut.clk, 20)
-    assert bench.sink.beats == bench.expected(pending)
+    assert bench.prs.beats == bench.expected(pending)
     assert bench.issued.beats == [{"issued_entry": one["tag"]} for one in pending]
     assert not bench.rejected.beats
     if stalls.none:
-        latency = PrGenerator(bench.params).latency
-        assert bench.sink.cycles == [at + latency for at in source.cycles]
-        assert source.cycles[-1] - source.cycles[0] == len(pending) - 1
+        assert bench.prs.cycles == [at + bench.component.latency for at in bench.i.cycles]
+        assert bench.i.cycles[-1] - bench.i.cycles[0] == len(pending) - 1
         assert not bench.stalls.beats
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def no_field_is_cut_short(dut):
     """A PR has every bit of what it is made of."""
-    bench = await started(Bench(dut))
-    source = Source(dut, "i")
+    bench = await GeneratorBench(dut).begin()
     generations = 1 << bench.params.generation_bits
     lowest = {"node": 0, "unit": 0, "generation": 0, "bytes": 4}
     highest = {
@@ -103,26 +94,25 @@ async def no_field_is_cut_short(dut):
     }
     expected = []
     for settings in (lowest, highest):
-        bench.set(**settings)
+        bench.name(**settings)
         pending = [
             {"idx": idx, "node": node, "tag": tag}
             for idx in (0, (1 << bench.params.idx_bits) - 1)
             for node in (0, bench.params.nodes - 1)
             for tag in range(bench.params.pending_entries)
         ]
-        await source.send_all(pending)
+        await bench.i.send_all(pending)
         expected += bench.expected(pending)
         await ClockCycles(dut.clk, 5)
-    assert bench.sink.beats == expected
+    assert bench.prs.beats == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def rejects_what_comes_and_keeps_what_is_queued(dut):
-    bench = await started(Bench(dut))
-    bench.sink.stop()
-    source = Source(dut, "i")
+    bench = await GeneratorBench(dut).begin()
+    bench.prs.stop()
     pending = some_pending(bench.params, 12)
-    done = cocotb.start_soon(source.send_all(pending))
+    done = cocotb.start_soon(bench.i.send_all(pending))
     await ClockCycles(dut.clk, 20)
     room = bench.params.transmit_prs
     assert not done.done(), "the queue has no end"
@@ -135,12 +125,12 @@ async def rejects_what_comes_and_keeps_what_is_queued(dut):
     assert len(bench.issued.beats) == room
     sink = Sink(dut, "prs")
     await ClockCycles(dut.clk, 20)
-    await source.send_all(some_pending(bench.params, 5))  # rejected although there is room
+    await bench.i.send_all(some_pending(bench.params, 5))  # rejected although there is room
     assert len(bench.rejected.beats) == len(pending) - room + 5
     assert len(bench.issued.beats) == room
     dut.reject.value = 0
     more = some_pending(bench.params, 5)
-    await source.send_all(more)
+    await bench.i.send_all(more)
     await ClockCycles(dut.clk, 20)
     assert sink.beats == bench.expected(pending[:room] + more)
     assert len(bench.issued.beats) == room + len(more)

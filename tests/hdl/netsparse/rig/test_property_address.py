@@ -1,12 +1,11 @@
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.netsparse.rig.property_address import PropertyAddress, PropertyAddressParams
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, always, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, always, never
+from sim.harness.verilator import simulate
 
 
 def test_property_address():
@@ -18,23 +17,19 @@ def test_property_address():
 @cocotb.parametrize(stalls=STALLS, size=[4, 480, 4096])
 async def finds_addresses(dut, stalls, size):
     """It finds them from anywhere, and from the lowest address with small properties."""
-    params = params_in_simulator(PropertyAddressParams)
-    base = 0 if size == 4 else random.getrandbits(params.address_bits)
-    dut.base.value, dut.bytes.value = base, size
-    await start(dut)
-    shown = Recorder(dut, "", dict.fromkeys(("busy", "i_valid", "i_ready", "o_valid", "o_ready")))
-    source_stall, sink_stall = stalls
-    source, sink = Source(dut, "i", stall=source_stall), Sink(dut, "o", stall=sink_stall)
+    base = 0 if size == 4 else random.getrandbits(64)
+    bench = Bench(dut, stalls, base=base, bytes=size)
+    shown = bench.record("", "busy", "i_valid", "i_ready", "o_valid", "o_ready")
+    await bench.begin()
+    params, source, sink = bench.params, bench.i, bench.o
     idxs = [0, 1, (1 << params.idx_bits) - 1]
     idxs += [random.getrandbits(params.idx_bits) for _ in range(200)]
     tags = [random.getrandbits(params.tag_bits) for _ in idxs]
     await source.send_all({"idx": i, "tag": t} for i, t in zip(idxs, tags, strict=True))
-    await sink.wait_for(len(idxs))
     mask = (1 << params.address_bits) - 1
-    assert sink.beats == [
-        {"address": base + i * size & mask, "tag": t} for i, t in zip(idxs, tags, strict=True)
-    ]
-    await RisingEdge(dut.clk)
+    await bench.finish(
+        o=[{"address": base + i * size & mask, "tag": t} for i, t in zip(idxs, tags, strict=True)]
+    )
     assert not dut.busy.value
     inside = 0
     for one in shown.beats:
@@ -49,12 +44,10 @@ async def finds_addresses(dut, stalls, size):
 @cocotb.test()
 async def holds_what_its_stages_hold(dut):
     """While nothing is taken, each stage holds one, and one is on its way into the last."""
-    params = params_in_simulator(PropertyAddressParams)
-    dut.base.value, dut.bytes.value = 0, 4
-    await start(dut)
-    source, sink = Source(dut, "i"), Sink(dut, "o", stall=always)
+    bench = await Bench(dut, (never, always), bytes=4).begin()
+    source, sink = bench.i, bench.o
     for idx in range(2 * PropertyAddress.capacity):
-        source.append({"idx": idx, "tag": idx % (1 << params.tag_bits)})
-    await ClockCycles(dut.clk, 20)
+        source.append({"idx": idx, "tag": idx % (1 << bench.params.tag_bits)})
+    await bench.wait(20)
     assert len(source.cycles) == PropertyAddress.capacity
     assert not sink.beats

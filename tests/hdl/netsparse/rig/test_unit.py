@@ -203,7 +203,9 @@ async def tells_what_failed(dut, fault):
     bench.submit(idxs, size, watchdog=400)
     await bench.fails(FAULTS[fault])
     mend(bench)
-    failures = {name: n for name, n in bench.totals.items() if name.startswith("failed") and n}
+    failures = {
+        name: n for name, n in bench.totals.counts.items() if name.startswith("failed") and n
+    }
     assert failures == {f"failed_{FAULTS[fault].name.lower()}": 1}
     bench.totals.clear()
     await ClockCycles(dut.clk, 100)  # late responses come with the next command or before
@@ -275,7 +277,9 @@ async def commands_come_at_any_pace(dut, stalls):
     await bench.completions.wait_for(len(expected))
     assert bench.completions.beats == expected
     await RisingEdge(dut.clk)
-    failures = {name: n for name, n in bench.totals.items() if name.startswith("failed") and n}
+    failures = {
+        name: n for name, n in bench.totals.counts.items() if name.startswith("failed") and n
+    }
     assert failures == {"failed_command": 14, "failed_array": 14}
     await bench.end()
 

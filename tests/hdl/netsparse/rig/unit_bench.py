@@ -7,15 +7,11 @@ import numpy as np
 from cocotb.triggers import ClockCycles, First
 
 from hdl.common.packets import BEAT_BYTES
-from hdl.netsparse.rig.params import Cause, RigParams
-from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
+from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic import SETTLING
-from sim.harness.payloads import pack
-from sim.harness.plays import play
+from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.records import Recorder
-from sim.harness.streams import Sink, Source, never, start, until
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import never
 from tests.hdl.netsparse.rig.bench import (
     AnswerSink,
     FilterModel,
@@ -23,7 +19,6 @@ from tests.hdl.netsparse.rig.bench import (
     conserved,
     dense_beats,
 )
-from tests.hdl.netsparse.totals import Totals
 
 UNIT, NODE = 7, 1
 COLUMNS = 600
@@ -31,9 +26,6 @@ BOUNDARIES = (0, 150, 350)  #: of three nodes
 LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
 PROPERTIES = 0x10000  #: idx 0 has its slot behind this in host memory; arrays of idxs lie below
 PARTS = 8  #: of where arrays of idxs lie
-PORTS = ("serve", "boundary", "served", "reads_valid")
-
-
 WATCHED = ("quiet", "busy", "prs_valid", "reads_valid")
 
 
@@ -74,7 +66,7 @@ class WholeMemory:
         return self.written == other.written
 
 
-class UnitBench:
+class UnitBench(Bench):
     """Runs a unit in client mode among its models, whose habits can be changed meanwhile.
 
     With ``whole`` the matrix has as many columns as idxs can name, and its memory every address.
@@ -83,19 +75,16 @@ class UnitBench:
     def __init__(
         self, dut, *, source=never, sink=never, filter_latency=quickly, trip=quickly, whole=False
     ):
-        self.dut, self.trip = dut, trip
-        self.params = params_in_simulator(RigParams)
+        served = random.getrandbits(len(dut.served))  # of no meaning for a client
+        super().__init__(dut, (source, sink), coalesce=1, filter=1, served=served)
+        self.trip = trip
         self.columns = 1 << self.params.idx_bits if whole else COLUMNS
         self.write_fails = lambda address: False
         self.respond = lambda pr: [
             {}
         ]  #: what comes of a PR: responses, as changes to the right one
         self.write_latency = quickly
-        for name in PORTS:
-            getattr(dut, name).value = 0
-        dut.coalesce.value = dut.filter.value = 1
         self.name(NODE, UNIT)
-        dut.served.value = random.getrandbits(len(dut.served))  # of no meaning for a client
         self.property_bytes, self.tag, self.part = 4, 0, 0
         self.owned = {}  #: idx -> its property, at its owner
         self.properties = PROPERTIES + 4 * random.randrange(1024)  #: where idx 0 has its slot
@@ -105,36 +94,30 @@ class UnitBench:
             self.memory = bytearray(random.randbytes(self.properties + COLUMNS * 192))
             self.expected = bytearray(self.memory)
         self.write_beats, self.outcomes = [], 0
-        self.completions = Sink(dut, "completions", stall=sink)
-        self.commands = Source(dut, "commands")
-        self.reader = Reader(dut, self.memory, stall=source)
-        self.asks = Sink(dut, "asks", stall=sink, callback=self.reader.answer)
-        self.writes = Sink(dut, "writes", stall=sink, callback=self.write)
+        self.commands.stall = never
+        self.asks.add_callback(Reader(dut, self.memory, stall=source).answer)
+        self.writes.add_callback(self.write)
         self.done = Pulses(dut, "done", "write_failed")
-        self.prs = Sink(dut, "prs", stall=sink, callback=self.pass_on)
-        self.responses = Source(dut, "responses", stall=source)
+        self.prs.add_callback(self.pass_on)
         self.answers = AnswerSink(dut, "answers", stall=sink)
         self.filter = FilterModel(dut, self.params, filter_latency, stall=sink)
         self.filter.on_set = self.check_set
-        self.totals = Totals(dut, UNIT_EVENTS)
-        self.shown = Recorder(dut, "", dict.fromkeys(WATCHED))
+        self.totals = self.tally()
+        self.shown = self.record("", *WATCHED)
 
     def name(self, node, unit):
         """Return what PRs call the unit."""
         self.node, self.unit = node, unit
         columns = {"first": LOCAL.start, "end": LOCAL.stop, "columns": self.columns}
-        self.dut.partition.value = pack(self.params.partition, {"node": node} | columns)
-        self.dut.unit.value = unit
+        self.set(partition={"node": node} | columns, unit=unit)
 
     async def begin(self):
         """Come out of reset, with the boundaries in their table."""
-        await start(self.dut)
-        layout = RigUnit(self.params).boundary.shape()
+        await super().begin()
         others = [random.getrandbits(self.params.idx_bits) for _ in BOUNDARIES]
         for boundaries in (others, BOUNDARIES):  # the last ones count
-            entries = [{"valid": 1, "node": k, "boundary": at} for k, at in enumerate(boundaries)]
-            await play(self.dut, [{"boundary": one} for one in entries], {"boundary": layout})
-        self.dut.boundary.value = 0
+            entries = ({"valid": 1, "node": k, "boundary": at} for k, at in enumerate(boundaries))
+            await self.play([{"boundary": entry} for entry in entries])
         return self
 
     def check_calm(self):
@@ -251,13 +234,13 @@ class UnitBench:
 
     async def rest(self):
         """Wait until the unit has nothing to do."""
-        await ClockCycles(self.dut.clk, 3)
-        await until(self.dut.clk, self.dut.busy, 0)
+        await self.wait(3)
+        await self.until("busy", 0)
 
     async def end(self):
         """Check that nothing is left over anywhere."""
         await self.rest()
-        await ClockCycles(self.dut.clk, 20)
+        await self.wait(20)
         assert not self.dut.busy.value
         assert not self.filter.under_way
         assert len(self.done.cycles) == self.outcomes
