@@ -8,9 +8,10 @@ from amaranth.lib.wiring import Flow, Member
 from hdl.common.component import Component
 from sim.harness import first_wrong
 from sim.harness.axi_streams import AxiSink, AxiSource
+from sim.harness.beats import Beats
 from sim.harness.in_simulator import component_in_simulator, declared_ports
 from sim.harness.payloads import pack, streams_in, unpack
-from sim.harness.plays import play
+from sim.harness.plays import play, played
 from sim.harness.records import Recorder, Reports, Tally
 from sim.harness.streams import Sink, Source, cycle, edges, never, start, until
 
@@ -95,6 +96,11 @@ class Bench:
         """Show in each of the coming cycles what the list says, and 0 behind the last."""
         await play(self.dut, cycles, {name: self._ports[name].shape for name in cycles[0]})
         self.set(**dict.fromkeys(cycles[0], 0))
+
+    async def played(self, cycles: list[dict[str, Any]], *outputs: str) -> Beats:
+        """Show what the list says, and keep the last of it; return what ``outputs`` show then."""
+        shapes = {name: member.shape for name, member in self._ports.items()}
+        return await played(self.dut, cycles, {name: shapes[name] for name in outputs}, shapes)
 
     def record(self, when: str, *ports: str, taken: str = "") -> Recorder:
         """Record ``ports`` in the cycles in which port ``when`` is not 0: see Recorder."""

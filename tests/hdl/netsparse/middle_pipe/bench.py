@@ -14,21 +14,18 @@ from typing import Any, cast
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import Out
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.netsparse.middle_pipe.middle_pipe import MiddlePipe
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.pipe_fabric import PipeFabric
-from sim.harness.payloads import pack, unpack
-from sim.harness.records import Recorder
-from sim.harness.streams import Source, cycle, edges, never, start, until
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import cycle
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
 from sim.netsparse.golden.switch import Wholeness
-from sim.netsparse.links import Receiver, as_beats, drained, new_packets
+from sim.netsparse.links import Receiver, as_beats, new_packets
 from sim.netsparse.wire import to_beats
 from tests.hdl.netsparse.switch.bench import ADDRESSES, NODE, requests_of
 
@@ -140,12 +137,12 @@ class Sent:
     packet: int  # the how-manieth
 
 
-class Bench:
+class PipeBench(Bench):
     """Sends packets into the ports of both classes, and looks at every cycle."""
 
-    def __init__(self, dut, stalls=(never, never), uplink=UPLINK):
-        self.dut, self.edge, self.uplink = dut, RisingEdge(dut.clk), uplink
-        self.params = params = params_in_simulator(NetSparseSwitchParams)
+    def __init__(self, dut, *stalls, uplink=UPLINK):
+        super().__init__(dut, *stalls, uplinks=1 << uplink)
+        params, self.uplink = self.params, uplink
         cache = params.cache
         self.model = PropertyCache(cache.segments, cache.sets, cache.ways)
         self.due: dict[int, Outcome] = {}  # what the cache will tell, by cycle
@@ -156,73 +153,55 @@ class Bench:
         self.last = defaultdict(lambda: -1)
         self.entered_at, self.inserted_at, self.looked_up_at = [], [], []
         self.settings = {}
-        self.stalls, self.new_id = stalls, count(1).__next__
+        self.new_id = count(1).__next__
         self.passed_by = self.left = self.malformed = self.packets = 0
         self.wholeness = Wholeness(params.mtu)
         self.routes, self.homes = dict(ROUTES), {}  # what leads to nodes; to those who had a hit
 
-    async def start(self, length=LENGTH, **settings):
-        dut, params = self.dut, self.params
-        dut.write.value = dut.configure.value = dut.stalled.value = 0
-        dut.uplinks.value = 1 << self.uplink
-        source, sink = self.stalls
-        self.sources = {
-            (name, port): Source(dut, f"{name}_{port}", stall=source, shape=params.routed)
-            for name in CLASSES
-            for port in range(params.ports)
-        }
         self.receivers = {
-            (name, port): Receiver(dut, f"{name}_o_{port}", stall=sink)
+            (name, port): Receiver(dut, f"{name}_o_{port}", stall=self.sink_stall)
             for name in CLASSES
             for port in range(params.ports)
         }
         self.recorders = (
-            Recorder(dut, "accessed", {"access": params.cache.access, "busy": None}),
-            Recorder(dut, "entered", {"entry": params.read_entry, "stalled": None, "free": None}),
-            Recorder(dut, "events_0", {"events_0": params.pipe_events}),
+            self.record("accessed", "access", "busy"),
+            self.record("entered", "entry", "stalled", "free"),
+            self.record("events_0", "events_0"),
         )
-        self.overdrawn = Recorder(dut, "overdrawn", {"free": free_beats(params)})
-        self.set(property_bytes=length, **settings)
-        await start(dut)
+        self.overdrawn = self.record("overdrawn", "free")
+
+    async def begin(self, length=LENGTH, **settings):
+        self.choose(property_bytes=length, **settings)
+        await super().begin()
         for node, port in ROUTES.items():
             await self.route(node, port)
         await self.configure()
         return self
 
-    @property
-    def free(self):
-        """Return the beats that are free at each port of each room."""
-        return unpack(free_beats(self.params), int(self.dut.free.value))
-
-    def set(self, **settings):
+    def choose(self, **settings):
         self.check()
         defaults = {"cache": 1, "concatenate": 1, "read_delay": 40, "response_delay": 40}
         addresses = {"node": NODE, "mac_base": ADDRESSES.mac_base, "ip_base": ADDRESSES.ip_base}
         self.settings = defaults | addresses | self.settings | settings
-        self.dut.settings.value = pack(self.params.pipe_settings, self.settings)
+        self.set(settings=self.settings)
 
     async def configure(self, **settings):
         """Empty the cache; return when it is."""
-        self.set(**settings)
-        self.dut.configure.value = 1
-        await self.edge
+        self.choose(**settings)
+        await self.strobe(configure=1)
         self.check()
         self.model.configure(self.settings["property_bytes"])
-        self.dut.configure.value = 0
-        await self.edge
-        await until(self.dut.clk, self.dut.busy, 0)
+        await self.wait()
+        await self.until("busy", 0)
 
     async def route(self, node, port):
         """Let ``port`` lead to ``node`` from now on; None: nothing leads there."""
         self.routes[node] = port
         route = {"port": port or 0, "known": port is not None}
-        write = {"valid": 1, "node": node, "route": route}
-        self.dut.write.value = pack(self.params.write_route, write)
-        await self.edge
-        self.dut.write.value = 0
+        await self.strobe(write={"valid": 1, "node": node, "route": route})
 
-    async def wait(self, cycles):
-        await edges(self.dut.clk, cycles)
+    async def wait(self, cycles=1):
+        await super().wait(cycles)
         self.check()
 
     def check(self):
@@ -273,7 +252,7 @@ class Bench:
             self.passed_by += 1
             home = ROUTES[pr["src"]]
             assert stalled >> home & 1
-            left = unpack(free_beats(self.params), free)["responses"][home]
+            left = free["responses"][home]
             assert left < self.params.output_room(True).items_from
         assert wanted or not entry["lookup"]
         found = outcome if entry["lookup"] else (None, None)
@@ -339,8 +318,10 @@ class Bench:
         self.send_beats(ingress, kind, dest, beats)
 
     def send_beats(self, ingress, kind, dest, beats):
-        source = self.sources[CLASSES[kind is not Kind.READ], ingress]
-        source.extend([{"egress": self.routes[dest], "beat": beat} for beat in as_beats(beats)])
+        sources = getattr(self, CLASSES[kind is not Kind.READ])
+        sources[ingress].extend(
+            [{"egress": self.routes[dest], "beat": beat} for beat in as_beats(beats)]
+        )
 
     def requests(self, kind, dest, src, idxs, length=LENGTH):
         """Return PRs of a packet, each with a property of its own."""
@@ -381,12 +362,12 @@ class Bench:
 
     async def drain(self, quiet=150):
         """Wait until nothing moves; all that came has left, and all room is there again."""
-        await drained(self.dut, self.sources.values(), self.receivers.values(), quiet)
+        await self.settle(quiet)
         self.check()
         assert not self.inside
         assert not any(self.to_insert.values())
         full = self.params.output_beats
-        for name, free in self.free.items():
+        for name, free in self.read("free").items():
             assert free == [full] * len(free), name
         assert self.events["passed_by"] == self.passed_by
         assert self.events["drops"] == self.malformed

@@ -10,8 +10,7 @@ from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.middle_pipe.entry_credit import INSIDE, EntryCredit
-from sim.harness.plays import played
-from sim.harness.streams import start
+from sim.harness.bench import Bench
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
@@ -34,8 +33,7 @@ def test_holds_what_is_between():
 async def gives_back_what_is_too_much(dut):
     """It gives back for each PR's port, in order, and nothing in other cycles."""
     waiting, full, cycles, due = deque(), 0, [], [None]
-    dut.comes.value = dut.credit.value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
     for k in range(3000):
         comes, goes = PACES[k // 100 % len(PACES)]
         come = len(waiting) < INSIDE and random.random() < comes
@@ -52,7 +50,7 @@ async def gives_back_what_is_too_much(dut):
         if come:
             waiting.append(claim)
     assert full > 100
-    seen = await played(dut, cycles, {"give": ROOM.give}, {"claim": ROOM.give})
+    seen = await bench.played(cycles, "give")
     for record, expected in zip(seen, due[:-1], strict=True):
         give = record["give"]
         assert give["beats"] == (expected["beats"] if expected else 0)

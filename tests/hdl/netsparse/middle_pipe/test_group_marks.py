@@ -4,11 +4,12 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import FallingEdge, RisingEdge
+from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
-from sim.harness.streams import STALLS, Sink, cycle, never, often, start
-from sim.harness.verilator import component_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, cycle, never, often
+from sim.harness.verilator import simulate
 
 DEPTH = 8
 
@@ -17,13 +18,11 @@ def test_group_marks():
     simulate(GroupMarks(GroupMarksParams(depth=DEPTH)), __name__)
 
 
-class Bench:
+class MarksBench(Bench):
     """Has PRs of packets, some of which go this way, and the marks of those."""
 
     def __init__(self, dut, sink=never):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        dut.comes.value = dut.takes.value = dut.ends.value = dut.cut.value = 0
-        self.out = Sink(dut, "o", stall=sink)
+        super().__init__(dut, (never, sink))
         self.expected, self.known = [], []  # marks, and the cycles that tell them
 
     async def cycle(self, taken=None, ends=False, cut=False):
@@ -32,7 +31,7 @@ class Bench:
         dut.comes.value, dut.cut.value = taken is not None, cut
         dut.takes.value = random.getrandbits(1) if taken is None else taken
         dut.ends.value = random.getrandbits(1) if taken is None else ends
-        await self.edge
+        await self.wait()
         if taken or ends:
             for _ in range(len(self.known), len(self.expected)):
                 self.known.append(cycle())
@@ -45,9 +44,9 @@ class Bench:
         self.open = (bool(taken) or self.open) and not ends
         await FallingEdge(dut.clk)
 
-    async def start(self):
+    async def begin(self):
         self.open = False  # a PR of the packet under way goes this way
-        await start(self.dut)
+        await super().begin()
         await FallingEdge(self.dut.clk)
         return self
 
@@ -55,8 +54,8 @@ class Bench:
         prs = deque(
             (taken, k == len(packet) - 1) for packet in packets for k, taken in enumerate(packet)
         )
-        while prs or len(self.out.beats) < len(self.expected):
-            full = len(self.expected) - len(self.out.beats) >= DEPTH
+        while prs or len(self.o.beats) < len(self.expected):
+            full = len(self.expected) - len(self.o.beats) >= DEPTH
             goes = prs and not source() and not (full and prs[0][0])
             await self.cycle(*(prs.popleft() if goes else (None,)), cut=cuts())
 
@@ -73,47 +72,47 @@ def some_packets():
 async def the_last_one_of_each_packet_is_marked(dut, stalls):
     """The mark comes as late as stated, and a cycle later after another mark."""
     source, sink = stalls
-    bench = await Bench(dut, sink).start()
+    bench = await MarksBench(dut, sink).begin()
     await bench.run(some_packets(), source)
-    assert bench.out.beats == bench.expected
+    assert bench.o.beats == bench.expected
     assert 50 < sum(bench.expected) < len(bench.expected) - 50
     if stalls.none:
-        late = {at - told for at, told in zip(bench.out.cycles, bench.known, strict=True)}
-        assert late == {(latency := component_in_simulator().latency), latency + 1}
+        late = {at - told for at, told in zip(bench.o.cycles, bench.known, strict=True)}
+        assert late == {(latency := bench.component.latency), latency + 1}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def packets_of_one_are_marked_every_cycle(dut):
-    bench = await Bench(dut).start()
+    bench = await MarksBench(dut).begin()
     await bench.run([[True]] * 50)
-    first = bench.known[0] + component_in_simulator().latency
-    assert bench.out.cycles == [*range(first, first + 50)]
+    first = bench.known[0] + bench.component.latency
+    assert bench.o.cycles == [*range(first, first + 50)]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_cut_ends_groups_and_nothing_else(dut):
     """No end is lost, and nothing waits for its mark once it is cut."""
-    bench = await Bench(dut, often).start()
+    bench = await MarksBench(dut, often).begin()
     await bench.run(some_packets(), often, cuts=lambda: random.random() < 0.1)
-    more = [mark - end for mark, end in zip(bench.out.beats, bench.expected, strict=True)]
+    more = [mark - end for mark, end in zip(bench.o.beats, bench.expected, strict=True)]
     assert {*more} == {0, 1}
     assert more.count(1) > 20
     for _ in range(3):
         await bench.cycle(True)
     for _ in range(40):
         await bench.cycle()
-    assert len(bench.out.beats) == len(bench.expected) - 1
+    assert len(bench.o.beats) == len(bench.expected) - 1
     await bench.cycle(cut=True)
     for _ in range(40):
         await bench.cycle()
-    assert bench.out.beats[-3:] == [0, 0, 1]
+    assert bench.o.beats[-3:] == [0, 0, 1]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def says_what_waits_for_nothing(dut):
     """These are marks up to the end of a group, or as many as there can be."""
     stopped = True
-    bench = await Bench(dut, lambda: stopped).start()
+    bench = await MarksBench(dut, lambda: stopped).begin()
     for _ in range(3):
         await bench.cycle(True)
         assert not dut.whole.value
@@ -122,7 +121,7 @@ async def says_what_waits_for_nothing(dut):
     await bench.cycle(False, ends=True)
     assert dut.whole.value
     stopped = False
-    while len(bench.out.beats) < 3:
+    while len(bench.o.beats) < 3:
         assert dut.whole.value
         await bench.cycle()
     assert not dut.whole.value
@@ -131,7 +130,7 @@ async def says_what_waits_for_nothing(dut):
         await bench.cycle(True, ends=True)
         assert dut.whole.value
     stopped = False
-    while len(bench.out.beats) < len(bench.expected):
+    while len(bench.o.beats) < len(bench.expected):
         assert dut.whole.value
         await bench.cycle()
     assert not dut.whole.value

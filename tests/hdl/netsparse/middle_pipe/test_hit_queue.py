@@ -8,8 +8,9 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.middle_pipe.hit_queue import HitQueue
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Stalls, cycle, never, start
+from sim.harness.bench import Bench
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Stalls, cycle, never
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
@@ -45,9 +46,8 @@ async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
 
     They come in packets of up to ``most`` reads. Some cycles are ``cuts``.
     """
-    dut.reserve.value = dut.push.value = dut.cancel.value = dut.comes.value = dut.cut.value = 0
-    out = Sink(dut, "o", stall=sink)
-    await start(dut)
+    bench = await Bench(dut, (never, sink)).begin()
+    out = bench.o
     edge, way, expected, pushed, reserved = RisingEdge(dut.clk), deque(), [], [], []
     lengths, groups, left = deque(lengths), [[]], 0
     now, going = 0, True
@@ -69,7 +69,7 @@ async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
             dut.ends.value = int(not left)
         if hits:
             entry, whole, beats = ends[1]
-            dut.entry.value, dut.property.value = pack(PIPE.read_entry, entry), whole
+            bench.set(entry=entry, property=whole)
             expected += beats
             groups[-1].append(len(beats))
         dut.cut.value = cut = random.random() < cuts

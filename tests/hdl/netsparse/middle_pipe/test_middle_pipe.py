@@ -12,7 +12,14 @@ from sim.harness.streams import STALLS, always, never
 from sim.harness.verilator import component_in_simulator, simulate
 from sim.netsparse.golden.concatenation import Kind
 from sim.netsparse.golden.property_cache import Outcome
-from tests.hdl.netsparse.middle_pipe.bench import LENGTH, PIPE, ROUTES, UPLINK, Bench, WatchedPipe
+from tests.hdl.netsparse.middle_pipe.bench import (
+    LENGTH,
+    PIPE,
+    ROUTES,
+    UPLINK,
+    PipeBench,
+    WatchedPipe,
+)
 
 NEAR, FAR = (0, 1), (2, 3, 4, 5)  #: nodes of this rack, and of others
 FIRST_FOREIGN = 1 << PIPE.cache.idx_bits  #: idx that the cache cannot tell from others
@@ -53,7 +60,7 @@ def some_packet(bench, pool, lengths):
 @cocotb.parametrize(stalls=STALLS)
 async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
     """Both classes come at full rate by all ports; sizes change, and the cache is off at times."""
-    bench = await Bench(dut, stalls).start()
+    bench = await PipeBench(dut, stalls).begin()
     for length, cache in ((LENGTH, 1), (128, 1), (LENGTH, 0), (192, 1), (4, 1)):
         await bench.configure(property_bytes=length, cache=cache)
         before = bench.seen.copy()
@@ -77,7 +84,7 @@ async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
     """It also gets another size: what is under way meets either the old cache or the new one."""
-    bench = await Bench(dut).start()
+    bench = await PipeBench(dut).begin()
     pool = random.sample(range(FIRST_FOREIGN), 8)
     rounds, wanted = 0, set(Outcome) - {Outcome.REPLACED}
     while rounds < 10 or min(bench.seen[name] for name in wanted) <= 5:
@@ -95,7 +102,7 @@ async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
 @cocotb.parametrize(concatenate=[1, 0])
 async def routes_may_change_under_traffic(dut, stalls, concatenate):
     """What is inside leaves by the port that it was let in for, and all of its room comes back."""
-    bench = await Bench(dut, stalls).start(concatenate=concatenate)
+    bench = await PipeBench(dut, stalls).begin(concatenate=concatenate)
     pool, lost = some_idxs(), FAR[-2:]
     for _ in range(60):
         for _ in range(6):
@@ -115,7 +122,7 @@ async def routes_may_change_under_traffic(dut, stalls, concatenate):
 @cocotb.parametrize(stalls=STALLS)
 async def packets_stay_as_whole_as_they_came(dut, stalls):
     """Without concatenation, a packet's hits and its misses leave in one packet each."""
-    bench = await Bench(dut, stalls).start()
+    bench = await PipeBench(dut, stalls).begin()
     for length, cache in ((LENGTH, 1), (64, 1), (LENGTH, 0)):
         await bench.configure(property_bytes=length, cache=cache, concatenate=0, read_delay=0)
         pool = some_idxs()
@@ -135,7 +142,7 @@ async def packets_stay_as_whole_as_they_came(dut, stalls):
 @cocotb.parametrize(length=[4, 64])
 async def hits_of_a_packet_leave_together(dut, length):
     """They do though other responses come for the same node meanwhile."""
-    bench = await Bench(dut).start(length=length, concatenate=0, read_delay=0, response_delay=0)
+    bench = await PipeBench(dut).begin(length=length, concatenate=0, read_delay=0, response_delay=0)
     known = list(range(8))
     await insert(bench, known, length)
     most = most_prs(Kind.READ, length)
@@ -152,21 +159,22 @@ async def hits_of_a_packet_leave_together(dut, length):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def hits_that_take_the_last_room_leave_without_the_others(dut):
     """Otherwise reads behind them would wait for room that only those hits can give back."""
-    bench = await Bench(dut).start(concatenate=0)
+    bench = await PipeBench(dut).begin(concatenate=0)
     await insert(bench, [*range(8)])
     bench.receivers["responses", 0].stall = always
     least = PIPE.output_room(True).items_from
-    while bench.free["responses"][0] > least + 6:
+    while bench.read("free")["responses"][0] > least + 6:
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, [1]))
         await bench.wait(60)
     before = len(bench.entered_at)
     bench.send(0, bench.requests(Kind.READ, 2, 0, range(8)))
     await bench.wait(PATIENCE)
-    room = bench.free["responses"][0]
+    room = bench.read("free")["responses"][0]
     assert room < least, "the seventh waits for room"
     assert len(bench.entered_at) == before + 6
     await bench.wait(PATIENCE)
-    assert bench.free["responses"][0] == room + 6  # 6 hits of 2 beats each, in a packet of 6 beats
+    # 6 hits of 2 beats each, in a packet of 6 beats.
+    assert bench.read("free")["responses"][0] == room + 6
     bench.receivers["responses", 0].stall = never
     await bench.drain()
     assert bench.wholeness.pieces == 1
@@ -184,7 +192,7 @@ async def insert(bench, idxs, length=LENGTH):
 @cocotb.parametrize(uplink=[0, 1])
 async def any_port_may_be_the_uplink(dut, uplink):
     """Hits give back the room of reads that would have left by it."""
-    bench = await Bench(dut, uplink=uplink).start()
+    bench = await PipeBench(dut, uplink=uplink).begin()
     bench.send(uplink, bench.requests(Kind.RESPONSE, 2, uplink, range(6)))
     await bench.drain()
     bench.send(UPLINK, bench.requests(Kind.READ, uplink, 2, range(12)))
@@ -195,7 +203,7 @@ async def any_port_may_be_the_uplink(dut, uplink):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_as_long_as_is_set(dut):
     """DelayCycles of either class have each of their bits once high and once low."""
-    bench = await Bench(dut).start()
+    bench = await PipeBench(dut).begin()
     latencies = component_in_simulator().latencies
     for delays in ((0x55, 0xAA), (0xAA, 0x55)):
         await bench.configure(read_delay=delays[0], response_delay=delays[1])
@@ -207,7 +215,7 @@ async def waits_as_long_as_is_set(dut):
             bench.send(ingress, bench.requests(kind, *nodes, [1]))
             await bench.drain(quiet=2 * max(delays))
             begun = bench.receivers[name, egress].packets[-1].begun
-            took = begun - bench.sources[name, ingress].cycles[-1]
+            took = begun - getattr(bench, name)[ingress].cycles[-1]
             late = took - latencies[way] - delays[payload]
             assert 0 <= late <= Concatenator(PIPE.concatenator(bool(payload))).lateness, late
 
@@ -215,7 +223,7 @@ async def waits_as_long_as_is_set(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_its_latencies(dut):
     """Latencies of a passing read, a hit and a response are from the last beat to the first."""
-    bench = await Bench(dut).start(concatenate=0, read_delay=0, response_delay=0)
+    bench = await PipeBench(dut).begin(concatenate=0, read_delay=0, response_delay=0)
     expected = component_in_simulator().latencies
     await insert(bench, [1])
     ways = {
@@ -226,7 +234,7 @@ async def takes_its_latencies(dut):
     last = "response"
     for way in ("hit", "response", "read", "response", "hit", "hit"):
         kind, ingress, dest, src, name, egress = ways[way]
-        source = bench.sources[name, ingress]
+        source = getattr(bench, name)[ingress]
         receiver = bench.receivers["reads" if way == "read" else "responses", egress]
         bench.send(ingress, bench.requests(kind, dest, src, [2 if way == "read" else 1]))
         await bench.drain()
@@ -245,7 +253,7 @@ def pace(cycles, skip=20):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def keeps_up_with_its_inputs(dut):
     """It takes a PR and 64 bytes of packets per cycle, whatever becomes of the PRs."""
-    bench = await Bench(dut).start()
+    bench = await PipeBench(dut).begin()
     most = most_prs(Kind.READ, LENGTH)
     for k in range(12):
         bench.send(0, bench.requests(Kind.READ, 2 + k % 2, 0, range(100, 100 + most)))
@@ -274,7 +282,7 @@ async def keeps_up_with_its_inputs(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def lookups_and_inserts_take_turns(dut):
     """Each has half of the cache's cycles while both want it."""
-    bench = await Bench(dut).start()
+    bench = await PipeBench(dut).begin()
     for _ in range(20):
         bench.send(0, bench.requests(Kind.READ, 2, 1, range(most_prs(Kind.READ, LENGTH))))
         for _ in range(2):
@@ -291,7 +299,7 @@ async def lookups_and_inserts_take_turns(dut):
 @cocotb.parametrize(name=CLASSES, blocked=[0, UPLINK])
 async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     """What goes elsewhere, or in the other class, leaves while the port's queue is full."""
-    bench = await Bench(dut).start()
+    bench = await PipeBench(dut).begin()
     bench.receivers[name, blocked].stall = always
     kind = Kind.READ if name == "reads" else Kind.RESPONSE
     nodes = {port: node for node, port in ROUTES.items()}  # one behind each port
@@ -300,7 +308,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     for _ in range(70):
         bench.send(link, bench.requests(kind, nodes[blocked], nodes[link], idxs))
     await bench.wait(1800)
-    assert bench.free[name][blocked] < PIPE.output_room(name == "responses").packets_from
+    assert bench.read("free")[name][blocked] < PIPE.output_room(name == "responses").packets_from
     stuck = len(bench.inside)
     assert stuck > PIPE.output_beats
     for other, ingress, _ in product(Kind, range(PIPE.ports), range(12)):
@@ -327,7 +335,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
 @cocotb.parametrize(stopped=NEAR)
 async def reads_pass_a_stalled_port_by(dut, stopped):
     """They wait for room for their answers until the port counts as stalled."""
-    bench = await Bench(dut).start()
+    bench = await PipeBench(dut).begin()
     await insert(bench, [*range(8)])
     other = 1 - stopped
     bench.receivers["responses", stopped].stall = always

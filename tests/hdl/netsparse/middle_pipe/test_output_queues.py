@@ -6,9 +6,9 @@ import cocotb
 
 from hdl.netsparse.middle_pipe.output_queues import OutputQueues, OutputQueuesParams
 from sim.harness.axi_streams import AxiSource
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Stalls, always, edges, never, started
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Stalls, always, edges, never
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.switch.test_switch import TOR
 
 BEAT_BYTES = 64
@@ -18,19 +18,16 @@ def test_output_queues():
     simulate(OutputQueues(OutputQueuesParams(switch=TOR, payload=False)), __name__)
 
 
-class Bench:
+class QueuesBench(Bench):
     """Has queues, packets for them, and what came of those; no queue gets more than fits."""
 
-    def __init__(self, dut, source=never, sink=never):
-        self.dut = dut
-        self.params = params_in_simulator(OutputQueuesParams)
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
         self.queues = range(self.params.ports)
         self.expected = [[] for _ in self.queues]
         self.sent = []  # the queue of each beat
-        self.source = AxiSource(dut, "axis", stall=source, beside=["to"])
-        self.sinks = [Sink(dut, f"o_{k}", stall=sink) for k in self.queues]
-        self.leaves = Recorder(dut, "left", {"left": None})
-        self.takes = Recorder(dut, "", {"axis_tready": None})
+        self.axis = AxiSource(dut, "axis", stall=self.source_stall, beside=["to"])
+        self.leaves, self.takes = self.record("left", "left"), self.record("", "axis_tready")
 
     @property
     def left(self):
@@ -40,7 +37,7 @@ class Bench:
 
     def came(self, queue):
         """Return the cycles in which beats for ``queue`` came."""
-        return [at for at, to in zip(self.source.cycles, self.sent, strict=True) if to == queue]
+        return [at for at, to in zip(self.axis.cycles, self.sent, strict=True) if to == queue]
 
     def room(self, queue):
         """Return the beats that ``queue`` has room for."""
@@ -56,13 +53,10 @@ class Bench:
             sides = {"tkeep": (2 << end) - 1, "tlast": beat["last"], "to": queue}
             beats.append({"tdata": beat["data"]} | sides)
         self.sent += [queue] * count
-        await self.source.send_all(beats)
+        await self.axis.send_all(beats)
 
-    async def finish(self):
-        for sink, beats in zip(self.sinks, self.expected, strict=True):
-            await sink.wait_for(len(beats))
-        await edges(self.dut.clk, 5)
-        assert [sink.beats for sink in self.sinks] == self.expected
+    async def check(self):
+        await self.finish(5, o=self.expected)
         assert self.left == [len(beats) for beats in self.expected]
         assert all(record["axis_tready"] for record in self.takes.beats)
 
@@ -70,18 +64,18 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
-    bench = await started(Bench(dut, *stalls.value))
+    bench = await QueuesBench(dut, stalls).begin()
     for _ in range(150):
         queue, count = random.choice(bench.queues), random.choice((2, 2, 3, 10))
         while bench.room(queue) < count:
             await edges(dut.clk, 5)
         await bench.send(queue, count)
-    await bench.finish()
+    await bench.check()
     if stalls is Stalls.NONE:
-        cycles = bench.source.cycles
+        cycles = bench.axis.cycles
         assert cycles == [*range(cycles[0], cycles[0] + len(cycles))]
-        late = component_in_simulator().latency
-        for queue, sink in zip(bench.queues, bench.sinks, strict=True):
+        late = bench.component.latency
+        for queue, sink in zip(bench.queues, bench.o, strict=True):
             assert sink.cycles == [at + late for at in bench.came(queue)]
 
 
@@ -89,21 +83,21 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
 @cocotb.parametrize(blocked=[0, 1])
 async def a_blocked_queue_holds_all_that_was_promised(dut, blocked):
     """It holds as many beats as it should; others pass meanwhile."""
-    bench = await started(Bench(dut))
+    bench = await QueuesBench(dut).begin()
     other = 1 - blocked
-    bench.sinks[blocked].stall = always
+    bench.o[blocked].stall = always
     for _ in range(TOR.output_beats // 2):
         await bench.send(blocked, 2)
         await bench.send(other, 3)
     assert bench.room(blocked) == 0
     await edges(dut.clk, 5)
-    assert not bench.sinks[blocked].beats
-    assert len(bench.sinks[other].beats) == len(bench.expected[other])
+    assert not bench.o[blocked].beats
+    assert len(bench.o[other].beats) == len(bench.expected[other])
     for _ in range(6):  # one leaves, one comes
-        bench.sinks[blocked].stall = never
+        bench.o[blocked].stall = never
         await edges(dut.clk, 1)
-        bench.sinks[blocked].stall = always
+        bench.o[blocked].stall = always
         await edges(dut.clk, 2)
         await bench.send(blocked, bench.room(blocked))
-    bench.sinks[blocked].stall = never
-    await bench.finish()
+    bench.o[blocked].stall = never
+    await bench.check()

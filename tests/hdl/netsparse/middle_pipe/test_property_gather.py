@@ -4,13 +4,12 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.middle_pipe.property_gather import PropertyGather
 from hdl.netsparse.protocol import LENGTH_BITS
-from sim.harness.payloads import unpack
-from sim.harness.streams import cycle, start
+from sim.harness.bench import Bench
+from sim.harness.streams import cycle
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Request
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of
@@ -23,18 +22,13 @@ def test_property_gather():
     simulate(PropertyGather(PIPE), __name__)
 
 
-class Bench:
+class GatherBench(Bench):
     """Moves beats of responses, and takes accesses."""
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
+        super().__init__(dut)
         self.expected, self.accesses = [], []
         self.ended, self.came = [], []  # cycles: of last beats, and of accesses
-
-    async def start(self):
-        self.dut.moves.value = self.dut.taken.value = 0
-        await start(self.dut)
-        return self
 
     async def run(self, lengths, *, keeps=1.0, moves=1.0, takes=1.0):
         """Send a response of each length; some are kept, and beats and takers pause."""
@@ -62,7 +56,7 @@ class Bench:
             for name in ("length", "last", "data"):
                 getattr(dut, name).value = int(beat[name])
             dut.moves.value = int(move)
-            await self.edge
+            await self.wait()
             assert bool(dut.ready.value) == ready
             assert bool(dut.valid.value) == waiting
             if waiting:
@@ -83,7 +77,7 @@ class Bench:
     def compare(self):
         """Check that the access that waits is of the oldest response that was kept."""
         pr = self.expected[len(self.accesses)]
-        access = unpack(PIPE.cache.access, int(self.dut.access.value))
+        access = self.read("access")
         assert access["insert"]
         assert (access["idx"], access["length"]) == (pr.idx, pr.length)
         whole = b"".join(part.to_bytes(16, "little") for part in access["property"])
@@ -95,7 +89,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_kept_property_is_an_access(dut):
     """Kept ones have any length, at any pace of either side; others leave nothing."""
-    bench = await Bench(dut).start()
+    bench = await GatherBench(dut).begin()
     for keeps, moves, takes in ((0.5, 1, 0.5), (0.9, 0.6, 1), (0.7, 0.8, 0.3), (1, 1, 1)):
         await bench.run(random.choices(SIZES, k=100), keeps=keeps, moves=moves, takes=takes)
     assert len(bench.accesses) > 250
@@ -104,7 +98,7 @@ async def every_kept_property_is_an_access(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_comes_every_cycle(dut):
     """It comes one latency after its last beat."""
-    bench = await Bench(dut).start()
+    bench = await GatherBench(dut).begin()
     await bench.run([32] * 50 + [128] * 20)
     assert bench.came == [at + PropertyGather.latency for at in bench.ended]
     assert bench.ended[:50] == [*range(bench.ended[0], bench.ended[0] + 50)]

@@ -8,10 +8,9 @@ import pytest
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.middle_pipe.output_queues import OutputQueuesParams
 from hdl.netsparse.middle_pipe.verdict_credit import VerdictCredit
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.switch.test_switch import TOR
 
 
@@ -43,18 +42,16 @@ def some_verdict(params):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def gives_back_what_is_too_much(dut):
     """It gives back all of a dropped packet, in any cycle, and nothing without a verdict."""
-    params = params_in_simulator(OutputQueuesParams)
-    component = component_in_simulator()
+    bench = await Bench(dut).begin()
+    params, component = bench.params, bench.component
     room, layout = component.room, params.switch.deconcatenator(params.payload).events
-    dut.events.value = 0
-    await start(dut)
     due, cycles, seen = [None] * component.latency, [], []
     for _ in range(1500):
         verdict = some_verdict(params) if random.random() < 0.7 else None
         garbage = unpack(layout, random.getrandbits(layout.size)) | {"packet": 0, "drops": 0}
         cycles.append({"events": verdict[0] if verdict else garbage})
         due.append(verdict)
-    gives = await played(dut, cycles, {"give": room.give}, {"events": layout})
+    gives = await bench.played(cycles, "give")
     for record, expected in zip(gives, due[: -component.latency], strict=True):
         give = record["give"]
         if expected is None:

@@ -3,11 +3,10 @@
 import random
 from collections import Counter, deque
 
-from hdl.netsparse.property_cache.params import EVENTS, SEGMENT_BYTES, PropertyCacheParams
+from hdl.netsparse.property_cache.params import EVENTS, SEGMENT_BYTES
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.property_cache import Outcome, PropertyCache
 
 #: the events of each outcome
@@ -20,19 +19,17 @@ SHOWN = {
 }
 
 
-class Bench:
+class CacheBench(Bench):
     """Gives one access per cycle, and compares everything that comes out with the model's.
 
-    What is to be given is collected, until :meth:`play` gives it.
+    What is to be given is collected, until :meth:`compare_all` gives it.
     """
 
-    async def begin(self, dut):
-        self.dut, self.params = dut, params_in_simulator(PropertyCacheParams)
+    async def begin(self):
+        await super().begin()
         params = self.params
         self.model = PropertyCache(params.segments, params.sets, params.ways)
         self.seen = Counter()
-        dut.configure.value = dut.access_valid.value = 0
-        await start(dut)
         self.inputs, self.expected = [], []
         self.restarts()
         return self
@@ -58,7 +55,7 @@ class Bench:
             self.model.configure(configure)
             self.left = self.params.rows
 
-    async def play(self):
+    async def compare_all(self):
         """Give what is collected; compare what is shown meanwhile."""
         outputs = dict.fromkeys(("busy", "result_valid", "result", "events"))
         shown = await played(self.dut, self.inputs, outputs)
@@ -99,7 +96,7 @@ class Bench:
         """Wait until the last result has come."""
         for _ in range(self.params.latency):
             self.cycle()
-        await self.play()
+        await self.compare_all()
 
     async def run(self, accesses):
         """Give one access per cycle; then wait until the last result has come."""

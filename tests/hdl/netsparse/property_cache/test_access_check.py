@@ -5,11 +5,10 @@ import random
 import cocotb
 
 from hdl.netsparse.property_cache.access_check import AccessCheck
-from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
+from hdl.netsparse.property_cache.params import PRESETS, Operation
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 from sim.netsparse.golden.property_cache import PropertyCache
 
 
@@ -40,10 +39,9 @@ def expected(model, params, access, clear_row):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_access_by_its_length(dut):
-    params = params_in_simulator(PropertyCacheParams)
+    bench = await Bench(dut).begin()
+    params = bench.params
     model = PropertyCache(params.segments, params.sets, params.ways)
-    dut.valid.value = dut.clearing.value = dut.configure.value = 0
-    await start(dut)
     cycles, due = [], [None]
     steps = [16 << k for k in range(params.segment_bits + 1)]
     sizes = [0, 1, *(size + more for size in steps for more in (-1, 0, 1)), MOST_PROPERTY_BYTES]
@@ -62,7 +60,7 @@ async def each_access_by_its_length(dut):
         due.append(expected(model, params, access, clear_row))
         if configure:
             model.configure(size)
-    shown = await played(dut, cycles, {"passed": params.passed, "slot": params.slot})
+    shown = await bench.played(cycles, "passed", "slot")
     for one, wanted in zip(shown[1:], due[1:-1], strict=True):
         for found, fields in zip(one.values(), wanted, strict=True):
             known = {name: value for name, value in fields.items() if value is not None}

@@ -4,9 +4,9 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.property_cache.clearing import RowClearing
-from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from hdl.netsparse.property_cache.params import PRESETS
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 
 
 def test_clearing():
@@ -16,9 +16,7 @@ def test_clearing():
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def every_row_behind_the_last_begin(dut):
     """After a reset and after each begin, whenever it comes, all rows follow once, in order."""
-    rows, edge = params_in_simulator(PropertyCacheParams).rows, RisingEdge(dut.clk)
-    dut.begin.value = 0
-    await start(dut)
+    rows, edge = (await Bench(dut).begin()).params.rows, RisingEdge(dut.clk)
     for again, wait in product((dut.begin, dut.rst), range(2 * rows)):
         for cycle in range(wait + 1):
             dut.begin.value = dut.rst.value = 0

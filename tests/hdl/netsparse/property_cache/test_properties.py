@@ -2,11 +2,10 @@ import random
 
 import cocotb
 
-from hdl.netsparse.property_cache.params import PRESETS, PropertyCacheParams
+from hdl.netsparse.property_cache.params import PRESETS
 from hdl.netsparse.property_cache.properties import PropertySegments
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 
 
 def test_properties():
@@ -16,9 +15,8 @@ def test_properties():
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_group_of_segments_is_written_or_read(dut):
     """In any mode and cycle, a segment's entry is what was last written there; no other is."""
-    params = params_in_simulator(PropertyCacheParams)
-    dut.verdict.value = dut.mode.value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
+    params = bench.params
     stored = {}  # by segment, set and way
     cycles, due = [], [[]] * PropertySegments.latency
     for _ in range(4000):
@@ -39,8 +37,7 @@ async def a_group_of_segments_is_written_or_read(dut):
         due.append([] if installed else [stored.get(place) for place in places])
         if installed:
             stored |= dict(zip(places, parts, strict=False))
-    shapes = {"verdict": params.verdict, "property": params.property_layout}
-    shown = await played(dut, cycles, {"found": params.property_layout}, shapes)
+    shown = await bench.played(cycles, "found")
     for one, wanted in zip(shown, due, strict=False):
         assert all(part in (None, got) for part, got in zip(wanted, one["found"], strict=False))
     assert len(stored) == params.cache_bytes // 16

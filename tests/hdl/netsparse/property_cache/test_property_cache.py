@@ -12,7 +12,7 @@ from hdl.netsparse.property_cache.property_cache import PropertyCache
 from sim.harness.streams import RESET_CYCLES, edges
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.property_cache import Outcome
-from tests.hdl.netsparse.property_cache.bench import Bench, Traffic
+from tests.hdl.netsparse.property_cache.bench import CacheBench, Traffic
 
 SHORT, LONG = 1500, 100_000  #: random accesses of each mode
 ACCESSES = "PROPERTY_CACHE_ACCESSES"  #: how many, in the simulator's environment
@@ -40,7 +40,7 @@ def test_latency_is_a_parameter():
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 async def random_accesses(dut):
     """Each mode has some, the first while the cache is cleared, each cycle or with pauses."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     count = int(os.environ[ACCESSES])
     for mode, length in bench.modes():
         bench.cycle(configure=length)
@@ -50,7 +50,7 @@ async def random_accesses(dut):
             pauses = random.choice((0, 0.3))
             for _ in range(500):
                 bench.cycle(None if random.random() < pauses else traffic.access())
-            await bench.play()
+            await bench.compare_all()
         often = (Outcome.HIT, Outcome.MISS, Outcome.PRESENT, Outcome.REPLACED)
         assert min(bench.seen[outcome] for outcome in often) > count / 30, bench.seen
         assert bench.seen[Outcome.INSERTED]
@@ -61,7 +61,7 @@ async def random_accesses(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def bursts_on_one_set(dut):
     """All accesses are to one row, at every distance at which they can meet on their way."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     for mode, length in bench.modes():
         bench.configure(length)
         for apart in range(1, 8):
@@ -78,7 +78,7 @@ async def bursts_on_one_set(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_line_is_of_use(dut):
     """In every mode properties fill the cache; a row's next one takes its oldest line."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     params = bench.params
     for mode in range(params.segment_bits + 1):
         length = SEGMENT_BYTES << mode
@@ -99,7 +99,7 @@ async def every_line_is_of_use(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def ignored_segment_bits_tell_idxs_apart(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     params = bench.params
     for mode in range(1, params.segment_bits + 1):
         length, together = SEGMENT_BYTES << mode, 1 << mode
@@ -117,7 +117,7 @@ async def ignored_segment_bits_tell_idxs_apart(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_insert_of_what_is_there_changes_nothing(dut):
     """Neither the data, however near the first insert is, nor the order."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     params, length = bench.params, SEGMENT_BYTES
     bench.configure(length)
     for pause in range(12):
@@ -139,7 +139,7 @@ async def an_insert_of_what_is_there_changes_nothing(dut):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def it_is_emptied_in_the_middle_of_traffic(dut):
     """It gets another size as well, at any time, even while it is being emptied."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     sizes = [length for _, length in bench.modes()]
     length, mode = sizes[0], 0
     bench.cycle(configure=length)
@@ -161,7 +161,7 @@ async def it_is_emptied_in_the_middle_of_traffic(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def sizes_that_it_cannot_hold_bypass(dut):
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     most = bench.params.most_bytes
     for length in (0, most + 1, 2 * most, 8191):
         bench.configure(length)
@@ -175,7 +175,7 @@ async def sizes_that_it_cannot_hold_bypass(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_empties_it(dut):
     """Everything bypasses until it is configured; then nothing of before is there."""
-    bench = await Bench().begin(dut)
+    bench = await CacheBench(dut).begin()
     idxs = bench.lines_of(0)[:20]
     for cut in range(12):
         bench.configure(SEGMENT_BYTES)
@@ -183,7 +183,7 @@ async def a_reset_empties_it(dut):
             bench.cycle((idx, random.randbytes(SEGMENT_BYTES)))
         for _ in range(cut):
             bench.cycle((random.choice(idxs), SEGMENT_BYTES))
-        await bench.play()
+        await bench.compare_all()
         dut.access_valid.value, dut.rst.value = 0, 1
         await edges(dut.clk, RESET_CYCLES)
         dut.rst.value = 0

@@ -2,13 +2,11 @@ import random
 from collections import deque
 
 import cocotb
-from amaranth.lib import data
 
-from hdl.netsparse.property_cache.params import PRESETS, REACH, Operation, PropertyCacheParams
+from hdl.netsparse.property_cache.params import PRESETS, REACH, Operation
 from hdl.netsparse.property_cache.slot_history import SlotHistory
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 
 
 def test_slot_history():
@@ -22,9 +20,8 @@ def near(row, other, bits):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def accesses_of_the_same_row_and_line(dut):
-    params = params_in_simulator(PropertyCacheParams)
-    dut.slot.value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
+    params = bench.params
     none = {"operation": Operation.NONE, "row": 0, "tag": 0}
     past = deque([none] * (REACH + 1), REACH + 1)  # the newest first
     row, tag, slots = 0, 0, []
@@ -32,8 +29,8 @@ async def accesses_of_the_same_row_and_line(dut):
         row = near(row, random.randrange(params.rows), params.row_bits)
         tag = near(tag, random.getrandbits(params.tag_bits), params.tag_bits)
         slots.append({"operation": random.choice(list(Operation)), "row": row, "tag": tag})
-    outputs = {"past": data.ArrayLayout(params.slot, REACH), "same_row": None, "same_line": None}
-    shown = await played(dut, [{"slot": slot} for slot in slots], outputs, {"slot": params.slot})
+    cycles = [{"slot": slot} for slot in slots]
+    shown = await bench.played(cycles, "past", "same_row", "same_line")
     for slot, one in zip(slots, shown, strict=True):
         assert one["past"] == list(past)[:REACH]
         asked = past[0]  # what is told of now is the slot of a cycle ago

@@ -6,9 +6,7 @@ import cocotb
 
 from hdl.netsparse.property_cache.params import PRESETS, Operation, PropertyCacheParams
 from hdl.netsparse.property_cache.tags import PropertyTags
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
 from tests.simulated import simulated
 
 SIZES = [PRESETS["tiny"], PropertyCacheParams(cache_bytes=1024, segments=2, idx_bits=9)]
@@ -46,9 +44,8 @@ class Row:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_least_recent_way_goes(dut):
     """Ways of rows that are cleared meanwhile are among them."""
-    params = params_in_simulator(PropertyCacheParams)
-    dut.slot.value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
+    params = bench.params
     rows = [Row(params.ways) for _ in range(params.rows)]
     wanted = [{"found": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency
     slots = [(Operation.CLEAR, row, 0) for row in range(params.rows)]
@@ -63,6 +60,6 @@ async def the_least_recent_way_goes(dut):
     wanted += [rows[row].do(operation, tag) | {"row": row} for operation, row, tag in slots]
     names = ("operation", "row", "tag")
     cycles = [{"slot": dict(zip(names, slot, strict=True))} for slot in slots]
-    shown = await played(dut, cycles, {"verdict": params.verdict}, {"slot": params.slot})
+    shown = await bench.played(cycles, "verdict")
     for one, fields in zip(shown, wanted, strict=False):
         assert {key: one["verdict"][key] for key in fields} == fields
