@@ -6,9 +6,9 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Burst
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
-from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.upset import start_upset
+from tests.hdl.contracts import contracts
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -72,20 +72,22 @@ async def takes_a_burst_when_there_is_none(dut):
         assert dut.beats_valid.value or dut.bursts_ready.value
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
-async def gives_every_beat(dut, stalls):
+def draw(count):
     params = params_in_simulator(BurstBeatsParams)
-    bursts = [random_burst(params) for _ in range(40)]
-    bursts.append(random_burst(params) | {"addr": 0})
-    expected = [beat for burst in bursts for beat in expected_beats(params, burst)]
+    bursts = [random_burst(params) for _ in range(count)]
+    bursts[-1]["addr"] = 0
+    return bursts, [beat for burst in bursts for beat in expected_beats(params, burst)]
+
+
+def pace(sent, left, latency):
+    assert left == list(range(sent[0] + latency, sent[0] + latency + len(left)))
+
+
+async def begin(dut):
     await start_upset(dut)
     cocotb.start_soon(takes_a_burst_when_there_is_none(dut))
-    source = Source(dut, "bursts", stall=stalls.value[0])
-    sink = Sink(dut, "beats", stall=stalls.value[1])
-    await source.send_all(bursts)
-    await sink.wait_for(len(expected))
-    assert sink.beats == expected
-    if stalls.none:
-        first = source.cycles[0] + BurstBeats.latency
-        assert sink.cycles == list(range(first, first + len(expected)))
+
+
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(
+    __name__, draw, pace=pace, begin=begin, count=40
+)

@@ -3,14 +3,16 @@ from bisect import bisect_left
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from gen.base.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Source, receive, send, start
+from sim.harness.streams import STALLS, always, never
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.upset import start_upset
+from tests.hdl.contracts import contracts, filling
+from tests.hdl.stream_ends import Ends, stated
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -54,74 +56,25 @@ def test_memory_is_exactly_as_deep_as_asked(params, style, words):
     assert f"[{words - 1}:0];" in verilog
 
 
-def random_beats(count):
+def draw(count):
     width = params_in_simulator(FifoParams).width
     ones = (1 << width) - 1
-    return [ones, 0, ones] + [random.getrandbits(width) for _ in range(count - 3)]
+    beats = [ones, 0, ones, *(random.getrandbits(width) for _ in range(count))][:count]
+    return beats, beats
+
+
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw)
+fills_and_empties = filling(__name__, draw)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
-async def keeps_order(dut, stalls):
-    params = params_in_simulator(FifoParams)
-    beats = random_beats(4 * params.depth + 50)
-    await start(dut)
-    source = Source(dut, "i", stall=stalls.value[0])
-    sink = Sink(dut, "o", stall=stalls.value[1])
-    await source.send_all(beats)
-    await sink.wait_for(len(beats))
-    assert sink.beats == beats
-    if stalls.none:
-        first = source.cycles[0]
-        assert source.cycles == list(range(first, first + len(beats)))
-        assert sink.cycles == [cycle + params.latency for cycle in source.cycles]
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@cocotb.parametrize(stalls=[*STALLS, (never, always)])
 async def counts_what_is_inside(dut, stalls):
-    beats = random_beats(100)
+    """It does in every cycle, up to its capacity."""
     await start_upset(dut)
-    dut.i_valid.value = 0
-    dut.o_ready.value = 0
-    await RisingEdge(dut.clk)
-    levels = Recorder(dut, "", {"level": None})
-    sending = cocotb.start_soon(send(dut, "i", beats, stalls.value[0]))
-    received, left = await receive(dut, "o", len(beats), stalls.value[1])
-    came = await sending
-    await ClockCycles(dut.clk, 2)
-    assert received == beats
-    inside = [bisect_left(came, at) - bisect_left(left, at) for at in levels.cycles]
+    levels, ends = Recorder(dut, "", {"level": None}), Ends(dut)
+    (source,), (sink,) = ends.sources.values(), ends.sinks.values()
+    ends.offer(draw(2 * stated("capacity") + 50)[0], stalls)
+    await ClockCycles(dut.clk, 300)
+    inside = [bisect_left(source.cycles, at) - bisect_left(sink.cycles, at) for at in levels.cycles]
     assert [one["level"] for one in levels.beats] == inside
-    assert inside[-1] == 0
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def fills_to_its_capacity_and_recovers(dut):
-    params = params_in_simulator(FifoParams)
-    beats = random_beats(3 * params.capacity + 20)
-    await start(dut)
-    dut.o_ready.value = 0
-    source = Source(dut, "i")
-    for beat in beats:
-        source.append(beat)
-    await ClockCycles(dut.clk, 2 * params.capacity + 10)
-    assert len(source.cycles) == params.capacity
-    assert int(dut.level.value) == params.capacity
-    assert not dut.i_ready.value
-    received, cycles = await receive(dut, "o", len(beats))
-    assert received == beats
-    # Full or not, a beat leaves in every cycle.
-    assert cycles == list(range(cycles[0], cycles[0] + len(beats)))
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def passes_single_beats_in_its_latency(dut):
-    params = params_in_simulator(FifoParams)
-    await start(dut)
-    source, sink = Source(dut, "i"), Sink(dut, "o")
-    for beat in random_beats(2 * params.depth + 3):
-        await source.send_all([beat])
-        await sink.wait_for(len(source.cycles))
-        assert sink.beats[-1] == beat
-        assert sink.cycles[-1] == source.cycles[-1] + params.latency

@@ -1,12 +1,10 @@
 import random
 
-import cocotb
 import pytest
 
 from hdl.common.gearbox import Deserializer, GearboxParams, Serializer
-from sim.harness.streams import STALLS, receive, send
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
-from tests.hdl.common.upset import start_upset
+from tests.hdl.contracts import contracts
 from tests.rejects import rejects
 
 SIZES = [(1, 2), (40, 4), (11, 3)]
@@ -31,26 +29,27 @@ def cut(params, beat):
     return [beat >> k * params.part_bits & mask for k in range(params.parts)]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
-async def parts_are_of_one_beat(dut, stalls):
+def cuts():
+    return isinstance(component_in_simulator(), Serializer)
+
+
+def draw(count):
     params = params_in_simulator(GearboxParams)
-    beats = [random.getrandbits(params.width) for _ in range(200)]
-    beats[:2] = 0, (1 << params.width) - 1
-    cuts = isinstance(component_in_simulator(), Serializer)
+    beats = [random.getrandbits(params.width) for _ in range(count)]
+    beats[:2] = (0, (1 << params.width) - 1)[:count]
     # The last part may have more bits than are left of the beat.
-    above = 0 if cuts else -1 << params.width
+    above = 0 if cuts() else -1 << params.width
     parts = [part for beat in beats for part in cut(params, beat | above)]
-    given, expected = (beats, parts) if cuts else (parts, beats)
-    await start_upset(dut)
-    sending = cocotb.start_soon(send(dut, "i", given, stalls.value[0]))
-    received, cycles = await receive(dut, "o", len(expected), stalls.value[1])
-    sent = await sending
-    assert received == expected
-    if stalls.none:
-        pace = params.parts + 1
-        # The first part follows its beat by a cycle, a beat its last part.
-        first_out = cycles[:: params.parts] if cuts else cycles
-        last_in = sent if cuts else sent[params.parts - 1 :: params.parts]
-        assert first_out == [when + component_in_simulator().latency for when in last_in]
-        assert first_out == list(range(first_out[0], first_out[0] + pace * len(beats), pace))
+    return (beats, parts) if cuts() else (parts, beats)
+
+
+def pace(sent, left, latency):
+    """The first part follows its beat by a cycle, a beat its last part; each takes a cycle more."""
+    parts = params_in_simulator(GearboxParams).parts
+    first_out = left[::parts] if cuts() else left
+    last_in = sent if cuts() else sent[parts - 1 :: parts]
+    assert first_out == [when + latency for when in last_in]
+    assert first_out == list(range(first_out[0], first_out[-1] + 1, parts + 1))
+
+
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw, pace=pace)

@@ -2,29 +2,33 @@ import random
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge, Timer
+from amaranth.lib.wiring import Flow
+from cocotb.triggers import RisingEdge
 
 from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
-from sim.harness.streams import STALLS, Sink, Source, never, often, rarely, receive, start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
-from tests.hdl.common.stream_bench import fills_and_empties, outputs_stand_still, passes_in_order
-from tests.hdl.common.upset import start_upset
+from sim.harness.streams import STALLS, Source, receive, start
+from sim.harness.verilator import component_in_simulator, simulate
+from tests.hdl.common.cuts import stand_still
+from tests.hdl.contracts import contracts, filling
+from tests.hdl.stream_ends import Ends, stream_names
 from tests.rejects import refuses
 
 
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
 def test_fork(width, count):
-    simulate(Fork(ForkParams(width=width, count=count)), __name__, test_filter="fork_")
+    tests = r"test_streams[.](?!fills_|register_|skid_)"
+    simulate(Fork(ForkParams(width=width, count=count)), __name__, test_filter=tests)
 
 
 @pytest.mark.parametrize("width", [1, 40])
 def test_stream_register(width):
-    params = StreamRegisterParams(width=width)
-    simulate(StreamRegister(params), __name__, test_filter="register_|keeps_")
+    tests = r"test_streams[.](?!fork_|skid_)"
+    simulate(StreamRegister(StreamRegisterParams(width=width)), __name__, test_filter=tests)
 
 
 def test_stream_skid():
-    simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter="skid_|keeps_")
+    tests = r"test_streams[.](?!fork_|register_)"
+    simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter=tests)
 
 
 test_rejects = refuses(
@@ -35,40 +39,37 @@ test_rejects = refuses(
 )
 
 
-def random_beats(count):
-    width = params_in_simulator().width
+def draw(count):
+    """Draw beats, which each output gives as they are."""
+    component = component_in_simulator()
+    width = component.params.width
     extremes = (0, (1 << width) - 1)
     beats = (random.getrandbits(width) for _ in range(count))
-    return [random.choice(extremes) if random.random() < 0.1 else beat for beat in beats]
+    beats = [random.choice(extremes) if random.random() < 0.1 else beat for beat in beats]
+    return beats, dict.fromkeys(stream_names(component, Flow.Out), beats)
+
+
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw)
+fills_and_empties = filling(__name__, draw)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(source_stall=[never, often], sink_stall=[never, rarely, often])
-async def fork_gives_every_beat_to_every_copy(dut, source_stall, sink_stall):
-    count = params_in_simulator(ForkParams).count
-    beats = random_beats(300)
-    await start_upset(dut)
-    sinks = [Sink(dut, f"o_{k}", stall=sink_stall) for k in range(count)]
-    source = Source(dut, "i", stall=source_stall)
-    await source.send_all(beats)
-    for sink in sinks:
-        await sink.wait_for(len(beats))
-    await RisingEdge(dut.clk)
-    assert [sink.beats for sink in sinks] == [beats] * count
-    # A beat leaves when the last copy has been taken, not later.
-    assert source.cycles == [max(cycles) for cycles in zip(*(s.cycles for s in sinks), strict=True)]
-    if source_stall is never and sink_stall is never:
-        assert source.cycles == list(range(source.cycles[0], source.cycles[0] + len(beats)))
+@cocotb.parametrize(stalls=STALLS)
+async def fork_ends_a_beat_with_its_last_copy(dut, stalls):
+    """It leaves when the last copy has been taken, not later."""
+    await start(dut)
+    moved = await Ends(dut).exchange(*draw(300), stalls)
+    assert moved.sent["i"] == [max(cycles) for cycles in zip(*moved.left.values(), strict=True)]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def fork_lets_copies_go_apart(dut):
-    count = params_in_simulator(ForkParams).count
+    count = component_in_simulator().params.count
     await start(dut)
     for k in range(count):
         getattr(dut, f"o_{k}_ready").value = 0
     source = Source(dut, "i")
-    beat = random_beats(1)[0]
+    (beat,), _ = draw(1)
     source.append(beat)
     for k in reversed(range(count)):  # one copy after the other, far apart
         assert source.cycles == []
@@ -80,35 +81,11 @@ async def fork_lets_copies_go_apart(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
-async def keeps_order_and_pace(dut, stalls):
-    await start_upset(dut)
-    latency = component_in_simulator().latency
-    await passes_in_order(dut, random_beats(500), stalls, latency)
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def register_holds_two_beats(dut):
-    await fills_and_empties(dut, random_beats(10), StreamRegister.capacity)
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
 async def skid_cuts_ready(dut):
     """A beat that finds no room waits inside; whatever ``o_ready`` does, ``i_ready`` stands."""
-    await start(dut)
-    for _ in range(200):
-        await RisingEdge(dut.clk)
-        dut.i_valid.value = random.random() < 0.7
-        dut.i_payload.value = random_beats(1)[0]
-        seen = set()
-        for ready in (0, 1, random.randrange(2)):
-            dut.o_ready.value = ready
-            await Timer(500, "ps")
-            seen.add((int(dut.i_ready.value), int(dut.o_valid.value), int(dut.o_payload.value)))
-        assert len(seen) == 1
+    await stand_still(dut, dut.i_ready, dut.o_valid, dut.o_payload, inputs=[dut.o_ready])
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def register_cuts_both_ways(dut):
-    outputs = (dut.i_ready, dut.o_valid, dut.o_payload)
-    await outputs_stand_still(dut, outputs, lambda: random_beats(1)[0])
+    await stand_still(dut, dut.i_ready, dut.o_valid, dut.o_payload)
