@@ -3,7 +3,6 @@
 import random
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import cocotb
@@ -17,12 +16,12 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.word_counter import WordCounter
 from sim.harness import first_wrong, plays
 from sim.harness.beats import Beats
-from sim.harness.payloads import layout_of, numbered, pack, unpack
+from sim.harness.payloads import layout_of, unpack
 from sim.harness.records import Recorder
 from sim.harness.streams import Stall, cycle, never, receive, send
-from sim.harness.verilator import component_in_simulator
 from sim.p4sgd.golden.sgd import update
 from sim.workloads import layout
+from tests.hdl.ports import port_shapes, put
 
 LOW, TOP = -(1 << 31), (1 << 31) - 1
 ONE = 1 << 23  #: 1.0 with the usual fraction bits
@@ -72,24 +71,6 @@ def lingers(stall: Stall) -> Stall:
         return True
 
     return pause
-
-
-@cache
-def port_shapes() -> dict[str, Any]:
-    """Return the shapes of the plain ports of the component under test."""
-    members = component_in_simulator().signature.members
-    return {
-        path: member.shape
-        for name, member in members.items()
-        if member.is_port
-        for path in numbered(name, member.dimensions)
-    }
-
-
-def put(dut: Any, **values: Any) -> None:
-    """Drive plain ports, packed as the component declares them."""
-    for name, value in values.items():
-        getattr(dut, name).value = pack(port_shapes()[name], value)
 
 
 async def clock(dut: Any, cycles: int = 1) -> None:
