@@ -167,3 +167,15 @@ def test_arrows_between_folders_make_no_circle():
         if file.is_file() and file.parent != ROOT:
             arrows.add((folder_of(".".join(path.with_suffix("").parts)), folder_of(name)))
     assert circle_of({(a, b) for a, b in arrows if a != b} - {COVERAGE}) is None
+
+
+def test_no_file_is_empty():
+    """Folders are packages without one; only the tops and a user's package have an ``__init__``."""
+    tops = ("gen", "hdl", "sim", "tests", "gen/tutorials/tally/tally", "gen/tutorials/tally/tests")
+    empty = [
+        p
+        for top in ("gen", "hdl", "sim", "tests")
+        for p in (ROOT / top).rglob("*.py")
+        if not p.stat().st_size
+    ]
+    assert sorted(p.parent.relative_to(ROOT).as_posix() for p in empty) == sorted(tops)

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.util import find_spec
-from pkgutil import iter_modules
+from pathlib import Path
 from types import ModuleType
 
 import sim
@@ -21,7 +20,5 @@ def units() -> Mapping[str, tuple[UnitGroup, ...]]:
 
 def systems() -> Iterator[ModuleType]:
     """Yield the module ``bins`` of every system that has one: of each folder of sim."""
-    for info in iter_modules(sim.__path__):
-        name = f"sim.{info.name}.bins"
-        if info.ispkg and find_spec(name) is not None:
-            yield import_module(name)
+    for path in sorted(Path(sim.__path__[0]).glob("*/bins.py")):
+        yield import_module(f"sim.{path.parent.name}.bins")

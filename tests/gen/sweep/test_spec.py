@@ -1,12 +1,10 @@
 """Tests what is read of specifications, and what is said of mistakes."""
 
-from pathlib import Path
-
 import pytest
 
-import gen.sweep
 from gen.base.errors import UserError
 from gen.sweep.spec import Range, Spec, axes, flat, read_spec
+from sim.harness.cache import CHECKOUT
 from sim.workloads.matrices import FAMILIES
 
 GOOD = """
@@ -37,7 +35,7 @@ def test_a_specification_is_read(tmp_path):
     assert parsed["grid"]["size"] == [1, 2]
 
 
-EXAMPLES = sorted(Path(gen.sweep.__file__).with_name("examples").glob("*.toml"))
+EXAMPLES = sorted((CHECKOUT / "gen/sweep/examples").glob("*.toml"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import gen.sweep
 from gen.sweep.plan import Plan
 from gen.sweep.spec import read_spec
+from sim.harness.cache import CHECKOUT
 from sim.mina.schedule import schedule
 from sim.mina.schedule_session import ScheduleSession
 from sim.mina.workload import ScheduleWorkload
@@ -37,7 +37,7 @@ def test_jobs_of_a_file_are_read():
 
 
 def test_the_example_compares_algorithms_in_regimes():
-    example = Path(gen.sweep.__file__).with_name("examples") / "mina-schedules.toml"
+    example = CHECKOUT / "gen/sweep/examples/mina-schedules.toml"
     points = Plan(read_spec(example)[0]).points()
     assert not any(point.row.error for point in points)
     regimes = {(p.workload.unit, p.workload.ratio, p.workload.gpu_speed) for p in points}

@@ -1,11 +1,10 @@
 """Runs four jobs on a tree of switches in hardware, beside the same jobs in the simulator."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-import sim.mina.rtl
+from sim.harness.cache import CHECKOUT
 from sim.mina.jobs import JobList, TrainingJob, read_jobs
 from sim.mina.models import TrainedModel
 from sim.mina.rtl.comparison import LARGEST, STEPS_WITHIN, compare, first_difference, scaled
@@ -14,7 +13,7 @@ from tests.long import short_and_long
 
 #: The first job ends soon, and its host and the last one are left for the last job: its tree meets
 #: those of all others, as that of the third job does; the second one and the fourth are apart.
-JOBS = read_jobs(Path(sim.mina.rtl.__file__).with_name("four_jobs.json"))
+JOBS = read_jobs(CHECKOUT / "sim/mina/rtl/four_jobs.json")
 #: two pods of two ToRs of two hosts, two roots: eight switches
 ASKED = ScheduleWorkload(
     topology="2,2,2:1,1,2", placement=Placement.FIRST, ratio=1.5, bandwidth=8e9
