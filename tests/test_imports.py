@@ -60,6 +60,23 @@ def test_systems_do_not_import_each_other(system):
     assert [i for i in imports_of(f"hdl/{system}") if starts(i[1], *others)] == []
 
 
+#: MINA has no switch of its own: it adds tenancy and trees to P4SGD's, which its simulations build
+MINA_SWITCH = ("hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.tree_driver")
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_systems_do_not_import_each_other_in_simulations(system):
+    others = [f"{top}.{other}" for top in ("hdl", "sim") for other in SYSTEMS if other != system]
+    foreign = [i for i in imports_of(f"sim/{system}") if starts(i[1], *others)]
+    assert [i for i in foreign if system != "mina" or not starts(i[1], *MINA_SWITCH)] == []
+
+
+def test_what_is_of_no_system_in_simulations_imports_none():
+    systems = [f"{top}.{system}" for top in ("hdl", "sim") for system in SYSTEMS]
+    foreign = [i for i in imports_of("sim") if starts(i[1], *systems)]
+    assert [i for i in foreign if i[0].parts[1] not in SYSTEMS] == []
+
+
 SPECIFICATIONS = [
     "sim/golden",
     "sim/gather/golden",

@@ -10,13 +10,13 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.p4sgd.network.frame import FRAME_KEEP
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden import tenancy_frames
+from sim.golden.reduction.allreduce import SwitchSlot, Verdict
+from sim.golden.reduction.frames import BYTES, LANES, WireFrame
+from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import start
 from sim.mina.switch_session import TenantSwitchWorkload
-from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
-from sim.p4sgd.golden.frames import BYTES, LANES, WireFrame
-from sim.p4sgd.golden.tree_switch import TreeSwitchModel, own_part
 from sim.p4sgd.tree_driver import TreeDriver
 
 ADDRESS, GROUP, CONTROLLER = (bytes([2, 0, 0, 0, 0, k]) for k in (1, 2, 3))

@@ -11,11 +11,11 @@ from hdl.mina import protocol
 from hdl.mina.protocol import AgreementHead
 from hdl.switch.tenancy_head import ETHERTYPE_ON_WIRE, FRAME_BYTES, VERSION
 from sim.golden import tenancy_frames
+from sim.golden.reduction.allreduce import Packet
+from sim.golden.reduction.frames import LANES, WireFrame
 from sim.golden.tenancy import Command
 from sim.harness.payloads import pack, unpack
 from sim.mina.agreement.frames import Data, Grant, Kind, Message
-from sim.p4sgd.golden.allreduce import Packet
-from sim.p4sgd.golden.frames import LANES, WireFrame
 
 #: Names the fields that a head and a message have under the same name.
 MESSAGE_FIELDS = ("host", "job", "round", "index", "busy", "ina", "missing", "stalled")

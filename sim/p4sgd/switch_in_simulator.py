@@ -7,11 +7,11 @@ from typing import Any
 import cocotb
 
 from hdl.p4sgd.switch.params import SwitchParams
+from sim.golden.reduction.frames import BYTES, WireFrame
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.in_simulator import params_in_simulator, tell
 from sim.harness.streams import cycle, edges, start
 from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS
-from sim.p4sgd.golden.frames import BYTES, WireFrame
 from sim.p4sgd.switch_driver import SwitchDriver
 
 EPOCH = 1

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from hdl.p4sgd.worker_params import Loss as HardwareLoss
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.arithmetic import Step
+from sim.golden.choices import Schedule
 from sim.p4sgd.golden import float_sgd
-from sim.p4sgd.golden.choices import Schedule
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
 from sim.p4sgd.golden.sgd import Parts, Saturations, Training
 from sim.p4sgd.golden.sgd import epoch as golden_epoch

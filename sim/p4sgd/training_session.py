@@ -7,10 +7,10 @@ from typing import Any
 
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.choices import Schedule
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.p4sgd import training_text as text
-from sim.p4sgd.golden.choices import Schedule
 from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_training
 from sim.p4sgd.training import TrainingRun, data_of

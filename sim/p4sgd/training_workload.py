@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from sim.golden.choices import Loss, Schedule
 from sim.harness.workload import Workload, setting
-from sim.p4sgd.golden.choices import Loss, Schedule
 from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
 
 if TYPE_CHECKING:

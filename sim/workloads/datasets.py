@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 from sim.workloads import csv_text, libsvm
 from sim.workloads.arrays import ARCHIVE_MARKS, ARRAY_MARK, Archive, check
 from sim.workloads.files import InputError, read_unpacked

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 from sim.workloads.files import InputError
 
 LABEL_LIMIT = 256

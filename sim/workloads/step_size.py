@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 
 CURVATURE = {Loss.LINEAR: 1.0, Loss.LOGISTIC: 0.25, Loss.HINGE: 1.0}
 """Most that the loss's derivative changes with z; of the hinge, most that it is."""

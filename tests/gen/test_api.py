@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ingather
-from sim.p4sgd.golden.choices import Schedule
+from sim.golden.choices import Schedule
 
 
 def samples(rng):

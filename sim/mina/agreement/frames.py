@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
+from sim.golden.reduction.allreduce import Packet
 from sim.golden.tenancy import Command
-from sim.p4sgd.golden.allreduce import Packet
 
 
 class Role(Enum):

@@ -7,9 +7,7 @@ the grant's first operation on, as a grant clears the slots.
 
 from dataclasses import dataclass, replace
 
-from sim.golden.tenancy import EPOCHS
-from sim.mina.agreement.frames import Data, Grant, Place, Role, Sent, Share
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     USES,
     Packet,
     Phase,
@@ -18,6 +16,8 @@ from sim.p4sgd.golden.allreduce import (
     saturated,
     worker_rule,
 )
+from sim.golden.tenancy import EPOCHS
+from sim.mina.agreement.frames import Data, Grant, Place, Role, Sent, Share
 
 Parts = tuple[tuple[int, ...], ...]  #: numbers to add up, by slot and lane
 

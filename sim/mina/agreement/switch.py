@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from sim.golden.reduction.allreduce import Verdict
 from sim.golden.tenancy import Command, Refused
 from sim.mina.agreement.frames import Data, Frame, Sent
 from sim.mina.agreement.switch_rule import SwitchSetup, at_start, command_rule, packet_rule
-from sim.p4sgd.golden.allreduce import Verdict
 
 
 @dataclass

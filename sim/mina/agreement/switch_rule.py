@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from sim.golden import tenancy
+from sim.golden.reduction.allreduce import SwitchSlot, Verdict
+from sim.golden.reduction.allreduce import switch_rule as slot_rule
 from sim.golden.tenancy import Command, Outcome, Refused, Sizes, State, Tenant, Tenants
 from sim.mina.agreement.frames import CONTROLLER, Data, Place, Role, Sent
-from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
-from sim.p4sgd.golden.allreduce import switch_rule as slot_rule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,11 +8,11 @@ import cocotb
 from cocotb.triggers import Event, Lock, RisingEdge, with_timeout
 
 from hdl.p4sgd.network.frame import FRAME_KEEP
+from sim.golden.reduction.frames import BYTES
 from sim.golden.tenancy import Command, Verb
 from sim.harness.clock import PERIOD_NS, cycle
 from sim.mina.surroundings.cluster_system import ClusterParams
 from sim.mina.wire import Wired, from_octets, to_octets
-from sim.p4sgd.golden.frames import BYTES
 
 SENDER = bytes.fromhex("0400000000ff")  #: source address of all ends
 ADDRESSES = 12  #: bytes of a frame that :mod:`sim.mina.wire` leaves zero

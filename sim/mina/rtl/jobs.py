@@ -8,6 +8,8 @@ from typing import Any
 import cocotb
 from cocotb.triggers import ClockCycles, Event, with_timeout
 
+from sim.golden.reduction.allreduce import saturated
+from sim.golden.reduction.frames import LANES
 from sim.golden.tenancy import Command, Verb
 from sim.harness.clock import PERIOD_NS, cycle
 from sim.mina.agreement import operation_rule as operations
@@ -16,8 +18,6 @@ from sim.mina.agreement.operation_rule import Operation, Parts, Way
 from sim.mina.golden.simulation import Cluster, GoldenJob, Simulation
 from sim.mina.rtl.ends import Controller, Ends
 from sim.mina.surroundings.cluster_system import MOST_FRAMES, ClusterParams
-from sim.p4sgd.golden.allreduce import saturated
-from sim.p4sgd.golden.frames import LANES
 
 SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
 PATIENCE = 100  #: limit of an all-reduce's time, as a multiple of that of sending

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 
 Floats = NDArray[np.float64]
 Features: TypeAlias = Any

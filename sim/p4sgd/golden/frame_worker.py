@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     Packet,
     Phase,
     Verdict,
@@ -11,7 +11,7 @@ from sim.p4sgd.golden.allreduce import (
     worker_rule,
     worker_starts,
 )
-from sim.p4sgd.golden.frames import LANES, Quality, WireFrame, judge
+from sim.golden.reduction.frames import LANES, Quality, WireFrame, judge
 
 
 @dataclass(kw_only=True)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.golden.arithmetic import FRACTION_BITS, Integers, Mask, Step, round_shift, saturate
-from sim.p4sgd.golden.choices import Loss
+from sim.golden.choices import Loss
 from sim.p4sgd.golden.sigmoid import sigmoid
 
 FEATURES_LIMIT = 1 << 23

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.golden.choices import Schedule
+from sim.golden.choices import Schedule
 from sim.p4sgd.golden.formula import PAPER_DATA, SLOTS, Machine
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
 from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured

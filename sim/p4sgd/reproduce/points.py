@@ -16,8 +16,8 @@ import numpy as np
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.choices import Schedule
 from sim.harness.verilator import Build, Simulation, run
-from sim.p4sgd.golden.choices import Schedule
 from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.train import build_cluster, cluster_params

@@ -8,31 +8,13 @@ from cocotb.clock import Clock
 from cocotb.triggers import Timer, with_timeout
 from cocotbext.axi import AxiBus, AxiMaster, AxiResp
 
-from hdl.netsparse.params import SnicParams
-from hdl.p4sgd.host.registers import worker_registers
-from hdl.switchgnn.endpoint.params import EndpointParams
-from hdl.switchgnn.endpoint.registers import endpoint_registers
-from hdl.u280.hbm_ip import CHANNEL_BITS
-from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
-from hdl.u280.switchgnn_endpoint_board import FEATURES, SUMS, TABLES
 from sim.harness.register_driver import BusError, RegisterDriver, quiet
-from sim.netsparse.driver import SnicDriver
-from sim.netsparse.switch_driver import SwitchDriver as NetSparseSwitchDriver
-from sim.netsparse.work_request import Completion
-from sim.p4sgd.cluster_driver import ClusterDriver
-from sim.p4sgd.surroundings.cluster import ClusterParams
-from sim.p4sgd.switch_driver import SwitchDriver
-from sim.p4sgd.worker_driver import WorkerDriver
 from sim.surroundings.card.block_host import BlockHost
 from sim.surroundings.card.cards import CLOCKS
-from sim.surroundings.card.ip_models import HOST_BASE
-from sim.switchgnn.network.cluster import ClusterParams as EndpointsParams
-from sim.switchgnn.network.worker_host import WorkerHost
-from sim.switchgnn.switch_driver import GnnSwitchDriver
 
 WORD_BYTES = 4
-MOST_US = 200  #: most time that a run takes here
+MOST_US = 200  #: most time that a run takes in a simulation of cards
 START_NS = 5000  #: time until everything on a card has started
 
 
@@ -138,28 +120,6 @@ class DmaCard:
         return bytes(answer.data)
 
 
-class CardWorker(WorkerDriver, DmaCard):
-    """Drives a worker on a card: registers through the BAR, weights and memory by DMA."""
-
-    def __init__(self, card: Any, params: Any) -> None:
-        self.pcie = pcie = Pcie(card)
-        RegisterDriver.__init__(self, pcie, "m_axil", worker_registers(params))
-        DmaCard.__init__(self, pcie)
-        self.params = params
-        self.model = Shifted(self.dma, MODEL_BASE)
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
-
-    async def run(self) -> None:
-        """Start a run and wait for the interrupt at its end; raise ``WorkerFailure`` on failure."""
-        before = self.pcie.messages
-        await self.write(start=1)
-        await self.board.write(interrupt_enable=1)
-        await self.pcie.interrupt(before, MOST_US)
-        await self.board.write(interrupt_enable=0)
-        assert not await self.read("busy"), "an interrupt came while the worker was busy"
-        await self.check()
-
-
 class BlockCard:
     """Is a card with the bare block; make one before any time has passed, and :meth:`begin` it."""
 
@@ -176,111 +136,6 @@ class BlockCard:
     def reach(self, bar: Any) -> None:
         """Use what the host has found."""
         raise NotImplementedError
-
-
-class CardSwitch(BlockCard, SwitchDriver):
-    """Drives a switch on a card."""
-
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        params = self.params
-        SwitchDriver.__init__(self, self.pcie.signals, params, bar)
-        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
-
-
-class CardSnic(SnicDriver):
-    """Drives a SNIC on a card; the host's memory is behind the bridge, at ``base``."""
-
-    base = HOST_BASE
-
-    def __init__(self, card: Any, params: SnicParams) -> None:
-        self.pcie: Any = Pcie(card)
-        super().__init__(self.pcie, params, Bar(self.pcie))
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True, pauses=True))
-
-    async def next_completion(self, interrupts: Any = None, index: int = 0) -> Completion:
-        """Wait for a completion as a driver does: look, and sleep until an interrupt."""
-        while True:
-            seen = self.pcie.messages
-            if await self.read("completion_valid"):
-                return await self.completion()
-            await self.pcie.interrupt(seen, MOST_US)
-
-
-class CardBlockSnic(BlockCard, CardSnic):
-    """Drives a SNIC on a card with the bare block, whose host's memory is a root complex's."""
-
-    def __init__(self, card: Any, params: SnicParams, content: bytes) -> None:
-        BlockCard.__init__(self, card, params)
-        self.memory, self.base = self.pcie.model.memory(content)
-
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        SnicDriver.__init__(self, self.pcie.signals, self.params, bar)
-        self.board = BoardDriver(bar, BoardRegistersParams(cages=1, hbm=True, pauses=True))
-
-
-class CardNetSparseSwitch(BlockCard, NetSparseSwitchDriver):
-    """Drives NetSparse's switch on a card."""
-
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        params = self.params
-        NetSparseSwitchDriver.__init__(self, self.pcie.signals, params, bar)
-        sizes = BoardRegistersParams(cages=params.ports, hbm=False, pauses=True)
-        self.board = BoardDriver(bar, sizes)
-
-
-class CardGnnSwitch(BlockCard, GnnSwitchDriver):
-    """Drives SwitchGNN's switch on a card, with tables on chip."""
-
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        params = self.params
-        GnnSwitchDriver.__init__(self, self.pcie.signals, params, bar)
-        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
-
-
-class CardEndpoint(WorkerHost, DmaCard):
-    """Drives SwitchGNN's endpoint on a card: registers through the BAR, memory by DMA.
-
-    Features and sums have the same addresses, in the parts of HBM of their ports.
-    """
-
-    def __init__(self, card: Any, port: int, params: EndpointParams) -> None:
-        self.pcie = Pcie(card)
-        registers = RegisterDriver(self.pcie, "m_axil", endpoint_registers(params))
-        self.use(registers, port, EndpointsParams(endpoint=params, workers=1))
-        DmaCard.__init__(self, self.pcie)
-        self.board = BoardDriver(registers.axil, BoardRegistersParams(cages=1, hbm=True))
-
-    async def write(self, name: str, content: bytes, at: int = 0) -> None:
-        """Write to the tables, or to the features and where sums will be."""
-        for port in (TABLES,) if name == "tables" else (FEATURES, SUMS):
-            await self.write_memory((port << CHANNEL_BITS) + at, content)
-
-    async def read(self, name: str, size: int, at: int = 0) -> bytes:
-        """Read from the tables, or from the sums."""
-        port = TABLES if name == "tables" else SUMS
-        return await self.read_memory((port << CHANNEL_BITS) + at, size)
-
-    async def ends(self, within: int = MOST_US) -> tuple[str, str]:
-        """Wait for the interrupt at a job's end; return the state and its cause."""
-        before = self.pcie.messages
-        await self.board.write(interrupt_enable=1)
-        await self.pcie.interrupt(before, within)
-        await self.board.write(interrupt_enable=0)
-        return await self.state("state"), await self.state("cause")
-
-
-class CardCluster(ClusterDriver):
-    """Drives workers on cards around a switch on another card."""
-
-    def __init__(
-        self, workers: Sequence[CardWorker], switch: CardSwitch, params: ClusterParams
-    ) -> None:
-        self.workers, self.switch, self.params = list(workers), switch, params
-        self.epoch = 0
 
 
 async def switch_on(dut: Any, *found: Any) -> Sequence[Any]:

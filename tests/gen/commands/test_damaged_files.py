@@ -20,8 +20,8 @@ from gen.base.errors import UserError
 from gen.cli import called
 from gen.commands.interruption import Interruption
 from gen.sweep.spec import axes, read_spec
+from sim.golden.choices import Loss
 from sim.mina.jobs import read_jobs
-from sim.p4sgd.golden.sgd import Loss
 from sim.switchgnn.graphs.graph import load_graph
 from sim.switchgnn.planning.workers import WorkerPartition, read_workers
 from sim.workloads.arrays import read_array

@@ -14,8 +14,8 @@ from gen.software.emitted.device import DeviceError
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+from sim.golden.choices import Loss
 from sim.harness.register_driver import driver_module
-from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import load

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 from sim.workloads.datasets import load
 from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
 from tests.long import short_and_long

@@ -20,15 +20,15 @@ from gen.software.p4sgd_switch import software
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.params import Refusal
+from sim.golden.reduction.frames import LANES, WireFrame
+from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.tree_frames import long_frame
+from sim.golden.reduction.tree_switch import TreeJob, TreeSwitchModel, own_part
 from sim.golden.tenancy import Command, Reason, State, Verb
 from sim.golden.tenancy_frames import to_bytes
 from sim.harness.axi_streams import AxiSource, PacketSink, beats_of
 from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.golden.frames import LANES, WireFrame
-from sim.p4sgd.golden.switch import SwitchModel
-from sim.p4sgd.golden.tree_frames import long_frame
-from sim.p4sgd.golden.tree_switch import TreeJob, TreeSwitchModel, own_part
 from tests.gen.software.fake_card import attach
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload

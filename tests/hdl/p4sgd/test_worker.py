@@ -16,12 +16,12 @@ from hdl.p4sgd.engine.params import BURST_BEATS, PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.registers import IDENTITY, worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.choices import Loss
+from sim.golden.reduction.allreduce import Packet
 from sim.harness import streams
 from sim.harness.payloads import pack
 from sim.harness.stimulus import clocks
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.allreduce import Packet
-from sim.p4sgd.golden.sgd import Loss
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, memory_params
 from sim.p4sgd.train import memory_arguments
 from sim.p4sgd.training import TrainingRun

@@ -4,7 +4,7 @@ import random
 from dataclasses import replace
 
 from hdl.p4sgd.switch.params import SwitchParams
-from sim.p4sgd.golden.frames import ACKED, BYTES, HEADER_BYTES, IS_AGG, LAYOUT, WireFrame, judge
+from sim.golden.reduction.frames import ACKED, BYTES, HEADER_BYTES, IS_AGG, LAYOUT, WireFrame, judge
 from tests.hdl.p4sgd.switch.bench import BEAT_BYTES, Arrival
 from tests.hdl.p4sgd.switch.traffic import choose_payload
 

@@ -8,8 +8,8 @@ import random
 from dataclasses import dataclass
 
 from hdl.switch.params import COMMAND
+from sim.golden.reduction.switch import SwitchModel
 from sim.harness.payloads import unpack
-from sim.p4sgd.golden.switch import SwitchModel
 
 FREE = {"active": 0, "ports": 0, "epoch": 0, "base": 0, "end": 0}
 PATIENCE = 4  #: cycles: under full load every fourth is taken for clearing

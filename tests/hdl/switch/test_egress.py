@@ -7,10 +7,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.switch.egress import SwitchEgress
+from sim.golden.reduction.frames import BYTES, WireFrame
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.frames import BYTES, WireFrame
 from tests.hdl.p4sgd.switch.traffic import choose_payload
 
 PARAMS = SwitchParams(ports=3, jobs=3, egress_depth=5)

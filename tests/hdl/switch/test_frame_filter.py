@@ -9,12 +9,12 @@ from hdl.p4sgd.network.frame import FRAMES
 from hdl.p4sgd.network.tree_format import TREE_FRAMES
 from hdl.switch.frame_filter import FrameFilter, Quality
 from hdl.switch.frame_format import FrameFormat
+from sim.golden.reduction import frames
+from sim.golden.reduction.frames import WireFrame, judge
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import edges, never, often, rarely, start, started, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden import frames
-from sim.p4sgd.golden.frames import WireFrame, judge
 from tests.hdl.p4sgd.bench import LOW, TOP
 from tests.hdl.switch import frames as sample
 from tests.hdl.switch.frames import Head

@@ -6,9 +6,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.tenant_counters import TENANT_COUNTERS, TenantCounters
+from sim.golden.reduction.frames import BYTES
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.frames import BYTES
 
 NAMES = [name for name, _ in TENANT_COUNTERS.counters]
 EVENTS = ("active", "unfinished", "refused", "ended", "of")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from sim.golden.reduction.allreduce import Phase, Verdict
 from sim.golden.tree_plan import Below, TreePlan
-from sim.p4sgd.golden.allreduce import Phase, Verdict
 from tests.protocol.allreduce.nodes import (
     FAULTS,
     FREED_EARLY,

@@ -11,8 +11,7 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from sim.golden.tree_plan import Member, TreePlan
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     Outcome,
     Packet,
     Phase,
@@ -22,7 +21,8 @@ from sim.p4sgd.golden.allreduce import (
     worker_rule,
     worker_starts,
 )
-from sim.p4sgd.golden.tree_rule import TreeOutcome, TreeSlot, child_rule, parent_rule, root_rule
+from sim.golden.reduction.tree_rule import TreeOutcome, TreeSlot, child_rule, parent_rule, root_rule
+from sim.golden.tree_plan import Member, TreePlan
 from tests.protocol.network import Change, Flight, Node
 
 LANES = 2

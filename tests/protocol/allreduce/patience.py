@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import product
 
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     GaveUp,
     Outcome,
     Packet,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from sim.p4sgd.golden.allreduce import GaveUp, Tries, sends_again, switch_rule
+from sim.golden.reduction.allreduce import GaveUp, Tries, sends_again, switch_rule
 from tests.protocol.allreduce.patience import (
     BLAMED,
     ENDLESS,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.p4sgd.golden.allreduce import Verdict
+from sim.golden.reduction.allreduce import Verdict
 from tests.long import short_and_long
 from tests.protocol.allreduce.network import Lifetime, flat
 from tests.protocol.allreduce.nodes import WRONG_SUM

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.p4sgd.golden.allreduce import Verdict
+from sim.golden.reduction.allreduce import Verdict
 from tests.protocol.allreduce.network import flat
 from tests.protocol.allreduce.nodes import FAULTS, FREED_EARLY, PARTIAL_AS_FULL, WRONG_SUM
 from tests.protocol.allreduce.variants import HARMLESS, PAPER, UNSOUND

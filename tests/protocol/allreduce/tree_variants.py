@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sim.p4sgd.golden.allreduce import Packet, Verdict
-from sim.p4sgd.golden.tree_rule import (
+from sim.golden.reduction.allreduce import Packet, Verdict
+from sim.golden.reduction.tree_rule import (
     TreeOutcome,
     TreeSlot,
     child_rule,

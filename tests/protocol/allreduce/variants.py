@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     Outcome,
     Packet,
     Phase,
@@ -15,7 +15,7 @@ from sim.p4sgd.golden.allreduce import (
     saturated,
     worker_rule,
 )
-from sim.p4sgd.golden.tree_rule import root_rule
+from sim.golden.reduction.tree_rule import root_rule
 from tests.protocol.allreduce.nodes import (
     FREED_EARLY,
     LANES,

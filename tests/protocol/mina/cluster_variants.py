@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from sim.golden import tenancy
+from sim.golden.reduction.allreduce import SwitchSlot
 from sim.golden.tenancy import (
     Command,
     Outcome,
@@ -27,7 +28,6 @@ from sim.mina.agreement.host_rule import Host, Reaction
 from sim.mina.agreement.member_rule import MemberRules
 from sim.mina.agreement.operation_rule import Operation
 from sim.mina.agreement.switch_rule import SwitchRules, data_rule
-from sim.p4sgd.golden.allreduce import SwitchSlot
 from tests.protocol.explore import STUCK
 from tests.protocol.mina.cluster_setup import LEFT_BEHIND, UNGRANTED, WRONG_SUM, Rules
 from tests.protocol.mina.systems import AGAIN, IN_TURN, LOST, LOST_PAIR, RESTARTED, TREE, WITHDRAWN

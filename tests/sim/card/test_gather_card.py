@@ -11,10 +11,10 @@ from gen.software.gather_engine import software
 from hdl.gather.engine import GatherEngine
 from hdl.gather.engine_params import COMPLETION_BYTES
 from hdl.gather.registers import IDENTITY
+from sim.gather.card import CardGather
 from sim.gather.golden.engine import Outcome, WorkRequest, carry_out
 from sim.gather.golden.rows import Table
 from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.gather import CardGather
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice, HostMemory
 from tests.gen.software.selftests import SelfTest

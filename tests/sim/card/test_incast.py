@@ -6,10 +6,10 @@ from cocotb.triggers import Timer
 
 from hdl.u280.mac import MacParams
 from sim.harness.verilator import params_in_simulator
+from sim.netsparse.card_traffic import densest, traffic_files
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import QUICK
 from sim.surroundings.card.incast import fibre, simulate_incast
-from sim.surroundings.card.traffic import densest, traffic_files
 from tests.long import short_and_long
 
 MAC = MacParams(cage=0, split=True, resets=QUICK)

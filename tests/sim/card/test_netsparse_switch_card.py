@@ -8,12 +8,13 @@ from gen.base.settings import make_params
 from gen.board.boards import BOARDS
 from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.netsparse.card import CardSwitch
+from sim.netsparse.card_traffic import traffic_files
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.host import CardNetSparseSwitch, switch_on
+from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice
 from sim.surroundings.card.incast import fibre
-from sim.surroundings.card.traffic import traffic_files
 from tests.gen.software.selftests import SelfTest
 
 BOARD = BOARDS["u280"].designs["netsparse-switch"]
@@ -62,7 +63,7 @@ class Bench:
     """Has the card's host, and both stations."""
 
     def __init__(self, dut):
-        self.switch = CardNetSparseSwitch(dut.card_0, SWITCH)
+        self.switch = CardSwitch(dut.card_0, SWITCH)
         self.node, self.uplink = (getattr(dut, f"far_0_{cage}") for cage in (NODE, UPLINK))
         for station in (self.node, self.uplink):
             station.keyed.value = 1

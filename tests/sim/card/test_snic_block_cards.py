@@ -12,9 +12,10 @@ from hdl.netsparse.registers import IDENTITY
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
+from sim.netsparse.card import CardBlockSnic
 from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.host import CardBlockSnic, switch_on
+from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice, HostMemory
 from tests.gen.software.selftests import SelfTest
 from tests.sim.card.test_snic_cards import CARDS as BRIDGES

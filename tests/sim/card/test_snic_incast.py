@@ -15,14 +15,15 @@ from gen.designs.catalogue import find_design
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
+from sim.netsparse.card import CardSnic
+from sim.netsparse.card_traffic import traffic_files
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.netsparse.work_request import WorkRequest
 from sim.surroundings.axi_ram import ram_file
 from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.host import CardSnic, switch_on
+from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.incast import fibre
 from sim.surroundings.card.ip_models import HOST_BASE
-from sim.surroundings.card.traffic import traffic_files
 
 SNIC = make_params(
     find_design("netsparse-snic").params_class,

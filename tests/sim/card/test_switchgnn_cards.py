@@ -15,8 +15,9 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS as SWITCHES
 from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.host import CardEndpoint, CardGnnSwitch, switch_on
+from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice
+from sim.switchgnn.card import CardEndpoint, CardGnnSwitch
 from sim.switchgnn.network.worker_host import SWITCH
 from tests.gen.software.selftests import SelfTest
 from tests.hdl.switchgnn.endpoint.bench import LaneCut, finish, launch

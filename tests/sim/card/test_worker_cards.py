@@ -15,13 +15,14 @@ from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.mac_signals import EVENTS
+from sim.p4sgd.card import CardCluster, CardSwitch, CardWorker
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.host import CardCluster, CardSwitch, CardWorker, switch_on
+from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice
 from sim.workloads.datasets import DataSet
 from tests.gen.software.selftests import SelfTest

@@ -5,11 +5,11 @@ import struct
 
 import pytest
 
+from sim.golden.reduction.allreduce import Packet
+from sim.golden.reduction.frames import LANES
 from sim.golden.tenancy import Command, Reason, Verb
 from sim.mina.agreement.frames import Data, Grant, Kind, Message
 from sim.mina.wire import from_octets, to_octets
-from sim.p4sgd.golden.allreduce import Packet
-from sim.p4sgd.golden.frames import LANES
 
 KINDS = {kind: 16 + k for k, kind in enumerate(Kind)}  #: byte 15
 VERBS = {verb: 32 + k for k, verb in enumerate(Verb)}

@@ -13,11 +13,11 @@ from cocotb.triggers import ClockCycles
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.choices import Loss, Schedule
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.p4sgd.cluster_driver import EPOCHS, StuckError
-from sim.p4sgd.golden.choices import Loss, Schedule
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.p4sgd.train import build_cluster, cluster_params, memory_arguments, simulate_training

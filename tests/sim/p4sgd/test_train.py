@@ -8,8 +8,9 @@ import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.choices import Loss
 from sim.harness.verilator import chosen_seed
-from sim.p4sgd.golden.sgd import Loss, Saturations
+from sim.p4sgd.golden.sgd import Saturations
 from sim.p4sgd.train import build_worker, simulate_training
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings

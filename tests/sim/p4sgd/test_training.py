@@ -7,7 +7,7 @@ import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 from sim.p4sgd.train import Epoch
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_report import Comparison

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gen.designs.catalogue import find_design
-from sim.p4sgd.golden.choices import Schedule
+from sim.golden.choices import Schedule
 from sim.p4sgd.training_session import TrainingSession, ideal_cycles
 from sim.p4sgd.training_workload import TrainingWorkload
 from tests.rejects import rejects

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sim.p4sgd.golden.sgd import Loss
+from sim.golden.choices import Loss
 from sim.workloads import datasets
 from sim.workloads.datasets import load
 from sim.workloads.files import InputError

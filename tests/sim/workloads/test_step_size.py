@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from sim.golden.choices import Loss
 from sim.p4sgd.golden import float_sgd
-from sim.p4sgd.golden.sgd import Loss
 from sim.workloads.step_size import CURVATURE, Smoothness
 
 KINDS = {

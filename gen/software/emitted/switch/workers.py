@@ -4,7 +4,7 @@ from typing import Any
 
 from gen.software.emitted.switch.job_switch import JobSwitch
 from gen.software.emitted.switch.simulated_switch import SimulatedSwitch
-from sim.p4sgd.golden.frames import WireFrame
+from sim.golden.reduction.frames import WireFrame
 
 WORKER = b"\2\0\0\0\0\0"  #: Ethernet address of a worker, which the switch does not look at
 SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: Ethernet addresses

@@ -8,9 +8,9 @@ from hdl.p4sgd.network.frame import (
     VERSION,
     Frame,
 )
+from sim.golden.reduction import frames
+from sim.golden.reduction.frames import WireFrame
 from sim.harness.payloads import pack, unpack
-from sim.p4sgd.golden import frames
-from sim.p4sgd.golden.frames import WireFrame
 
 LOW, TOP = -(1 << 31), (1 << 31) - 1
 WIDTHS = {

@@ -8,10 +8,10 @@ from cocotb.triggers import Timer
 
 from hdl.p4sgd.network.tree_frame import TREE_FIELDS
 from hdl.p4sgd.network.tree_reader import TreeReader
+from sim.golden.reduction.frames import BYTES, WireFrame
+from sim.golden.reduction.tree_frames import long_frame, may_come_down, may_go_up, read
 from sim.harness.payloads import unpack
 from sim.harness.verilator import simulate
-from sim.p4sgd.golden.frames import BYTES, WireFrame
-from sim.p4sgd.golden.tree_frames import long_frame, may_come_down, may_go_up, read
 
 
 def test_tree_reader():

@@ -8,10 +8,10 @@ from cocotb.triggers import Timer
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import TREE_ANSWER
 from hdl.p4sgd.network.tree_writer import TreeWriter
+from sim.golden.reduction.frames import WireFrame
+from sim.golden.reduction.tree_frames import long_frame
 from sim.harness.payloads import pack, unpack
 from sim.harness.verilator import simulate
-from sim.p4sgd.golden.frames import WireFrame
-from sim.p4sgd.golden.tree_frames import long_frame
 
 
 def test_tree_writer():

@@ -9,12 +9,12 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.switch.params import SwitchParams, Verdict
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
+from sim.golden.reduction.frames import BYTES, WireFrame
+from sim.golden.reduction.switch import SwitchModel
 from sim.harness.axi_streams import beats_of
 from sim.harness.streams import start
 from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.golden.frames import BYTES, WireFrame
-from sim.p4sgd.golden.switch import SwitchModel
 from sim.p4sgd.switch_driver import SwitchDriver
 
 BEAT_BYTES = 64

@@ -17,7 +17,7 @@ def slot_layout(params: SwitchParams) -> data.StructLayout:
 
 
 class SlotReference(Component):
-    """Computes ``sim.p4sgd.golden.allreduce.switch_rule`` in one step, with nothing prepared.
+    """Computes ``sim.golden.reduction.allreduce.switch_rule`` in one step, with nothing prepared.
 
     ``before`` is the slot, ``after`` what ``request`` makes of it, or what a start does with
     ``clear``. ``verdict`` is the packet's; if it is ``answered``, the answer goes to ``bm``, a sum

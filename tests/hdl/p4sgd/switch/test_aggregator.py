@@ -7,10 +7,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.params import SwitchParams
+from sim.golden.reduction.allreduce import Packet, SwitchSlot, switch_rule
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, switch_rule
 from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 from tests.simulated import simulated

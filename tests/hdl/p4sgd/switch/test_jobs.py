@@ -11,8 +11,8 @@ from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import IDENTITY, VERSION
 from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.params import Refusal
+from sim.golden.reduction.allreduce import Verdict
 from sim.harness.switch_driver import CommandRefused
-from sim.p4sgd.golden.allreduce import Verdict
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.simulated import simulated

@@ -12,9 +12,9 @@ from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.params import Verdict as Counted
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
+from sim.golden.reduction.frames import WireFrame
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.frames import WireFrame
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload

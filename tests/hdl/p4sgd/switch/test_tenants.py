@@ -11,11 +11,11 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.tenancy_head import Reason, TenancyKind
 from sim.golden import tenancy_frames
+from sim.golden.reduction.allreduce import SwitchSlot, Verdict
+from sim.golden.reduction.frames import BYTES, LANES
+from sim.golden.reduction.tenant_switch import Control, TenantSwitchModel
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict
-from sim.p4sgd.golden.frames import BYTES, LANES
-from sim.p4sgd.golden.tenant_switch import Control, TenantSwitchModel
 from sim.p4sgd.tenant_driver import TenantDriver, TenantRefused
 from tests.hdl.p4sgd.switch.bench import Arrival, Bench
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload

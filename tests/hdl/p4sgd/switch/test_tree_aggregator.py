@@ -10,11 +10,8 @@ from hdl.p4sgd.network.tree_frame import LEVEL_BITS
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, Verdict
-from sim.p4sgd.golden.tree_rule import (
+from sim.golden.reduction.allreduce import Packet, SwitchSlot, Verdict
+from sim.golden.reduction.tree_rule import (
     SUM_BITS,
     TreeOutcome,
     TreeSlot,
@@ -22,6 +19,9 @@ from sim.p4sgd.golden.tree_rule import (
     parent_rule,
     root_rule,
 )
+from sim.harness.payloads import pack, unpack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.simulated import simulated
 

@@ -17,7 +17,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
 from sim.p4sgd.tree_driver import TreeDriver
 from sim.surroundings.link import LinkParams
-from tests.sim.p4sgd.golden.tree_network import (
+from tests.sim.golden.reduction.tree_network import (
     above,
     group,
     make_workers,

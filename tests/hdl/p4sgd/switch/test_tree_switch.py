@@ -8,12 +8,12 @@ import cocotb
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+from sim.golden.reduction.allreduce import SwitchSlot
+from sim.golden.reduction.frames import LANES, WireFrame
+from sim.golden.reduction.tree_frames import LENGTHS, long_frame
+from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.allreduce import SwitchSlot
-from sim.p4sgd.golden.frames import LANES, WireFrame
-from sim.p4sgd.golden.tree_frames import LENGTHS, long_frame
-from sim.p4sgd.golden.tree_switch import TreeSwitchModel, own_part
 from sim.p4sgd.tree_driver import TreeDriver
 from tests.hdl.p4sgd.switch.bench import Arrival
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams

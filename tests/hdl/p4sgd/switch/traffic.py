@@ -2,7 +2,7 @@
 
 import random
 
-from sim.p4sgd.golden.allreduce import USES, SwitchSlot
+from sim.golden.reduction.allreduce import USES, SwitchSlot
 
 
 def bits_of(bitmap):

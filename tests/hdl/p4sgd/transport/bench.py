@@ -8,8 +8,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_KEEP, VERSION, Frame
-from sim.harness.payloads import pack, unpack
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     Packet,
     Phase,
     SwitchSlot,
@@ -18,6 +17,7 @@ from sim.p4sgd.golden.allreduce import (
     worker_rule,
     worker_starts,
 )
+from sim.harness.payloads import pack, unpack
 
 ADDRESS, SWITCH_ADDRESS, GROUP_ADDRESS = 0x0A0000000002, 0x0B0000000002, 0x0C0000000003
 JOB, EPOCH, BASE = 7, 3, 1000

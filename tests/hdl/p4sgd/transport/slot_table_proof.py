@@ -12,7 +12,7 @@ from hdl.p4sgd.transport.slot_progress import Progress
 from hdl.p4sgd.transport.slot_table import USE_BITS, SlotTable
 from tests.formal.claims import check, claim, granted, reach
 
-#: What the specification keeps of a slot (``sim.p4sgd.golden.allreduce.WorkerSlot``).
+#: What the specification keeps of a slot (``sim.golden.reduction.allreduce.WorkerSlot``).
 SLOT = data.StructLayout({"use": USE_BITS, "phase": Phase})
 
 
@@ -20,10 +20,10 @@ class SlotTableProof(Component):
     """Has a :class:`SlotTable` with free inputs beside the specification, slot by slot.
 
     The specification (:meth:`follow_rule`) is ``worker_rule`` and ``worker_starts`` of
-    ``sim/p4sgd/golden/allreduce.py`` line by line, with whole uses; beside it stands which slots'
-    sums were neither handed on nor seen. Outputs are claimed to be what these say in every cycle
-    of a job whose ``slot_count`` is legal. A job of another may be open, but nothing starts in it:
-    Control refuses its runs. ``clear`` and resets may come at any time.
+    ``sim/golden/reduction/allreduce.py`` line by line, with whole uses; beside it stands which
+    slots' sums were neither handed on nor seen. Outputs are claimed to be what these say in every
+    cycle of a job whose ``slot_count`` is legal. A job of another may be open, but nothing starts
+    in it: Control refuses its runs. ``clear`` and resets may come at any time.
 
     Taken for granted is what the neighbours keep (:meth:`neighbours`): the transmitter starts only
     if it may, the reorder buffer hands on only what has arrived, and of a packet that the slot is

@@ -6,12 +6,12 @@ import cocotb
 
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.params import TransportParams, Verdict
+from sim.golden.reduction import allreduce as golden
+from sim.golden.reduction.frames import Quality, WireFrame, judge
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import edges, never, often, started
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.golden import allreduce as golden
-from sim.p4sgd.golden.frames import Quality, WireFrame, judge
 from tests.hdl.p4sgd.bench import put
 from tests.simulated import simulated
 

@@ -3,7 +3,7 @@ import pytest
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.golden import allreduce as golden
+from sim.golden.reduction import allreduce as golden
 
 
 @pytest.mark.parametrize("slots", [2, 3, 255, 256, 257, 4096])

@@ -6,10 +6,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_table import QUESTIONS, SlotTable
+from sim.golden.reduction import allreduce as golden
 from sim.harness.payloads import unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden import allreduce as golden
 from tests.hdl.p4sgd.bench import put
 
 DROPPED = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]

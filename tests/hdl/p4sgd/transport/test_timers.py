@@ -7,10 +7,10 @@ from cocotb.triggers import RisingEdge, Timer
 
 from hdl.p4sgd.transport.params import PEER_BITS, TIME_BITS, Phase, TransportParams
 from hdl.p4sgd.transport.timers import Timers
+from sim.golden.reduction.allreduce import GaveUp, Tries, sends_again
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.allreduce import GaveUp, Tries, sends_again
 from tests.hdl.p4sgd.bench import put
 
 LOOKS = 3  # cycles from a look at a slot to its overdue packet

@@ -7,10 +7,10 @@ from cocotb.triggers import RisingEdge, Timer
 from hdl.p4sgd.network.frame import FRAME_KEEP
 from hdl.p4sgd.transport.params import TRIES, Phase, TransportParams
 from hdl.p4sgd.transport.transmitter import QUEUE_DEPTH, Transmitter
+from sim.golden.reduction.frames import LANES, WireFrame
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import never, often, rarely, start
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.golden.frames import LANES, WireFrame
 from tests.hdl.p4sgd.bench import generator, put, wild
 from tests.simulated import simulated
 

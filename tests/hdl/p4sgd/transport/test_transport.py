@@ -8,10 +8,10 @@ from cocotb.triggers import ClockCycles, RisingEdge, Timer
 
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
+from sim.golden.reduction.allreduce import Packet, saturated
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, cycle, often, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.golden.allreduce import Packet, saturated
 from tests.hdl.p4sgd.transport.bench import (
     EPOCH,
     GROUP_ADDRESS,

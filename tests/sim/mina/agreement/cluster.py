@@ -4,6 +4,8 @@ from collections import Counter
 
 import numpy as np
 
+from sim.golden.reduction.allreduce import saturated
+from sim.golden.reduction.frames import LANES
 from sim.golden.tenancy import Command, Sizes, Verb
 from sim.mina.agreement.controller import ControllerModel, Patience, Stable
 from sim.mina.agreement.frames import (
@@ -20,8 +22,6 @@ from sim.mina.agreement.operation_rule import Way
 from sim.mina.agreement.switch import SwitchModel
 from sim.mina.agreement.switch_rule import SwitchSetup
 from sim.mina.wire import from_octets, to_octets
-from sim.p4sgd.golden.allreduce import saturated
-from sim.p4sgd.golden.frames import LANES
 from sim.switchgnn.links import Faults, Links
 
 SLOTS = 2  #: of a job, so frames of an operation

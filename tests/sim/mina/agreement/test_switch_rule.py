@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from sim.golden.reduction.allreduce import Packet, Verdict
 from sim.golden.tenancy import Command, Reason, Refused, Sizes, State, Unit, Verb
 from sim.mina.agreement.frames import Data
 from sim.mina.agreement.switch_rule import SwitchSetup, at_start, command_rule, packet_rule
-from sim.p4sgd.golden.allreduce import Packet, Verdict
 
 SIZES = Sizes(ports=4, slots=8, jobs=3)
 #: Ports, port towards the parent, first slot and number of slots of each job.

@@ -8,11 +8,11 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.network.frame import FRAME_KEEP
+from sim.golden.reduction.frames import BYTES
 from sim.harness.clock import cycle
 from sim.harness.streams import start
 from sim.mina.agreement.frames import CONTROLLER, Place, Role
 from sim.mina.wire import from_octets, to_octets
-from sim.p4sgd.golden.frames import BYTES
 from sim.p4sgd.tenant_driver import TenantDriver
 from sim.switchgnn.links import Faults
 

@@ -7,7 +7,8 @@ import math
 from collections import Counter
 from fractions import Fraction
 
-from sim.p4sgd.golden.sgd import Loss, Training
+from sim.golden.choices import Loss
+from sim.p4sgd.golden.sgd import Training
 
 
 def rounded(value: Fraction) -> int:

@@ -3,8 +3,9 @@
 import numpy as np
 
 from sim.golden.arithmetic import FRACTION_BITS, Step
+from sim.golden.choices import Loss
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
-from sim.p4sgd.golden.sgd import Loss, Saturations, Training
+from sim.p4sgd.golden.sgd import Saturations, Training
 
 ONE = 1 << FRACTION_BITS
 TOP = (1 << 31) - 1

@@ -3,9 +3,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from sim.golden.arithmetic import Step
+from sim.golden.choices import Loss
 from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden import sgd as p4sgd
-from sim.p4sgd.golden.sgd import Loss, Training
+from sim.p4sgd.golden.sgd import Training
 from sim.workloads.datasets import load
 from sim.workloads.quantise import Quantiser, from_fixed, to_fixed
 

@@ -1,6 +1,6 @@
 """Makes up measurements: by the formula, bent where a test wants it."""
 
-from sim.p4sgd.golden.choices import Schedule
+from sim.golden.choices import Schedule
 from sim.p4sgd.reproduce.points import Measurement
 
 TURNAROUNDS = {Schedule.PIPELINED: 300, Schedule.VANILLA: 302, Schedule.DATA_PARALLEL: 280}

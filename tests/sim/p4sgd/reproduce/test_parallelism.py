@@ -2,7 +2,7 @@
 
 import pytest
 
-from sim.p4sgd.golden.choices import Schedule
+from sim.golden.choices import Schedule
 from sim.p4sgd.reproduce.parallelism import figure, points, series
 from sim.p4sgd.training import DoesNotFit
 from tests.sim.p4sgd.reproduce.figures import broken, by_the_formula

@@ -7,7 +7,7 @@ import pytest
 
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
-from sim.p4sgd.golden.choices import Loss, Schedule
+from sim.golden.choices import Loss, Schedule
 from sim.p4sgd.reproduce import points
 from sim.p4sgd.reproduce.points import BITS, PASSES, Point, measure, turnaround
 from sim.p4sgd.reproduce.points_in_simulator import MEMORY

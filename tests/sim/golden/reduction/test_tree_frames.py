@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.p4sgd.golden.frames import BYTES, WireFrame
-from sim.p4sgd.golden.tree_frames import long_frame, may_come_down, may_go_up, read
+from sim.golden.reduction.frames import BYTES, WireFrame
+from sim.golden.reduction.tree_frames import long_frame, may_come_down, may_go_up, read
 
 TOP = (1 << 36) - 1
 LOW = -1 - TOP

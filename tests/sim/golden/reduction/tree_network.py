@@ -3,11 +3,11 @@
 import random
 from dataclasses import dataclass
 
+from sim.golden.reduction.allreduce import saturated
+from sim.golden.reduction.frames import LANES
+from sim.golden.reduction.tree_switch import TreeSwitchModel
 from sim.golden.tenancy import Command, Verb
-from sim.p4sgd.golden.allreduce import saturated
 from sim.p4sgd.golden.frame_worker import FrameWorker
-from sim.p4sgd.golden.frames import LANES
-from sim.p4sgd.golden.tree_switch import TreeSwitchModel
 
 JOB, EPOCH, BASE = 1, 77, 3
 

@@ -1,7 +1,7 @@
-"""Models P4SGD's switch as a whole, frame by frame: bytes in at a port, bytes out at ports.
+"""Models a switch that reduces as a whole, frame by frame: bytes in at a port, bytes out at ports.
 
-The rule of a slot is :func:`sim.p4sgd.golden.allreduce.switch_rule`; here are the jobs, the order
-in which a packet is judged, and where answers go.
+The rule of a slot is :func:`sim.golden.reduction.allreduce.switch_rule`; here are the jobs, the
+order in which a packet is judged, and where answers go.
 """
 
 from collections import Counter
@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
-from sim.p4sgd.golden.allreduce import SwitchSlot, Verdict, switch_rule
-from sim.p4sgd.golden.frames import LANES, Quality, WireFrame, judge
+from sim.golden.reduction.allreduce import SwitchSlot, Verdict, switch_rule
+from sim.golden.reduction.frames import LANES, Quality, WireFrame, judge
 
 
 @dataclass(kw_only=True)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim.p4sgd.golden.allreduce import Packet
-from sim.p4sgd.golden.frames import Quality, WireFrame, judge
+from sim.golden.reduction.allreduce import Packet
+from sim.golden.reduction.frames import Quality, WireFrame, judge
 from tests.rejects import rejects
 
 ADDRESS = bytes.fromhex("021122334455")

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sim.p4sgd.golden.allreduce import Packet
+from sim.golden.reduction.allreduce import Packet
 
 LANES = 8
 ETHERTYPE = 0x88B5

@@ -4,13 +4,13 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from sim.golden.reduction.allreduce import Packet, SwitchSlot, Verdict
+from sim.golden.reduction.frames import LANES, Quality, WireFrame, judge
+from sim.golden.reduction.switch import Job
+from sim.golden.reduction.tenant_switch import TenantSwitchModel
+from sim.golden.reduction.tree_frames import LENGTHS, long_frame, may_come_down, may_go_up, read
+from sim.golden.reduction.tree_rule import TreeOutcome, TreeSlot, child_rule, parent_rule, root_rule
 from sim.golden.tenancy import EPOCHS, Refused, State, Tenant
-from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, Verdict
-from sim.p4sgd.golden.frames import LANES, Quality, WireFrame, judge
-from sim.p4sgd.golden.switch import Job
-from sim.p4sgd.golden.tenant_switch import TenantSwitchModel
-from sim.p4sgd.golden.tree_frames import LENGTHS, long_frame, may_come_down, may_go_up, read
-from sim.p4sgd.golden.tree_rule import TreeOutcome, TreeSlot, child_rule, parent_rule, root_rule
 
 Slot = SwitchSlot | TreeSlot
 

@@ -4,6 +4,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from sim.golden.reduction.allreduce import Verdict, switch_rule
+from sim.golden.reduction.frames import WireFrame
+from sim.golden.reduction.switch import Job, SwitchModel
 from sim.golden.tenancy import (
     EPOCHS,
     Command,
@@ -19,9 +22,6 @@ from sim.golden.tenancy import (
     tenancy_rule,
 )
 from sim.golden.tenancy_frames import asked_of, to_bytes
-from sim.p4sgd.golden.allreduce import Verdict, switch_rule
-from sim.p4sgd.golden.frames import WireFrame
-from sim.p4sgd.golden.switch import Job, SwitchModel
 
 #: Names the verdicts on packets that a switch without tenants would take.
 UNGRANTED = (Refused.NOT_GRANTED, Refused.DRAINING)

@@ -8,8 +8,8 @@ lowest byte is byte 27 and whose others are bytes 60 to 63. All other frames are
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sim.p4sgd.golden.frames import BYTES, LANES, WireFrame
-from sim.p4sgd.golden.tree_rule import SUM_BITS
+from sim.golden.reduction.frames import BYTES, LANES, WireFrame
+from sim.golden.reduction.tree_rule import SUM_BITS
 
 LONG_BYTES = 64
 LENGTHS = (BYTES, LONG_BYTES)

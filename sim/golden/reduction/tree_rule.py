@@ -15,8 +15,7 @@ link's upper end has finished use n.
 
 from dataclasses import dataclass, replace
 
-from sim.golden.tree_plan import MOST_WORKERS
-from sim.p4sgd.golden.allreduce import (
+from sim.golden.reduction.allreduce import (
     USES,
     Outcome,
     Packet,
@@ -29,6 +28,7 @@ from sim.p4sgd.golden.allreduce import (
     switch_rule,
     worker_rule,
 )
+from sim.golden.tree_plan import MOST_WORKERS
 
 SUM_BITS = 32 + (MOST_WORKERS - 1).bit_length()  #: width of a lane on the way up
 

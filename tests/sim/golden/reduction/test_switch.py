@@ -1,9 +1,9 @@
 """Checks the golden switch by hand: one AllReduce of two workers, and who is refused."""
 
 from sim.golden.job_table import Refusal
-from sim.p4sgd.golden.allreduce import Verdict
-from sim.p4sgd.golden.frames import WireFrame
-from sim.p4sgd.golden.switch import SwitchModel
+from sim.golden.reduction.allreduce import Verdict
+from sim.golden.reduction.frames import WireFrame
+from sim.golden.reduction.switch import SwitchModel
 
 ADDRESS, GROUP = bytes(range(6)), bytes(range(6, 12))
 

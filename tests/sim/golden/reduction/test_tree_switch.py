@@ -7,14 +7,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.golden.reduction.allreduce import Packet, SwitchSlot, Verdict, switch_rule
+from sim.golden.reduction.frames import WireFrame
+from sim.golden.reduction.tree_frames import long_frame, read
+from sim.golden.reduction.tree_rule import root_rule
+from sim.golden.reduction.tree_switch import TreeSwitchModel
 from sim.golden.tenancy import Command, Refused, Verb
 from sim.golden.tree_plan import TreePlan
-from sim.p4sgd.golden.allreduce import Packet, SwitchSlot, Verdict, switch_rule
-from sim.p4sgd.golden.frames import WireFrame
-from sim.p4sgd.golden.tree_frames import long_frame, read
-from sim.p4sgd.golden.tree_rule import root_rule
-from sim.p4sgd.golden.tree_switch import TreeSwitchModel
-from tests.sim.p4sgd.golden.tree_network import Chances, Network, grant, right_sums, some_partials
+from tests.sim.golden.reduction.tree_network import (
+    Chances,
+    Network,
+    grant,
+    right_sums,
+    some_partials,
+)
 
 ADDRESS, GROUP, ABOVE = b"switch", b"group.", b"above."
 CHILDREN, PARENT, PLACE = 0b1010, 2, 5

@@ -1,0 +1,56 @@
+"""Drives workers and their switch on simulated cards, as the cards' hosts do."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hdl.p4sgd.host.registers import worker_registers
+from hdl.u280.pcie import MODEL_BASE
+from hdl.u280.registers import BoardRegistersParams
+from sim.harness.register_driver import RegisterDriver
+from sim.p4sgd.cluster_driver import ClusterDriver
+from sim.p4sgd.surroundings.cluster import ClusterParams
+from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.worker_driver import WorkerDriver
+from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie, Shifted
+
+
+class CardWorker(WorkerDriver, DmaCard):
+    """Drives a worker on a card: registers through the BAR, weights and memory by DMA."""
+
+    def __init__(self, card: Any, params: Any) -> None:
+        self.pcie = pcie = Pcie(card)
+        RegisterDriver.__init__(self, pcie, "m_axil", worker_registers(params))
+        DmaCard.__init__(self, pcie)
+        self.params = params
+        self.model = Shifted(self.dma, MODEL_BASE)
+        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
+
+    async def run(self) -> None:
+        """Start a run and wait for the interrupt at its end; raise ``WorkerFailure`` on failure."""
+        before = self.pcie.messages
+        await self.write(start=1)
+        await self.board.write(interrupt_enable=1)
+        await self.pcie.interrupt(before, MOST_US)
+        await self.board.write(interrupt_enable=0)
+        assert not await self.read("busy"), "an interrupt came while the worker was busy"
+        await self.check()
+
+
+class CardSwitch(BlockCard, SwitchDriver):
+    """Drives a switch on a card."""
+
+    def reach(self, bar: Any) -> None:
+        """Use what the host has found."""
+        params = self.params
+        SwitchDriver.__init__(self, self.pcie.signals, params, bar)
+        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
+
+
+class CardCluster(ClusterDriver):
+    """Drives workers on cards around a switch on another card."""
+
+    def __init__(
+        self, workers: Sequence[CardWorker], switch: CardSwitch, params: ClusterParams
+    ) -> None:
+        self.workers, self.switch, self.params = list(workers), switch, params
+        self.epoch = 0
