@@ -5,9 +5,9 @@ import pytest
 
 from hdl.netsparse.concat.beat_ring import BeatRing
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
+from sim.harness.bench import Bench
 from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from tests.long import short_and_long
 
 
@@ -26,11 +26,10 @@ def test_beat_ring(payload, most):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def any_window(dut):
     """A window shows what lies there, as far as its beats have come."""
-    params = params_in_simulator(DeconcatenatorParams)
+    bench = await Bench(dut).begin()
+    params = bench.params
     beats, lane, with_header = [], None, False
     full, windows, cycles, expected = 0, 0, [], []
-    dut.push.value = dut.drops.value = dut.turns.value = 0
-    await start(dut)
     for _ in range(3000):
         lying = b"" if lane is None else b"".join(beats)[2 * lane :]
         data = lying[18 * with_header :][: min(64, params.most_property_bytes)]

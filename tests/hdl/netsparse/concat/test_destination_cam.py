@@ -5,8 +5,8 @@ from cocotb.triggers import FallingEdge, RisingEdge, Timer
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.destination_cam import DestinationCam
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 
 
 def test_destination_cam():
@@ -16,10 +16,7 @@ def test_destination_cam():
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_destination_has_one_queue(dut):
-    params = params_in_simulator(ConcatenatorParams)
-    for name in ("takes", "open", "read", "decided", "dest", "error"):
-        getattr(dut, name).value = 0
-    await start(dut)
+    params = (await Bench(dut).begin()).params
     dests = [*random.sample(range(params.nodes), 14), params.nodes - 1]
     owners = {}  # of queues that are held
     free = set()  # queues a cycle ago
@@ -60,10 +57,7 @@ async def every_destination_has_one_queue(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_free_queue_every_cycle(dut):
-    params = params_in_simulator(ConcatenatorParams)
-    for name in ("takes", "open", "read", "decided", "error"):
-        getattr(dut, name).value = 0
-    await start(dut)
+    params = (await Bench(dut).begin()).params
     await RisingEdge(dut.clk)
     given = []
     for dest in range(params.queues):

@@ -5,9 +5,9 @@ from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, SPARE_QUEUES, ConcatenatorParams
 from hdl.netsparse.concat.exhaustion import SETTLING, Exhaustion
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 
 
 def test_exhaustion():
@@ -18,11 +18,9 @@ def test_exhaustion():
 
 
 async def begin(dut):
-    for name in ("opens", "closes", "expires_now", "takes", "enters", "forced"):
-        getattr(dut, name).value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
     await FallingEdge(dut.clk)
-    return params_in_simulator(ConcatenatorParams)
+    return bench.params
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -6,8 +6,8 @@ from cocotb.triggers import FallingEdge, Timer
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.expiration_queue import ExpirationQueue
-from sim.harness.streams import started
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import params_in_simulator, simulate
 
 
 @pytest.mark.parametrize("most_delay", [20, 100])  # a list in LUTs, and in a block
@@ -18,20 +18,16 @@ def test_expiration_queue(most_delay):
     simulate(ExpirationQueue(params), __name__, registers=["now"])
 
 
-class Queues:
+class Queues(Bench):
     """Opens and closes packets, and judges which expire and when."""
 
     def __init__(self, dut, delay):
-        self.dut, self.delay = dut, delay
-        self.params = params_in_simulator(ConcatenatorParams)
-        self.lateness = component_in_simulator().lateness
+        super().__init__(dut, delay=delay)
+        self.delay, self.lateness = delay, self.component.lateness
         self.open = {}  # queue: when it was opened, in the order of opening
         self.entries = [0] * self.params.queues  # that their packets remember, gone or not
         self.now = 0
         self.ages = []  # of the packets that expired
-        for name in ("opens", "closes", "force", "open"):
-            getattr(dut, name).value = 0
-        dut.delay.value = delay
 
     async def turn(self, busy=0.0, early=0.1, force=False):
         """Play a cycle: perhaps a packet opens, closes before its time, or both."""
@@ -70,7 +66,7 @@ class Queues:
 
 
 async def begin(dut, delay):
-    queues = await started(Queues(dut, delay))
+    queues = await Queues(dut, delay).begin()
     await FallingEdge(dut.clk)
     # The end of times comes soon, and again when the longest delay is over.
     dut.now.value = (1 << queues.params.time_bits) - random.randrange(1, 300)

@@ -3,13 +3,14 @@ from collections import deque
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.flush_engine import FlushEngine
 from hdl.netsparse.concat.line_memory import LineMemory
-from sim.harness.streams import STALLS, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
+from sim.harness.verilator import simulate
 from sim.netsparse.links import Receiver
 
 
@@ -65,11 +66,14 @@ async def watch_busy(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def whole_packets_leave(dut, stalls):
-    params = params_in_simulator(ConcatenatorParams)
-    source_stall, sink_stall = stalls
-    lines, sink = Lines(dut, params.lines), Receiver(dut, "axis", stall=sink_stall)
-    source = Source(dut, "packets", stall=source_stall)
-    await start(dut)
+    bench = Bench(dut, stalls)
+    params, sink, source = (
+        bench.params,
+        Receiver(dut, "axis", stall=bench.sink_stall),
+        bench.packets,
+    )
+    lines = Lines(dut, params.lines)
+    await bench.begin()
     cocotb.start_soon(watch_busy(dut))
     wires, returned, events, free = [], [], [], list(range(params.lines))
     for k in range(80):
@@ -94,9 +98,7 @@ async def whole_packets_leave(dut, stalls):
                 "first": taken[0],
             }
         )
-    while len(sink.packets) < len(wires):
-        await RisingEdge(dut.clk)
-    await ClockCycles(dut.clk, 4)
+    await bench.settle()
     assert [packet.wire for packet in sink.packets] == wires
     assert not any(beat["tuser"] for beat in sink.beats)
     assert lines.returned == returned
@@ -107,10 +109,10 @@ async def whole_packets_leave(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_beat_a_cycle(dut):
-    params = params_in_simulator(ConcatenatorParams)
+    bench = Bench(dut)
+    params, sink, source = bench.params, Receiver(dut, "axis"), bench.packets
     Lines(dut, params.lines)
-    sink, source = Receiver(dut, "axis"), Source(dut, "packets")
-    await start(dut)
+    await bench.begin()
     sizes = [1, 64, 65, params.room, 128, 129, 63, 1, 1]
     for used in sizes:
         source.append({"header": 0, "prs": 1, "used": used, "first": 0})

@@ -5,9 +5,8 @@ import numpy as np
 
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, GROUPS, PIECE_BYTES, PIECES, LineMemory
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 
 UNKNOWN = -1  #: what a byte is that was not written
 
@@ -19,13 +18,10 @@ def test_line_memory():
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_group_has_a_line_of_its_own(dut):
     """It is compared with bytes in lines; without a step, what is read does not change."""
-    params = params_in_simulator(ConcatenatorParams)
+    bench = await Bench(dut).begin()
+    params = bench.params
     places = np.arange(LINE_BYTES)
     memory = np.full((params.lines, LINE_BYTES), UNKNOWN)
-    lines = LineMemory(params).lines.shape()
-    for port in (dut.write, dut.lines, dut.pieces, dut.step, dut.line):
-        port.value = 0
-    await start(dut)
     before = shown = memory[0].copy()  # read a step ago, and two
     cycles, expected = [], []
     for _ in range(6000):
@@ -41,7 +37,7 @@ async def each_group_has_a_line_of_its_own(dut):
             before, shown = memory[line].copy(), before
         at = places[[bool(write >> k // PIECE_BYTES & 1) for k in places.tolist()]]
         memory[np.array(chosen)[at // GROUP_BYTES], at] = np.frombuffer(octets, np.uint8)[at]
-    seen = await played(dut, cycles, {"low": None, "high": None}, {"lines": lines})
+    seen = await bench.played(cycles, "low", "high")
     for record, shown in zip(list.__iter__(seen), expected, strict=True):
         octets = b"".join(half.to_bytes(LINE_BYTES // 2, "little") for half in record.values())
         assert ((shown == UNKNOWN) | (shown == np.frombuffer(octets, np.uint8))).all()

@@ -5,8 +5,8 @@ from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_pool import LinePool
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.verilator import simulate
 
 
 def test_line_pool():
@@ -16,18 +16,11 @@ def test_line_pool():
     simulate(LinePool(params), __name__)
 
 
-async def begin(dut):
-    for name in ("takes", "links", "returns", "step"):
-        getattr(dut, name).value = 0
-    await start(dut)
-    return params_in_simulator(ConcatenatorParams)
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(greed=[0.3, 0.5, 0.9])
 async def packets_of_lines(dut, greed):
     """Lines are taken, linked to packets, followed and returned, never two at a time."""
-    params = await begin(dut)
+    params = (await Bench(dut).begin()).params
     packets, read = [], []  # lines of each; lines of the one that is read, from the last
     follower = {}  # as it was linked
     leader = None
@@ -80,7 +73,7 @@ async def packets_of_lines(dut, greed):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def a_line_a_cycle(dut):
     """All lines are given out at one a cycle, and once all have returned, again."""
-    params = await begin(dut)
+    params = (await Bench(dut).begin()).params
     await ClockCycles(dut.clk, params.lines + 5)
     for _ in range(3):
         await FallingEdge(dut.clk)

@@ -6,10 +6,9 @@ import pytest
 from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorParams
 from hdl.netsparse.concat.line_memory import GROUP_BYTES, PIECE_BYTES, PIECES
 from hdl.netsparse.concat.line_writer import LineWriter
+from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.verilator import simulate
 
 
 @pytest.mark.parametrize("payload", [False, True])
@@ -31,8 +30,8 @@ def written(lines, write, pieces):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def bytes_go_where_the_packet_goes_on(dut):
-    params = params_in_simulator(ConcatenatorParams)
-    await start(dut)
+    bench = await Bench(dut).begin()
+    params = bench.params
     cycles, expected = [], []
     # Every offset with beats of the most bytes, then every number of bytes.
     for turn in range(3 * LINE_BYTES):
@@ -56,8 +55,6 @@ async def bytes_go_where_the_packet_goes_on(dut):
             for k in range(len(wire))
         ]
         expected.append(dict(zip(places, wire, strict=True)) if valid else {})
-    lines = component_in_simulator().signature.members["lines"].shape
-    outputs = {"lines": lines, "write": None, "pieces": None}
-    seen = await played(dut, cycles, outputs, {"arrival": params.arrival})
+    seen = await bench.played(cycles, "lines", "write", "pieces")
     found = [written(**record) for record in seen]
     assert found[LineWriter.latency :] == expected[: -LineWriter.latency]

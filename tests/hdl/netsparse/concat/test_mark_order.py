@@ -5,9 +5,10 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.mark_order import MarkOrder
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, often, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import never, often
+from sim.harness.verilator import simulate
 
 
 def test_mark_order():
@@ -18,10 +19,8 @@ def test_mark_order():
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(busy=[0.2, 0.5, 1.0])
 async def all_leave_in_order(dut, busy):
-    params = params_in_simulator(ConcatenatorParams)
-    dut.expires.value = dut.arrives.value = 0
-    await start(dut)
-    sink = Sink(dut, "marks", stall=often)
+    bench = await Bench(dut, (never, often)).begin()
+    params, sink = bench.params, bench.marks
     sent, entered = [], 0
     while len(sent) < 300:
         await FallingEdge(dut.clk)

@@ -5,9 +5,9 @@ from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.packet_header import PacketHeader
-from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, always, never
+from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 
 
@@ -57,7 +57,8 @@ def folding_base(node, mark):
 @cocotb.parametrize(stalls=STALLS)
 @cocotb.parametrize(bases=["random", "zero", "ones", "fold"])
 async def headers_are_right(dut, stalls, bases):
-    params = params_in_simulator(ConcatenatorParams)
+    bench = Bench(dut, stalls)
+    params, source, sink = bench.params, bench.marks, bench.packets
     marks = [some_mark(params, length) for length in (4, 4096)]
     marks += [some_mark(params) for _ in range(200)]
     node = random.randrange(params.nodes)
@@ -67,12 +68,10 @@ async def headers_are_right(dut, stalls, bases):
         "ones": ((1 << 48) - 1, (1 << 32) - 1),
         "fold": (0, folding_base(node, marks[-1][0])),
     }[bases]
-    dut.settings.value = pack(params.settings, {"node": node, "mac_base": mac, "ip_base": ip})
-    await start(dut)
-    source = Source(dut, "marks", stall=stalls.value[0])
-    sink = Sink(dut, "packets", stall=stalls.value[1])
-    await source.send_all([mark for mark, _ in marks])
-    await sink.wait_for(len(marks))
+    bench.set(settings={"node": node, "mac_base": mac, "ip_base": ip})
+    await bench.begin()
+    source.extend([mark for mark, _ in marks])
+    await bench.settle()
     addresses = Addresses(mac_base=mac, ip_base=ip)
     for (mark, prs), beat in zip(marks, sink.beats, strict=True):
         assert beat["header"].to_bytes(64, "little") == to_bytes(prs, node, addresses)[:64]
@@ -87,11 +86,7 @@ async def headers_are_right(dut, stalls, bases):
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def every_stage_holds_a_packet(dut):
     """Each stage does while none is taken."""
-    params = params_in_simulator(ConcatenatorParams)
-    await start(dut)
-    source = Source(dut, "marks")
-    Sink(dut, "packets", stall=lambda: True)
-    for _ in range(2 * PacketHeader.latency):
-        source.append(some_mark(params)[0])
+    bench = await Bench(dut, (never, always)).begin()
+    bench.marks.extend([some_mark(bench.params)[0] for _ in range(2 * PacketHeader.latency)])
     await ClockCycles(dut.clk, 4 * PacketHeader.latency)
-    assert len(source.cycles) == PacketHeader.latency
+    assert len(bench.marks.cycles) == PacketHeader.latency

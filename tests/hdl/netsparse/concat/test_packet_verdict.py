@@ -10,8 +10,8 @@ from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Dro
 from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, never, start
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink, never
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.links import as_beats
 from sim.netsparse.wire import Packet, most_prs, to_beats
@@ -157,17 +157,16 @@ async def every_bit_is_judged(dut, wrong):
 
 async def judge(dut, stalls, packets):
     """Return whether each packet is kept, or dropped for its reason, in any order."""
-    params = params_in_simulator(DeconcatenatorParams)
-    absent, full = stalls
+    bench = Bench(dut, stalls)
+    params = bench.params
     if not params.any_dest:
-        dut.node.value = NODE
-    source = AxiSource(dut, "axis", stall=absent, beside=["tag"])
-    Room(dut, "", stall=full, shape=unsigned(0))
-    takes = Recorder(dut, "", {"axis_tready": None, "room": None})
-    words_seen = Recorder(dut, "write", {"word": None})
-    ends_seen = Recorder(dut, "ends", {"keep": None})
-    events_seen = Recorder(dut, "events", {"events": params.events})
-    await start(dut)
+        bench.set(node=NODE)
+    source = AxiSource(dut, "axis", stall=bench.source_stall, beside=["tag"])
+    Room(dut, "", stall=bench.sink_stall, shape=unsigned(0))
+    takes = bench.record("", "axis_tready", "room")
+    words_seen, ends_seen = bench.record("write", "word"), bench.record("ends", "keep")
+    events_seen = bench.record("events", "events")
+    await bench.begin()
     words, ends, events = [], [], []
     random.shuffle(packets)
     for reason, octets, *hole in packets:

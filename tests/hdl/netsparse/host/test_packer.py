@@ -5,10 +5,9 @@ from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import HostParams
-from sim.harness.plays import play
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, cycle, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, cycle
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import BEAT, expected_lanes, random_size, words_of
 
 MEMORY = random.Random(0).randbytes(1 << 13)
@@ -33,10 +32,8 @@ def beats_of(place, aligned, unit, failing):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False], stalls=STALLS)
 async def packs_one_property_after_another(dut, aligned, stalls):
-    component = Packer(params_in_simulator(HostParams))
-    stall, _ = stalls
-    dut.i.value = 0
-    await start(dut)
+    bench = await Bench(dut, stalls).begin()
+    component, stall = bench.component, bench.source_stall
     inputs, golden, due = [], [], []
     for number in range(400):
         size = random.choice([random_size(), 68, 124, 4, 4096])
@@ -49,9 +46,8 @@ async def packs_one_property_after_another(dut, aligned, stalls):
             failed |= beat["failed"]
         golden.append((place, unit, failed))
         due.append(cycle() + len(inputs) + component.latency)
-    seen = Recorder(dut, "", {"beats": component.params.read_beat})
-    await play(dut, inputs, {"i": component.input_layout})
-    dut.i.value = 0
+    seen = bench.record("", "beats")
+    await bench.play(inputs)
     await ClockCycles(dut.clk, 5)
     shown = {at: record["beats"] for at, record in seen.take().items() if record["beats"]["valid"]}
     beats, cycles = [*shown.values()], [*shown]

@@ -4,7 +4,8 @@ import cocotb
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
-from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import expected_lanes, expected_spans, random_size, spread
 
@@ -16,18 +17,15 @@ def test_request_beats():
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def one_or_two_beats_for_each_request(dut, stalls):
-    source, sink = stalls
-    await start(dut)
-    driver = Source(dut, "requests", stall=source)
-    out = Sink(dut, "beats", stall=sink)
+    bench = await Bench(dut, stalls).begin()
+    driver, out = bench.requests, bench.beats
     beats = []
     for number in range(300):
         place, aligned = (4 * random.randrange(1000), random_size()), random.random() < 0.5
         for span in expected_spans(place, aligned, number % 3):
             driver.append(span)
         beats += expected_lanes(place, aligned, number % 3)
-    await out.wait_for(len(beats))
-    assert out.beats == beats
+    await bench.finish(beats=beats)
     if stalls.none:
         # A request moves with the last of its beats.
         last = next(index for index, beat in enumerate(out.beats) if beat["end"])

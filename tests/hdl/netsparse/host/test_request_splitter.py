@@ -6,8 +6,9 @@ from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_splitter import RequestSplitter
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, always, never
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spread
 
 
@@ -44,18 +45,13 @@ def expected(places, aligned, units):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False], stalls=STALLS)
 async def asks_for_what_the_golden_model_says(dut, aligned, stalls):
-    params = params_in_simulator(HostParams)
+    bench = await Bench(dut, stalls, aligned=aligned).begin()
+    params, driver, out = bench.params, bench.properties, bench.requests
     places = random_places(params, 400)
     requests = expected(places, aligned, params.units)
-    source, sink = stalls
-    dut.aligned.value = aligned
-    await start(dut)
-    driver = Source(dut, "properties", stall=source)
-    out = Sink(dut, "requests", stall=sink)
     for number, (address, size) in enumerate(places):
         driver.append({"address": address, "bytes": size, "unit": number % params.units})
-    await out.wait_for(len(requests))
-    assert out.beats == requests
+    await bench.finish(requests=requests)
     if stalls.none:
         assert out.cycles[0] - driver.cycles[0] == RequestSplitter.latency
         assert spread(out.cycles) == len(requests)  # a request every cycle
@@ -63,8 +59,7 @@ async def asks_for_what_the_golden_model_says(dut, aligned, stalls):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def asks_without_waiting_to_be_heard(dut):
-    dut.aligned.value = dut.requests_ready.value = 0
-    await start(dut)
-    Source(dut, "properties").append({"address": 4, "bytes": 8, "unit": 0})
+    bench = await Bench(dut, (never, always)).begin()
+    bench.properties.append({"address": 4, "bytes": 8, "unit": 0})
     await ClockCycles(dut.clk, 10)
     assert dut.requests_valid.value

@@ -4,7 +4,8 @@ import cocotb
 
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.spreader import Spreader
-from sim.harness.streams import STALLS, Sink, Source, start
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import (
     BEAT,
@@ -32,11 +33,8 @@ def turned(content, rotation):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False], stalls=STALLS)
 async def puts_words_where_they_belong(dut, aligned, stalls):
-    source, sink = stalls
-    await start(dut)
-    properties = Source(dut, "properties", stall=source)
-    lanes_source = Source(dut, "lanes", stall=source)
-    out = Sink(dut, "beats", stall=sink)
+    bench = await Bench(dut, stalls).begin()
+    properties, lanes_source, out = bench.properties, bench.lanes, bench.beats
     golden = []
     for number in range(300):
         place = address, size = 4 * random.randrange(1000), random_size()
@@ -49,7 +47,7 @@ async def puts_words_where_they_belong(dut, aligned, stalls):
             lanes_source.append(beat)
             first = words[0] - address
             golden.append((strobe, 4 * beat["first"], content[first : first + 4 * len(words)]))
-    await out.wait_for(len(golden))
+    await bench.settle()
     for beat, ((strobes, last), at, content) in zip(out.beats, golden, strict=True):
         assert (beat["strobes"], beat["last"]) == (strobes, last)
         data = beat["data"].to_bytes(BEAT, "little")
