@@ -82,7 +82,7 @@ class Bench:
         for name, value in inputs.items():
             getattr(self.dut, name).value = pack(self._ports[name].shape, value)
 
-    def read(self, name: str) -> Any:
+    def value(self, name: str) -> Any:
         """Return the value of a port, in the shape that it is declared with."""
         return unpack(self._ports[name].shape, int(getattr(self.dut, name).value))
 

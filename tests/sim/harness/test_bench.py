@@ -64,8 +64,8 @@ async def has_an_end_at_each_stream(dut, stalls):
         lane.extend(range(20))
     bench.axis.append({"tdata": 7, "tlast": 1})
     await bench.finish(o=[[k + 5 for k in range(20)]] * 2)
-    assert bench.read("count") == 41
-    assert bench.read("settings") == {"spare": 0, "add": 5}
+    assert bench.value("count") == 41
+    assert bench.value("settings") == {"spare": 0, "add": 5}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

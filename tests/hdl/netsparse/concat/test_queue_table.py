@@ -95,7 +95,7 @@ class TableBench(Bench):
             assert int(dut.oldest_entry.value) == self.open[oldest][0]
         if expired is not None and expired != self.inside:
             assert dut.expires_now.value
-            self.mark(expired, self.read("expired_now"))
+            self.mark(expired, self.value("expired_now"))
             self.expired += 1
         else:
             assert not dut.expires_now.value
@@ -112,13 +112,13 @@ class TableBench(Bench):
     def decide(self, entry, line):
         """Return what the beat inside does to its queue's packet."""
         dut = self.dut
-        beat = self.read("beat")
+        beat = self.value("beat")
         queue = beat["queue"]
         if not dut.moves.value:
             assert not dut.opens.value
             assert not dut.takes.value
             if dut.closes.value:
-                self.mark(queue, self.read("closed"))
+                self.mark(queue, self.value("closed"))
             return
         assert dut.decided.value
         assert beat == self.taken.popleft()
@@ -147,7 +147,7 @@ class TableBench(Bench):
         self.inside = None if beat["last"] else queue
         if dut.closes.value:
             assert beat["last"]
-            self.mark(queue, self.read("closed"))
+            self.mark(queue, self.value("closed"))
         else:
             assert not (beat["last"] and self.late), "it has expired"
         if beat["last"]:

@@ -9,7 +9,6 @@ import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Burst, Response
 from hdl.common.bus_watch import BUS, WATCH
@@ -17,10 +16,9 @@ from hdl.common.component import Component
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
 from hdl.netsparse.host.params import EVENTS, HostParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.records import Recorder
-from sim.harness.streams import Monitor, Source, never, often, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import Monitor, never, often
+from sim.harness.verilator import simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
 from tests.hdl.netsparse.host.places import BEAT, expected_bursts, expected_strobes, random_size
 
@@ -143,20 +141,33 @@ def random_properties(count, units):
     return [places[k::units] for k in range(units)]
 
 
-class Bench:
-    """Drives the units, and remembers what it sees."""
+class UnitsBench(Bench):
+    """Lets units read and write properties, at a host of any kind."""
+
+    def __init__(self, dut, stall=never, **inputs):
+        super().__init__(dut, (stall, never), **inputs)
+        self.host = getattr(self.params, "host", self.params)
+
+    def read(self, unit, address, size):
+        self.requests[unit].append({"address": address, "bytes": size})
+
+    def write(self, unit, address, octets):
+        place = {"address": address, "bytes": len(octets)}
+        filled = octets + random.randbytes(-len(octets) % BEAT)  # which nobody may look at
+        for at in range(0, len(filled), BEAT):
+            data = int.from_bytes(filled[at : at + BEAT], "little")
+            self.properties[unit].append(place | {"last": at + BEAT == len(filled), "data": data})
+
+    def bus(self, name):
+        return self.value(f"{name}_bus")
+
+
+class RamBench(UnitsBench):
+    """Remembers what it sees of units at a RAM."""
 
     def __init__(self, dut, *, aligned=True, stall=never, **settings):
-        self.dut, self.params = dut, params_in_simulator(HostBenchParams)
-        self.host, self.aligned = self.params.host, aligned
-        dut.index.value = 0
-        dut.dump.value = 0
-        dut.aligned.value = aligned
-        dut.watch.value = 0
-        self.set(**settings)
-        units = range(self.host.units)
-        self.readers = [Source(dut, f"requests_{k}", stall=stall) for k in units]
-        self.writers = [Source(dut, f"properties_{k}", stall=stall) for k in units]
+        super().__init__(dut, stall, aligned=aligned, settings=settings)
+        self.aligned, units = aligned, range(self.host.units)
         self.asked = [deque() for _ in units]  # of each unit, not yet answered
         self.given = [deque() for _ in units]
         self.part = b""  # of a property that is read
@@ -169,36 +180,22 @@ class Bench:
         events = ("read_events", "write_events")
         self.records = {
             **{name: Monitor(dut, name, shape=shape) for name, shape in CHANNELS.items()},
-            **{name: Recorder(dut, f"{name}_valid", {}) for name in ("r", "b")},
-            **{name: Recorder(dut, name, {name: EVENTS}) for name in events},
-            "beats": Recorder(dut, "beats_valid", {"beats": self.host.read_beat}),
-            "done": Recorder(dut, "done_valid", {"done": self.host.done}),
+            **{name: self.record(f"{name}_valid") for name in ("r", "b")},
+            **{name: self.record(name, name) for name in events},
+            "beats": self.record("beats_valid", "beats"),
+            "done": self.record("done_valid", "done"),
         }
-        self.ended = Recorder(dut, "ended", {})
+        self.ended = self.record("ended")
         cocotb.start_soon(self.find_content())
-
-    def set(self, **settings):
-        self.dut.settings.value = pack(self.params.ram.settings, settings)
 
     def read(self, unit, address, size):
         self.asked[unit].append((address, size))
-        self.readers[unit].append({"address": address, "bytes": size})
+        super().read(unit, address, size)
 
     def write(self, unit, address, size):
         self.given[unit].append((address, size))
-        content = random.randbytes(size)
-        self.content[address : address + size] = content
-        for at in range(0, size, BEAT):
-            piece = content[at : at + BEAT]
-            piece += random.randbytes(BEAT - len(piece))  # which nobody may look at
-            self.writers[unit].append(
-                {
-                    "address": address,
-                    "bytes": size,
-                    "last": at + BEAT >= size,
-                    "data": int.from_bytes(piece, "little"),
-                }
-            )
+        self.content[address : address + size] = octets = random.randbytes(size)
+        super().write(unit, address, octets)
 
     async def find_content(self):
         await self.idle(2)
@@ -254,20 +251,14 @@ class Bench:
         self.collect()
 
     async def idle(self, cycles=20):
-        await ClockCycles(self.dut.clk, cycles)
+        await self.wait(cycles)
         self.collect()
-
-    async def tell(self, **said):
-        """Pulse ``tick`` or ``revive``."""
-        self.dut.watch.value = pack(WATCH, said)
-        await RisingEdge(self.dut.clk)
-        self.dut.watch.value = 0
 
     async def breaks(self, name, count, silent):
         """Check that bus ``name`` breaks: ``count`` properties are answered, the last fails."""
         for _ in range(3):
             await self.idle(100)
-            await self.tell(tick=1)
+            await self.strobe(watch={"tick": 1})
         await self.idle(600)
         assert len(self.order) == count
         assert self.failed[-1]
@@ -281,16 +272,13 @@ class Bench:
         """Let its memory be well again: it answers what it owes, and then the bus is used."""
         await self.idle(400)
         assert not self.bus(name)["owes"]
-        await self.tell(revive=1)
+        await self.strobe(watch={"revive": 1})
         await self.idle(2)
         assert not any(self.bus(name).values())
         self.order.clear()
         self.failed.clear()
         self.seen.clear()
         self.events.clear()
-
-    def bus(self, name):
-        return unpack(BUS, int(getattr(self.dut, f"{name}_bus").value))
 
     async def end(self):
         """Check that nothing is left, and that the bus was asked for what the golden model says."""
@@ -322,10 +310,8 @@ class Bench:
 
     async def dumped(self):
         """Return what the RAM holds."""
-        self.dut.dump.value = 1
-        await self.idle(2)
-        self.dut.dump.value = 0
-        await self.idle(2)
+        await self.strobe(dump=1)
+        await self.idle(3)
         return Path(cocotb.plusargs["dump_0"]).read_bytes()
 
 
@@ -336,7 +322,7 @@ async def carry_out_random(dut, way, aligned, stalls, late):
     """
     source, sink = stalls
     settings = latency(late) | ({} if sink is never else stalled(160 if sink is often else 20))
-    bench = await started(Bench(dut, aligned=aligned, stall=source, **settings))
+    bench = await RamBench(dut, aligned=aligned, stall=source, **settings).begin()
     properties = random_properties(400, bench.host.units)
     each = [(unit, *place) for unit, places in enumerate(properties) for place in places]
     await bench.carry_out(getattr(bench, way), each)

@@ -4,12 +4,12 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
-from sim.harness.streams import STALLS, often, start, started
+from sim.harness.streams import STALLS, often
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     RAM_BYTES,
-    Bench,
+    RamBench,
     carry_out_random,
     latency,
     run_bench,
@@ -41,7 +41,7 @@ async def reads_random_properties(dut, aligned, stalls, late):
 @cocotb.parametrize(aligned=[True, False])
 async def reads_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
-    bench = await started(Bench(dut, aligned=aligned))
+    bench = await RamBench(dut, aligned=aligned).begin()
     await bench.carry_out(bench.read, [(0, 480, 480)])
     assert len(bench.seen["ar"]) == (5 if aligned else 8)
 
@@ -53,7 +53,7 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
 
     It reads in the lower half of the address space, which has the RAM, and in the upper one.
     """
-    bench = await started(Bench(dut, aligned=aligned))
+    bench = await RamBench(dut, aligned=aligned).begin()
     sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
     begin = RAM_BYTES - 4096 * len(sizes) // 2
     places = [
@@ -67,12 +67,12 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def short_properties_one_a_cycle(dut, units, size, aligned, late):
-    bench = await started(Bench(dut, aligned=aligned, **latency(late)))
+    bench = await RamBench(dut, aligned=aligned, **latency(late)).begin()
     places = [(number % units, 64 * random.randrange(1000), size) for number in range(300)]
     await bench.carry_out(bench.read, places)
     for name in ("ar", "beats"):
         assert spread(bench.cycles[name]) == 300
-    assert bench.cycles["ar"][0] - bench.first(bench.readers) == HostReader.request_latency
+    assert bench.cycles["ar"][0] - bench.first(bench.requests) == HostReader.request_latency
     assert bench.cycles["beats"][0] - bench.cycles["r"][0] == HostReader.beat_latency
 
 
@@ -91,7 +91,7 @@ async def short_properties_one_a_cycle(dut, units, size, aligned, late):
 async def the_bus_is_always_busy(dut, case):
     """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
-    bench = await started(Bench(dut, aligned=aligned))
+    bench = await RamBench(dut, aligned=aligned).begin()
     places = [(number % bench.host.units, 8192 * number + address, size) for number in range(40)]
     await bench.carry_out(bench.read, places)
     assert spread(bench.cycles["r"]) == len(bench.cycles["r"]) == 40 * beats
@@ -100,7 +100,7 @@ async def the_bus_is_always_busy(dut, case):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(size=[64, 128])
 async def no_more_in_flight_than_allowed(dut, size):
-    bench = await started(Bench(dut, **latency(1000)))
+    bench = await RamBench(dut, **latency(1000)).begin()
     for number in range(100):
         bench.read(number % bench.host.units, 128 * number, size)
     await bench.until(1)
@@ -114,7 +114,7 @@ async def no_more_in_flight_than_allowed(dut, size):
 @cocotb.parametrize(response=FAILURES, aligned=[True, False])
 async def only_properties_that_need_it_fail(dut, response, aligned):
     bad = 9000
-    bench = Bench(
+    bench = RamBench(
         dut,
         aligned=aligned,
         stall=often,
@@ -122,7 +122,7 @@ async def only_properties_that_need_it_fail(dut, response, aligned):
         fail_read_beat=bad,
         fail_response=response,
     )
-    await start(dut)
+    await bench.begin()
     places = [
         (number % bench.host.units, 64 * bad + 4 * random.randint(-300, 100), 4 * size)
         for number, size in enumerate(random.choices(range(1, 201), k=200))
@@ -153,13 +153,13 @@ async def only_properties_that_need_it_fail(dut, response, aligned):
 async def every_property_ends_with_a_broken_bus(dut, fault, size):
     """Later ones fail as well; what the memory answers late is nobody's."""
     bad = 84
-    bench = await started(Bench(dut, fail_read=1, fail_read_beat=bad, fault=fault, **latency(30)))
+    bench = await RamBench(dut, fail_read=1, fail_read_beat=bad, fault=fault, **latency(30)).begin()
     for number in range(60):
         bench.read(number % bench.host.units, 64 * bad + 4 * size * (number // 5 - 2), size)
     silent = fault in (Fault.MUTE, Fault.DEAF)
     bus = await bench.breaks("read", 60, silent)
     assert bus["owes"] == silent
-    bench.set()
+    bench.set(settings={})
     await bench.revives("read")
     places = [(number % bench.host.units, 100 * number, size) for number in range(60)]
     await bench.carry_out(bench.read, places)
@@ -169,11 +169,11 @@ async def every_property_ends_with_a_broken_bus(dut, fault, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_unit_waits_for_the_others_once(dut):
     """One that comes to a busy reader is next but one or two."""
-    bench = await started(Bench(dut))
+    bench = await RamBench(dut).begin()
     for number in range(200):
         bench.read(0, 128 * number, 128)
     await ClockCycles(dut.clk, 50)
-    asked = len(bench.readers[0].cycles)
+    asked = len(bench.requests[0].cycles)
     bench.read(3, 0, 4)
     await bench.until(201)
     await bench.end()

@@ -1,21 +1,21 @@
 import random
-from collections import Counter, deque
+from collections import deque
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import RisingEdge
 
 from hdl.common.axi import Response
-from hdl.common.bus_watch import BUS, WATCH
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
-from hdl.netsparse.host.params import EVENTS, HostParams
+from hdl.netsparse.host.params import HostParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, never, often, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, never, often
+from sim.harness.verilator import simulate
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
-    Bench,
+    RamBench,
+    UnitsBench,
     carry_out_random,
     latency,
     run_bench,
@@ -43,7 +43,7 @@ async def bench_writes_random_properties(dut, aligned, stalls, late):
 @cocotb.parametrize(aligned=[True, False])
 async def bench_writes_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
-    bench = await started(Bench(dut, aligned=aligned))
+    bench = await RamBench(dut, aligned=aligned).begin()
     await bench.carry_out(bench.write, [(0, 480, 480)])
     assert len(bench.seen["aw"]) == (5 if aligned else 8)
 
@@ -52,7 +52,7 @@ async def bench_writes_the_papers_example(dut, aligned):
 @cocotb.parametrize(aligned=[True, False])
 async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
     """One unit writes without a pause, so that every beat follows every other."""
-    bench = await started(Bench(dut, aligned=aligned))
+    bench = await RamBench(dut, aligned=aligned).begin()
     sizes = [4, 60, 64, 68, 124, 128, 132, 188, 192, 196, 4096]
     cases = [(4 * word, size) for word in range(32) for size in sizes]
     random.shuffle(cases)
@@ -68,15 +68,15 @@ async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
-    bench = await started(Bench(dut, aligned=aligned, **latency(late)))
+    bench = await RamBench(dut, aligned=aligned, **latency(late)).begin()
     places = [(number % units, 64 * number, size) for number in range(300)]
     await bench.carry_out(bench.write, places)
     if late:  # 64 requests in flight just cover it
         assert spread(bench.cycles["aw"]) < 320
     for name in ("aw", "w", "done"):
         assert late or spread(bench.cycles[name]) == 300
-    assert bench.cycles["aw"][0] - bench.first(bench.writers) == HostWriter.request_latency
-    assert bench.cycles["w"][0] - bench.first(bench.writers) == HostWriter.beat_latency
+    assert bench.cycles["aw"][0] - bench.first(bench.properties) == HostWriter.request_latency
+    assert bench.cycles["w"][0] - bench.first(bench.properties) == HostWriter.beat_latency
     assert bench.cycles["done"][0] - bench.cycles["b"][0] == HostWriter.done_latency
 
 
@@ -95,7 +95,7 @@ async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
 async def bench_the_bus_is_always_busy(dut, case):
     """The bus moves a beat every cycle, whatever it is for."""
     address, size, aligned, beats = case
-    bench = await started(Bench(dut, aligned=aligned))
+    bench = await RamBench(dut, aligned=aligned).begin()
     places = [(number % bench.host.units, 8192 * number + address, size) for number in range(40)]
     await bench.carry_out(bench.write, places)
     assert spread(bench.cycles["w"]) == len(bench.cycles["w"]) == 40 * beats
@@ -103,7 +103,7 @@ async def bench_the_bus_is_always_busy(dut, case):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bench_no_more_in_flight_than_allowed(dut):
-    bench = await started(Bench(dut, **latency(1000)))
+    bench = await RamBench(dut, **latency(1000)).begin()
     for number in range(100):
         bench.write(number % bench.host.units, 128 * number, 128)
     await bench.until(1)
@@ -118,10 +118,10 @@ async def bench_no_more_in_flight_than_allowed(dut):
 async def bench_only_properties_that_need_it_fail(dut, response, aligned):
     """They are those that write the beat that fails, or the other half of its request."""
     bad = 9000
-    bench = Bench(
+    bench = RamBench(
         dut, aligned=aligned, stall=often, fail_write=1, fail_write_beat=bad, fail_response=response
     )
-    await start(dut)
+    await bench.begin()
     places, at = [], 64 * bad - 3000
     while at < 64 * bad + 3000:
         size = 4 * random.choice([1, 2, random.randint(1, 60)])
@@ -143,12 +143,12 @@ async def bench_only_properties_that_need_it_fail(dut, response, aligned):
 @cocotb.parametrize(fault=[Fault.MUTE, Fault.DEAF], size=[64, 300])
 async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
     """Later ones fail as well; what the memory answers late is nobody's."""
-    bench = await started(Bench(dut, fail_write=1, fault=fault, **latency(30)))
+    bench = await RamBench(dut, fail_write=1, fault=fault, **latency(30)).begin()
     for number in range(60):
         bench.write(number % bench.host.units, 64 * 100 + size * number, size)
     bus = await bench.breaks("write", 60, silent=True)
     assert bus["owes"]
-    bench.set()
+    bench.set(settings={})
     await bench.revives("write")
     places = [(k % bench.host.units, 64 * 100 + size * k, size) for k in range(60)]
     await bench.carry_out(bench.write, places)  # over all that may have been written
@@ -158,9 +158,9 @@ async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def bench_a_unit_that_pauses_holds_up_the_others(dut):
     """Nothing of theirs comes between its beats."""
-    bench = await started(Bench(dut))
+    bench = await RamBench(dut).begin()
     stops = iter([False, False, *[True] * 200])
-    bench.writers[1].stall = lambda: next(stops, False)
+    bench.properties[1].stall = lambda: next(stops, False)
     bench.write(1, 1000, 640)
     await bench.idle()
     bench.write(0, 5000, 100)
@@ -174,22 +174,15 @@ async def bench_a_unit_that_pauses_holds_up_the_others(dut):
     assert not any(bench.failed)
 
 
-class Channels:
+class Channels(UnitsBench):
     """Is a slave whose channels are opened by hand, behind a writer alone."""
 
     def __init__(self, dut, stall=never):
-        self.dut, self.params = dut, params_in_simulator(HostParams)
+        super().__init__(dut, stall, aligned=1)
         self.bursts, self.beats, self.done, self.order = [], [], [], []
         self.given_bytes, self.written = b"", b""  # of the properties taken; with a strobe
-        self.events = Counter()
-        self.dropped = 0
-        dut.aligned.value = 1
-        dut.watch.value = 0
-        for name in ("awready", "wready", "bvalid", "bresp"):
-            getattr(dut, f"axi_{name}").value = 0
-        units = range(self.params.units)
-        self.sources = [Source(dut, f"properties_{k}", stall=stall) for k in units]
-        self.given = [deque() for _ in units]
+        self.events, self.on_bus = self.tally(), self.tally("bus")
+        self.given = [deque() for _ in range(self.params.units)]
         cocotb.start_soon(self.watch())
 
     async def watch(self):
@@ -204,12 +197,10 @@ class Channels:
                 self.beats.append((strobes, bool(dut.axi_wlast.value)))
                 octets = int(dut.axi_wdata.value).to_bytes(64, "little")
                 self.written += bytes(octets[k] for k in range(64) if strobes >> k & 1)
-            self.events.update(unpack(EVENTS, int(dut.events.value)))
-            self.dropped += unpack(BUS, int(dut.bus.value))["dropped"]
             if int(dut.done.value) & 1:
                 self.done.append(int(dut.done.value))
             for unit in range(self.params.units):
-                bus = self.sources[unit].bus
+                bus = self.properties[unit].bus
                 if bus.valid.value and bus.ready.value:
                     beat = unpack(self.params.property_beat, int(bus.payload.value))
                     if beat["last"]:
@@ -217,21 +208,15 @@ class Channels:
                         self.order.append((unit, place))
                         self.given_bytes += octets
 
-    def write(self, places, unit=0):
+    def write_all(self, places, unit=0):
         for address, size in places:
             octets = random.randbytes(size)
             self.given[unit].append(((address, size), octets))
-            for at in range(0, size, 64):
-                data = int.from_bytes(octets[at : at + 64], "little")
-                self.sources[unit].append(
-                    {"address": address, "bytes": size, "last": at + 64 >= size, "data": data}
-                )
+            self.write(unit, address, octets)
 
     async def tell(self, said):
         """Pulse ``tick`` or ``revive``, and check what follows."""
-        self.dut.watch.value = pack(WATCH, {said: 1})
-        await RisingEdge(self.dut.clk)
-        self.dut.watch.value = 0
+        await self.strobe(watch={said: 1})
         await self.wait(20)
 
     async def answer(self, count):
@@ -242,7 +227,7 @@ class Channels:
         await self.wait(20)
 
     async def wait(self, cycles=200):
-        await ClockCycles(self.dut.clk, cycles)
+        await super().wait(cycles)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -252,12 +237,12 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
 
     Properties of two requests each, of one beat or four.
     """
-    channels = await started(Channels(dut))
+    channels = await Channels(dut).begin()
     places = [((1 << 64) - 256 + 4 * k, 256 - 8 * k) for k in range(20)]
     if size == 8:
         places = [(128 * k - 4, 8) for k in range(1, 31)]
     bursts, beats = expected_bursts(places, True), expected_strobes(places, True)
-    channels.write(places)
+    channels.write_all(places)
     second = {"aw": "w", "w": "aw"}[first]
     getattr(dut, f"axi_{first}ready").value = 1
     await channels.wait()
@@ -296,13 +281,13 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
 async def alone_each_channel_at_its_own_pace(dut, aligned):
     """Some answers are errors: ``done`` tells whose property it was, and whether it failed."""
     channels = Channels(dut, stall=lambda: random.random() < 0.8)
-    dut.aligned.value = aligned
-    await start(dut)
+    channels.set(aligned=aligned)
+    await channels.begin()
     places = [(512 * k + 4 * random.randrange(32), 4 * random.randint(1, 64)) for k in range(80)]
     places.append((1 << 20, channels.params.most_bytes))
     units = channels.params.units
     for unit in range(units):
-        channels.write(places[unit::units], unit)
+        channels.write_all(places[unit::units], unit)
     left, answers = len(expected_bursts(places, aligned)), []
     while left:
         dut.axi_awready.value = random.random() < 0.4
@@ -326,29 +311,29 @@ async def alone_each_channel_at_its_own_pace(dut, aligned):
         done.append(pack(channels.params.done, {"valid": 1, "unit": unit, "failed": failed}))
     assert channels.done == done
     assert channels.written == channels.given_bytes
-    assert channels.events == {"property": len(places), "request": len(answers)}
+    assert channels.events.counts == {"property": len(places), "request": len(answers)}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def alone_a_silent_memory_is_given_up(dut):
     """Its properties fail, its late answers are nobody's, and the bus is used again."""
-    channels = await started(Channels(dut))
+    channels = await Channels(dut).begin()
     dut.axi_awready.value = dut.axi_wready.value = 1
-    channels.write([(512 * k, 64) for k in range(3)])
+    channels.write_all([(512 * k, 64) for k in range(3)])
     await channels.wait(50)
     await channels.tell("tick")
     assert not int(dut.bus.value) & 1
     assert channels.done == []
     await channels.tell("tick")
-    assert unpack(BUS, int(dut.bus.value)) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    assert channels.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     assert channels.done == [pack(channels.params.done, {"valid": 1, "unit": 0, "failed": 1})] * 3
     await channels.answer(3)
-    assert channels.dropped == 3
+    assert channels.on_bus["dropped"] == 3
     await channels.tell("revive")
     assert not int(dut.bus.value)
     channels.done.clear()
-    channels.write([(512, 64)])
+    channels.write_all([(512, 64)])
     await channels.wait(50)
     await channels.answer(1)
     assert channels.done == [1]
-    assert channels.dropped == 3
+    assert channels.on_bus["dropped"] == 3

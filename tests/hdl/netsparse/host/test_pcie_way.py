@@ -7,7 +7,7 @@ import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
@@ -16,10 +16,8 @@ from hdl.netsparse.host.pcie_way import PcieWay
 from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.read_pace import SHARE_BITS
 from sim.golden.pcie_link import bytes_of_share, most_of_share
-from sim.harness.payloads import pack, unpack
-from sim.harness.records import Recorder
-from sim.harness.streams import Source, edges, never, often, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import edges, never, often
+from sim.harness.verilator import simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import (
@@ -30,9 +28,10 @@ from sim.surroundings.pcie.params import (
     host_file,
     pcie_host_settings,
 )
+from tests.hdl.netsparse.host.bench import UnitsBench
+from tests.hdl.netsparse.host.places import BEAT
 
 SIZE = 1 << 16  #: bytes of host memory
-BEAT = 64
 READ_CODE, LARGEST = 2, 512  #: the largest read that the host allows
 CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
 OFTEN = 10  #: cycles after which it looks again
@@ -129,36 +128,26 @@ def test_pcie_way(tmp_path, rng):
     )
 
 
-class Bench:
+class PcieBench(UnitsBench):
     """Keeps what units ask and write, what comes of it, and the host's memory beside them."""
 
     def __init__(self, dut, stall=never, stalled=0, **settings):
-        self.dut, self.params = dut, params_in_simulator(BenchParams)
-        self.host = self.params.host
-        for name in ("watch", "share", "deaf", "index", "dump", "function_in_process"):
-            getattr(dut, name).value = 0
-        dut.function_master.value = 1
+        super().__init__(dut, stall, function_master=1)
         settings = {"latency": 50, "stall": stalled, "seed": random.getrandbits(32)} | settings
-        dut.settings.value = pack(
-            self.params.memory.settings, pcie_host_settings(self.params.memory, **settings)
-        )
+        self.set(settings=pcie_host_settings(self.params.memory, **settings))
         units = range(self.host.units)
-        self.readers = [Source(dut, f"requests_{k}", stall=stall) for k in units]
-        self.writers = [Source(dut, f"properties_{k}", stall=stall) for k in units]
         self.memory = HostMemory(dut, self.params.memory)
         self.parts = [b"" for _ in units]  # of properties that are read
         self.ended = []  # cycle, unit and bytes of each that was
         self.found = [[] for _ in units]  # of each unit: bytes, whether they have failed
         self.done = [0 for _ in units]
         self.lost = [[] for _ in units]  # of each unit: numbers of its writes that have failed
-        ways = [f"{way}_events" for way in ("read", "write")]
-        self.events = {f"{way}_{name}": 0 for way in ("read", "write") for name in EVENTS.members}
-        self.events_seen = {way: Recorder(dut, way, {way: EVENTS}) for way in ways}
-        shapes = {"beats": self.host.read_beat, "done": self.host.done}
+        self.events = {name: self.tally(f"{name}_events") for name in ("read", "write")}
         self.beats, self.ends = (
-            Recorder(dut, f"{name}_valid", {name: shape}) for name, shape in shapes.items()
+            self.record("beats_valid", "beats"),
+            self.record("done_valid", "done"),
         )
-        self.asked, self.answered = (Recorder(dut, name, {}) for name in ("asked", "answered"))
+        self.asked, self.answered = self.record("asked"), self.record("answered")
         self.came = []  # cycles of beats
 
     def collect(self):
@@ -176,27 +165,8 @@ class Bench:
             if record["done"]["failed"]:
                 self.lost[unit].append(self.done[unit])
             self.done[unit] += 1
-        for way, seen in self.events_seen.items():
-            for record in seen.take().values():
-                for name, told in record[way].items():
-                    self.events[f"{way.removesuffix('_events')}_{name}"] += told
 
-    def read(self, unit, address, size):
-        self.readers[unit].append({"address": address, "bytes": size})
-
-    def write(self, unit, address, octets):
-        filled = octets + random.randbytes(-len(octets) % BEAT)
-        for k in range(0, len(filled), BEAT):
-            self.writers[unit].append(
-                {
-                    "address": address,
-                    "bytes": len(octets),
-                    "last": k + BEAT == len(filled),
-                    "data": int.from_bytes(filled[k : k + BEAT], "little"),
-                }
-            )
-
-    async def until(self, ready):
+    async def happens(self, ready):
         for _ in range(CAUGHT // OFTEN):
             self.collect()
             if ready():
@@ -205,18 +175,13 @@ class Bench:
         raise AssertionError("it has not come")
 
     async def cycles(self, count):
-        await ClockCycles(self.dut.clk, count)
+        await self.wait(count)
         self.collect()
 
     async def say(self, name):
         """Let a time-out pass while nothing moves (``tick``), or ``revive`` the buses."""
-        self.dut.watch.value = pack(WATCH, {"tick": 0, "revive": 0} | {name: 1})
-        await RisingEdge(self.dut.clk)
-        self.dut.watch.value = 0
+        await self.strobe(watch={name: 1})
         await self.cycles(5)
-
-    def bus(self, way):
-        return unpack(BUS, int(getattr(self.dut, f"{way}_bus").value))
 
 
 def some_place():
@@ -240,8 +205,8 @@ def some_place():
 )
 async def every_unit_has_its_bytes(dut, stall, settings):
     """Reads and writes go at once, in places of their own, each unit's in its order."""
-    bench = await started(Bench(dut, stall, **settings))
-    reads, writes, free = [[] for _ in bench.readers], [], SIZE // 2
+    bench = await PcieBench(dut, stall, **settings).begin()
+    reads, writes, free = [[] for _ in bench.requests], [], SIZE // 2
     for _ in range(40):
         for unit, wanted in enumerate(reads):
             address, size = some_place()
@@ -254,10 +219,10 @@ async def every_unit_has_its_bytes(dut, stall, settings):
             writes.append((free, octets))
             bench.write(len(writes) % len(reads), free, octets)
             free += len(octets) + 4 * random.randrange(8)
-    await bench.until(
+    await bench.happens(
         lambda: all(len(a) == len(b) for a, b in zip(bench.found, reads, strict=True))
     )
-    await bench.until(lambda: sum(bench.done) == len(writes))
+    await bench.happens(lambda: sum(bench.done) == len(writes))
     assert not any(bench.lost)
     for found, wanted in zip(bench.found, reads, strict=True):
         for (octets, failed), (address, size) in zip(found, wanted, strict=True):
@@ -265,25 +230,22 @@ async def every_unit_has_its_bytes(dut, stall, settings):
             assert octets[:size] == await bench.memory.read(address, size)
     for address, octets in writes:
         assert await bench.memory.read(address, len(octets)) == octets
-    counts = unpack(COUNTS, int(dut.counts.value))
-    assert bench.events == {
-        "read_request": counts["reads"],
-        "read_property": sum(map(len, reads)),
-        "write_request": counts["writes"],
-        "write_property": len(writes),
-    }
+    counts = bench.value("counts")
+    read, written = (bench.events[name].counts for name in ("read", "write"))
+    assert read == {"request": counts["reads"], "property": sum(map(len, reads))}
+    assert written == {"request": counts["writes"], "property": len(writes)}
     for way in ("read", "write"):
         assert not any(bench.bus(way).values())
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_nowhere_fails_alone(dut):
-    bench = await started(Bench(dut))
+    bench = await PcieBench(dut).begin()
     places = [some_place() for _ in range(30)]
     wrong = [k % 5 == 3 for k in range(30)]
     for (address, size), one in zip(places, wrong, strict=True):
         bench.read(1, address + one * SIZE, size)
-    await bench.until(lambda: len(bench.found[1]) == 30)
+    await bench.happens(lambda: len(bench.found[1]) == 30)
     assert [bool(failed) for _, failed in bench.found[1]] == wrong
     for (octets, failed), (address, size) in zip(bench.found[1], places, strict=True):
         assert failed or octets[:size] == await bench.memory.read(address, size)
@@ -291,19 +253,19 @@ async def what_is_nowhere_fails_alone(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def latencies_and_a_property_a_cycle(dut):
-    bench = await started(Bench(dut))
+    bench = await PcieBench(dut).begin()
     way = PcieWay(bench.host)
     await bench.cycles(bench.host.requester.reads.tags)  # until tags may be given
     bench.read(0, 128, 64)
-    await bench.until(lambda: bench.came)
+    await bench.happens(lambda: bench.came)
     # The unit that an arbiter is turned to at first is not this one.
-    assert bench.asked.cycles[0] - bench.readers[0].cycles[0] in range(
+    assert bench.asked.cycles[0] - bench.requests[0].cycles[0] in range(
         way.request_latency, way.request_latency + 2
     )
     assert bench.came[0] - bench.answered.cycles[-1] == way.beat_latency
     for k in range(240):
         bench.read(k % 3, 64 * random.randrange(SIZE // 64), 64)
-    await bench.until(lambda: len(bench.came) == 241)
+    await bench.happens(lambda: len(bench.came) == 241)
     asked = bench.asked.cycles[1:]
     assert asked[63] - asked[0] == 63  # as many as there are tags
 
@@ -312,7 +274,7 @@ async def latencies_and_a_property_a_cycle(dut):
 @cocotb.parametrize(share=[20, 100])
 async def reads_keep_to_a_share(dut, share):
     """Those of all units together have as much as that, within 2 percent, once they go."""
-    bench = await started(Bench(dut))
+    bench = await PcieBench(dut).begin()
     dut.share.value = share
     sizes, rest = [[] for _ in bench.found], int(bytes_of_share(share, 4000, BEAT))
     while rest > 0:
@@ -320,7 +282,7 @@ async def reads_keep_to_a_share(dut, share):
         bench.read(unit, 256 * random.randrange(SIZE // 256), size)
         sizes[unit].append(size)
         rest -= size
-    await bench.until(lambda: len(bench.ended) == sum(map(len, sizes)))
+    await bench.happens(lambda: len(bench.ended) == sum(map(len, sizes)))
     come, had = [], 0  # when, and how much has come before the property that comes then
     for now, unit in bench.ended:
         come.append((now, had))
@@ -336,30 +298,30 @@ async def reads_keep_to_a_share(dut, share):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_block_that_stands_still_is_silent(dut):
     """A write that is stuck and a read without an answer are told, and both end."""
-    bench = await started(Bench(dut))
+    bench = await PcieBench(dut).begin()
     dut.deaf.value = 1
     bench.write(0, 64, random.randbytes(64))
-    await bench.until(lambda: len(bench.writers[0].cycles) == 1)
+    await bench.happens(lambda: len(bench.properties[0].cycles) == 1)
     await ClockCycles(dut.clk, 40)
     assert not bench.bus("write")["silent"]
     for _ in range(3):
         await bench.say("tick")
     assert bench.bus("write")["silent"]
     dut.deaf.value = 0
-    await bench.until(lambda: bench.done[0] == 1)
+    await bench.happens(lambda: bench.done[0] == 1)
     await bench.say("revive")
     assert not any(bench.bus("write").values())
     before = len(bench.asked.cycles)
     bench.read(2, 0, 64)
-    await bench.until(lambda: len(bench.asked.cycles) > before)
+    await bench.happens(lambda: len(bench.asked.cycles) > before)
     for _ in range(4):  # before the host has answered, whose latency is longer
         await bench.say("tick")
-    await bench.until(lambda: bench.found[2])
+    await bench.happens(lambda: bench.found[2])
     assert bench.found[2][0][1]
     assert bench.bus("read")["silent"]
-    await bench.until(lambda: not bench.bus("read")["owes"])
+    await bench.happens(lambda: not bench.bus("read")["owes"])
     bench.read(2, 0, 64)
-    await bench.until(lambda: len(bench.found[2]) == 2)
+    await bench.happens(lambda: len(bench.found[2]) == 2)
     assert bench.found[2][1] == (await bench.memory.read(0, 64), 0)
 
 
@@ -373,8 +335,8 @@ class Storm:
 
     def __init__(self, bench):
         self.bench, self.runs, self.places = bench, False, 0
-        self.reads = [[] for _ in bench.readers]
-        self.writes = [[] for _ in bench.writers]
+        self.reads = [[] for _ in bench.requests]
+        self.writes = [[] for _ in bench.properties]
 
     def read(self, unit):
         address, size = some_place()
@@ -405,8 +367,8 @@ class Storm:
         """Wait until everything that was asked has ended; return how much of it failed."""
         self.runs, bench = False, self.bench
         await bench.cycles(3)
-        await bench.until(lambda: [len(one) for one in bench.found] == list(map(len, self.reads)))
-        await bench.until(lambda: bench.done == list(map(len, self.writes)))
+        await bench.happens(lambda: [len(one) for one in bench.found] == list(map(len, self.reads)))
+        await bench.happens(lambda: bench.done == list(map(len, self.writes)))
         failed = 0
         for found, wanted in zip(bench.found, self.reads, strict=True):
             for (octets, bad), (address, size) in zip(found, wanted, strict=True):
@@ -424,7 +386,7 @@ async def reset(bench):
     """Reset the function as a host does: nothing is sent before it is a master again."""
     dut = bench.dut
     dut.function_in_process.value = 1
-    await bench.until(lambda: dut.function_done.value)
+    await bench.happens(lambda: dut.function_done.value)
     dut.function_in_process.value = dut.function_master.value = 0
     await bench.cycles(5)
     assert not dut.function_done.value
@@ -447,7 +409,7 @@ async def keeps_still(bench):
 @cocotb.parametrize(stop=[reset, lose_master])
 async def the_function_is_reset_under_traffic(dut, stop):
     """What was asked ends, right or failed; all fails until the buses are revived, then none."""
-    bench = await started(Bench(dut, window=8))
+    bench = await PcieBench(dut, window=8).begin()
     storm, units, before = Storm(bench), bench.host.units, (0, 0)
 
     async def one_each():
@@ -478,7 +440,7 @@ async def the_function_is_reset_under_traffic(dut, stop):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def what_is_refused_when_the_buses_are_revived_ends_as_it_began(dut):
     """A property has several beats, and the revival comes with any of them."""
-    bench = await started(Bench(dut, window=8))
+    bench = await PcieBench(dut, window=8).begin()
     storm = Storm(bench)
     for _ in range(10):
         await reset(bench)

@@ -444,12 +444,12 @@ async def a_silent_memory_is_given_up(dut):
         await bench.tell(said)
     await bench.wait(40)
     assert [a.failed for a in bench.units[0].asked] == [0] * bench.params.ways + [1]
-    assert bench.read("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    assert bench.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     bench.dram.freeze(False)
     dropped = 0
     for _ in range(40):
         await bench.wait()
-        dropped += bench.read("bus")["dropped"]
+        dropped += bench.value("bus")["dropped"]
     assert dropped == 1
     await bench.tell("revive")
     await bench.wait(3)

@@ -66,7 +66,7 @@ class PortBench(Bench):
         """Pulse ``tick`` or ``revive``; check the bus a while later."""
         await self.strobe(watch=said)
         await self.wait(40)
-        return self.read("bus")
+        return self.value("bus")
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -367,7 +367,7 @@ class PipeBench(Bench):
         assert not self.inside
         assert not any(self.to_insert.values())
         full = self.params.output_beats
-        for name, free in self.read("free").items():
+        for name, free in self.value("free").items():
             assert free == [full] * len(free), name
         assert self.events["passed_by"] == self.passed_by
         assert self.events["drops"] == self.malformed

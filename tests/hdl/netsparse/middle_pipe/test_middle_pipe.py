@@ -163,18 +163,18 @@ async def hits_that_take_the_last_room_leave_without_the_others(dut):
     await insert(bench, [*range(8)])
     bench.receivers["responses", 0].stall = always
     least = PIPE.output_room(True).items_from
-    while bench.read("free")["responses"][0] > least + 6:
+    while bench.value("free")["responses"][0] > least + 6:
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, [1]))
         await bench.wait(60)
     before = len(bench.entered_at)
     bench.send(0, bench.requests(Kind.READ, 2, 0, range(8)))
     await bench.wait(PATIENCE)
-    room = bench.read("free")["responses"][0]
+    room = bench.value("free")["responses"][0]
     assert room < least, "the seventh waits for room"
     assert len(bench.entered_at) == before + 6
     await bench.wait(PATIENCE)
     # 6 hits of 2 beats each, in a packet of 6 beats.
-    assert bench.read("free")["responses"][0] == room + 6
+    assert bench.value("free")["responses"][0] == room + 6
     bench.receivers["responses", 0].stall = never
     await bench.drain()
     assert bench.wholeness.pieces == 1
@@ -308,7 +308,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     for _ in range(70):
         bench.send(link, bench.requests(kind, nodes[blocked], nodes[link], idxs))
     await bench.wait(1800)
-    assert bench.read("free")[name][blocked] < PIPE.output_room(name == "responses").packets_from
+    assert bench.value("free")[name][blocked] < PIPE.output_room(name == "responses").packets_from
     stuck = len(bench.inside)
     assert stuck > PIPE.output_beats
     for other, ingress, _ in product(Kind, range(PIPE.ports), range(12)):

@@ -77,7 +77,7 @@ class GatherBench(Bench):
     def compare(self):
         """Check that the access that waits is of the oldest response that was kept."""
         pr = self.expected[len(self.accesses)]
-        access = self.read("access")
+        access = self.value("access")
         assert access["insert"]
         assert (access["idx"], access["length"]) == (pr.idx, pr.length)
         whole = b"".join(part.to_bytes(16, "little") for part in access["property"])

@@ -235,7 +235,7 @@ async def shows_what_waits(dut, ends):
     for entry in range(bench.params.pending_entries):
         dut.entry.value = entry
         await ClockCycles(dut.clk, 2)
-        known = bench.read("known")
+        known = bench.value("known")
         if known["valid"]:
             found[entry] = known["idx"]
     ids = [pr["pr"]["id"] for pr in bench.prs.beats]

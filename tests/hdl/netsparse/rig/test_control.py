@@ -42,7 +42,7 @@ class ControlBench(Bench):
             if dut.start.value:
                 assert dut.ready.value
                 assert not dut.cancel.value
-                self.started.append((cycle(), self.read("idxs")))
+                self.started.append((cycle(), self.value("idxs")))
                 begun = self.started[-1][1]["slot"]
                 if self.gives:
                     self.given.later({}, 0)
@@ -102,7 +102,7 @@ async def carries_out_commands(dut):
         assert begun - bench.commands.cycles[-1] == RigControl.start_latency
         names = {"address": "idx_address", "count": "count", "wide": "wide"}
         assert idxs == {a: command[b] for a, b in names.items()} | {"slot": k % 2}
-        assert bench.read("array") == array
+        assert bench.value("array") == array
         assert bench.generation(k % 2) == (2 << k) - 1
         assert int(dut.generation.value) == (2 << k) % (1 << bench.params.generation_bits)
         dut.open.value = 1 << k % 2
