@@ -87,9 +87,8 @@ class Bounded(AllReduce, Unordered):
     def __init__(self, job: Job, nodes: Any, lifetime: Lifetime, distance: int | None) -> None:
         self.lifetime = lifetime
         self.distance = job.told_apart - 1 if distance is None else distance
-        self.of_use: dict[
-            tuple[int | None, int], int
-        ] = {}  # bits of packets on the links below a switch
+        # Bits of packets on the links below a switch, by it and their use.
+        self.of_use: dict[tuple[int | None, int], int] = {}
         super().__init__(job, nodes)
 
     def learn(self, flight: Flight, bit: int) -> None:
