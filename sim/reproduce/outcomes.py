@@ -6,7 +6,7 @@ again: the key of a run is its point and all files that decide its outcome.
 
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import TypeVar
 
@@ -35,14 +35,18 @@ def kept(run: Callable[[P], T], asked: P, *parts: str) -> T:
 
 
 def run_all(
-    run: Callable[[P], T], asked: Sequence[P], done: Callable[[P | None, int], None]
+    run: Callable[[P], T],
+    asked: Sequence[P],
+    done: Callable[[P | None, int], None],
+    pool: Executor | None = None,
 ) -> dict[P, T]:
     """Return what ``run`` returns for each point of ``asked``, in processes that begin in order.
 
-    ``done`` is called at first, and with each point that has run and their number.
+    ``done`` is called at first, and with each point that has run and their number. Another ``pool``
+    is shut down at the end.
     """
     found: dict[P, T] = {}
-    with ProcessPoolExecutor(WORKERS) as pool:
+    with pool or ProcessPoolExecutor(WORKERS) as pool:
         waiting = {pool.submit(run, point): point for point in asked}
         done(None, 0)
         for future in as_completed(waiting):

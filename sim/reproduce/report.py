@@ -1,8 +1,9 @@
-"""Writes the page that shows a paper's reproduced figures."""
+"""Makes a paper's reproduced figures, and writes the page that shows them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sim.reproduce.figure import Claim, Figure, Source
 
@@ -55,3 +56,29 @@ def slug(title: str) -> str:
     """Return the anchor that Markdown gives a heading."""
     kept = (letter for letter in title.lower() if letter.isalnum() or letter in " -")
     return "".join(kept).replace(" ", "-")
+
+
+def figures_of(
+    order: Sequence[str],
+    names: Sequence[str],
+    makers: Mapping[str, Callable[[], Figure]],
+    progress: Progress,
+) -> list[Figure]:
+    """Make the figures of ``names``, in the paper's ``order``; each has a maker of its name."""
+    chosen = [name for name in order if name in names]
+    figures: list[Figure] = []
+    for name in chosen:
+        progress(f"making {name}", len(figures), len(chosen))
+        figures.append(makers[name]())
+    return figures
+
+
+def points_of(
+    names: Sequence[str], of_points: Mapping[str, tuple[Callable[..., Any], Any]], *given: Any
+) -> list[Any]:
+    """Return the points that figures of ``names`` need, each once; ``given`` is what decides them.
+
+    ``of_points`` has, by the name of a figure, what returns its points and what makes it of them.
+    """
+    chosen = [of_points[name][0](*given) for name in names if name in of_points]
+    return list(dict.fromkeys(point for points in chosen for point in points))

@@ -1,6 +1,7 @@
 """Reproduces all figures of the paper that are about fetching rows."""
 
 from collections.abc import Sequence
+from functools import cache, partial
 
 from sim.gather.rates import Asked, Measured, measure
 from sim.gather.reproduce import alignment, row_size, set_up, under_way
@@ -8,7 +9,7 @@ from sim.gather.reproduce.asked import FIGURES, GatherAsked
 from sim.gather.reproduce.points import HARDWARE
 from sim.gather.reproduce.runs import measure as measure_engines
 from sim.reproduce.figure import Figure
-from sim.reproduce.report import Progress, Report
+from sim.reproduce.report import Progress, Report, figures_of, points_of
 
 #: Figures of rates: which points they need, and what becomes of them.
 OF_RATES = {
@@ -33,18 +34,21 @@ def reproduce(
     names: Sequence[str], asked: GatherAsked, *, quick: bool, progress: Progress
 ) -> Report:
     """Return the figures of these names, in the order of the paper."""
-    of_rates = [name for name in FIGURES if name in names and name in OF_RATES]
-    points = {name: OF_RATES[name][0](asked, quick) for name in of_rates}
-    wanted = list(dict.fromkeys(one for each in points.values() for one in each))
-    found: dict[Asked, Measured] = {}
-    if wanted:
-        progress(f"measuring {len(wanted)} points of a gather on a host", 0, len(of_rates))
-        found = dict(zip(wanted, measure(HARDWARE, wanted), strict=True))
-    made: dict[str, Figure] = {}
-    for name in of_rates:
-        made[name] = OF_RATES[name][1](asked, [found[one] for one in points[name]])
-    if "row-size" in names:
+    points = points_of(names, OF_RATES, asked, quick)
+
+    @cache
+    def rates() -> dict[Asked, Measured]:
+        progress(f"measuring {len(points)} points of a gather on a host", 0, 1)
+        return dict(zip(points, measure(HARDWARE, points), strict=True))
+
+    def of_rates(name: str) -> Figure:
+        needed, figure = OF_RATES[name]
+        return figure(asked, [rates()[one] for one in needed(asked, quick)])
+
+    def of_rows() -> Figure:
         runs = measure_engines(row_size.points(asked, quick), progress)
-        made["row-size"] = row_size.figure(asked, runs)
-    figures = [made[name] for name in FIGURES if name in made]
+        return row_size.figure(asked, runs)
+
+    makers = {name: partial(of_rates, name) for name in OF_RATES} | {"row-size": of_rows}
+    figures = figures_of(FIGURES, names, makers, progress)
     return Report(title="GPU-oriented gather", method=METHOD + QUICK * quick, figures=figures)

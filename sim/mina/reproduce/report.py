@@ -1,13 +1,13 @@
 """Reproduces all figures of the paper that its simulator makes."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from sim.mina.reproduce import ablation, placing, steps
 from sim.mina.reproduce.asked import FIGURES, MinaAsked
 from sim.mina.reproduce.runs import run_all
-from sim.mina.workload import ScheduleWorkload
 from sim.reproduce.figure import Figure
-from sim.reproduce.report import Progress, Report
+from sim.reproduce.report import Progress, Report, figures_of, points_of
 
 METHOD = (
     "The authors publish their simulator, recordings of seven models and histograms of ten traces;"
@@ -29,27 +29,25 @@ def reproduce(names: Sequence[str], asked: MinaAsked, *, quick: bool, progress: 
     seeds = 1 if quick else asked.seeds
     traces = (1, 9, 10) if quick else range(1, 11)
     candidates = (1, 5) if quick else (*range(1, 11), placing.ALL)
-    runs: dict[str, Callable[[], list[ScheduleWorkload]]] = {
-        "traces": lambda: ablation.trace_runs(traces),
-        "ablation": lambda: ablation.ablation_runs(seeds),
-        "oversubscription": placing.link_runs,
-        "candidates": lambda: placing.candidate_runs(candidates),
+    of_runs = {
+        "traces": (lambda: ablation.trace_runs(traces), lambda: ablation.traces(found(), traces)),
+        "ablation": (
+            lambda: ablation.ablation_runs(seeds),
+            lambda: ablation.ablation(found(), seeds),
+        ),
+        "oversubscription": (placing.link_runs, lambda: placing.oversubscription(found())),
+        "candidates": (
+            lambda: placing.candidate_runs(candidates),
+            lambda: placing.candidates(found(), candidates),
+        ),
     }
-    wanted = [run for name in FIGURES if name in names and name in runs for run in runs[name]()]
-    found = run_all(wanted, progress)
+    found = cache(lambda: run_all(points_of(names, of_runs), progress))
     makers: dict[str, Callable[[], Figure]] = {
         "fragments": placing.fragments,
         "timeline": steps.timeline,
         "bandwidth": steps.bandwidth,
-        "traces": lambda: ablation.traces(found, traces),
-        "ablation": lambda: ablation.ablation(found, seeds),
-        "oversubscription": lambda: placing.oversubscription(found),
-        "candidates": lambda: placing.candidates(found, candidates),
         "sharing": lambda: steps.sharing(2 if quick else 4),
+        **{name: figure for name, (_, figure) in of_runs.items()},
     }
-    figures: list[Figure] = []
-    chosen = [name for name in FIGURES if name in names]
-    for name in chosen:
-        progress(f"drawing {name}", len(figures), len(chosen))
-        figures.append(makers[name]())
+    figures = figures_of(FIGURES, names, makers, progress)
     return Report(title="MINA", method=METHOD + QUICK * quick, figures=figures)

@@ -1,13 +1,14 @@
 """Runs the schedules that figures need, each once, as many at a time as there are processors."""
 
 import os
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from operator import attrgetter
 
 from sim.mina.schedule import Schedule, schedule
 from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees
+from sim.reproduce import outcomes
 from sim.reproduce.report import Progress
 
 Found = dict[ScheduleWorkload, Schedule]
@@ -31,16 +32,14 @@ def rows_of(name: str, sharing: Sharing = Sharing.R) -> ScheduleWorkload:
     )
 
 
-def run_all(wanted: Iterable[ScheduleWorkload], progress: Progress) -> Found:
+def run_all(wanted: Sequence[ScheduleWorkload], progress: Progress) -> Found:
     """Run each schedule, in threads: the compiled code lets go of Python's lock."""
-    todo = list(dict.fromkeys(wanted))
-    found: Found = {}
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        tasks = {pool.submit(schedule, asked): asked for asked in todo}
-        for done in as_completed(tasks):
-            found[tasks[done]] = done.result()
-            progress("scheduling", len(found), len(todo))
-    return found
+    threads = ThreadPoolExecutor(os.cpu_count() or 1)
+
+    def tell(_: ScheduleWorkload | None, done: int) -> None:
+        progress("scheduling", done, len(wanted))
+
+    return outcomes.run_all(schedule, wanted, tell, threads)
 
 
 #: Return the score of a run in which some job can gain: by the authors' program, by the paper.

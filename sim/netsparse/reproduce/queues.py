@@ -6,7 +6,6 @@ parameters of a whole SNIC and of a whole switch, and the bits that they declare
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -29,12 +28,12 @@ from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import RoutingTable
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
+from sim.reproduce.outcomes import run_all
 
 NODES, QUICK_NODES = (128, 1024, 4096), (128, 1024)
 POOL = 256  #: lines of the virtual form, of each class
 FORMS = {"full": 0, "virtual": POOL}
 SRAM_KIB = 512  #: for concatenation, of a SNIC and of each pipe of a switch (table 5)
-WORKERS = 2
 
 #: What a column of the table counts.
 PARTS: dict[str, tuple[type[Component], ...]] = {
@@ -169,13 +168,8 @@ def designs(nodes: Sequence[int]) -> Iterator[Design]:
 def memories(nodes: Sequence[int], progress: Callable[[int, int], None]) -> list[Memory]:
     """Return the memory of all designs; the largest take longest and come first."""
     asked = list(designs(nodes))
-    found: dict[Design, Memory] = {}
-    with ProcessPoolExecutor(WORKERS) as pool:
-        largest_first = sorted(asked, key=lambda one: (-one.nodes, one.form))
-        for done in as_completed([pool.submit(measured, design) for design in largest_first]):
-            memory = done.result()
-            found[memory.design] = memory
-            progress(len(found), len(asked))
+    largest_first = sorted(asked, key=lambda one: (-one.nodes, one.form))
+    found = run_all(measured, largest_first, lambda _, done: progress(done, len(asked)))
     return [found[design] for design in asked]
 
 

@@ -1,16 +1,16 @@
 """Reproduces all figures and tables of the paper that can be reproduced."""
 
 from collections.abc import Sequence
+from functools import cache, partial
 
 from sim.netsparse.reproduce import ablation, calibration, queues, speed_up, tail_node
 from sim.netsparse.reproduce.asked import FIGURES, NetSparseAsked
 from sim.netsparse.reproduce.measuring import measure
-from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.structure import OF_MATRICES
 from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects
 from sim.reproduce.figure import Figure
-from sim.reproduce.report import Progress, Report
+from sim.reproduce.report import Progress, Report, figures_of, points_of
 
 QUICK_SCALE = 0.25  #: of the generated matrices that clusters multiply
 
@@ -58,21 +58,18 @@ def reproduce(
     part, rows = QUICK_SCALE if quick else 1, part_of_the_paper()
     whole = subjects(asked.matrix or (), scale=asked.scale, rows_of_node=rows)
     small = subjects(asked.matrix or (), scale=asked.scale * part, rows_of_node=rows)
-    made: dict[str, Figure] = {}
-    of_matrices = [name for name in names if name in OF_MATRICES]
-    for done, name in enumerate(of_matrices):
-        progress("counting transfers of the matrices", done, len(of_matrices))
-        made[name] = OF_MATRICES[name](whole)
-    if "queues" in names:
+    points = points_of(names, OF_RUNS, small, quick)
+    found = cache(lambda: measure(points, progress))
+
+    def of_queues() -> Figure:
         sizes = queues.QUICK_NODES if quick else queues.NODES
         text = "elaborating concatenators and tables"
-        made["queues"] = queues.figure(queues.memories(sizes, lambda *of: progress(text, *of)))
-    of_runs = [name for name in names if name in OF_RUNS]
-    asked_for: list[Point] = []
-    for name in of_runs:
-        asked_for += OF_RUNS[name][0](small, quick)
-    found = measure(asked_for, progress) if asked_for else {}
-    for name in of_runs:
-        made[name] = OF_RUNS[name][1](small, quick, found)
-    figures = [made[name] for name in FIGURES if name in made]
+        return queues.figure(queues.memories(sizes, lambda *of: progress(text, *of)))
+
+    makers = {name: partial(figure, whole) for name, figure in OF_MATRICES.items()}
+    makers |= {
+        name: lambda figure=figure: figure(small, quick, found())
+        for name, (_, figure) in OF_RUNS.items()
+    }
+    figures = figures_of(FIGURES, names, makers | {"queues": of_queues}, progress)
     return Report(title="NetSparse", method=METHOD + QUICK * quick, figures=figures)

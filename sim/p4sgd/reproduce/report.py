@@ -1,14 +1,16 @@
 """Reproduces all figures of the paper that can be reproduced."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 from sim.p4sgd.reproduce import allreduce, convergence, parallelism
 from sim.p4sgd.reproduce.asked import FIGURES, P4sgdAsked
 from sim.p4sgd.reproduce.batch_size import BATCH_SIZE
-from sim.p4sgd.reproduce.points import Measurements, Point, measure
+from sim.p4sgd.reproduce.points import measure
 from sim.p4sgd.reproduce.scale_out import SCALE_OUT
 from sim.p4sgd.reproduce.scale_up import SCALE_UP
-from sim.reproduce.report import Progress, Report
+from sim.reproduce.figure import Figure
+from sim.reproduce.report import Progress, Report, figures_of, points_of
 
 #: Lists the figures of points: which points they need, and what makes a figure of them.
 OF_POINTS = {
@@ -31,22 +33,16 @@ def reproduce(
 ) -> Report:
     """Return the figures of these names, in the order of the paper."""
     link_latency = asked.link_latency
-    points: list[Point] = []
-    for name in names:
-        if name in OF_POINTS:
-            points += OF_POINTS[name][0](quick, link_latency)
-    alone = [name for name in names if name in OF_THEIR_OWN]
-    total, made, done = len(set(points)) + len(alone), {}, 0
-    for name in alone:
-        made[name] = OF_THEIR_OWN[name](
-            link_latency, quick, lambda text, done=done: progress(text, done, total)
-        )
-        done += 1
-    found: Measurements = {}
-    if points:
-        found = measure(points, lambda text, count, _: progress(text, done + count, total))
-    for name in names:
-        if name in OF_POINTS:
-            made[name] = OF_POINTS[name][1](quick, link_latency, found)
-    figures = [made[name] for name in FIGURES if name in made]
+    points = points_of(names, OF_POINTS, quick, link_latency)
+    found = cache(lambda: measure(points, progress))
+
+    def alone(figure: Callable[..., Figure]) -> Figure:
+        return figure(link_latency, quick, lambda text: progress(text, 0, 1))
+
+    def of_points(figure: Callable[..., Figure]) -> Figure:
+        return figure(quick, link_latency, found())
+
+    makers = {name: partial(alone, figure) for name, figure in OF_THEIR_OWN.items()}
+    makers |= {name: partial(of_points, figure) for name, (_, figure) in OF_POINTS.items()}
+    figures = figures_of(FIGURES, names, makers, progress)
     return Report(title="P4SGD", method=METHOD, figures=figures)

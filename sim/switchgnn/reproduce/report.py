@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from sim.reproduce.figure import Figure
-from sim.reproduce.report import Progress, Report
+from sim.reproduce.report import Progress, Report, figures_of
 from sim.switchgnn.reproduce import boundary, congestion, orders, paper, racks, timeline, traffic
 from sim.switchgnn.reproduce.asked import FIGURES, SwitchGnnAsked
 from sim.switchgnn.reproduce.subjects import (
@@ -37,12 +37,10 @@ def reproduce(
     busy = workers[-1:] if quick else workers[-2:]
     draws = 1 if quick else congestion.DRAWS
     loads = congestion.QUICK_LOADS if quick else congestion.LOADS
-    wanted = [name for name in FIGURES if name in names]
     sizes = (10, 100) if quick else paper.MEMORIES
-    figures: list[Figure] = []
 
     def tell(text: str) -> None:
-        progress(text, len(figures), len(wanted))
+        progress(text, 0, 1)
 
     makers: dict[str, Callable[[], Figure]] = {
         "copies": lambda: boundary.copies(graphs, workers),
@@ -57,7 +55,5 @@ def reproduce(
         "memory": lambda: traffic.memories(graphs, sizes),
         "congestion": lambda: congestion.congestion(half, busy, loads, draws, tell),
     }
-    for name in wanted:
-        tell(f"planning for {name}")
-        figures.append(makers[name]())
+    figures = figures_of(FIGURES, names, makers, progress)
     return Report(title="SwitchGNN", method=METHOD + QUICK * quick, figures=figures)
