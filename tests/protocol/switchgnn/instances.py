@@ -6,16 +6,15 @@ from functools import cached_property
 
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
-from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, WorkerSetup
-from tests.protocol.switchgnn.nodes import FAULTS, Rules, SwitchNode, WorkerNode
-from tests.protocol.unordered import Unordered
+from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share
+from tests.protocol.switchgnn.nodes import SwitchNode, WorkerNode
+from tests.protocol.switchgnn.setup import Setup
 
 NAMES = "ABC"
-DIGIT_BITS = 4  # of a sum: how often it has a contribution
 
 
 @dataclass(frozen=True, kw_only=True)
-class Instance:
+class Instance(Setup):
     """Vertices with their workers, and the edges between workers, by blocks of destinations."""
 
     owners: Sequence[int]  # by vertex
@@ -23,13 +22,11 @@ class Instance:
     copies: Mapping[int, Sequence[int]] = field(default_factory=dict)  # by source: workers
     blocks: Sequence[Sequence[int]] = ()  # destinations of each; as they are numbered in it
     program: Sequence[Step] = (Step(0, 1),)
-    turns: int = 2
-    window: int = 1
-    open_turns: int = 1
-    late_loads: bool = False
-    late_sums: bool = False
-    doubles: bool = True
-    run: int = 0  # of the job: each has features of its own
+
+    @cached_property
+    def sources(self) -> int:
+        """Return the number of vertices."""
+        return len(self.owners)
 
     @cached_property
     def workers(self) -> int:
@@ -46,7 +43,7 @@ class Instance:
         places = self.all_blocks[block]
         return [k for k, vertex in enumerate(places) if vertex in self.edges.get(source, ())]
 
-    def sources(self, block: int, aggregator: int) -> list[int]:
+    def sources_of(self, block: int, aggregator: int) -> list[int]:
         """Return what makes a sum."""
         return [u for u in range(len(self.owners)) if aggregator in self.within(u, block)]
 
@@ -65,20 +62,18 @@ class Instance:
         return sum(len(self.within(u, b)) for b, u in before)
 
     @cached_property
-    def job(self) -> JobSetup:
-        """Return the switch's setup."""
+    def whole(self) -> JobSetup:
+        """Return the switch's job."""
         blocks = []
         for number, block in enumerate(self.all_blocks):
-            expected = {k: len(self.sources(number, k)) for k in range(len(block))}
+            expected = {k: len(self.sources_of(number, k)) for k in range(len(block))}
             blocks.append(
                 {k: Descriptor(n, self.owners[block[k]]) for k, n in expected.items() if n}
             )
-        return JobSetup(
+        return self.job(
             ports=(1 << self.workers) - 1,
             banks=1,
             depth=max(map(len, self.all_blocks)),
-            window=self.window,
-            open_turns=self.open_turns,
             blocks=blocks,
             program=self.program,
             rows=self.rows,
@@ -98,58 +93,26 @@ class Instance:
                 sends.append(Contribution(Kind.FEATURE, first, len(rows), source, ports))
         numbered = enumerate(self.all_blocks[block])
         mine = [k for k, vertex in numbered if self.owners[vertex] == worker]
-        return Share(sends, [k for k in mine if self.sources(block, k)], gets)
-
-    def feature(self, turn: int, source: int) -> int:
-        """Return the feature of a source in a turn."""
-        before = self.run * self.turns + turn
-        return 1 << DIGIT_BITS * (before * len(self.owners) + source)
+        return Share(sends, [k for k in mine if self.sources_of(block, k)], gets)
 
     def right_sum(self, turn: int, aggregator: int) -> int:
         """Return what an aggregator must come to."""
-        block = self.job.block(turn)
-        return sum(self.feature(turn, u) for u in self.sources(block, aggregator))
+        sources = self.sources_of(self.block(turn), aggregator)
+        return sum(self.feature(turn, u) for u in sources)
 
-    def worker(self, worker: int) -> WorkerSetup:
-        """Return a worker's setup."""
-        shares = [self.share(worker, block) for block in range(len(self.all_blocks))]
-        return WorkerSetup(
-            turns=self.turns,
-            window=self.window,
-            open_turns=self.open_turns,
-            share=lambda turn: shares[self.job.block(turn)],
-            payload=lambda turn, seq: self.feature(
-                turn, shares[self.job.block(turn)].sends[seq].source
-            ),
-        )
+    def block(self, turn: int) -> int:
+        """Return which block of edges a turn has."""
+        return self.whole.block(turn)
 
-    def system(self, rules: Rules | None = None, watched: frozenset[str] = FAULTS) -> Unordered:
-        """Return one switch, node 0, with all workers."""
-        rules = rules or Rules()
+    @property
+    def nodes(self) -> list[SwitchNode | WorkerNode]:
+        """Return one switch, node 0, and all workers."""
         peers = {k: (k + 1, 0) for k in range(self.workers)}
-        switch = SwitchNode(
-            name="switch",
-            setup=self.job,
-            turns=self.turns,
-            peers=peers,
-            rules=rules,
-            watched=watched,
-            late_loads=self.late_loads,
-            late_sums=self.late_sums,
-        )
-        workers = [
-            WorkerNode(
-                name=NAMES[k],
-                setup=self.worker(k),
-                peer=(0, k),
-                right_sum=self.right_sum,
-                right_copy=self.feature,
-                rules=rules,
-                watched=watched,
-            )
-            for k in range(self.workers)
-        ]
-        return Unordered([switch, *workers], self.doubles)
+        nodes: list[SwitchNode | WorkerNode] = [self.switch("switch", self.whole, peers)]
+        for k in range(self.workers):
+            shares = [self.share(k, block) for block in range(len(self.all_blocks))]
+            nodes.append(self.worker(NAMES[k], (0, k), shares, self.right_sum))
+        return nodes
 
 
 #: Two vertices of A, whose sum B gets; one of B, which is in two sums of A.

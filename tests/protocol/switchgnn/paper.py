@@ -66,7 +66,7 @@ class PaperSwitch(Node):
             for k in self.instance.edges.get(message.source, ()):
                 count, total = entries[k]
                 entries[k] = count + 1, total + message.sum
-                if count + 1 == len(self.instance.sources(0, k)):
+                if count + 1 == len(self.instance.sources_of(0, k)):
                     result = Message("RESULT", message.block, 0, k, entries[k][1])
                     sent.append(to(self.instance.owners[k] + 1, result))
                     entries[k] = 0, 0
@@ -107,7 +107,7 @@ class PaperWorker(Node):
         """Return the destinations that it gets."""
         owners = enumerate(self.instance.owners)
         mine = (k for k, owner in owners if owner == self.number)
-        return frozenset(k for k in mine if self.instance.sources(0, k))
+        return frozenset(k for k in mine if self.instance.sources_of(0, k))
 
     def moves(self, held: Worker) -> Iterator[Change]:
         """Return what it may do: send its features of a block, or see a timeout."""
@@ -121,7 +121,7 @@ class PaperWorker(Node):
             yield Change(after, tuple(sent), f"{name} begins block {held.block}")
         after = held._replace(timeouts=max(held.timeouts - 1, -1))
         for k in sorted(self.wanted - held.has) if held.timeouts else ():
-            sources = [u for u in self.instance.sources(0, k) if (k, u) not in held.fetched]
+            sources = [u for u in self.instance.sources_of(0, k) if (k, u) not in held.fetched]
             fetches = [to(0, Message("FETCH", held.block, u, k)) for u in sources]
             yield Change(after, tuple(fetches), f"{name} has waited too long for {k}")
 
@@ -152,7 +152,7 @@ class PaperWorker(Node):
             fault = WRONG_SUM * (message.sum != self.instance.right_sum(held.block, k))
         else:
             fetched |= {(k, message.source)}
-            if {(k, u) for u in self.instance.sources(0, k)} <= fetched:
+            if {(k, u) for u in self.instance.sources_of(0, k)} <= fetched:
                 has |= {k}
         after = held._replace(has=has, fetched=frozenset(f for f in fetched if f[0] not in has))
         ends = has != held.has and has == self.wanted

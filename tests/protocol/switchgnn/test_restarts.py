@@ -55,7 +55,7 @@ UNSAFE = {  # what is left out, what goes wrong first, and after how many steps
 
 
 def system(instance, rules):
-    runs = [replace(instance, run=run).system().nodes for run in range(rules.runs)]
+    runs = [replace(instance, run=run).nodes for run in range(rules.runs)]
     return Restarts(rules, rules.nodes(runs), instance.doubles)
 
 

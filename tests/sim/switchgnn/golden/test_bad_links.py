@@ -13,7 +13,6 @@ from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, WorkerSetup
 from sim.switchgnn.links import Faults, Links, join, run
 from tests.protocol.switchgnn import two_levels
-from tests.protocol.switchgnn.nodes import Rules
 from tests.protocol.switchgnn.two_levels import TwoLevels
 
 LANES = 3
@@ -203,8 +202,8 @@ def test_two_jobs_on_bad_links(rng, open_turns, blocks):
 class Racks(TwoLevels):
     """Has a leaf and a spine, with features of several lanes."""
 
-    def feature(self, turn, node):
-        return np.random.default_rng((turn, node)).integers(-(1 << 15), 1 << 15, LANES)
+    def feature(self, turn, source):
+        return np.random.default_rng((turn, source)).integers(-(1 << 15), 1 << 15, LANES)
 
 
 @pytest.mark.parametrize("open_turns", [1, 2])
@@ -220,7 +219,7 @@ def test_two_levels_on_bad_links(rng, open_turns):
         links.ends[place] = switches[place].take
     links.connect((two_levels.LEAF, two_levels.UP), (two_levels.SPINE, two_levels.DOWN))
     workers = {}
-    for node in racks.nodes(Rules())[2:]:
+    for node in racks.nodes[2:]:
         place = two_levels.NODES[node.name]
         switch, port = node.peer
         workers[place] = WorkerModel(node.setup, port, job=0, epoch=3, ready=racks.turns)
