@@ -43,7 +43,7 @@ def place(
     from gen.floorplan.model import FloorplanError
     from gen.floorplan.parts import floorplan
     from gen.floorplan.pblocks import to_xdc
-    from gen.synth.fit import fits
+    from gen.synth.device import fits
 
     misfits = list(fits(synthesis.total, board.device))
     try:

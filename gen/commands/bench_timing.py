@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gen.designs.catalogue import designs
-from gen.synth.fit import TITLES
+from gen.synth.device import TITLES
 from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT, MOST_LEVELS
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth

@@ -106,8 +106,8 @@ def simulate(
 
     Interrupted, it returns that of what had ended, and the interrupt.
     """
+    from sim.harness.environment import changed
     from sim.harness.session import Listener
-    from sim.harness.variables import changed
     from sim.harness.verilate import WAVES
 
     for line in session.about():

@@ -80,7 +80,7 @@ def synth(
     if card:
         require("synth --card", "highspy")
 
-    from gen.synth.fit import fits
+    from gen.synth.device import fits
     from gen.synth.report import console, report
 
     device = DEVICES[board]

@@ -19,7 +19,7 @@ from gen.output.consoles import Console
 from gen.output.folder import MADE_BY, MANIFEST, NO_ROOM, written_whole
 from gen.output.waiting import waiting
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
-from sim.harness.variables import changed
+from sim.harness.environment import changed
 
 if TYPE_CHECKING:
     from sim.verify.regression import Options, Outcome

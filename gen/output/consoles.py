@@ -24,3 +24,12 @@ def bar(console: Console) -> "Progress":
 
     columns = (BarColumn(), MofNCompleteColumn(), Elapsed(), TextColumn("{task.description}"))
     return Progress(*columns, console=console, transient=True)
+
+
+def print_wide(console: Console, made: Table) -> None:
+    """Print a table whose numbers are not cut, however narrow the console is."""
+    from rich.measure import Measurement
+
+    wide = Console(file=console.file, width=10_000, force_terminal=console.is_terminal)
+    wide.width = Measurement.get(wide, wide.options, made).maximum
+    wide.print(made, crop=False)

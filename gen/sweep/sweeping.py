@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from gen.output.tables import print_wide
+from gen.output.consoles import print_wide
 from gen.sweep.cluster import local_cluster, remote_cluster
 from gen.sweep.console import MOST_ROWS, Show, table
 from gen.sweep.front import Constraint, Objective, front, usual

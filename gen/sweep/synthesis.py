@@ -23,8 +23,7 @@ def estimate(component: Any) -> dict[str, float]:
     """Return all METRICS of a component."""
     from dataclasses import asdict
 
-    from gen.synth.device import U280
-    from gen.synth.fit import fits, free_of
+    from gen.synth.device import U280, fits, free_of
     from gen.synth.synthesis import synthesise
     from sim.harness.cache import cached_folder
     from sim.harness.emissions import emission_of

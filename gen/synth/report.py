@@ -6,8 +6,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from gen.synth.depth import Depth
-from gen.synth.device import LIMITED, Device
-from gen.synth.fit import TITLES, crowded, fits
+from gen.synth.device import LIMITED, TITLES, Device, crowded, fits
 from gen.synth.limits import WISHED_LEVELS
 from gen.synth.paper import Comparisons
 from gen.synth.resources import Resources

@@ -5,8 +5,10 @@ or flags. One that a shell happens to have must not change what is tested.
 """
 
 import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
-__all__ = ["forget", "inherited"]
+__all__ = ["changed", "forget", "inherited"]
 
 OURS = "INGATHER_"  #: prefix of the project's own variables, which are passed on
 PASSED_ON = {
@@ -30,3 +32,23 @@ def forget() -> None:
     """Unset in this process what cocotb reads, some of it when it is imported."""
     for name in [n for n in os.environ if n.startswith(("COCOTB_", "GPI_", "PYGPI_"))]:
         del os.environ[name]
+
+
+@contextmanager
+def changed(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Give variables these values for as long as the block lasts; one that is None is unset."""
+    before = {name: os.environ.get(name) for name in values}
+    give(values)
+    try:
+        yield
+    finally:
+        give(before)
+
+
+def give(values: Mapping[str, str | None]) -> None:
+    """Give variables these values; one that is None is unset."""
+    for name, value in values.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from sim.harness.variables import changed
+from sim.harness.environment import changed
 from sim.verify.items import Item, name_of, seed_in
 from sim.verify.records import PROPERTY, TIMED_OUT, end_children
 from sim.verify.seeds import DEFAULT_SEED, MARK

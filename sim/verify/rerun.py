@@ -13,9 +13,9 @@ from typing import Any
 from sim.harness import first_wrong
 from sim.harness.build_tools import BuildError
 from sim.harness.cache import CHECKOUT
+from sim.harness.environment import changed
 from sim.harness.failures import SimulationError, pytest_item
 from sim.harness.results import Run
-from sim.harness.variables import changed
 from sim.harness.verilator import LOG, RESULTS, Simulation, observers
 from sim.verify.gtkwave import moment, write_save
 

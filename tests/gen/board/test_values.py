@@ -1,8 +1,9 @@
 import pytest
 
+from gen.board.black_boxes import black_box, with_boxes
 from gen.board.boards import find_board
 from gen.board.values import below, core_of, notes_of, values_of
-from tests.gen.board.sample import DESIGN, Core, SampleBoard
+from tests.gen.board.sample import DESIGN, MAC, Core, SampleBoard
 
 
 def test_values_of_the_sample(emission):
@@ -31,3 +32,13 @@ def test_notes_are_markdown():
         """See :func:`board_registers` and :class:`~a.B`."""
 
     assert notes_of(object.__new__(Top)) == "See `board_registers` and `~a.B`.".replace("~", "")
+
+
+def test_ip_is_a_black_box_where_it_is_placed(emission):
+    boxed = with_boxes(emission)
+    assert list(boxed.modules) == list(emission.modules)
+    assert boxed.modules["core"].rtlil == emission.modules["core"].rtlil
+    text = boxed.modules["sample_board"].rtlil
+    assert text.startswith("attribute \\blackbox 1\nmodule \\clocking\n")
+    assert black_box(MAC) in text
+    assert "  wire width 4 output 1 \\gt_txp_out\n" in black_box(MAC)

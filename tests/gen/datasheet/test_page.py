@@ -5,6 +5,7 @@ import pytest
 
 from gen.base.emission.emit import emit
 from gen.datasheet.page import RESOURCES, datasheet
+from gen.datasheet.prose import function_and_timing, paragraphs, to_html
 from tests.gen.sample import Pair, PairParams
 
 VOID = {"meta", "br", "img", "link", "hr"}
@@ -109,3 +110,29 @@ def test_a_design_without_registers_or_prose():
 
 def test_same_emission_same_text(demo):
     assert sheet(demo) == sheet(demo)
+
+
+TEXT = """Adds.
+
+    What it
+    does. Throughput: one a cycle. Latency: 2.
+
+    More.
+    """
+
+
+def test_paragraphs_are_lines():
+    assert paragraphs(TEXT)[1] == "What it does. Throughput: one a cycle. Latency: 2."
+    assert paragraphs(None) == []
+
+
+def test_timing_begins_at_throughput():
+    function, timing = function_and_timing(TEXT)
+    assert function == ["What it does.", "More."]
+    assert timing == ["Throughput: one a cycle. Latency: 2."]
+
+
+def test_code_and_markup():
+    assert to_html("``a < b`` & :class:`x.Y`, `z`") == (
+        "<code>a &lt; b</code> &amp; <code>x.Y</code>, <code>z</code>"
+    )

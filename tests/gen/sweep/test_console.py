@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from gen.output.tables import print_wide
+from gen.output.consoles import print_wide
 from gen.sweep.console import Show, shown, table
 from gen.sweep.plan import Plan
 from tests.gen.console import without_progress

@@ -1,6 +1,8 @@
+"""Tests what the card offers, sums of resources, and what fits."""
+
 import pytest
 
-from gen.synth.device import SLLS, U280
+from gen.synth.device import SLLS, U280, crowded, fits, free_of
 from gen.synth.resources import Resources
 
 #: of a routed design on the U280 (Vivado's utilization by SLR): how many, and per cent of all
@@ -37,3 +39,36 @@ def test_the_shell_is_taken_off():
     assert first.free["luts"] == 439_680 - 63_000 - 7_000
     assert first.budget["luts"] == 439_680 * 70 // 100 - 63_000 - 7_000
     assert U280.slrs[1].free["uram"] == 320
+
+
+def test_what_is_free_is_exact():
+    free = free_of(U280)
+    assert fits(Resources(lut=free["luts"] - 5, lutram=5, uram=960), U280) == []
+
+
+def test_what_lacks_is_told_by_kind_and_amount():
+    lines = fits(Resources(lut=free_of(U280)["luts"], lutram=7, uram=1_000), U280)
+    free = f"{free_of(U280)['luts']:,}"
+    assert lines == [
+        f"does not fit u280: LUT needs 1,229,687, {free} are free, 7 too many",
+        "does not fit u280: URAM needs 1,000, 960 are free, 40 too many",
+    ]
+
+
+def test_what_fits_may_be_crowded():
+    assert crowded(Resources(uram=768), U280) == []
+    (line,) = crowded(Resources(uram=769), U280)
+    assert line.startswith("URAM: 80 % of u280")
+    # What does not fit is told elsewhere.
+    assert crowded(Resources(uram=961), U280) == []
+
+
+def test_sums_differences_and_multiples_are_of_every_kind():
+    one = Resources(lut=1, lutram=2, ff=3, carry=4, dsp=5, bram18=6, uram=7)
+    assert one + one == 2 * one == one * 2
+    assert 2 * one - one == one
+    assert (3 * one).uram == 21
+
+
+def test_luts_are_of_both_uses():
+    assert Resources(lut=5, lutram=3).luts == 8

@@ -1,12 +1,23 @@
-"""Checks that products are exact, and inverse roots are the nearest there are."""
+"""Checks that products are exact, inverse roots the nearest, and softmax near float64's."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import softmax as reference
 
 from sim.harness.session import RunFailed
-from sim.switchgnn.gcn.fixed_point import ROOT_FRACTION, inverse_roots, product, rounded, to_fixed
+from sim.switchgnn.gcn.fixed_point import (
+    GRADIENT_FRACTION,
+    ROOT_FRACTION,
+    VALUE_FRACTION,
+    inverse_roots,
+    product,
+    rounded,
+    to_fixed,
+)
+from sim.switchgnn.gcn.products import ONE_THREAD, by_rows
+from sim.switchgnn.gcn.softmax import softmax
 
 
 @pytest.mark.parametrize("bits", [8, 22, 24, 26])
@@ -42,3 +53,30 @@ def test_inverse_roots_are_the_nearest():
 def test_numbers_are_rounded_once_and_saturate():
     assert to_fixed([0.5, -0.3, 100.0], 2).tolist() == [2, -1, 400]
     assert rounded(np.array([5, 6, -6, 1 << 40]), 2).tolist() == [1, 2, -1, 2**31 - 1]
+
+
+ONE = 1 << GRADIENT_FRACTION
+
+
+def test_it_is_near_the_real_one(rng):
+    for spread in (0.01, 1, 10, 1000):
+        logits = np.rint(rng.normal(0, spread, (500, 10)) * 2**VALUE_FRACTION).astype(np.int64)
+        shares = softmax(logits) / ONE
+        np.testing.assert_allclose(shares, reference(logits * 2.0**-VALUE_FRACTION, 1), atol=2e-6)
+        np.testing.assert_allclose(shares.sum(1), 1, atol=10 / ONE)
+
+
+def test_extremes():
+    low, high = -(1 << 31), (1 << 31) - 1
+    logits = np.array([[low, high], [high, high], [low, low], [0, -1]])
+    found = softmax(logits)
+    assert found[:3].tolist() == [[0, ONE], [ONE // 2, ONE // 2], [ONE // 2, ONE // 2]]
+    assert found[3, 0] > found[3, 1]
+    assert softmax(np.zeros((0, 4), np.int64)).shape == (0, 4)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 1023, 1024, 1025, 5000])
+def test_pieces_make_the_whole(rng, rows):
+    left, right = rng.integers(-9, 9, (rows, 16)) * 1.0, rng.integers(-9, 9, (16, 16)) * 1.0
+    assert ONE_THREAD // right.size == 1024
+    assert (by_rows(left, right) == left @ right).all()

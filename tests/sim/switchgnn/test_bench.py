@@ -1,8 +1,18 @@
-"""Checks the rows of the full switch's size, from figures that are made up."""
+"""Checks that the rows of SwitchGNN's benches hold what is measured to the limits."""
 
 import pytest
 
+from sim.switchgnn.bench.links import judge
 from sim.switchgnn.bench.size import held
+
+
+def test_both_figures_are_held_to_their_limits():
+    for sent, again, expected in ((1050, 150, [True, True]), (1051, 151, [False, False])):
+        clean = {"planned_bytes": 1000, "bytes": sent}
+        found = judge(clean, {"lost": 100, "repeats": again})
+        assert [row.holds for row in found] == expected
+        assert [row.value for row in found] == [(sent - 1000) / 1000, again / 100]
+
 
 WITHIN = {"luts": 120_000, "ff": 220_000, "uram": 560}
 DEEP = ("levels", "chains", "crowded")
