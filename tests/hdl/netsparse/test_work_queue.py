@@ -8,8 +8,9 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import NO_UNIT, Verdict
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, often, start, started, strobe
+from sim.harness.streams import Source, cycle, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.gather import refused
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
@@ -22,14 +23,10 @@ def test_work_queue():
     simulate(WorkQueue(THREE_UNITS), __name__)
 
 
-class Host:
+class Host(Bench):
     def __init__(self, dut, clients=CLIENTS):
-        self.dut, self.params = dut, params_in_simulator(SnicParams)
+        super().__init__(dut, clients=clients)
         self.clients = [k for k in range(3) if clients >> k & 1]
-        dut.submit.value = dut.next.value = dut.to_ring.value = dut.fetched_valid.value = 0
-        dut.clear_filter.value = dut.filter_illegal.value = 0
-        dut.filter.value = 0
-        dut.clients.value = clients
 
     def request(self, **changes):
         most = self.params.rig.most_property_bytes
@@ -45,30 +42,24 @@ class Host:
 
     async def submit(self, unit, request):
         """Submit a request; return whether it was taken."""
-        dut = self.dut
-        dut.unit.value, dut.submit.value = unit, 1
-        dut.request.value = pack(self.params.rig.request, request)
-        await RisingEdge(dut.clk)
-        dut.submit.value = 0
-        await ClockCycles(dut.clk, 2)
-        return not dut.refused.value
+        self.set(unit=unit, request=request)
+        await self.strobe(submit=1)
+        await self.wait(2)
+        return not self.dut.refused.value
 
     async def read_completion(self):
-        dut = self.dut
-        while not dut.completion_valid.value:
-            await RisingEdge(dut.clk)
-        completion = unpack(self.params.completed, int(dut.completion.value))
-        await strobe(dut.next, dut.clk)
-        await RisingEdge(dut.clk)
+        while not self.dut.completion_valid.value:
+            await self.wait()
+        completion = self.value("completion")
+        await self.strobe(next=1)
+        await self.wait()
         return completion
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(clients=[CLIENTS, OTHERS])
 async def gives_requests_to_clients(dut, clients):
-    host = Host(dut, clients)
-    sinks = {k: Sink(dut, f"commands_{k}") for k in range(3)}
-    await start(dut)
+    host = await Host(dut, clients).begin()
     expected = {0: [], 1: [], 2: []}
     for _ in range(150):
         unit = random.choice((0, 0, 1, 2, 2, 3, 31))
@@ -79,13 +70,13 @@ async def gives_requests_to_clients(dut, clients):
             expected[unit].append(request | {"cause": Cause.DONE})
     for _ in range(20):  # one after another: registers are written every other cycle at most
         unit, request = random.choice(host.clients), host.request()
-        dut.unit.value, dut.request.value = unit, pack(host.params.rig.request, request)
+        host.set(unit=unit, request=request)
         expected[unit].append(request | {"cause": Cause.DONE})
         for submit in (1, 0):
             dut.submit.value = submit
             await RisingEdge(dut.clk)
     await ClockCycles(dut.clk, 2)
-    assert {k: sink.beats for k, sink in sinks.items()} == expected
+    assert {k: sink.beats for k, sink in enumerate(host.commands)} == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -110,11 +101,6 @@ async def refuses_what_a_unit_has_no_room_for(dut):
 class Judged(Host):
     """A host that hears what each of its requests is given as; all of them go to unit 0."""
 
-    def __init__(self, dut):
-        super().__init__(dut)
-        self.commands = Sink(dut, "commands_0")
-        self.completions = Source(dut, "completions_0")
-
     async def cause(self, *, clear=None, **changes):
         """Return the cause of a request; the filter is cleared ``clear`` cycles later, if at all.
 
@@ -122,26 +108,25 @@ class Judged(Host):
         """
         request = self.request(**changes)
         assert await self.submit_once(request, clear)
-        given = self.commands.beats[-1]
+        given = self.commands_0.beats[-1]
         assert given["tag"] == request["tag"]
         return given["cause"]
 
     async def submit_once(self, request, clear):
         dut = self.dut
-        dut.unit.value = 0
-        dut.request.value = pack(self.params.rig.request, request)
+        self.set(unit=0, request=request)
         for since in range(4):
             dut.submit.value, dut.clear_filter.value = since == 0, since == clear
             await RisingEdge(dut.clk)
         return not dut.refused.value
 
     async def clear(self):
-        await strobe(self.dut.clear_filter, self.dut.clk)
-        await RisingEdge(self.dut.clk)
+        await self.strobe(clear_filter=1)
+        await self.wait()
 
     async def end(self, count):
         """Let this many completions come."""
-        await self.completions.send_all([{"tag": 0, "cause": Cause.DONE}] * count)
+        await self.completions_0.send_all([{"tag": 0, "cause": Cause.DONE}] * count)
         for _ in range(count):
             await self.read_completion()
 
@@ -160,7 +145,7 @@ ILLEGAL = [
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def judges_requests(dut):
-    host = await started(Judged(dut))
+    host = await Judged(dut).begin()
     for fields in ILLEGAL:
         assert await host.cause(**fields) is Cause.COMMAND, fields
         assert await host.cause() is Cause.DONE
@@ -176,9 +161,8 @@ async def judges_requests(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def judges_requests_of_the_ring(dut):
     """It judges them like the registers'; fields are whole, except for bits no address has."""
-    host = Host(dut)
-    sink, ring = Sink(dut, "commands_0"), Source(dut, "fetched")
-    await start(dut)
+    host = await Host(dut).begin()
+    sink, ring = host.commands_0, host.fetched
     least = {"tag": 0, "idx_address": 0, "count": 0, "wide": 0, "property_address": 0}
     least |= {"property_bytes": 4, "watchdog": 0}
     most = {"tag": 0xFFFF, "idx_address": 0xFFFFFFF8, "count": 0xFFFFFFFF, "wide": 1}
@@ -199,7 +183,7 @@ async def judges_requests_of_the_ring(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def one_array_until_the_filter_is_cleared(dut):
     """It is that of the first good request with the filter; it changes only at rest."""
-    host = await started(Judged(dut))
+    host = await Judged(dut).begin()
     mine = {"property_address": 0x1000, "property_bytes": 64}
     others = [mine | {"property_address": 0x1040}, mine | {"property_bytes": 60}]
     await host.cause(**others[0])  # without the filter
@@ -232,8 +216,8 @@ async def one_array_until_the_filter_is_cleared(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def as_many_as_there_can_be_are_under_way(dut):
     """An array stays until the last has ended; those that no unit got do not count."""
-    host = await started(Judged(dut))
-    ring = Source(dut, "fetched")
+    host = await Judged(dut).begin()
+    ring = host.fetched
     dut.filter.value = 1
     mine, other = ({"property_address": at, "property_bytes": 64} for at in (0x1000, 0x2000))
     most = host.params.units * (host.params.rig.commands + 2)
@@ -265,7 +249,7 @@ ARRAYS = [(0, 128, (2, 3, 4, 5, 6)), (0xFFFFFFFC, 60, (2, 3, 4, 5, 6, 7)), (0, 6
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def arrays_differ_by_any_bit(dut):
     """Addresses and sizes differ, with each bit set and not."""
-    host = await started(Judged(dut))
+    host = await Judged(dut).begin()
     dut.filter.value = 1
     for address, size, size_bits in ARRAYS:
         await host.clear()
@@ -357,52 +341,48 @@ async def what_no_unit_can_do_is_completed_by_none(dut, clients):
     Completions go to the other ring, those of units among them.
     """
     host = Host(dut, clients)
-    sinks = {k: Sink(dut, f"commands_{k}") for k in range(3)}
-    entries = Sink(dut, "entries", stall=often)
-    dut.to_ring.value = 1
-    await start(dut)
+    host.set(to_ring=1)
+    host.entries.stall = often
+    await host.begin()
 
     async def none_for_the_registers():
         await RisingEdge(dut.completion_valid)
 
     told_registers = cocotb.start_soon(none_for_the_registers())
-    ring = Source(dut, "fetched", stall=lambda: random.random() < 0.7)
+    host.fetched.stall = lambda: random.random() < 0.7
     told = {
         k: [{"tag": k, "cause": Cause.DONE}, {"tag": 0xFFFF, "cause": Cause.DONE}]
         for k in host.clients
     }
     for k, of_unit in told.items():
-        end = Source(dut, f"completions_{k}", stall=lambda: random.random() < 0.9)
+        host.completions[k].stall = lambda: random.random() < 0.9
         of_unit += [{"tag": tag, "cause": random.choice(list(Cause))} for tag in range(30)]
-        for one in of_unit:
-            end.append(one)
+        host.completions[k].extend(of_unit)
     expected = {k: [] for k in range(3)}
     ends = []
     for tag in range(150):
         verdict = random.choice(list(Verdict))
         unit = random.choice((0, 1, 2, 3, 31, 32, 128, 130, 255))
         request = host.request(tag=tag)
-        ring.append({"verdict": verdict, "unit": unit, "request": request})
+        host.fetched.append({"verdict": verdict, "unit": unit, "request": request})
         if verdict is Verdict.LEGAL and unit in host.clients:
             expected[unit].append(request | {"cause": Cause.DONE})
         else:
             cause = Cause.DESCRIPTOR if verdict is Verdict.UNREAD else Cause.COMMAND
             ends.append({"unit": NO_UNIT, "completion": {"tag": tag, "cause": cause}})
-    await entries.wait_for(len(ends) + sum(map(len, told.values())))
+    await host.entries.wait_for(len(ends) + sum(map(len, told.values())))
     await ClockCycles(dut.clk, 40)
-    assert [one for one in entries.beats if one["unit"] == NO_UNIT] == ends
+    assert [one for one in host.entries.beats if one["unit"] == NO_UNIT] == ends
     for k, of_unit in told.items():
-        assert [one["completion"] for one in entries.beats if one["unit"] == k] == of_unit
-    assert {k: sink.beats for k, sink in sinks.items()} == expected
+        assert [one["completion"] for one in host.entries.beats if one["unit"] == k] == of_unit
+    assert {k: sink.beats for k, sink in enumerate(host.commands)} == expected
     assert not told_registers.done()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def keeps_its_latencies(dut):
-    host = Host(dut)
-    sink = Sink(dut, "commands_0")
-    await start(dut)
-    ring = Source(dut, "fetched")
+    host = await Host(dut).begin()
+    sink, ring = host.commands_0, host.fetched
     await ClockCycles(dut.clk, 2)
     ring.append({"verdict": Verdict.LEGAL, "unit": 0, "request": host.request()})
     await sink.wait_for(1)
@@ -415,8 +395,10 @@ async def keeps_its_latencies(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def keeps_completions_in_order(dut):
-    host = await started(Host(dut))
-    sources = [Source(dut, f"completions_{k}", stall=often) for k in range(3)]
+    host = await Host(dut).begin()
+    sources = host.completions
+    for source in sources:
+        source.stall = often
     given = [[], [], []]
     count = COMPLETIONS + 20
     for _ in range(count):

@@ -5,13 +5,13 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.rings import RING, Fault
-from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.completion_ring import CompletionRing
 from hdl.netsparse.queue.params import NO_UNIT
 from hdl.netsparse.rig.params import Cause
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Source, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, start
+from sim.harness.verilator import simulate
 from sim.netsparse.golden.rings import unpack_entry
 from tests.hdl.netsparse.queue.bench import HostWrites
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
@@ -28,18 +28,13 @@ def completion():
     }
 
 
-class Bench:
-    async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
-        self.dut, self.params = dut, params_in_simulator(SnicParams)
-        stall, host_stall = stalls
-        dut.ring.value = dut.consumer.value = 0
-        await start(dut)
-        self.writes = HostWrites(dut, stall=host_stall, delay=delay)
-        self.source = Source(dut, "completions", stall=stall)
-        return self
+class RingBench(Bench):
+    def __init__(self, dut, *stalls, delay=lambda: 10):
+        super().__init__(dut, *stalls)
+        self.host = HostWrites(dut, stall=self.sink_stall, delay=delay)
 
     def ring(self, **fields):
-        self.dut.ring.value = pack(RING, fields)
+        self.set(ring=fields)
 
     def open(self, size, address=None):
         places, self.size, self.count = 1 << size, size, 0
@@ -52,16 +47,15 @@ class Bench:
 
     async def close(self):
         self.ring(enable=0, address=self.address, size=self.size, index=random.getrandbits(16))
-        await ClockCycles(self.dut.clk, 2)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
-        self.writes.memory.clear()
-        await ClockCycles(self.dut.clk, 2)
+        await self.wait(2)
+        await self.until("busy", 0)
+        self.host.memory.clear()
+        await self.wait(2)
 
     def poll(self):
         """Return the next entry, if its phase says that it is new: the host reads memory alone."""
         places = 1 << self.size
-        memory = self.writes.memory.get(self.address + 16 * (self.count % places))
+        memory = self.host.memory.get(self.address + 16 * (self.count % places))
         if memory is None:
             return None
         entry = unpack_entry(memory)
@@ -84,13 +78,13 @@ def told(entry):
 @cocotb.parametrize(stalls=STALLS, size=[0, 1, 5])
 async def entries_are_found_by_their_phase(dut, stalls, size):
     """The host reads when it likes, for several rounds of the ring; again at address zero."""
-    bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 50))
+    bench = await RingBench(dut, stalls, delay=lambda: random.randrange(1, 50)).begin()
     for address in (None, 0):
         bench.open(size, address)
         given = [completion() for _ in range(max(30, 4 << size))]
         given[7]["completion"]["tag"] = 0
         for one in given:
-            bench.source.append(one)
+            bench.completions.append(one)
         found, told_of, known = [], 0, 0
         while len(found) < len(given):
             await RisingEdge(dut.clk)
@@ -102,7 +96,7 @@ async def entries_are_found_by_their_phase(dut, stalls, size):
             if random.random() < 0.1:
                 told_of = bench.count
                 bench.read(told_of)
-            waiting = len(bench.writes.memory)
+            waiting = len(bench.host.memory)
             assert waiting <= 1 << size
         assert found == given
         await ClockCycles(dut.clk, 60)
@@ -119,29 +113,29 @@ async def entries_are_found_by_their_phase(dut, stalls, size):
 @cocotb.parametrize(wrong=[12, 2])
 async def a_full_ring_waits_for_its_host(dut, wrong):
     """Of 11 entries, 3 to 11 can have been read; any other number is an overrun."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     bench.open(3)
     for _ in range(20):
-        bench.source.append(completion())
+        bench.completions.append(completion())
     await ClockCycles(dut.clk, 200)
-    assert len(bench.source.cycles) == 8 == int(dut.written.value)
+    assert len(bench.completions.cycles) == 8 == int(dut.written.value)
     assert dut.full.value
     assert dut.irq.value
     for read in (1, 3):
         bench.read(read)
         await ClockCycles(dut.clk, 60)
-        assert len(bench.source.cycles) == 8 + read
+        assert len(bench.completions.cycles) == 8 + read
     assert dut.full.value
     bench.read(wrong)
     await ClockCycles(dut.clk, 5)
     assert Fault(int(dut.fault.value)) is Fault.OVERRUN
-    assert len(bench.source.cycles) == 11
+    assert len(bench.completions.cycles) == 11
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def it_is_busy_while_any_entry_is_under_way(dut):
     """It does not open then."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     for count in (*(1 << bit for bit in range(16)), 0):
         bench.ring(enable=0)
         dut.under_way.value = count
@@ -155,13 +149,13 @@ async def it_is_busy_while_any_entry_is_under_way(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_entry_tells_how_far_requests_are_read(dut):
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     bench.open(4)
     for _ in range(16):
         consumer = random.getrandbits(16)
         dut.consumer.value = consumer
         await RisingEdge(dut.clk)
-        bench.source.append(completion())
+        bench.completions.append(completion())
         while (entry := bench.poll()) is None:
             await RisingEdge(dut.clk)
         assert entry.consumer == consumer
@@ -170,7 +164,7 @@ async def an_entry_tells_how_far_requests_are_read(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def indices_go_round(dut):
     """In the largest ring, the phase turns at the end of an index and of its upper half."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     for begin in (0x7FF0, 0xFFF0):
         bench.open(15)
         await ClockCycles(dut.clk, 5)
@@ -180,7 +174,7 @@ async def indices_go_round(dut):
         given = [completion() for _ in range(40)]
         found = []
         for one in given:
-            bench.source.append(one)
+            bench.completions.append(one)
         while len(found) < len(given):
             await RisingEdge(dut.clk)
             entry = bench.poll()
@@ -196,7 +190,7 @@ async def indices_go_round(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def more_than_the_ring_has_is_an_overrun(dut):
     """It may be more by any power of two."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     for bit in range(16):
         for size, over in ((0, 1), (bit, 1), (bit + 1, 0)):
             if size > 15:
@@ -237,21 +231,21 @@ async def written_counts_over_every_bit(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(begin=[0, 0xFFFF])
 async def a_ring_of_any_size_may_be_full(dut, begin):
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     for size in range(16):
         bench.open(size)
         await ClockCycles(dut.clk, 5)
         dut.sent.value = (begin + (1 << size)) & 0xFFFF
         bench.read(begin)
         await ClockCycles(dut.clk, 5)
-        taken = len(bench.source.cycles)
-        bench.source.append(completion())
+        taken = len(bench.completions.cycles)
+        bench.completions.append(completion())
         await ClockCycles(dut.clk, 20)
         assert dut.full.value
-        assert len(bench.source.cycles) == taken
+        assert len(bench.completions.cycles) == taken
         bench.read(begin + 1)
         await ClockCycles(dut.clk, 20)
-        assert len(bench.source.cycles) == taken + 1
+        assert len(bench.completions.cycles) == taken + 1
         assert Fault(int(dut.fault.value)) is Fault.NONE
         assert dut.full.value
         await bench.close()
@@ -261,7 +255,7 @@ async def a_ring_of_any_size_may_be_full(dut, begin):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_ring_that_closes_takes_nothing(dut):
     """It takes nothing from the next cycle on."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     bench.open(4)
     await ClockCycles(dut.clk, 5)
     assert dut.completions_ready.value
@@ -275,10 +269,10 @@ async def a_ring_that_closes_takes_nothing(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_doorbell_lets_another_message_go(dut):
     """An entry comes after the host's last look, before its doorbell: irq falls and rises."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     bench.open(3)
     for _ in range(2):
-        bench.source.append(completion())
+        bench.completions.append(completion())
     while int(dut.written.value) < 2:
         await RisingEdge(dut.clk)
     await ClockCycles(dut.clk, 2)
@@ -296,11 +290,11 @@ async def a_doorbell_lets_another_message_go(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_write_that_fails_stops_the_ring(dut):
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     bench.open(4)
-    bench.writes.bad = {bench.address + 16 * 3}
+    bench.host.bad = {bench.address + 16 * 3}
     for _ in range(16):
-        bench.source.append(completion())
+        bench.completions.append(completion())
     await ClockCycles(dut.clk, 200)
     assert Fault(int(dut.fault.value)) is Fault.WRITE
     assert int(dut.written.value) == 3
@@ -308,9 +302,9 @@ async def a_write_that_fails_stops_the_ring(dut):
     bench.read(3)
     await ClockCycles(dut.clk, 10)
     assert dut.irq.value
-    taken = len(bench.source.cycles)
+    taken = len(bench.completions.cycles)
     assert taken < 16
-    bench.writes.bad = set()
+    bench.host.bad = set()
     await bench.close()
     assert not dut.irq.value
     bench.open(4)
@@ -322,27 +316,27 @@ async def a_write_that_fails_stops_the_ring(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_ring_that_cannot_be_stops(dut):
     """It begins at no multiple of its bytes, by any bit, or beyond the memory's end."""
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     cases = [(size, 1 << bit) for size in (0, 4, 15) for bit in range(size + 4)]
     cases += [(4, 1 << bit) for bit in range(32, 64)]
-    bench.source.append(completion())
+    bench.completions.append(completion())
     for case in cases:
         bench.open(*case)
         await ClockCycles(dut.clk, 8)
         assert Fault(int(dut.fault.value)) is Fault.ADDRESS, case
         assert dut.irq.value
-        assert not bench.source.cycles
+        assert not bench.completions.cycles
         await bench.close()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_entry_every_three_cycles(dut):
-    bench = await Bench().begin(dut)
+    bench = await RingBench(dut).begin()
     bench.open(6)
     await ClockCycles(dut.clk, 5)
     for _ in range(30):
-        bench.source.append(completion())
+        bench.completions.append(completion())
     await ClockCycles(dut.clk, 200)
-    taken, sent = bench.source.cycles, bench.writes.writes.cycles
+    taken, sent = bench.completions.cycles, bench.host.writes.cycles
     assert {after - before for before, after in pairwise(taken)} <= {2, 3}
     assert [at - CompletionRing.latency for at in sent] == taken

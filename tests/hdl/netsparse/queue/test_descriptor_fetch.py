@@ -2,15 +2,14 @@ import random
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+from cocotb.triggers import ClockCycles
 
-from hdl.common.rings import RING, Fault
+from hdl.common.rings import Fault
 from hdl.netsparse.queue.descriptor_fetch import AHEAD, DescriptorFetch
 from hdl.netsparse.queue.params import Verdict
-from hdl.netsparse.rig.params import RigParams
-from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, cycle, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink, cycle, never
+from sim.harness.verilator import simulate
 from sim.netsparse.golden.rings import pack_descriptor
 from tests.hdl.netsparse.queue.bench import HostReads
 from tests.hdl.netsparse.rig.bench import TINY
@@ -39,19 +38,15 @@ def descriptor(**changes):
     return pack_descriptor(**fields), made
 
 
-class Bench:
-    async def begin(self, dut, stalls=(never, never), delay=lambda: 10):
-        self.dut, self.params = dut, params_in_simulator(RigParams)
-        self.memory = {}
+class FetchBench(Bench):
+    def __init__(self, dut, stalls=(never, never), delay=lambda: 10):
         host_stall, stall = stalls
-        dut.ring.value = 0
-        await start(dut)
-        self.reads = HostReads(dut, self.memory, stall=host_stall, delay=delay)
-        self.o = Sink(dut, "o", stall=stall)
-        return self
+        super().__init__(dut, (never, stall))
+        self.memory = {}
+        self.host = HostReads(dut, self.memory, stall=host_stall, delay=delay)
 
     def ring(self, **fields):
-        self.dut.ring.value = pack(RING, fields)
+        self.set(ring=fields)
 
     def open(self, size, producer=0, address=None):
         places = 1 << size
@@ -65,10 +60,9 @@ class Bench:
 
     async def close(self):
         self.ring(enable=0, address=self.address, size=self.size, index=random.getrandbits(16))
-        await ClockCycles(self.dut.clk, 3)
-        while self.dut.busy.value:
-            await RisingEdge(self.dut.clk)
-        await ClockCycles(self.dut.clk, 2)
+        await self.wait(3)
+        await self.until("busy", 0)
+        await self.wait(2)
 
     def place(self, index):
         return self.address + 64 * (index % (1 << self.size))
@@ -81,7 +75,7 @@ class Bench:
         first = len(self.o.beats)
         expected, written = [], begin
         while written < begin + count:
-            await RisingEdge(self.dut.clk)
+            await self.wait()
             consumer = begin + int(self.dut.consumer.value)
             free = (1 << self.size) - ((written - consumer) & 0xFFFF)
             for _ in range(min(begin + count - written, random.randint(0, free))):
@@ -90,7 +84,7 @@ class Bench:
                 written += 1
             self.produce(written)
         await self.o.wait_for(first + count)
-        await ClockCycles(self.dut.clk, 5)
+        await self.wait(5)
         assert int(self.dut.consumer.value) == count & 0xFFFF
         return self.o.beats[first:], expected
 
@@ -99,7 +93,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, size=[0, 1, 4, 7])
 async def descriptors_come_in_their_order(dut, stalls, size):
     """The host fills a ring whenever there is room, for several rounds; again at zero."""
-    bench = await Bench().begin(dut, stalls, delay=lambda: random.randrange(1, 60))
+    bench = await FetchBench(dut, stalls, delay=lambda: random.randrange(1, 60)).begin()
     for address in (None, 0):
         bench.open(size, address=address)
         found, expected = await bench.run(
@@ -113,7 +107,7 @@ async def descriptors_come_in_their_order(dut, stalls, size):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_is_wrong_is_said(dut):
     """Numbers are too large, reserved bits are set, or reads fail, among good ones."""
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     bench.open(5)
     kinds = {}
 
@@ -136,9 +130,9 @@ async def what_is_wrong_is_said(dut):
         if kind == "reserved":
             bit = random.randrange(8 * 30, 512)
             memory = (int.from_bytes(memory, "little") | 1 << bit).to_bytes(64, "little")
-        bench.reads.bad.discard(bench.place(k))
+        bench.host.bad.discard(bench.place(k))
         if kind == "read":
-            bench.reads.bad.add(bench.place(k))
+            bench.host.bad.add(bench.place(k))
         return memory, made
 
     found, expected = await bench.run(32, write)  # one round: an address is bad or not
@@ -155,7 +149,7 @@ async def what_is_wrong_is_said(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def so_many_wait_and_no_more(dut):
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     bench.o.stop()
     bench.open(6)
     expected = []
@@ -164,7 +158,7 @@ async def so_many_wait_and_no_more(dut):
         expected.append(made)
     bench.produce(40)
     await ClockCycles(dut.clk, 200)
-    assert len(bench.reads.asks.beats) == AHEAD == int(dut.consumer.value)
+    assert len(bench.host.asks.beats) == AHEAD == int(dut.consumer.value)
     bench.ring(enable=0, address=bench.address, size=6, index=40)
     await ClockCycles(dut.clk, 20)
     assert dut.busy.value, "what was asked for is still here"
@@ -185,11 +179,11 @@ async def so_many_wait_and_no_more(dut):
 )
 async def a_ring_that_cannot_be_stops(dut, case):
     size, address, producer, fault = case
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     bench.open(size, producer, address)
     await ClockCycles(dut.clk, 70)
     assert Fault(int(dut.fault.value)) is fault
-    assert not bench.reads.asks.beats
+    assert not bench.host.asks.beats
     await bench.close()
     bench.open(3)
     found, expected = await bench.run(20, lambda k: descriptor())
@@ -198,7 +192,7 @@ async def a_ring_that_cannot_be_stops(dut, case):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_descriptor_every_four_cycles(dut):
-    bench = await Bench().begin(dut)
+    bench = await FetchBench(dut).begin()
     bench.open(6)
     for k in range(60):
         bench.memory[bench.place(k)], _ = descriptor()
@@ -206,6 +200,6 @@ async def a_descriptor_every_four_cycles(dut):
     bench.produce(60)
     begun = cycle()
     await bench.o.wait_for(60)
-    asked = bench.reads.asks.cycles
+    asked = bench.host.asks.cycles
     assert 0 <= asked[0] - begun - DescriptorFetch.latency <= 1
     assert {after - before for before, after in pairwise(asked)} <= {3, 4}

@@ -5,9 +5,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.routing_table import DISTRIBUTED_NODES, RoutingTable
-from sim.harness.plays import played
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
 from tests.simulated import simulated
 
 OUTLIVES_RESET = "the memory keeps the routes that were written"
@@ -24,20 +22,14 @@ def test_memories_differ():
     assert small <= DISTRIBUTED_NODES < large
 
 
-class Bench:
+class TableBench(Bench):
     """Has a table, and what it should say."""
 
     def __init__(self, dut):
-        self.dut = dut
+        super().__init__(dut)
         self.cycles, self.expected = [], []
-        self.params = params_in_simulator(NetSparseSwitchParams)
         self.routes = {}
         self.last = None  # node of the last step, and the routes that it may find
-
-    async def start(self):
-        self.dut.write.value = self.dut.step.value = 0
-        await start(self.dut)
-        return self
 
     def may_be(self, node):
         """Return the port that leads there, or None without a route."""
@@ -60,12 +52,11 @@ class Bench:
         for dest in dests:
             self.cycle(dest)
         self.cycle()
-        await self.play()
+        await self.check()
 
-    async def play(self):
+    async def check(self):
         """Play all cycles, and check what is found in each."""
-        shapes = {"write": self.params.write_route}
-        seen = await played(self.dut, self.cycles, {"route": self.params.route}, shapes)
+        seen = await self.played(self.cycles, "route")
         for record, expected in zip(seen, self.expected, strict=True):
             found = record["route"]
             assert expected is None or (found["port"] if found["known"] else None) in expected
@@ -75,7 +66,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def knows_what_was_entered(dut):
     """It knows nothing at first, then each node's last route, whatever is written for no node."""
-    bench = await Bench(dut).start()
+    bench = await TableBench(dut).begin()
     nodes, ports = bench.params.nodes, range(bench.params.ports)
     await bench.look_up(range(nodes))
     for _ in range(2):
@@ -96,7 +87,7 @@ async def knows_what_was_entered(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def numbers_of_no_node_have_no_route(dut):
     """They have none though their low bits are those of a node that has one."""
-    bench = await Bench(dut).start()
+    bench = await TableBench(dut).begin()
     nodes = bench.params.nodes
     for node in range(nodes):
         bench.cycle(node=node, port=node % bench.params.ports)
@@ -110,7 +101,7 @@ async def numbers_of_no_node_have_no_route(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def looks_up_and_is_written_at_any_time(dut):
     """What was found stays until the next step; a reset leaves the routes."""
-    bench = await Bench(dut).start()
+    bench = await TableBench(dut).begin()
     nodes = bench.params.nodes
     pool = [0, nodes - 1, *random.sample(range(1, nodes - 1), 4), nodes]
     for node in pool:
@@ -121,7 +112,7 @@ async def looks_up_and_is_written_at_any_time(dut):
             node = random.choice(pool[:-1]) if random.random() < 0.3 else None
             port = random.choice((*range(bench.params.ports), None))
             bench.cycle(dest, node, port)
-        await bench.play()
+        await bench.check()
         dut.rst.value = 1
         bench.last = None
         dut.step.value = dut.write.value = 0

@@ -6,14 +6,12 @@ from collections import Counter
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchPort
 from sim.harness.axi_streams import AxiSource
-from sim.harness.payloads import pack
-from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, Stalls, always, cycle, edges, never, start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
-from sim.netsparse.links import as_beats, drained
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Stalls, always, cycle, edges, never
+from sim.harness.verilator import simulate
+from sim.netsparse.links import as_beats
 from tests.hdl.netsparse.switch.test_switch import SPINE
 
 ROUTES = {0: 1, 1: 2, 2: 0, 4: 1, 5: 2}
@@ -40,38 +38,34 @@ def packet(dest, beats, *, keep=FULL, broken=False):
     ]
 
 
-class Bench:
+class PortBench(Bench):
     """Has a port; what leaves it and what it tells is as it should be."""
 
-    def __init__(self, dut, stalls=(never, never)):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(NetSparseSwitchParams)
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
         self.sent = []
-        self.source, self.stall = stalls
+        self.axis = AxiSource(dut, "axis", stall=self.source_stall, beside=["begins"])
 
-    async def start(self):
-        dut = self.dut
-        dut.write.value = 0
-        self.sender = AxiSource(dut, "axis", stall=self.source, beside=["begins"])
-        self.sink = Sink(dut, "o", stall=self.stall)
-        await start(dut)
-        for node, port in ROUTES.items():
-            write = {"valid": 1, "node": node, "route": {"port": port, "known": 1}}
-            dut.write.value = pack(self.params.write_route, write)
-            await self.edge
-        dut.write.value = 0
-        self.events = Recorder(dut, "events", {"events": PORT_EVENTS})
+    async def begin(self):
+        await super().begin()
+        await self.play(
+            [
+                {"write": {"valid": 1, "node": node, "route": {"port": port, "known": 1}}}
+                for node, port in ROUTES.items()
+            ]
+        )
+        self.events = self.record("events", "events")
         return self
 
     @property
     def taken(self):
         """Return the cycles in which beats were taken."""
-        return self.sender.cycles
+        return self.axis.cycles
 
     def send(self, beats):
         self.sent.append(beats)
         named = [beat | {"begins": not k} for k, beat in enumerate(as_beats(beats))]
-        self.sender.extend(named)
+        self.axis.extend(named)
 
     def judge(self, beats):
         """Return what leaves of a packet, and the event of each beat that is not only bytes."""
@@ -89,7 +83,7 @@ class Bench:
 
     async def finish(self):
         """Wait for the end and compare all; return what happened, counted."""
-        await drained(self.dut, [self.sender], [self.sink], 40)
+        await self.settle(40)
         beats, expected, events, self.passed = 0, [], {}, []
         for packet in self.sent:
             left, happens = self.judge(packet)
@@ -100,7 +94,7 @@ class Bench:
                 found |= {"packet": beat[2], "bytes": beat[1].bit_count()}
                 events[self.taken[beats] + EVENTS_LATENCY] = found
                 beats += 1
-        assert self.sink.beats == expected
+        assert self.o.beats == expected
         seen = [record["events"] for record in self.events.beats]
         assert dict(zip(self.events.cycles, seen, strict=True)) == events
         return Counter(name for found in events.values() for name, value in found.items() if value)
@@ -110,7 +104,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def passes_what_has_a_route(dut, stalls):
     """Packets have any length up to a beat above the MTU, in any order; broken ones stay so."""
-    bench = await Bench(dut, stalls).start()
+    bench = await PortBench(dut, stalls).begin()
     most = bench.params.packet_beats
     for _ in range(300):
         dest = random.choice((*ROUTES, *ROUTES, 3, 6, 7, 8, 1 << 31, (1 << 16) + 1))
@@ -122,14 +116,14 @@ async def passes_what_has_a_route(dut, stalls):
     if stalls is Stalls.NONE:  # a beat a cycle, at the latency
         first = bench.taken[0]
         assert bench.taken == [*range(first, first + len(bench.taken))]
-        late = component_in_simulator().latency
-        assert bench.sink.cycles == [taken + late for taken in bench.passed]
+        late = bench.component.latency
+        assert bench.o.cycles == [taken + late for taken in bench.passed]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_endless_packet_ends(dut):
     """What follows it is the next packet, whether it passed, had no route or was short."""
-    bench = await Bench(dut).start()
+    bench = await PortBench(dut).begin()
     for dest in (0, 3):
         for keep in (FULL, 1):
             beats = packet(dest, 400)
@@ -143,24 +137,24 @@ async def an_endless_packet_ends(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_while_nobody_takes(dut):
     """As many beats come in as there is room for, and none is lost."""
-    bench = await Bench(dut, (never, always)).start()
+    bench = await PortBench(dut, (never, always)).begin()
     for _ in range(8):
         bench.send(packet(random.choice([*ROUTES]), bench.params.packet_beats))
     await ClockCycles(dut.clk, 40)
     assert len(bench.taken) == WAITING_BEATS
-    bench.sink.stall = never
+    bench.o.stall = never
     await bench.finish()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def drops_the_rest_of_what_a_reset_cuts(dut):
     """A reset comes at each beat, the last too, and between packets; all behind it pass."""
-    bench = await Bench(dut).start()
+    bench = await PortBench(dut).begin()
     lengths = (2, 3, bench.params.packet_beats, 2)
     falls = set()  # in the cycle of this beat, or behind all
     for after in range(sum(lengths) + 4):
         sent = [packet(random.choice([*ROUTES]), beats) for beats in lengths]
-        taken, left = len(bench.taken), len(bench.sink.beats)
+        taken, left = len(bench.taken), len(bench.o.beats)
         for turn in ("reset", "send") if not after else ("send", "reset"):
             if turn == "send":
                 for beats in sent:
@@ -168,18 +162,18 @@ async def drops_the_rest_of_what_a_reset_cuts(dut):
                 await edges(dut.clk, after - 1)
                 continue
             dut.rst.value = 1
-            await bench.edge
+            await RisingEdge(dut.clk)
             dut.rst.value, reset = 0, cycle()
-        while bench.sender.missing:
-            await bench.edge
+        while bench.axis.missing:
+            await RisingEdge(dut.clk)
         await ClockCycles(dut.clk, SwitchPort.latency + 2)
         expected = []
         for beats in sent:
             if bench.taken[taken] > reset:
                 expected += bench.judge(beats)[0]
             taken += len(beats)
-        cycles = bench.sink.cycles[left:]
+        cycles = bench.o.cycles[left:]
         behind = left + sum(at <= reset for at in cycles)
-        assert bench.sink.beats[behind:] == expected, after
+        assert bench.o.beats[behind:] == expected, after
         falls.add(sum(at <= reset for at in bench.taken[taken - sum(lengths) :]))
     assert falls == {*range(sum(lengths) + 1)}
