@@ -9,8 +9,9 @@ from cocotb.triggers import ClockCycles
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
-from sim.harness.streams import STALLS, Sink, Source, never, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink
+from sim.harness.verilator import simulate
 
 
 @pytest.mark.parametrize("units", [1, 3])
@@ -90,13 +91,10 @@ def some_read(bits):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def read_goes_to_one_of_the_servers(dut, stalls):
-    units = params_in_simulator(UnitsParams).units
-    source, sink = stalls
-    reads = Source(dut, "reads", stall=source)
-    order = []
-    sinks = [Sink(dut, f"o_{k}", stall=sink, callback=order.append) for k in range(units)]
-    dut.servers.value = 0
-    await start(dut)
+    bench, order = await Bench(dut, stalls).begin(), []
+    units, reads, sinks = bench.params.units, bench.reads, bench.o
+    for sink in sinks:
+        sink.add_callback(order.append)
     given = []
     for servers in range(1, 1 << units):
         dut.servers.value = servers
@@ -120,12 +118,12 @@ async def read_goes_to_one_of_the_servers(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def read_waits_for_a_server(dut):
-    units = params_in_simulator(UnitsParams).units
-    reads = Source(dut, "reads")
+    bench = Bench(dut)
+    units, reads, sinks = bench.params.units, bench.reads, bench.o
     ready = [False] * units
-    sinks = [Sink(dut, f"o_{k}", stall=lambda k=k: not ready[k]) for k in range(units)]
-    dut.servers.value = 0
-    await start(dut)
+    for k, sink in enumerate(sinks):
+        sink.stall = lambda k=k: not ready[k]
+    await bench.begin()
     ready[:] = [True] * units  # none of them is a server
     given = some_reads(1)
     reads.append(given[0])
@@ -161,38 +159,27 @@ def some_responses(units, count):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def response_goes_to_who_asked(dut, stalls):
-    units = params_in_simulator(UnitsParams).units
-    source, sink = stalls
-    responses = Source(dut, "responses", stall=source)
-    sinks = [Sink(dut, f"o_{k}", stall=sink) for k in range(units)]
-    await start(dut)
+    bench = Bench(dut, stalls)
+    units, responses, sinks = bench.params.units, bench.responses, bench.o
+    lost_seen = bench.record("lost")
+    await bench.begin()
     beats, lost = some_responses(units, 150)
-    found = []
-    cocotb.start_soon(count_lost(dut, found))
     await responses.send_all(beats)
     await ClockCycles(dut.clk, 3)
     for k, one in enumerate(sinks):
         assert one.beats == [beat for beat in beats if beat["pr"]["tid"] == k]
-    assert sum(found) == lost > 0
+    assert len(lost_seen.beats) == lost > 0
     if stalls.none:
         first = responses.cycles[0]
         assert responses.cycles == list(range(first, first + len(beats)))
         assert all({*one.cycles} <= {*responses.cycles} for one in sinks)
 
 
-async def count_lost(dut, found):
-    while True:
-        await ClockCycles(dut.clk, 1)
-        found.append(int(dut.lost.value))
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def response_of_one_waits_alone(dut):
     """All wait behind a unit that stops, but those for nobody are never in the way."""
-    units = params_in_simulator(UnitsParams).units
-    responses = Source(dut, "responses")
-    sinks = [Sink(dut, f"o_{k}", stall=never) for k in range(units)]
-    await start(dut)
+    bench = await Bench(dut).begin()
+    units, responses, sinks = bench.params.units, bench.responses, bench.o
     sinks[0].stop()
     beats = [beat for beat in some_responses(units, 40)[0] if beat["pr"]["tid"] >= units]
     await responses.send_all(beats)

@@ -9,11 +9,10 @@ from hdl.common.counter_bank import CounterBank
 from hdl.netsparse.concat.deconcatenator_params import EVENTS as RECEIVED
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.host.params import EVENTS as HOST_EVENTS
-from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, SnicCounters
-from sim.harness.payloads import pack
-from sim.harness.streams import start, strobe
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import strobe
+from sim.harness.verilator import simulate
 from tests.hdl.common.test_event_counters import selected
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
 
@@ -65,18 +64,13 @@ def host_counts(name, events):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def counts_what_happens(dut):
-    params = params_in_simulator(SnicParams)
-    sent_layout, filter_layout = params.concatenator(True).events, params.filter.events
-    ports = [getattr(dut, f"{way}_{k}") for way in ("sent", "received") for k in range(2)]
-    inputs = (*ports, dut.busy, dut.lost, dut.filter, dut.read, dut.write, dut.dropped)
-    for port in (*inputs, dut.clear):
-        port.value = 0
-    dut.select.value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
+    sent_layout = bench.params.concatenator(True).events
+    filter_layout = bench.params.filter.events
     totals = Counter()
     for _ in range(500):
         busy, lost = random.getrandbits(1), random.getrandbits(1)
-        dut.busy.value, dut.lost.value = busy, lost
+        shown = {"busy": busy, "lost": lost}
         totals.update({"cycles": busy, "lost_responses": lost})
         for k, name in enumerate(CLASSES):
             sent, received = some(sent_layout), some(RECEIVED)
@@ -84,21 +78,16 @@ async def counts_what_happens(dut):
             sent["packet"], received["packet"] = (random.random() < 0.8 for _ in "sr")
             # Every bucket is as likely as others.
             sent["prs"] = random.randint(1, (1 << random.randint(1, sent_layout["prs"].width)) - 1)
-            ports[k].value = pack(sent_layout, sent)
-            ports[2 + k].value = pack(RECEIVED, received)
+            shown |= {f"sent_{k}": sent, f"received_{k}": received}
             totals.update(class_counts(name, sent, received))
         cache, read, write = some(filter_layout), some(HOST_EVENTS), some(HOST_EVENTS)
-        dut.filter.value = pack(filter_layout, cache)
-        dut.read.value, dut.write.value = pack(HOST_EVENTS, read), pack(HOST_EVENTS, write)
+        shown |= {"filter": cache, "read": read, "write": write}
         totals.update({f"filter_{FILTER[name]}": n for name, n in cache.items()})
         totals.update(host_counts("read", read))
         totals.update(host_counts("write", write))
         dropped = random.getrandbits(len(BUSES))
-        dut.dropped.value = dropped
         totals.update({f"{bus}_dropped": dropped >> k & 1 for k, bus in enumerate(BUSES)})
-        await RisingEdge(dut.clk)
-    for port in inputs:
-        port.value = 0
+        await bench.strobe(**shown, dropped=dropped)
     await ClockCycles(dut.clk, CounterBank.event_latency)
     assert await selected(dut, NAMES) == {name: totals[name] for name in NAMES}
     assert {*totals} <= {*NAMES}

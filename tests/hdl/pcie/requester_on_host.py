@@ -4,17 +4,15 @@ from dataclasses import dataclass, field
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
-from cocotb.triggers import ClockCycles
 
 from hdl.common.component import Component
 from hdl.pcie.function_reset import FunctionReset
 from hdl.pcie.requester import Requester, RequesterParams
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, never
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import cycle, never
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
-from sim.surroundings.pcie.params import COUNTS, PcieHostParams, pcie_host_settings
+from sim.surroundings.pcie.params import PcieHostParams, pcie_host_settings
 from tests.hdl.pcie.rq_monitor import beats_of
 
 RESET = ("function", "late")
@@ -108,27 +106,20 @@ class RequesterOnHost(Component):
         return m
 
 
-class Card:
+class Card(Bench):
     """Acts as a user of the requester, and shows what the host counts."""
 
     def __init__(self, dut, stall=never, **settings):
-        self.dut, self.params = dut, params_in_simulator(RequesterOnHostParams)
+        limits = {"read": 2, "payload": 1}
+        super().__init__(dut, (never, stall), function_master=1, limits=limits)
         self.reads = self.params.requester.reads
-        for name in ("stop", "tick", "function_in_process", "index", "share", "resets", "dump"):
-            getattr(dut, name).value = 0
-        dut.function_master.value = 1
         self.memory = HostMemory(dut, self.params.host)
-        self.writes, self.data = Source(dut, "writes"), Source(dut, "data")
-        limits = Requester(self.params.requester).limits.shape()
-        dut.limits.value = pack(limits, {"read": 2, "payload": 1})
-        self.set(**settings)
-        self.requests, self.beats = Source(dut, "requests"), Sink(dut, "beats", stall=stall)
+        self.choose(**settings)
         self.asked = []  # (address, size)
 
-    def set(self, **settings):
-        host = self.params.host
-        self.settings = pcie_host_settings(host, **settings)
-        self.dut.settings.value = pack(host.settings, self.settings)
+    def choose(self, **settings):
+        self.settings = pcie_host_settings(self.params.host, **settings)
+        self.set(settings=self.settings)
 
     def ask(self, address, size):
         user = len(self.asked) % (1 << self.reads.user_bits)
@@ -148,8 +139,5 @@ class Card:
         assert cycle() < begun + cycles
         return cycle()
 
-    async def cycles(self, count):
-        await ClockCycles(self.dut.clk, count)
-
     def counts(self):
-        return unpack(COUNTS, int(self.dut.counts.value))
+        return self.value("counts")

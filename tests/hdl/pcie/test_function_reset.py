@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.pcie.function_reset import HEARD, FunctionReset
-from sim.harness.streams import start
+from sim.harness.bench import Bench
 from sim.harness.verilator import simulate
 
 
@@ -17,10 +17,7 @@ async def cycles(dut, count):
 
 
 async def begin(dut, idle=1, owes=0):
-    for name, value in (("function_in_process", 0), ("function_master", 1), ("tick", 0)):
-        getattr(dut, name).value = value
-    dut.idle.value, dut.owes.value = idle, owes
-    await start(dut)
+    await Bench(dut, function_master=1, idle=idle, owes=owes).begin()
     assert dut.stop.value, "a reset begins stopped"
     await cycles(dut, 3)
     assert not dut.stop.value

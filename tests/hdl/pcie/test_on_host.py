@@ -15,7 +15,7 @@ from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_link import completion_bytes
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Recorder, Reports
-from sim.harness.streams import start, started, until
+from sim.harness.streams import until
 from sim.harness.verilator import simulate
 from sim.surroundings.pcie.params import HOST_ARRAY, host_file
 from tests.hdl.pcie.requester_on_host import Card, RequesterOnHost, RequesterOnHostParams
@@ -71,7 +71,7 @@ def with_slow_ones():
 async def slow_answers_to_reads_back_to_back(dut):
     """In order of completion, others fill the link; in order of request, they wait."""
     count, size = 1600, 256
-    card = await started(Card(dut, **with_slow_ones()))
+    card = await Card(dut, **with_slow_ones()).begin()
     for _ in range(count):
         card.ask(size * random.randrange(MEMORY // size), size)
     begin = await card.come(count // 8 * size)
@@ -87,7 +87,7 @@ async def slow_answers_to_reads_back_to_back(dut):
 async def slow_answers_to_reads_now_and_then(dut):
     """In order of completion, the other reads take the host's time and a few cycles."""
     count, size = 400, 256
-    card = await started(Card(dut, **with_slow_ones()))
+    card = await Card(dut, **with_slow_ones()).begin()
     for _ in range(count):
         card.ask(size * random.randrange(MEMORY // size), size)
         await ClockCycles(dut.clk, 11)
@@ -108,7 +108,7 @@ async def slow_answers_to_reads_now_and_then(dut):
 @cocotb.parametrize(row=[64, 128, 1028])
 async def rows_at_random(dut, row):
     """Rows of a packed table, back to back, fill the link as far as headers and tags allow."""
-    card = await started(Card(dut))
+    card = await Card(dut).begin()
     count = 2400 * 64 // max(row, 160)
     for _ in range(count):
         card.ask(row * random.randrange((MEMORY - row) // row), row)
@@ -136,7 +136,7 @@ async def a_share_of_the_bus(dut, share, size):
     """
     card = Card(dut)
     dut.share.value = share
-    await start(dut)
+    await card.begin()
     rate = share / 256 * card.reads.data_bits / 8  # bytes a cycle
     count = max(60, int(rate * 2400 / size))
     for _ in range(count):
@@ -160,7 +160,7 @@ async def stopped_in_the_middle(dut, by):
     Reads bring their data or a cause, writes are at the host if they were sent, and nothing goes
     meanwhile, nor before the function is a master of the bus again. Then all is as before.
     """
-    card = await started(Card(dut, window=8))
+    card = await Card(dut, window=8).begin()
     content = Path(cocotb.plusargs["pcie_host_0"]).read_bytes()
     written, lost = {}, Recorder(dut, "writes_lost", {})
     reports = Reports(dut, "sent", card.params.requester.writes.sent)
@@ -172,21 +172,21 @@ async def stopped_in_the_middle(dut, by):
             payload = random.randbytes(random.randrange(1, 500))
             written[user] = MEMORY // 2 + 500 * user, payload
             card.write(*written[user], user)
-        await card.cycles(random.randrange(30, 250))
+        await card.wait(random.randrange(30, 250))
         host = dut.function_in_process, dut.function_done
         stop, answer = host if by == "host" else (dut.stop, dut.idle)
         stop.value = 1
-        await card.cycles(5)
+        await card.wait(5)
         await until(dut.clk, answer, 1)
-        await card.cycles(3)
+        await card.wait(3)
         before = card.counts()
-        await card.cycles(300)
+        await card.wait(300)
         if by == "host":
             assert dut.function_done.value
             dut.function_master.value = 0
         stop.value = 0
         if by == "host":
-            await card.cycles(100)
+            await card.wait(100)
             assert not dut.function_done.value
             after = card.counts()
             assert (after["reads"], after["writes"]) == (before["reads"], before["writes"])

@@ -7,8 +7,7 @@ from cocotb.triggers import FallingEdge
 
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_pace import ReadPace
-from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
 from tests.simulated import simulated
 
 SIZES = [
@@ -41,10 +40,9 @@ SHARES = [1, 255, 37, 128, 0, 90, 255, 2, 0, 200, 4, 64, 25]
 @cocotb.parametrize(eager=[1, 0.3, 0.03])
 async def reads_go_while_tokens_are_there(dut, eager):
     """Reads of all sizes are sent at shares that change, and pauses long enough to save up."""
-    params = params_in_simulator(ReadRequesterParams)
+    bench = await Bench(dut).begin()
+    params = bench.params
     bucket = Bucket(params.data_bits // 8)
-    dut.share.value = dut.goes.value = dut.bytes.value = 0
-    await start(dut)
     for share in SHARES:
         wants, most = eager, random.choice([8, 64, params.max_read])
         for number in range(400):

@@ -8,9 +8,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.rig.entry_rows import DIGIT, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pending_way import RELEASES
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, cycle, never, often, start, strobe
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, cycle, never, often
+from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TaggedSource
 from tests.hdl.netsparse.rig.pending import filling, rows_for
 from tests.rejects import rejects
@@ -57,27 +57,25 @@ def counted_row(count, way, rows):
     return sum(bit << place for place, bit in enumerate(row)) % rows
 
 
-class Table:
+class Table(Bench):
     """Models the table as a dictionary, in the order of lookups and of releases."""
 
-    def __init__(self, dut, stalls, coalesce=True):
-        self.dut, self.coalesce = dut, coalesce
-        self.params = params_in_simulator(PendingTableParams)
+    def __init__(self, dut, *stalls, coalesce=True):
+        super().__init__(dut, *stalls, coalesce=coalesce)
+        self.coalesce = coalesce
         self.owner = {}  # entry -> its idx, from the result until the release
         self.last = {}  # idx -> where it was entered last, and the cycle of the release
         self.hits = 0
-        dut.coalesce.value, dut.clear.value, dut.read_entry.value = coalesce, 0, 0
         self.release()
-        self.source = TaggedSource(
-            dut, "lookups", partial(tag_of, bits=self.params.tag_bits), stall=stalls.value[0]
-        )
-        self.sink = Sink(dut, "results", stall=stalls.value[1], callback=self.judge)
+        tag = partial(tag_of, bits=self.params.tag_bits)
+        self.lookups = TaggedSource(dut, "lookups", tag, stall=self.source_stall)
+        self.results.add_callback(self.judge)
 
     def judge(self, result):
         """Compare a result with what may become of its lookup."""
         idx, entry = result["idx"], result["entry"]
         assert int(self.dut.result_tag.value) == tag_of(idx, self.params.tag_bits)
-        taken = self.source.cycles[len(self.sink.beats) - 1]
+        taken = self.lookups.cycles[len(self.results.beats) - 1]
         where, released = self.last.get(idx, (None, 0))
         if result["coalesced"]:
             assert self.coalesce
@@ -90,7 +88,7 @@ class Table:
         if self.coalesce:
             assert entry % rows == rows_for(self.params, idx)[entry // rows]
         else:
-            assert entry % rows == counted_row(len(self.sink.beats) - 1, entry // rows, rows)
+            assert entry % rows == counted_row(len(self.results.beats) - 1, entry // rows, rows)
         assert entry not in self.owner, f"{entry} is in use"
         self.owner[entry] = idx
         self.last[idx] = entry, None
@@ -102,7 +100,7 @@ class Table:
         for k in range(RELEASES):
             port = given.pop() if given else {"valid": 0, "entry": random.randrange(4)}
             name = f"release_{(first + k) % RELEASES}"
-            getattr(self.dut, name).value = pack(self.params.release, port)
+            self.set(**{name: port})
         for entry in entries:
             idx = self.owner.pop(entry)
             if self.last[idx][0] == entry:
@@ -114,8 +112,7 @@ class Table:
         while True:
             await edge
             if watched is not None:
-                read = unpack(self.params.contents, int(self.dut.read.value))
-                assert read == {"valid": 1, "idx": watched}
+                assert self.value("read") == {"valid": 1, "idx": watched}
             assert not (self.owner and self.dut.empty.value)
             gone = []
             if len(self.owner) > keep and not pause():
@@ -134,28 +131,28 @@ class Table:
         await RisingEdge(self.dut.clk)
         self.release()
 
-    async def finish(self, count):
+    async def check(self, count):
         """Wait until all ``count`` results have come and all entries go back."""
-        await self.sink.wait_for(count)
-        assert [beat["idx"] for beat in self.sink.beats] == self.sent[:count]
+        await self.results.wait_for(count)
+        assert [beat["idx"] for beat in self.results.beats] == self.sent[:count]
         while self.owner:
             self.release(*list(self.owner)[:RELEASES])
-            await RisingEdge(self.dut.clk)
+            await self.wait()
         self.release()
-        await ClockCycles(self.dut.clk, 10)
+        await self.wait(10)
         assert self.dut.empty.value
         assert not self.dut.count.value
         assert not self.dut.full.value
-        assert len(self.sink.beats) == count
+        assert len(self.results.beats) == count
         for entry in range(self.params.entries):
             self.dut.read_entry.value = entry
             await RisingEdge(self.dut.clk)
-            assert not unpack(self.params.contents, int(self.dut.read.value))["valid"]
+            assert not self.value("read")["valid"]
 
     def ask(self, idxs):
         """Look up ``idxs``."""
         self.sent = list(idxs)
-        self.source.extend(self.sent)
+        self.lookups.extend(self.sent)
 
 
 def some_idxs(params, count, spread):
@@ -168,9 +165,8 @@ def some_idxs(params, count, spread):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, coalesce=[1, 0])
 async def any_traffic(dut, stalls, coalesce):
-    params = params_in_simulator(PendingTableParams)
-    await start(dut)
-    table = Table(dut, stalls, coalesce)
+    table = await Table(dut, stalls, coalesce=coalesce).begin()
+    params = table.params
     idxs = []
     for spread in (1, 3, params.entries, 3 * params.entries):
         idxs += some_idxs(params, 150 + 2 * params.entries, spread)
@@ -178,42 +174,39 @@ async def any_traffic(dut, stalls, coalesce):
     # A table that is nearly full now and then, and emptied as fast as possible at other times.
     for pause, keep in ((often, params.entries // 2), (never, 0), (often, 0)):
         releasing = cocotb.start_soon(table.release_some(pause, keep))
-        await table.sink.wait_for(len(table.sink.beats) + len(idxs) // 4)
+        await table.results.wait_for(len(table.results.beats) + len(idxs) // 4)
         await table.stop(releasing)
     releasing = cocotb.start_soon(table.release_some(often, 0))
-    await table.sink.wait_for(len(idxs))
+    await table.results.wait_for(len(idxs))
     await table.stop(releasing)
-    await table.finish(len(idxs))
+    await table.check(len(idxs))
     assert (table.hits > 0) == bool(coalesce)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_lookup_a_cycle_beside_two_releases(dut):
-    params = params_in_simulator(PendingTableParams)
+    table = await Table(dut).begin()
+    params = table.params
     if params.entries < 13:
         return
-    await start(dut)
-    table = Table(dut, STALLS[0])
     count = 3 * params.entries
     # Each idx comes again at once, so half of the lookups are coalesced; then none is.
     idxs = [k // 2 for k in range(count)] + [count + k for k in range(count)]
     table.ask([idx % (1 << params.idx_bits) for idx in idxs])
     releasing = cocotb.start_soon(table.release_some(never, 2))
-    await table.sink.wait_for(2 * count)
+    await table.results.wait_for(2 * count)
     await table.stop(releasing)
-    await table.finish(2 * count)
-    first = table.source.cycles[0]
-    assert table.source.cycles == list(range(first, first + 2 * count))
-    assert table.sink.cycles == [at + PendingTable.latency for at in table.source.cycles]
+    await table.check(2 * count)
+    first = table.lookups.cycles[0]
+    assert table.lookups.cycles == list(range(first, first + 2 * count))
+    assert table.results.cycles == [at + PendingTable.latency for at in table.lookups.cycles]
     assert table.hits == count // 2
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def equal_idxs_at_every_distance(dut):
-    params = params_in_simulator(PendingTableParams)
-    await start(dut)
-    top = (1 << params.idx_bits) - 1
-    table = Table(dut, STALLS[0])
+    table = await Table(dut).begin()
+    top = (1 << table.params.idx_bits) - 1
     table.sent = []
     for distance in range(1, 9):
         # Released in each cycle after its result; 0: not at all.
@@ -221,95 +214,92 @@ async def equal_idxs_at_every_distance(dut):
             # Those between are two others, so that the smallest table has room.
             others = [top, top - 1]
             idxs = [5, *(others[k % 2] for k in range(distance - 1)), 5]
-            before = len(table.sink.beats)
+            before = len(table.results.beats)
             table.sent += idxs
-            table.source.extend(idxs)
-            await table.sink.wait_for(before + 1)
+            table.lookups.extend(idxs)
+            await table.results.wait_for(before + 1)
             if after:
                 await ClockCycles(dut.clk, after - 1)
-                table.release(table.sink.beats[before]["entry"])
-                await RisingEdge(dut.clk)
+                table.release(table.results.beats[before]["entry"])
+                await table.wait()
                 table.release()
-            await table.sink.wait_for(len(table.sent))
-            first, second = table.source.cycles[before], table.source.cycles[-1]
+            await table.results.wait_for(len(table.sent))
+            first, second = table.lookups.cycles[before], table.lookups.cycles[-1]
             assert second - first == distance
             if not after:
-                assert table.sink.beats[-1]["coalesced"]
+                assert table.results.beats[-1]["coalesced"]
             while table.owner:
                 table.release(next(iter(table.owner)))
-                await RisingEdge(dut.clk)
+                await table.wait()
                 table.release()
-    await table.finish(len(table.sent))
+    await table.check(len(table.sent))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def full_only_for_those_who_need_an_entry(dut):
-    params = params_in_simulator(PendingTableParams)
-    await start(dut)
     for port in range(RELEASES):
-        table = Table(dut, STALLS[0])
+        table = await Table(dut).begin()
+        params = table.params
         entries = params.entries
         filled = filling(params, any_idxs(params))
         known = list(filled.values())
         new = next(idx for idx in any_idxs(params) if idx not in known)
         hits = random.choices(known, k=20)
         table.ask([*known, *hits, new, new, new])
-        await table.sink.wait_for(entries + len(hits))
+        await table.results.wait_for(entries + len(hits))
         await ClockCycles(dut.clk, 20)
         assert dut.full.value
         assert int(dut.count.value) == entries
-        assert len(table.sink.beats) == entries + len(hits)
+        assert len(table.results.beats) == entries + len(hits)
         assert table.hits == len(hits)
         assert table.owner == filled
         for entry, idx in table.owner.items():
             dut.read_entry.value = entry
-            await RisingEdge(dut.clk)
-            assert unpack(params.contents, int(dut.read.value)) == {"valid": 1, "idx": idx}
+            await table.wait()
+            assert table.value("read") == {"valid": 1, "idx": idx}
         # In two cycles each: the first of them finds out.
-        cycles = table.sink.cycles[entries : entries + len(hits)]
+        cycles = table.results.cycles[entries : entries + len(hits)]
         assert cycles == list(range(cycles[0], cycles[0] + 2 * len(hits), 2))
         way = random.randrange(params.used_ways)
         row = rows_for(params, new)[way]
         if params.rows > 1:  # an entry that is not in one of its rows is no use
             table.release(way * params.rows + (row + 1) % params.rows)
-            await RisingEdge(dut.clk)
+            await table.wait()
             table.release()
             for _ in range(10):
-                await RisingEdge(dut.clk)
+                await table.wait()
                 assert dut.full.value
         entry = way * params.rows + row
         table.release(entry, first=port)
         released = cycle() + 1
         await RisingEdge(dut.clk)
         table.release()
-        await table.sink.wait_for(len(table.sent))
-        assert table.sink.beats[-3]["entry"] == entry
-        assert table.sink.cycles[-3] == released + 3
-        await table.finish(len(table.sent))
-        table.sink.stop()
+        await table.results.wait_for(len(table.sent))
+        assert table.results.beats[-3]["entry"] == entry
+        assert table.results.cycles[-3] == released + 3
+        await table.check(len(table.sent))
+        table.results.stop()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def clear_forgets_all(dut):
-    params = params_in_simulator(PendingTableParams)
-    await start(dut)
-    table = Table(dut, STALLS[0])
-    sent = []
+    table = await Table(dut).begin()
+    params, sent = table.params, []
     for count in (3, params.entries, params.entries // 2, params.entries):
         idxs = list(filling(params, any_idxs(params)).values())[:count]
         sent += idxs
-        table.source.extend(idxs)
-        await table.sink.wait_for(len(sent))
+        table.lookups.extend(idxs)
+        await table.results.wait_for(len(sent))
         if count > 3:
             table.release(*list(table.owner)[:2])
-            await RisingEdge(dut.clk)
+            await table.wait()
             table.release()
-        await strobe(dut.clear, dut.clk)
+        await table.strobe(clear=1)
         table.owner.clear()
         table.last.clear()
         await RisingEdge(dut.clk)
         assert dut.empty.value
         assert not dut.count.value
     table.sent = sent
-    await table.finish(len(sent))
+    await table.check(len(sent))
     assert table.hits == 0
