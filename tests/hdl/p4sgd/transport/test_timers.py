@@ -1,4 +1,5 @@
 import random
+from collections import Counter
 from dataclasses import replace
 
 import cocotb
@@ -116,27 +117,6 @@ MANY = ["one", "two", "all"]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, timeout=[1, 2, 30])
-async def is_overdue_in_time(dut, many, timeout):
-    """A slot is overdue after the timeout, within one look at each slot; each time it counts."""
-    bench = await Bench(dut, slots_in_use(many), timeout).start()
-    for slot in range(bench.count):
-        for _ in range(random.randrange(2 * bench.count)):
-            await bench.step()
-        await bench.step(send=slot)
-        for retries in range(4):
-            sent, _ = bench.sent[slot]
-            await bench.wait_for_overdue(timeout + bench.count + SPARE)
-            assert bench.overdue == {"slot": slot, "tries": tries(retries + 1)}
-            assert timeout < bench.now - sent <= timeout + bench.count + LOOKS
-            await bench.again()
-        bench.phases[slot] = Phase.FREE
-        for _ in range(timeout + 2 * bench.count + SPARE):
-            await bench.step()
-            assert bench.overdue is None
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def timeouts_of_every_length(dut):
     """The clock jumps to a little before the end of a timeout, from anywhere, also around.
 
@@ -163,21 +143,6 @@ async def timeouts_of_every_length(dut):
             await bench.end_cycle()
             await bench.begin_cycle()
             assert bench.overdue == {"slot": 0, "tries": tries(repetitions)}
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_long_timeout(dut):
-    """A timeout may last as long as hundreds of looks."""
-    bench = await Bench(dut, 1, 900 + random.randrange(900)).start()
-    for retries in range(2):
-        await bench.step(send=0, retries=retries)
-        sent, _ = bench.sent[0]
-        await bench.wait_for_overdue(bench.timeout + 1 + SPARE)
-        assert bench.timeout < bench.now - sent <= bench.timeout + 1 + LOOKS
-        bench.phases[0] = Phase.FREE
-        await bench.end_cycle(take=True)
-        for _ in range(SPARE):
-            await bench.step()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -219,209 +184,145 @@ async def forgets_what_is_freed_in_time(dut, many):
             await bench.step()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
-async def never_looks_at_free_slots(dut, many):
-    """The memory holds old timers; yet no slot that is free or was just started is overdue."""
-    timeout = 40
-    bench = await Bench(dut, slots_in_use(many), timeout).start()
-    for slot in range(bench.count):
-        await bench.step(send=slot, retries=9)
-        bench.phases[slot] = Phase.FREE
-    for _ in range(3 * timeout):
-        await bench.step()
-    for _ in range(8 * bench.count):
-        slot = random.randrange(bench.count)
-        await bench.step(send=slot)
-        for _ in range(random.randrange(1, timeout - SPARE)):
-            await bench.step()
+def some_bounds():
+    """Draw bounds of the patience with the switch and with other workers; 0 is none."""
+    bounds = []
+    for bits in (8, PEER_BITS):
+        power = 1 << random.randrange(bits)
+        bounds.append(random.choice((0, 1, 3, power, random.randrange(2 * power))))
+    return bounds
+
+
+class Rule:
+    """Starts, answers, repeats and frees slots at random; judges what is overdue by the rule."""
+
+    def __init__(self, bench, busy):
+        self.bench, self.busy, self.dut = bench, busy, bench.dut
+        self.tries = {}  # of each slot that was sent, as it was sent
+        self.heard = dict.fromkeys(range(bench.count))  # None: not known since the start
+        self.patience = {}  # of each slot that waits: cycles in which it should have been looked at
+        self.expected = self.since = None  # tries of what is overdue, and from which cycle on
+        self.seen = Counter()
+
+    def outcomes(self, tries, *heard):
+        """Return what the rule may say, whether an answer was heard or not."""
+        bench, found = self.bench, []
+        for one in heard:
+            tries = replace(tries, heard=one)
+            found.append(sends_again(tries, bench.retries, bench.peer_retries))
+            if isinstance(found[-1], Tries):  # the number has 8 bits
+                found[-1] = replace(found[-1], unanswered=found[-1].unanswered % 256)
+        return found
+
+    def decide(self, slot):
+        """Return what may become of a slot whose timer has run out."""
+        sent, _ = self.bench.sent[slot]
+        assert self.bench.phases[slot] is not Phase.FREE
+        assert self.bench.now - sent > self.bench.timeout
+        heard, self.heard[slot] = self.heard[slot], False
+        self.patience.pop(slot, None)
+        return self.outcomes(self.tries[slot], *((False, True) if heard is None else (heard,)))
+
+    def judge(self):
+        """Compare what a cycle shows."""
+        bench, before = self.bench, self.expected
+        gave_up = bool(self.dut.gave_up.value)
+        if before and (bench.now - self.since) % (bench.timeout + 1) == 0:
+            (self.expected,) = self.outcomes(before, False)  # it could not leave, and is lost
+        if gave_up:
+            slot = int(self.dut.stuck_slot.value)
+            assert not before or slot == self.slot
+            outcomes = [self.expected] if before else self.decide(slot)
+            missing = bool(self.dut.peers_missing.value)
+            assert (GaveUp.PEERS if missing else GaveUp.NETWORK) in outcomes
             assert bench.overdue is None
-        bench.phases[slot] = Phase.FREE
-        for _ in range(random.choice([1, 2, timeout + bench.count])):
+            self.seen["missing" if missing else "silent"] += 1
+        elif bench.overdue is not None:
+            slot, tries = bench.overdue["slot"], Tries(**bench.overdue["tries"])
+            if not before:
+                assert tries in self.decide(slot)
+                self.expected, self.since, self.slot = tries, bench.now, slot
+                self.seen["overdue"] += 1
+                # Looks that were under way are lost; they come round again.
+                for other in self.patience:
+                    self.patience[other] -= bench.count + SPARE
+            assert (slot, tries) == (self.slot, self.expected)
+        else:
+            self.expected = None
+            for slot in self.patience:
+                self.patience[slot] += 1
+                assert self.patience[slot] <= bench.timeout + bench.count + SPARE, "forgotten"
+        return gave_up
+
+    async def begin_anew(self):
+        """Stay as it is until the next job; then all is forgotten but what was heard."""
+        bench = self.bench
+        slot, missing = int(self.dut.stuck_slot.value), bool(self.dut.peers_missing.value)
+        for _ in range(random.randrange(2 * bench.timeout)):
             await bench.step()
-    assert not bench.shown
+            shown = self.dut.gave_up.value, self.dut.peers_missing.value, self.dut.stuck_slot.value
+            assert [int(one) for one in shown] == [1, missing, slot]
+        bench.phases = [Phase.FREE] * len(bench.phases)
+        await bench.step(clear=True)
+        self.expected, self.patience = None, {}
+
+    async def act(self):
+        """Take what is overdue, or start, acknowledge or free a slot; tell that one is pending."""
+        bench, slot = self.bench, random.randrange(self.bench.count)
+        age = bench.now - bench.sent.get(slot, (0, 0))[0]
+        young = SPARE < age < bench.timeout - SPARE  # no look at the old timer is under way
+        free = bench.phases[slot] is Phase.FREE
+        pending = None
+        if (young or free) and self.heard[slot] is not None and random.random() < 0.05:
+            pending, self.heard[slot] = slot, True
+        if bench.overdue is not None:
+            gives_up = GaveUp.NETWORK in self.outcomes(self.expected, False)
+            if gives_up or random.random() < self.busy:
+                return await bench.end_cycle(pending=pending)
+            return await self.send(self.slot, self.expected, take=True, pending=pending)
+        if free and random.random() < 0.2:
+            return await self.send(slot, self.some_tries(), pending=pending)
+        if young and random.random() < bench.count / 2 / bench.timeout:
+            if bench.phases[slot] is Phase.PARTIAL:
+                bench.phases[slot] = Phase.ACK
+                return await self.send(slot, Tries(), pending=pending)
+            bench.phases[slot] = Phase.FREE
+            self.patience.pop(slot, None)
+        await bench.end_cycle(pending=pending)
+
+    def some_tries(self):
+        """Draw tries that are few, or near their bounds."""
+        retries, peers = self.bench.retries, self.bench.peer_retries
+        most = retries or 256
+        unanswered = random.choice((0, max(0, most - random.randint(1, 3)), random.randrange(most)))
+        return Tries(unanswered, random.choice((0, max(0, peers - random.randrange(3)))))
+
+    async def send(self, slot, tries, **inputs):
+        self.tries[slot], self.patience[slot] = tries, 0
+        numbers = {"retries": tries.unanswered, "repetitions": tries.repetitions}
+        await self.bench.end_cycle(send=slot, **numbers, **inputs)
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, busy=[0, 0.5, 0.9])
-async def keeps_all_timers(dut, many, busy):
-    """Slots come and go at random: none is overdue early or forgotten, and retries are right."""
-    timeout = 20 + random.randrange(40)
-    bench = await Bench(dut, slots_in_use(many), timeout).start()
-    patience = {}  # of each waiting slot: the cycles in which it should have been looked at
-    events = 0
-    for _ in range(4000):
-        held = bench.overdue is not None
-        await bench.begin_cycle()
-        if bench.overdue is not None and not held:
-            check_overdue(bench, timeout)
-            patience.pop(bench.overdue["slot"], None)
-            events += 1
-            # Looks that were under way are lost; they come round again.
-            patience = {slot: cycles - bench.count - SPARE for slot, cycles in patience.items()}
-        if bench.overdue is None:
-            for slot in patience:
-                patience[slot] += 1
-                assert patience[slot] <= timeout + bench.count + SPARE, f"{slot} forgotten"
-        sent = await random_cycle(bench, busy)
-        for slot in range(bench.count):
-            if bench.phases[slot] is Phase.FREE:
-                patience.pop(slot, None)
-        if sent is not None:
-            patience[sent] = 0
-    assert events > 10
+@cocotb.parametrize(many=MANY, timeout=[1, 2, 30, 90], busy=[0, 0.5, 0.98])
+async def keeps_all_timers(dut, many, timeout, busy):
+    """None is overdue early or forgotten; tries, and when it gives up, are as the rule has them.
 
-
-def check_overdue(bench, timeout):
-    """What is overdue is not early, has its own count of retries, and is a slot that waits."""
-    slot = bench.overdue["slot"]
-    sent, retries = bench.sent[slot]
-    assert bench.overdue["tries"] == tries(retries + 1)
-    assert bench.now - sent > timeout
-
-
-async def random_cycle(bench, busy):
-    """Start, acknowledge, ask again or only free a slot; return which one was sent."""
-    late = bench.overdue["slot"] if bench.overdue is not None else None
-    slot = random.randrange(bench.count)
-    age = bench.now - bench.sent.get(slot, (0, 0))[0]
-    young = SPARE < age < bench.timeout - SPARE  # no look at the old timer is under way
-    if (
-        late is None
-        and random.random() < bench.count / 2 / bench.timeout
-        and (young or slot not in bench.sent)
-    ):
-        if bench.phases[slot] is Phase.PARTIAL:
-            bench.phases[slot] = Phase.ACK
-            await bench.end_cycle(send=slot)
-            return slot
-        if bench.phases[slot] is Phase.ACK:
-            bench.phases[slot] = Phase.FREE
-        await bench.end_cycle()
-        return None
-    if late is None and bench.phases[slot] is Phase.FREE and random.random() < 0.2:
-        await bench.end_cycle(send=slot)
-        return slot
-    take = late is not None and random.random() >= busy
-    if take and bench.phases[late] is not Phase.FREE:
-        await bench.again()
-        return late
-    await bench.end_cycle(take=take)
-    return None
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, retries=[1, 3, 255])
-async def gives_up(dut, many, retries):
-    """It gives up after the set number of repetitions and names the slot until the next job."""
-    timeout = 5
-    bench = await Bench(dut, slots_in_use(many), timeout, retries).start()
-    for slot in {0, bench.count // 2, bench.count - 1}:
-        await bench.step(send=slot)
-        for count in range(retries):
-            await bench.wait_for_overdue(timeout + bench.count + SPARE)
-            assert bench.overdue == {"slot": slot, "tries": tries(count + 1)}
-            await bench.again()
-        sent = bench.now
-        await bench.wait_for_overdue(timeout + bench.count + SPARE)
-        assert dut.gave_up.value
-        assert not dut.peers_missing.value
-        assert bench.overdue is None
-        assert bench.now - sent >= timeout
-        for _ in range(3 * (timeout + bench.count)):
-            assert int(dut.stuck_slot.value) == slot
-            assert dut.gave_up.value
-            await bench.step()
-            assert bench.overdue is None
-        bench.phases[slot] = Phase.FREE
-        await bench.step(clear=True)
-        await bench.begin_cycle()
-        assert not dut.gave_up.value
-        await bench.end_cycle()
-
-
-async def repeat(bench, slot, tries, answered):
-    """Wait until ``slot`` is sent again or given up, after an answer or none, as the rule says."""
-    if answered:
-        await bench.step(pending=slot)
-        if random.random() < 0.5:  # a second one is nothing new
-            await bench.step(pending=slot)
-    await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
-    expected = sends_again(replace(tries, heard=answered), bench.retries, bench.peer_retries)
-    if isinstance(expected, GaveUp):
-        assert bench.overdue is None
-        found = GaveUp.PEERS if bench.dut.peers_missing.value else GaveUp.NETWORK
-        assert (bool(bench.dut.gave_up.value), found) == (True, expected)
-        assert int(bench.dut.stuck_slot.value) == slot
-        return expected
-    found = {"unanswered": expected.unanswered % 256, "repetitions": expected.repetitions}
-    assert bench.overdue == {"slot": slot, "tries": found}
-    return expected
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, bounds=[(2, 5), (3, 0), (0, 4), (5, 1), (0, 0)])
-async def tells_a_silent_switch_from_late_peers(dut, many, bounds):
-    """Whether "pending" came for the slot, for others only or not at all, the rule is followed."""
-    bench = await Bench(dut, slots_in_use(many), 12, *bounds).start()
-    seen = set()
-    for chance in (0, 0.3, 0.6, 0.9, 1) * 2:
-        slot, tries = random.randrange(bench.count), Tries()
-        bench.phases = [Phase.FREE] * len(bench.phases)
-        await bench.step(send=slot)
-        for _ in range(20):
-            for other in {0, bench.count - 1} - {slot}:
-                await bench.step(pending=other)
-            tries = await repeat(bench, slot, tries, random.random() < chance)
-            if isinstance(tries, GaveUp):
-                break
-            await bench.again()
-        seen.add(tries if isinstance(tries, GaveUp) else None)
-        bench.phases[slot] = Phase.FREE
-        await bench.step(clear=True)
-        await bench.begin_cycle()
-        assert not dut.gave_up.value
-        assert not dut.peers_missing.value
-        await bench.end_cycle()
-    assert (GaveUp.NETWORK in seen) == (bench.retries > 0)
-    assert (GaveUp.PEERS in seen) == (bench.peer_retries > 0)
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(answered=[False, True])
-async def tries_count_in_all_bits(dut, answered):
-    """Repetitions count over their highest bit to the bound; without ``retries``, for ever."""
-    most = (1 << PEER_BITS) - 1
-    bench = await Bench(dut, slots_in_use("all"), 12, 0, most).start()
-    await bench.step(send=0)  # whatever was told of the slot before is over with its first timeout
-    await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
-    await bench.again()
-    for before in (127, (1 << PEER_BITS - 1) - 1, most - 2):
-        tries = Tries(unanswered=255, repetitions=before)
-        await bench.step(send=0, retries=255, repetitions=before)
-        for _ in range(2):
-            tries = await repeat(bench, 0, tries, answered)
-            await bench.again()
-        assert tries.repetitions == before + 2
-    assert await repeat(bench, 0, tries, True) == GaveUp.PEERS
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def every_bit_of_the_bounds_counts(dut):
-    """A power of two bounds the patience with the switch, and another that with other workers."""
-    bench = await Bench(dut, 1, 12).start()
-    await bench.step(send=0)  # whatever was told of the slot before is over with its first timeout
-    await bench.wait_for_overdue(bench.timeout + bench.count + SPARE)
-    for bit in range(PEER_BITS):
-        before = Tries(unanswered=0, repetitions=1 << bit)
-        bench = await Bench(dut, 1, 12, 0, before.repetitions).start()
-        await bench.step(send=0, repetitions=before.repetitions)
-        assert await repeat(bench, 0, before, True) == GaveUp.PEERS
-    for bit in range(8):
-        before = Tries(unanswered=1 << bit, repetitions=1 << bit)
-        bench = await Bench(dut, 1, 12, before.unanswered, 0).start()
-        await bench.step(send=0, retries=before.unanswered, repetitions=before.repetitions)
-        assert await repeat(bench, 0, before, False) == GaveUp.NETWORK
+    A slot waits for its acknowledgement, for others or in vain, and what is overdue may wait.
+    """
+    seen = Counter()
+    for _ in range(3):
+        bench = await Bench(dut, slots_in_use(many), timeout, *some_bounds()).start()
+        rule = Rule(bench, busy)
+        for _ in range(500):
+            await bench.begin_cycle()
+            if rule.judge():
+                await bench.end_cycle()
+                await rule.begin_anew()
+            else:
+                await rule.act()
+        seen += rule.seen
+    assert seen["overdue"] > 3
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -446,48 +347,6 @@ async def hears_in_every_cycle(dut, many):
         at = answers.index(1)
         assert answers == [*range(5, 5 + at), *range(1, 1 + len(answers) - at)]
     assert heard == {0, 1}
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, sent_before=[0, 2])
-async def counts_what_cannot_leave(dut, many, sent_before):
-    """While a MAC takes nothing, each timeout is a repetition; in the end it gives up."""
-    timeout, retries = 25, 5
-    bench = await Bench(dut, slots_in_use(many), timeout, retries).start()
-    slot = bench.count - 1
-    await bench.step(send=slot, retries=sent_before)
-    await bench.wait_for_overdue(timeout + bench.count + SPARE)
-    began, seen = bench.now, []
-    while not dut.gave_up.value:
-        assert bench.overdue["slot"] == slot
-        seen.append(bench.overdue["tries"]["unanswered"])
-        await bench.end_cycle()
-        await bench.begin_cycle()
-    assert seen == [k for k in range(sent_before + 1, retries + 1) for _ in range(timeout + 1)]
-    assert bench.now - began == (timeout + 1) * (retries - sent_before)
-    assert int(dut.stuck_slot.value) == slot
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
-async def takes_late_what_could_not_leave(dut, many):
-    """When a MAC takes it in the end, the count goes on where it was."""
-    timeout, held = 10, 2
-    for part in (0, 1, timeout - 1, timeout):  # of a further timeout, which counts for nothing
-        bench = await Bench(dut, slots_in_use(many), timeout, 9).start()
-        await bench.step(send=0)
-        await bench.wait_for_overdue(timeout + bench.count + SPARE)
-        for _ in range(held * (timeout + 1) + part):
-            await bench.end_cycle()
-            await bench.begin_cycle()
-        assert bench.overdue == {"slot": 0, "tries": tries(held + 1)}
-        await bench.again()
-        await bench.wait_for_overdue(timeout + bench.count + SPARE)
-        for _ in range(timeout + 1):
-            assert bench.overdue == {"slot": 0, "tries": tries(held + 2)}
-            await bench.end_cycle()
-            await bench.begin_cycle()
-        assert bench.overdue == {"slot": 0, "tries": tries(held + 3)}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
