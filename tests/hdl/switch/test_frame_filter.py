@@ -160,21 +160,6 @@ async def judges_each_bit_and_each_length(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_report_follows_its_beat(dut):
-    """It lasts one cycle, ``latency`` later; with a gap inside, it follows the last beat."""
-    bench = await started(Bench(dut))
-    await edges(dut.clk, 3)
-    for wire in (some_frame().to_bytes(), some_frame().to_bytes() + bytes(100)):
-        await bench.send(wire)
-        await edges(dut.clk, 3)
-    bench.source.stall = often
-    await bench.send(replace(some_frame(), version=frames.VERSION + 1).to_bytes() + bytes(100))
-    bench.source.stall = never
-    await bench.send(some_frame().to_bytes())
-    await bench.finish()
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_address_may_change(dut):
     bench = await started(Bench(dut))
     other = bytes(255 - byte for byte in ADDRESS)  # no bit is the same

@@ -253,17 +253,3 @@ async def judges_a_flood(dut, stall):
     judged = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]
     wanted = [None, *(golden.Verdict[verdict.name] for verdict in judged)]
     assert all(seen[verdict] > 20 for verdict in wanted), seen
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_report_follows_its_packet(dut):
-    """It lasts a cycle, as late as stated; nothing is ours while no job is open."""
-    bench = await started(Bench(dut))
-    job = Job.any(params_in_simulator(TransportParams))
-    for is_open in (0, 1):
-        await bench.begin(job, is_open)
-        for gap in (0, 1, 5):
-            bench.send(job.good().to_bytes())
-            await bench.idle(gap)
-    seen = await bench.finish()
-    assert seen[golden.Verdict.WRONG_JOB] == seen[None] == 3
