@@ -17,4 +17,4 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update-ports", action="store_true", help="rewrite the committed ports")
+    parser.addoption("--update-ports", action="store_true", help="rewrite committed ports, limits")

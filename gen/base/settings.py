@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 from pydantic import TypeAdapter, ValidationError
 
 from gen.base.errors import UserError, unknown
+from hdl.common.rules import Rule
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Parameter:
     path: str  #: names from the outer dataclass on, such as ``engine.banks``
     kind: Any
     default: Any
-    doc: str  #: what it is
+    doc: str  #: what it is, and in brackets what is legal
 
     @property
     def name(self) -> str:
@@ -41,9 +42,22 @@ def parameters(params_class: Any, prefix: str = "") -> Iterator[Parameter]:
 
 
 def about(field: Field[Any], source: str) -> str:
-    """Return what a field means: its help in a workload, or the comment behind it."""
-    comment = re.search(rf"^    {field.name}:.*#: (.*)$", source, re.M)
-    return field.metadata.get("help") or (comment[1] if comment else "")
+    """Return what a field means: its help in a workload, or its comment, and what is legal."""
+    rule = field.metadata.get("rule")
+    return field.metadata.get("help") or with_limits(comment_of(field.name, source), rule)
+
+
+def comment_of(name: str, source: str) -> str:
+    """Return the comment of field ``name``: behind it, or in the lines before it."""
+    behind = rf"^    {name}:.*#: (.*)$"
+    found = re.search(rf"{behind}|((?:^    #: .*\n)+)    {name}: ", source, re.M)
+    lines = (found[1] or found[2]).splitlines() if found else []
+    return " ".join(line.strip().removeprefix("#: ") for line in lines)
+
+
+def with_limits(doc: str, rule: Rule | None) -> str:
+    """Return what a field means, followed by what is legal, if there is a limit."""
+    return f"{doc} ({rule.short})" if rule and rule.short else doc
 
 
 def find_parameter(params_class: Any, name: str) -> Parameter:

@@ -8,9 +8,13 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from gen.base.settings import find_parameter
+from gen.base.settings import find_parameter, with_limits
 from gen.designs.design import load
 from gen.software.copies import source_of
+from hdl.common.rules import Whole
+
+#: the source of a field that is a whole number from one literal to another, and its comment
+PLAIN_RANGE = r"whole\((\d+), (\d+), default=\d+\)  #: (.*)$"
 
 
 def parameter(name: str, kind: Any, default: Any, option: Any) -> inspect.Parameter:
@@ -68,12 +72,13 @@ def value_of(one: Field[Any], kind: Any, of: str = "") -> inspect.Parameter:
 def shortcuts_of(params: str, names: Sequence[str]) -> Iterator[inspect.Parameter]:
     """Yield an option for each of ``names``, parameters of the hardware at the path ``params``.
 
-    A whole number is read in the source: to import hardware takes longer than to show a help text.
+    A whole number of a plain range is read in the source: to import hardware takes longer than to
+    show a help text.
     """
     source = source_of(params.partition(":")[0]) if names else ""
     for name in names:
-        if found := re.search(rf"^    {name}: int = .*#: (.*)$", source, re.MULTILINE):
-            kind, doc = int, found[1]
+        if found := re.search(rf"^    {name}: int = {PLAIN_RANGE}", source, re.MULTILINE):
+            kind, doc = int, with_limits(found[3], Whole(int(found[1]), int(found[2])))
         else:
             known = find_parameter(load(params), name)
             kind, doc = known.kind, known.doc

@@ -1,7 +1,5 @@
 """Connects an AXI4 read master to its bus; every burst gets all its beats, even on a dead bus."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -9,31 +7,22 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi import AxiReadSignature, Burst, Response
 from hdl.common.bus_watch import BUS, WATCH, overdue
-from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class AxiPortParams:
+class AxiPortParams(
+    Params, suffix="{data_bits}_a{address_bits}_l{length_bits}_t{tag_bits}_o{outstanding}"
+):
     """Sets the widths of a read or write port, and the most bursts that it has under way."""
 
     address_bits: int  #: width of a byte address
     data_bits: int  #: width of a beat
-    length_bits: int = 0  #: width of AXI's burst length, 0 (every burst is one beat) to 8
+    #: width of AXI's burst length; 0: every burst is one beat
+    length_bits: int = whole(0, 8, default=0)
     tag_bits: int = 1  #: width of the tag that comes back with a burst's answer
-    outstanding: int = 64  #: most bursts without an answer, 2..1024
-
-    def __post_init__(self) -> None:
-        within(self, length_bits=(0, 8), outstanding=(2, 1024, "bursts"))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return (
-            f"{self.data_bits}_a{self.address_bits}_l{self.length_bits}_t{self.tag_bits}"
-            f"_o{self.outstanding}"
-        )
+    outstanding: int = whole(2, 1024, default=64)  #: most bursts without an answer
 
     @property
     def burst(self) -> data.StructLayout:

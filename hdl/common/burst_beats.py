@@ -1,37 +1,26 @@
 """Numbers the beats of AXI4 bursts for a slave."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hdl.common.axi import Burst, check_bus
+from hdl.common.axi import Burst
+from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class BurstBeatsParams:
+class BurstBeatsParams(Params, suffix="{data_bits}_a{address_bits}_i{id_bits}"):
     """Sets the widths of the bus whose bursts :class:`BurstBeats` counts."""
 
-    address_bits: int  #: width of a byte address, up to 64, more than a byte in a beat needs
-    data_bits: int  #: width of a beat, a power of two, 16..1024
-    id_bits: int  #: width of an identifier, 0..32
+    address_bits: int = whole(1, 64)  #: width of a byte address, more than a byte in a beat needs
+    data_bits: int = whole(16, 1024, power_of_two=True)  #: width of a beat
+    id_bits: int = whole(0, 32)  #: width of an identifier
 
     def __post_init__(self) -> None:
-        check_bus(self.address_bits, self.data_bits, self.id_bits)
-        if self.data_bits < 16:
-            raise ValueError(f"data_bits must be 16, 32, ... or 1024: {self.data_bits}")
-        if self.index_bits < 1:
-            raise ValueError(
-                f"address_bits must be more than {self.offset_bits}: {self.address_bits}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.data_bits}_a{self.address_bits}_i{self.id_bits}"
+        super().__post_init__()
+        check_range("address_bits", self.address_bits, self.offset_bits + 1, 64)
 
     @property
     def offset_bits(self) -> int:

@@ -1,6 +1,5 @@
 """Declares the state of an AXI master's bus, and the time-out after which a bus is abandoned."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Signal, Value
@@ -8,6 +7,7 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 #: Describes the inputs of a port for errors of its bus. ``tick``: another time-out has passed
 #: (:class:`BusTimer`). ``revive``: use a broken bus again, if it owes nothing.
@@ -47,20 +47,10 @@ def overdue(m: Module, tick: Value, waiting: Value, moved: Value) -> Signal:
     return late
 
 
-@dataclass(frozen=True, kw_only=True)
-class BusTimerParams:
+class BusTimerParams(Params, suffix="{bits}"):
     """Sets the width of a :class:`BusTimer`'s count of cycles."""
 
-    bits: int = 32  #: width of a number of cycles, 2..64
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.bits <= 64:
-            raise ValueError(f"bits must be from 2 to 64: {self.bits}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the width of the count."""
-        return str(self.bits)
+    bits: int = whole(2, 64, default=32)  #: width of a number of cycles
 
 
 class BusTimer(Component):

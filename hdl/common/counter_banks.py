@@ -1,32 +1,21 @@
 """Counts the events of several equal parts, and shows one counter at a time."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.counter_bank import CounterBank
 from hdl.common.event_counters import CountersParams
+from hdl.common.params import Params, whole
 
 MOST_PARTS = 32
 
 
-@dataclass(frozen=True, kw_only=True)
-class CounterBanksParams:
+class CounterBanksParams(Params, suffix="{counters.suffix}_{count}"):
     """Sets the counters of each part, and the number of parts."""
 
     counters: CountersParams
-    count: int  #: number of parts, 1..32
-
-    def __post_init__(self) -> None:
-        check_range("count", self.count, 1, MOST_PARTS)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the counters and the parts."""
-        return f"{self.counters.suffix}_{self.count}"
+    count: int = whole(1, MOST_PARTS)  #: number of parts
 
 
 class CounterBanks(Component):

@@ -1,6 +1,5 @@
 """Routes several streams to several others, by the output number in each beat."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -8,8 +7,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.params import Params, tagged, whole
 from hdl.common.round_robin import (
     FEW,
     RoundRobin,
@@ -44,37 +45,24 @@ def chosen(grant: Value, values) -> Value:
     return masked[0]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CrossbarParams:
+class CrossbarParams(Params, suffix="{inputs}x{outputs}_{width}"):
     """Sets the inputs, outputs and beats of a :class:`Crossbar`, and whether packets stay whole."""
 
-    inputs: int  #: number of inputs, 1..64
-    outputs: int  #: number of outputs, 1..64
-    width: int  #: width of a beat, at least 1
-    last_bit: int | None = None  #: bit of a beat that ends a packet; None: every beat is a packet
-    told_bits: int = 0  #: lowest bits of a packet's first beat that ``begins`` reports; 0: none
+    inputs: int = whole(1, 64)  #: number of inputs
+    outputs: int = whole(1, 64)  #: number of outputs
+    width: int = whole(1)  #: width of a beat
+    #: bit of a beat that ends a packet; None: every beat is a packet
+    last_bit: int | None = tagged("_last_{}", default=None)
+    #: lowest bits of a packet's first beat that ``begins`` reports; 0: none
+    told_bits: int = tagged("_told_{}", default=0)
 
     def __post_init__(self) -> None:
-        for name in ("inputs", "outputs"):
-            if not 1 <= getattr(self, name) <= 64:
-                raise ValueError(f"{name} must be from 1 to 64: {getattr(self, name)}")
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if self.last_bit is not None and not 0 <= self.last_bit < self.width:
-            raise ValueError(
-                f"last_bit must be None or from 0 to {self.width - 1}: {self.last_bit}"
-            )
-        if not 0 <= self.told_bits <= self.width:
-            raise ValueError(f"told_bits must be from 0 to {self.width}: {self.told_bits}")
+        super().__post_init__()
+        if self.last_bit is not None:
+            check_range("last_bit", self.last_bit, 0, self.width - 1)
+        check_range("told_bits", self.told_bits, 0, self.width)
         if self.told_bits and self.last_bit is None:
             raise ValueError("told_bits needs a last_bit, which tells where packets begin")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: inputs, outputs, width, and packets' sizes."""
-        last = "" if self.last_bit is None else f"_last_{self.last_bit}"
-        told = f"_told_{self.told_bits}" if self.told_bits else ""
-        return f"{self.inputs}x{self.outputs}_{self.width}{last}{told}"
 
     @property
     def beat(self) -> data.StructLayout:

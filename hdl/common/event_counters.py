@@ -1,6 +1,5 @@
 """Counts events, and shows all counters at once."""
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import cast
 
@@ -10,33 +9,28 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 MOST_CLEARED = 1000  #: most bits of counters that one gate resets
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountersParams:
+class CountersParams(Params, suffix="{name}"):
     """Names the events that are counted, and sets the width of the counters."""
 
     name: str  #: name of the set, unique in a design
     counters: tuple[tuple[str, int], ...]  #: names, and the width of the number that a cycle adds
-    bits: int = 48  #: width of a counter, which wraps; 48 bits last 13 days
+    bits: int = whole(2, 64, default=48)  #: width of a counter, which wraps; 48 bits last 13 days
     clears: bool = True  #: whether there is a port ``clear``; otherwise only a reset clears them
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         names = [name for name, _ in self.counters]
         if not names or len(set(names)) < len(names):
             raise ValueError(f"counters must have names, each a different one: {', '.join(names)}")
-        if not all(1 <= bits < self.bits <= 64 for _, bits in self.counters):
+        if not all(1 <= bits < self.bits for _, bits in self.counters):
             raise ValueError(
-                f"the number that a cycle adds must have from 1 to {self.bits - 1} bits, and bits"
-                f" must be at most 64: {self}"
+                f"the number that a cycle adds must have from 1 to {self.bits - 1} bits: {self}"
             )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the name of the set."""
-        return self.name
 
     @property
     def events(self) -> data.StructLayout:

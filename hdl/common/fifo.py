@@ -1,34 +1,32 @@
 """Builds queues from memory: no other part of the project does."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
+from hdl.common.params import Params, choice, tagged, whole
 
 DISTRIBUTED_WORDS = 64  #: most words of which a LUT holds a bit each
 
 
-@dataclass(frozen=True, kw_only=True)
-class FifoParams:
+class FifoParams(Params, suffix="{width}x{depth}_{style}"):
     """Sets the size of a queue, and the memory that it is made of."""
 
-    width: int  #: width of a beat, at least 1
-    depth: int  #: number of words of memory, 2..65536
-    style: str = "auto"  #: auto means distributed up to 64 words, else block
-    output_register: bool = False  #: block and ultra: one more register after the memory's own
-    refuses: bool = True  #: ``i.ready`` is low while it is full; else no beat may come then
+    width: int = whole(1)  #: width of a beat
+    depth: int = whole(2, 1 << 16)  #: number of words of memory
+    #: auto means distributed up to 64 words, else block
+    style: str = choice(*STYLES, default="auto")
+    #: block and ultra: one more register after the memory's own
+    output_register: bool = tagged("_r", default=False)
+    #: ``i.ready`` is low while it is full; else no beat may come then
+    refuses: bool = tagged("_never_full", default=True)
 
     def __post_init__(self) -> None:
-        within(self, width=(1, None), depth=(2, 1 << 16, "words"))
-        if self.style not in STYLES:
-            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+        super().__post_init__()
         if self.style == "auto":  # resolved here, so that equal queues have equal parameters
             style = "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
             object.__setattr__(self, "style", style)
@@ -52,12 +50,6 @@ class FifoParams:
     def latency(self) -> int:
         """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
         return 1 + self.stages
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width, depth and memory."""
-        more = "_r" * self.output_register + "_never_full" * (not self.refuses)
-        return f"{self.width}x{self.depth}_{self.style}{more}"
 
 
 class Fifo(Component):

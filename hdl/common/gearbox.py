@@ -1,28 +1,17 @@
 """Serialises wide beats into parts, where wires cost more than time, and deserialises them."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Signal
 
-from hdl.common.checks import within
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.streams import stream_ports
 
 
-@dataclass(frozen=True, kw_only=True)
-class GearboxParams:
+class GearboxParams(Params, suffix="{width}_in_{parts}"):
     """Sets the width of a beat, and the number of its parts."""
 
-    width: int  #: width of a whole beat, at least 1
-    parts: int  #: number of parts, 2..16
-
-    def __post_init__(self) -> None:
-        within(self, width=(1, None), parts=(2, 16))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width and parts."""
-        return f"{self.width}_in_{self.parts}"
+    width: int = whole(1)  #: width of a whole beat
+    parts: int = whole(2, 16)  #: number of parts
 
     @property
     def part_bits(self) -> int:

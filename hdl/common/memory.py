@@ -1,34 +1,24 @@
 """Wraps memories with a read port and a write port, for the whole project."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import delay
-from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, choice, whole
 
 STYLES = ("auto", "distributed", "block", "ultra")
 
 
-@dataclass(frozen=True, kw_only=True)
-class MemoryParams:
+class MemoryParams(Params):
     """Sets width, depth and style of a simple dual-port memory."""
 
-    bits: int  #: width of an entry
-    depth: int  #: number of entries, at least 2
-    style: str = "auto"  #: kind of memory in Vivado: auto, distributed, block, ultra
-    output_registers: int = 1  #: registers after the memory's own, 0..4
-
-    def __post_init__(self) -> None:
-        if self.bits < 1 or self.depth < 2:
-            raise ValueError(f"a memory needs at least one bit and two entries: {self}")
-        if self.style not in STYLES:
-            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
-        check_range("output_registers", self.output_registers, 0, 4)
+    bits: int = whole(1)  #: width of an entry
+    depth: int = whole(2)  #: number of entries
+    style: str = choice(*STYLES, default="auto")  #: kind of memory in Vivado
+    output_registers: int = whole(0, 4, default=1)  #: registers after the memory's own
 
     @property
     def suffix(self) -> str:

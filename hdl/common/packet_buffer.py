@@ -1,7 +1,5 @@
 """Stores the words of packets in a ring; a packet becomes visible as a whole, or is dropped."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
@@ -10,38 +8,23 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
+from hdl.common.params import Params, choice, tagged, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class PacketBufferParams:
+class PacketBufferParams(Params, suffix="{width}x{words}_{behind}"):
     """Sets width, depth and memory of a packet buffer."""
 
-    width: int  #: width of a word, at least 1
-    words: int  #: number of words in the memory, a power of two, 16..65536
-    behind: int  #: cycles from reading ``room`` to the write that relies on it, 1..8
-    style: str = "block"  #: kind of memory in Vivado, one of STYLES
-    ahead: bool = False  #: whether words may leave before their packet is kept or dropped
-
-    def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if self.words not in (1 << k for k in range(4, 17)):
-            raise ValueError(f"words must be a power of two from 16 to 65536: {self.words}")
-        if not 1 <= self.behind <= 8:
-            raise ValueError(f"behind must be from 1 to 8 cycles: {self.behind}")
-        if self.style not in STYLES:
-            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
+    width: int = whole(1)  #: width of a word
+    words: int = whole(16, 1 << 16, power_of_two=True)  #: number of words in the memory
+    behind: int = whole(1, 8)  #: cycles from reading ``room`` to the write that relies on it
+    style: str = choice(*STYLES, default="block", tag="_{}")  #: kind of memory in Vivado
+    #: whether words may leave before their packet is kept or dropped
+    ahead: bool = tagged("_ahead", default=False)
 
     @property
     def most_packet_words(self) -> int:
         """Return the words of the longest packet that fits an empty buffer."""
         return self.words - self.behind - 2
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width, words, delay, and an unusual style."""
-        style = f"_{self.style}" if self.style != "block" else ""
-        return f"{self.width}x{self.words}_{self.behind}{style}" + "_ahead" * self.ahead
 
 
 class PacketBuffer(Component):

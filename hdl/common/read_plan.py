@@ -1,50 +1,41 @@
 """Describes plans of long reads, and the sizes of the hardware that carries them out."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
 from hdl.common.axi import FOUR_KB
 from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.checks import check_range
+from hdl.common.params import Params, whole
 
 COUNT_BITS = 29  #: width of a number of beats, runs, or beats of stride, up to 2**28
 EPOCH_BITS = 32
 MOST_BURSTS = 256  #: most bursts without an answer
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadMasterParams:
+class ReadMasterParams(
+    Params, suffix="{data_bits}_a{address_bits}_b{burst_beats}_p{prefetch_beats}"
+):
     """Sets a read master's widths, its longest burst, and how many beats it has under way."""
 
     address_bits: int  #: width of a byte address, up to 64
-    data_bits: int = 256  #: width of a beat, a power of two, 8..1024
-    burst_beats: int = 16  #: most beats of a burst, a power of two, 2..256; AXI3 has 16
-    prefetch_beats: int = 256  #: beats in flight or buffered, a power of two
+    data_bits: int = whole(8, 1024, power_of_two=True, default=256)  #: width of a beat
+    #: most beats of a burst; AXI3 has 16
+    burst_beats: int = whole(2, 256, power_of_two=True, default=16)
+    #: beats in flight or buffered
+    prefetch_beats: int = whole(4, 1 << 20, power_of_two=True, default=256)
 
     def __post_init__(self) -> None:
-        if self.data_bits not in (8 << k for k in range(8)):
-            raise ValueError(f"data_bits must be 8, 16, 32, ... or 1024: {self.data_bits}")
-        if self.burst_beats not in (2 << k for k in range(8)):
-            raise ValueError(f"burst_beats must be 2, 4, 8, ... or 256: {self.burst_beats}")
+        super().__post_init__()
         if self.burst_beats * self.beat_bytes > FOUR_KB:
             raise ValueError(
                 f"burst_beats must be at most {FOUR_KB // self.beat_bytes}, because a burst stays"
                 f" within {FOUR_KB} bytes: {self.burst_beats} x {self.beat_bytes}"
             )
-        if self.prefetch_beats not in (2 * self.burst_beats << k for k in range(12)):
-            raise ValueError(
-                f"prefetch_beats must be a power of two and at least two bursts,"
-                f" {2 * self.burst_beats}: {self.prefetch_beats}"
-            )
+        least = 2 * self.burst_beats
+        check_range("prefetch_beats", self.prefetch_beats, least, least << 11)
         least = (self.burst_beats * self.beat_bytes).bit_length()
-        if not least <= self.address_bits <= 64:
-            raise ValueError(f"address_bits must be from {least} to 64: {self.address_bits}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.data_bits}_a{self.address_bits}_b{self.burst_beats}_p{self.prefetch_beats}"
+        check_range("address_bits", self.address_bits, least, 64)
 
     @property
     def beat_bytes(self) -> int:

@@ -1,36 +1,24 @@
 """Queues beats from a pipeline that cannot stall; a place is reserved for each beat in advance."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
-from hdl.common.checks import is_power_of_two
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, tagged, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReservedFifoParams:
+class ReservedFifoParams(Params, suffix="{width}x{depth}"):
     """Sets the size of a queue in LUTs, and which optional ports it has."""
 
-    width: int  #: bits of a beat, at least 1
-    depth: int  #: places, reserved or taken by beats: a power of two, 2..64
-    cancels: bool = False  #: whether there is a port ``cancel``
-    passes: bool = False  #: whether ``o`` has a beat in the cycle of its push while it is empty
-
-    def __post_init__(self) -> None:
-        if not is_power_of_two(self.depth) or not 2 <= self.depth <= 64:
-            raise ValueError(f"depth must be a power of two from 2 to 64 beats: {self.depth}")
-        _ = self.fifo  # raises ValueError for sizes that do not fit
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width, depth, and options."""
-        return f"{self.width}x{self.depth}" + "_cancels" * self.cancels + "_passes" * self.passes
+    width: int = whole(1)  #: bits of a beat
+    depth: int = whole(2, 64, power_of_two=True)  #: places, reserved or taken by beats
+    cancels: bool = tagged("_cancels", default=False)  #: whether there is a port ``cancel``
+    #: whether ``o`` has a beat in the cycle of its push while it is empty
+    passes: bool = tagged("_passes", default=False)
 
     @property
     def fifo(self) -> FifoParams:

@@ -1,33 +1,21 @@
 """Asks for the descriptors of a ring in host memory, one after the other."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import enum, stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, RING, Fault, misplaced
 
 OFFSET_BITS = DESCRIPTOR_BYTES.bit_length() - 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class RingReaderParams:
+class RingReaderParams(Params, suffix="{address_bits}x{ahead}"):
     """Sets where rings can be, and how far they are read ahead."""
 
-    address_bits: int  #: width of a byte address in host memory, 16..64
-    ahead: int  #: most descriptors that were asked for and have not left, 2..64
-
-    def __post_init__(self) -> None:
-        check_range("address_bits", self.address_bits, 16, 64)
-        check_range("ahead", self.ahead, 2, 64)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.address_bits}x{self.ahead}"
+    address_bits: int = whole(16, 64)  #: width of a byte address in host memory
+    ahead: int = whole(2, 64)  #: most descriptors that were asked for and have not left
 
 
 class Phase(enum.Enum, shape=2):

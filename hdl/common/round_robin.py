@@ -1,6 +1,5 @@
 """Arbitrates between requesters in round-robin order."""
 
-from dataclasses import dataclass
 from itertools import combinations
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
@@ -9,24 +8,15 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 FEW = 8  #: most requesters for an arbiter with a register for each pair
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundRobinParams:
+class RoundRobinParams(Params, suffix="{count}"):
     """Sets the number of requesters."""
 
-    count: int  #: number of requesters, at least 2
-
-    def __post_init__(self) -> None:
-        if self.count < 2:
-            raise ValueError(f"count must be at least 2: {self.count}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the number of requesters."""
-        return str(self.count)
+    count: int = whole(2)  #: number of requesters
 
 
 def lowest(bits: Value) -> Value:

@@ -1,6 +1,5 @@
 """Merges several streams into one: a round-robin stream arbiter."""
 
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -10,36 +9,30 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import index_of
-from hdl.common.checks import within
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.params import Params, tagged, whole
 from hdl.common.round_robin import next_above
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 
 
-@dataclass(frozen=True, kw_only=True)
-class StreamArbiterParams:
+class StreamArbiterParams(Params, suffix="{width}_of_{count}"):
     """Sets the inputs and beats of an arbiter, and whether it keeps packets whole."""
 
-    width: int  #: width of a beat, at least 1
-    count: int  #: number of inputs, 1..64
-    last_bit: int | None = None  #: bit of a beat that ends a packet; None: every beat is a packet
-    holds: bool = False  #: whether a port ``hold`` keeps inputs from beginning a packet
+    width: int = whole(1)  #: width of a beat
+    count: int = whole(1, 64)  #: number of inputs
+    #: bit of a beat that ends a packet; None: every beat is a packet
+    last_bit: int | None = tagged("_last_{}", default=None)
+    #: whether a port ``hold`` keeps inputs from beginning a packet
+    holds: bool = tagged("_holds", default=False)
 
     def __post_init__(self) -> None:
-        within(self, width=(1, None), count=(1, 64, "inputs"))
+        super().__post_init__()
         if self.holds and self.count == 1:
             raise ValueError("holds needs at least two inputs")
-        if self.last_bit is not None and not 0 <= self.last_bit < self.width:
-            raise ValueError(
-                f"last_bit must be None or from 0 to {self.width - 1}: {self.last_bit}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width, inputs, and the last bit of packets."""
-        last = "" if self.last_bit is None else f"_last_{self.last_bit}"
-        return f"{self.width}_of_{self.count}{last}" + "_holds" * self.holds
+        if self.last_bit is not None:
+            check_range("last_bit", self.last_bit, 0, self.width - 1)
 
     @property
     def output(self) -> data.StructLayout:

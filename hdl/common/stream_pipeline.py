@@ -1,7 +1,5 @@
 """Carries a stream over a long distance through registers, with credits instead of stalls."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -14,7 +12,6 @@ from hdl.common.streams import connect_bits
 from hdl.common.wire_pipeline import WirePipelineParams
 
 
-@dataclass(frozen=True, kw_only=True)
 class StreamPipelineParams(WirePipelineParams):
     """Sets the width of a beat, and the number of registers on the way."""
 

@@ -1,14 +1,13 @@
 """Copies a stream, registers it, or registers only its ``ready``."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.checks import within
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 
 def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
@@ -16,20 +15,11 @@ def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
     return {"i": In(stream.Signature(taken)), "o": Out(stream.Signature(given))}
 
 
-@dataclass(frozen=True, kw_only=True)
-class ForkParams:
+class ForkParams(Params, suffix="{width}_to_{count}"):
     """Sets the width and the number of outputs of a :class:`Fork`."""
 
-    width: int  #: width of a beat, at least 1
-    count: int  #: number of copies, 1..64
-
-    def __post_init__(self) -> None:
-        within(self, width=(1, None), count=(1, 64, "copies"))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width and copies."""
-        return f"{self.width}_to_{self.count}"
+    width: int = whole(1)  #: width of a beat
+    count: int = whole(1, 64)  #: number of copies
 
 
 class Fork(Component):
@@ -63,19 +53,10 @@ class Fork(Component):
         return m
 
 
-@dataclass(frozen=True, kw_only=True)
-class StreamRegisterParams:
+class StreamRegisterParams(Params, suffix="{width}"):
     """Sets the width of a beat that a register stage holds."""
 
-    width: int  #: width of a beat, at least 1
-
-    def __post_init__(self) -> None:
-        within(self, width=(1, None))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the width."""
-        return str(self.width)
+    width: int = whole(1)  #: width of a beat
 
 
 class StreamRegister(Component):

@@ -1,29 +1,18 @@
 """Carries wires over a long distance through registers, for wires that cross dies."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.checks import within
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.placed_delay import placed_delay
 
 
-@dataclass(frozen=True, kw_only=True)
-class WirePipelineParams:
+class WirePipelineParams(Params, suffix="{width}_{stages}"):
     """Sets the number of wires, and the number of registers on the way."""
 
-    width: int  #: number of wires, or width of a beat, at least 1
-    stages: int = 2  #: registers on the way, 1..15; the last is at the far end
-
-    def __post_init__(self) -> None:
-        within(self, width=(1, None), stages=(1, 15))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width and stages."""
-        return f"{self.width}_{self.stages}"
+    width: int = whole(1)  #: number of wires, or width of a beat
+    stages: int = whole(1, 15, default=2)  #: registers on the way; the last is at the far end
 
 
 class WirePipeline(Component):

@@ -1,6 +1,6 @@
 """Sets the sizes of a gather engine, and the bundles between its parts."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2, exact_log2
@@ -13,7 +13,7 @@ from hdl.common.axi import (
     BusSignature,
 )
 from hdl.common.axi_read_port import AxiPortParams
-from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.params import Params, choice, same_as, whole
 from hdl.gather.params import SHARE, GatherParams
 from hdl.pcie.completer_params import CompleterParams
 from hdl.pcie.descriptors import Cause
@@ -106,34 +106,28 @@ COMPLETION = data.StructLayout(
 COMPLETION_BYTES = COMPLETION.size // 8
 
 
-@dataclass(frozen=True, kw_only=True)
-class GatherEngineParams:
+class GatherEngineParams(Params):
     """Sets the sizes of a gather engine."""
 
-    data_bits: int = 512  #: width of the block's interfaces and of device memory, 256 or 512
-    tags: int = 256  #: most reads under way, a power of two, 4..256
-    max_read: int = 512  #: bytes of the largest read: 128, 256, ... or 4096
-    idx_bits: int = 32  #: width of an idx, 8..32
-    stride_bits: int = 16  #: width of the stride in bytes, 8..17
-    address_bits: int = 33  #: width of a byte address in device memory, 16..64
-    idx_chunks: int = 8  #: chunks of 512 bytes of idxs that are read ahead, a power of two, 2..32
-    requests: int = 8  #: places for work requests that wait in the queue, 2..64
-    outputs: str = "axi"  #: where rows can go: axi (device memory), stream, or both
-    kept_parts: int = 0  #: parts of rows kept for equal idxs, a power of two, 64..8192; 0: none
+    #: width of the block's interfaces and of device memory
+    data_bits: int = same_as(ReadRequesterParams, "data_bits", default=512)
+    tags: int = same_as(ReadRequesterParams, "tags", default=256)  #: most reads under way
+    #: bytes of the largest read
+    max_read: int = same_as(ReadRequesterParams, "max_read", default=512)
+    idx_bits: int = same_as(GatherParams, "idx_bits", default=32)  #: width of an idx
+    #: width of the stride in bytes
+    stride_bits: int = same_as(GatherParams, "stride_bits", default=16)
+    address_bits: int = whole(16, 64, default=33)  #: width of a byte address in device memory
+    #: chunks of 512 bytes of idxs that are read ahead
+    idx_chunks: int = whole(2, 32, power_of_two=True, default=8)
+    requests: int = whole(2, 64, default=8)  #: places for work requests that wait in the queue
+    #: where rows can go: to device memory over AXI, to a stream, or to both
+    outputs: str = choice(*OUTPUTS, default="axi")
+    #: parts of rows kept for equal idxs; 0: none
+    kept_parts: int = same_as(GatherParams, "kept_parts", default=0)
     card_idxs: bool = False  #: whether idxs can be in device memory, too
-    descriptors: int = 0  #: descriptors of a request ring read ahead, 2..15; 0: there is no ring
-
-    def __post_init__(self) -> None:
-        check_range("address_bits", self.address_bits, 16, 64)
-        check_range("requests", self.requests, 2, 64)
-        check_range("idx_chunks", self.idx_chunks, 2, 32)
-        if not is_power_of_two(self.idx_chunks):
-            raise ValueError(f"idx_chunks must be a power of two: {self.idx_chunks}")
-        if self.descriptors:
-            check_range("descriptors", self.descriptors, 2, 15)
-        if self.outputs not in OUTPUTS:
-            raise ValueError(f"outputs must be one of {', '.join(OUTPUTS)}: {self.outputs!r}")
-        _ = self.gather, self.requester  # raise ValueError for sizes that do not fit
+    #: descriptors of a request ring read ahead; 0: there is no ring
+    descriptors: int = whole(2, 15, or_zero=True, default=0)
 
     @property
     def suffix(self) -> str:

@@ -1,11 +1,11 @@
 """Sets the sizes of a gather's datapath, and the bundles between its parts."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
-from hdl.common.checks import check_range
+from hdl.common.params import Params, whole
 from hdl.gather.limits import MOST_ROW
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
@@ -35,34 +35,22 @@ SHARE = data.StructLayout(
 ROW_READ = data.StructLayout({"valid": 1, "beyond": 1, "failed": 1})
 
 
-@dataclass(frozen=True, kw_only=True)
-class GatherParams:
+class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
     """Sets the widths of idxs and strides, and how rows are read."""
 
-    idx_bits: int = 32  #: width of an idx, 8..32
-    stride_bits: int = 16  #: width of the stride in bytes, 8..17
-    #: parts of rows (a part is at most a beat) that are kept, to be repeated for equal idxs: a
-    #: power of two, 64..8192, or 0 for none: each idx then has its own reads
-    kept_parts: int = 0
+    idx_bits: int = whole(8, 32, default=32)  #: width of an idx
+    stride_bits: int = whole(8, 17, default=16)  #: width of the stride in bytes
+    #: parts of rows (a part is at most a beat) that are kept, to be repeated for equal idxs;
+    #: 0: each idx has its own reads
+    kept_parts: int = whole(64, 8192, power_of_two=True, or_zero=True, default=0, tag="_k{}")
     reads: ReadRequesterParams = field(
         default_factory=lambda: ReadRequesterParams(user_bits=SHARE.size)
     )
 
     def __post_init__(self) -> None:
-        check_range("idx_bits", self.idx_bits, 8, 32)
-        check_range("stride_bits", self.stride_bits, 8, 17)
-        if self.kept_parts and self.kept_parts not in (64 << k for k in range(8)):
-            raise ValueError(
-                f"kept_parts must be 0, or a power of two from 64 to 8192: {self.kept_parts}"
-            )
+        super().__post_init__()
         if self.reads.user_bits != SHARE.size:
             raise ValueError(f"reads must have user_bits {SHARE.size}: {self.reads.user_bits}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        kept = f"_k{self.kept_parts}" if self.kept_parts else ""
-        return f"i{self.idx_bits}_s{self.stride_bits}_{self.reads.suffix}{kept}"
 
     @property
     def table(self) -> data.StructLayout:

@@ -1,9 +1,10 @@
 """Describes the sizes of a SNIC and of its parts."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.lib import data
 
+from hdl.common.params import Params, choice, same_as, whole
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.host.params import HostParams
@@ -14,30 +15,34 @@ from hdl.netsparse.rig.params import COMPLETION, RigParams
 HOST_BUSES = ("axi", "pcie")
 
 
-@dataclass(frozen=True, kw_only=True)
-class SnicParams:
+class SnicParams(Params):
     """Sets the sizes of a SNIC with NetSparse (figure 4, table 5)."""
 
-    units: int = 32  #: RIG units, 1..32; clients and servers are chosen at run time
+    units: int = whole(1, 32, default=32)  #: RIG units; clients and servers are chosen at run time
     rig: RigParams = field(default_factory=RigParams)
-    mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
-    most_delay: int = 1023  #: largest DelayCycles of a concatenator, 1..32768
+    #: most bytes of a packet, headers included
+    mtu: int = same_as(DeconcatenatorParams, "mtu", default=1500)
+    #: largest DelayCycles of a concatenator
+    most_delay: int = same_as(ConcatenatorParams, "most_delay", default=1023)
     pool: int = 0  #: lines of 128 bytes in a class's virtual queues; 0: a queue per destination
-    destinations: int = 32  #: most destinations that have a virtual queue at a time, 8..256
-    receive_packets: int = 8  #: packets of each class, of MTU size, that the receiver holds, 2..64
-    filter_banks: int = 16  #: banks of the idx filter's cache, a power of two, 1..64
-    filter_unit_bytes: int = 32768  #: bytes of a unit's filter cache (paper's L1): 4, 8, ... 65536
+    #: most destinations that have a virtual queue at a time
+    destinations: int = same_as(ConcatenatorParams, "destinations", default=32)
+    #: packets of each class, of MTU size, that the receiver holds
+    receive_packets: int = same_as(DeconcatenatorParams, "buffer_packets", default=8)
+    #: banks of the idx filter's cache
+    filter_banks: int = same_as(FilterCacheParams, "banks", default=16)
+    #: bytes of a unit's filter cache (paper's L1)
+    filter_unit_bytes: int = same_as(FilterCacheParams, "unit_bytes", default=32768)
     filter_cache_bytes: int = 16777216  #: bytes of all banks together (paper's LLC); there is no L2
-    filter_ways: int = 4  #: ways of the idx filter: 1, 2 or 4
+    filter_ways: int = same_as(FilterCacheParams, "ways", default=4)  #: ways of the idx filter
     dram_address_bits: int = 37  #: width of a byte address of SNIC memory
-    host_requests: int = 128  #: most line requests in flight to host memory, each way, 4..1024
-    host_bus: str = "axi"  #: path to host memory: axi (a bridge), or pcie (the block's streams)
+    #: most line requests in flight to host memory, each way
+    host_requests: int = same_as(HostParams, "outstanding", default=128)
+    #: path to host memory: AXI to a bridge, or the streams of the PCIe block
+    host_bus: str = choice(*HOST_BUSES, default="axi")
 
     def __post_init__(self) -> None:
-        if not 1 <= self.units <= 32:
-            raise ValueError(f"units must be from 1 to 32: {self.units}")
-        if self.host_bus not in HOST_BUSES:
-            raise ValueError(f"host_bus must be axi or pcie: {self.host_bus!r}")
+        super().__post_init__()
         for _ in (
             self.host,
             self.filter,

@@ -1,30 +1,19 @@
 """Routes PRs that arrive at a SNIC: reads to a free server unit, responses by their tid."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossbar import add_choice
+from hdl.common.params import Params, whole
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnitsParams:
+class UnitsParams(Params, suffix="{units}"):
     """Sets how many units there are."""
 
-    units: int  #: number of units, 1..32
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.units <= 32:
-            raise ValueError(f"units must be from 1 to 32: {self.units}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the number of units."""
-        return str(self.units)
+    units: int = whole(1, 32)  #: number of units
 
 
 class ReadDispatch(Component):

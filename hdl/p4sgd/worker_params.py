@@ -1,12 +1,13 @@
 """Describes the sizes of a worker, and the losses that it knows."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import signed
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.params import Params, same_as, whole
 from hdl.p4sgd.engine.params import (
     LABEL_BITS,
     PORT_BITS,
@@ -37,27 +38,24 @@ LOSS_SETTINGS = data.StructLayout(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkerParams:
+class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     """Sets the sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
 
-    engines: int = 8  #: N, number of engines, 1..8
+    engines: int = whole(1, 8, default=8)  #: N, number of engines
     engine: EngineParams = field(default_factory=EngineParams)
-    address_bits: int = 28  #: width of a memory port's byte address, 16..40; an HBM channel has 28
-    prefetch_beats: int = 256  #: most beats in flight or buffered at a port, a power of two, >= 32
-    slots: int = 256  #: most AllReduces under way, 2..4096
-    slrs: int = 1  #: number of dies over which the engines are distributed, 1..3, at most engines
-    slr_stages: int = 2  #: number of registers in each direction between neighbouring dies, 1..4
+    #: width of a memory port's byte address; an HBM channel has 28
+    address_bits: int = whole(16, ADDRESS_BITS, default=28, tag="_a{}")
+    #: most beats in flight or buffered at a port
+    prefetch_beats: int = whole(32, 4096, power_of_two=True, default=256, tag="_p{}")
+    #: most AllReduces under way
+    slots: int = same_as(TransportParams, "slots", default=256, tag="_n{}")
+    #: number of dies over which the engines are distributed, at most engines
+    slrs: int = whole(1, 3, default=1, tag="_slr{}")
+    #: number of registers in each direction between neighbouring dies
+    slr_stages: int = whole(1, 4, default=2, tag="_x{}")
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("engines", 1, 8),
-            ("address_bits", 16, ADDRESS_BITS),
-            ("slots", 2, 4096),
-            ("slrs", 1, 3),
-            ("slr_stages", 1, 4),
-        ):
-            check_range(name, getattr(self, name), low, high)
+        super().__post_init__()
         if self.slrs > self.engines:
             raise ValueError(
                 f"slrs must be at most engines, as each die needs an engine: {self.slrs} dies,"
@@ -80,33 +78,13 @@ class WorkerParams:
                 f"weight_bits must be {LABEL_BITS} in a worker, which is the width of labels in"
                 " memory"
             )
-        if not is_power_of_two(self.prefetch_beats) or not 32 <= self.prefetch_beats <= 4096:
-            raise ValueError(
-                f"prefetch_beats must be a power of two from 32 to 4096: {self.prefetch_beats}"
-            )
-
-        if not 8 <= self.engine.fraction_bits <= 26:
-            raise ValueError(
-                f"fraction_bits must be from 8 to 26 in a worker, for the sigmoid's table:"
-                f" {self.engine.fraction_bits}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: number and sizes of engines, and unusual sizes."""
-        usual = WorkerParams()
-        parts = [f"{self.engines}x{self.engine.suffix}"]
-        if self.address_bits != usual.address_bits:
-            parts.append(f"a{self.address_bits}")
-        if self.prefetch_beats != usual.prefetch_beats:
-            parts.append(f"p{self.prefetch_beats}")
-        if self.slots != usual.slots:
-            parts.append(f"n{self.slots}")
-        if self.slrs != usual.slrs:
-            parts.append(f"slr{self.slrs}")
-        if self.slr_stages != usual.slr_stages:
-            parts.append(f"x{self.slr_stages}")
-        return "_".join(parts)
+        check_range(
+            "fraction_bits",
+            self.engine.fraction_bits,
+            8,
+            26,
+            " in a worker, for the sigmoid's table",
+        )
 
     @property
     def settings(self) -> data.StructLayout:

@@ -1,36 +1,24 @@
 """Packs the data of reads, which comes in parts of any length, into full beats."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.arithmetic import data_register, looked_up, rotated
-from hdl.common.checks import check_range
 from hdl.common.component import Component
-from hdl.pcie.axis import check_data_bits
+from hdl.common.params import Params, choice, whole
+from hdl.pcie.axis import DATA_BITS
 from hdl.pcie.descriptors import DWORD_BITS, Cause
 
 SKIP_BITS = 3  #: width of the number of dwords to be skipped at a part's begin
 
 
-@dataclass(frozen=True, kw_only=True)
-class BeatPackerParams:
+class BeatPackerParams(Params, suffix="{data_bits}_u{user_bits}"):
     """Sets the width of a beat, and of the user's bits that go with it."""
 
-    data_bits: int = 512  #: width of a beat, 256 or 512
-    user_bits: int = 8  #: width of the user's bits, given with the last part, 1..32
-
-    def __post_init__(self) -> None:
-        check_data_bits(self.data_bits)
-        check_range("user_bits", self.user_bits, 1, 32)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: both widths."""
-        return f"{self.data_bits}_u{self.user_bits}"
+    data_bits: int = choice(*DATA_BITS, default=512)  #: width of a beat
+    user_bits: int = whole(1, 32, default=8)  #: width of the user's bits, given with the last part
 
     @property
     def lanes(self) -> int:

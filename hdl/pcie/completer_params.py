@@ -1,11 +1,9 @@
 """Sets the sizes of a completer, and the bundles between its parts."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data
 
-from hdl.common.checks import check_range
-from hdl.pcie.axis import check_data_bits
+from hdl.common.params import Params, choice, whole
+from hdl.pcie.axis import DATA_BITS
 from hdl.pcie.descriptors import DWORD_BITS, HOST_REQUEST
 
 MOST_DWORDS = 2  #: dwords of registers that a request may read or write
@@ -14,23 +12,12 @@ MOST_DWORDS = 2  #: dwords of registers that a request may read or write
 ACCESS_ANSWER = data.StructLayout({"valid": 1, "data": DWORD_BITS, "failed": 1})
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompleterParams:
+class CompleterParams(Params, suffix="{data_bits}_a{address_bits}_bar{bar}"):
     """Sets which registers are behind a BAR."""
 
-    data_bits: int = 512  #: width of the block's interfaces, 256 or 512
-    address_bits: int = 12  #: width of a register's byte address, 3..32
-    bar: int = 0  #: number of the BAR behind which the registers are, 0..5
-
-    def __post_init__(self) -> None:
-        check_data_bits(self.data_bits)
-        check_range("address_bits", self.address_bits, 3, 32)
-        check_range("bar", self.bar, 0, 5)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.data_bits}_a{self.address_bits}_bar{self.bar}"
+    data_bits: int = choice(*DATA_BITS, default=512)  #: width of the block's interfaces
+    address_bits: int = whole(3, 32, default=12)  #: width of a register's byte address
+    bar: int = whole(0, 5, default=0)  #: number of the BAR behind which the registers are
 
     @property
     def access(self) -> data.StructLayout:

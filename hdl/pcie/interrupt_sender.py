@@ -1,33 +1,22 @@
 """Requests MSI-X interrupts from the block, one at a time."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.round_robin import choose_in_turn
 
 BLOCK_VECTORS = 8  #: vectors in the block's own table for a function
 PATIENCE = 12_500_000  #: cycles of 50 ms at 250 MHz, the default time-out of PCI Express
 
 
-@dataclass(frozen=True, kw_only=True)
-class InterruptSenderParams:
+class InterruptSenderParams(Params, suffix="{vectors}"):
     """Sets how many vectors are used, and how long one may take."""
 
-    vectors: int = 1  #: number of vectors, 1..8
-    patience: int = PATIENCE  #: cycles without a sent interrupt, after which it is late, 2..2^31
-
-    def __post_init__(self) -> None:
-        check_range("vectors", self.vectors, 1, BLOCK_VECTORS)
-        check_range("patience", self.patience, 2, 1 << 31)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the vectors, and a patience that is not usual."""
-        return f"{self.vectors}" + (f"_{self.patience}" if self.patience != PATIENCE else "")
+    vectors: int = whole(1, BLOCK_VECTORS, default=1)  #: number of vectors
+    #: cycles without a sent interrupt, after which it is late
+    patience: int = whole(2, 1 << 31, default=PATIENCE, tag="_{}")
 
 
 class InterruptSender(Component):

@@ -1,32 +1,24 @@
 """Holds each packet back until all of it is there, so that it leaves without a gap."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, whole
 from hdl.common.streams import connect_bits, stream_ports
 
 
-@dataclass(frozen=True, kw_only=True)
-class PacketGateParams:
+class PacketGateParams(Params, suffix="{width}_of_{packet_beats}_last_{last_bit}"):
     """Sets the size of packets, and which bit of a beat ends one."""
 
-    width: int  #: bits of a beat
-    packet_beats: int  #: beats of the longest packet, 1..33
+    width: int = whole(1)  #: bits of a beat
+    packet_beats: int = whole(1, 33)  #: beats of the longest packet
     last_bit: int  #: number of the bit of a beat that marks a packet's last beat
 
     def __post_init__(self) -> None:
-        if not 0 <= self.last_bit < self.width:
-            raise ValueError(f"last_bit must be from 0 to {self.width - 1}: {self.last_bit}")
-        if not 1 <= self.packet_beats <= 33:
-            raise ValueError(f"packet_beats must be from 1 to 33: {self.packet_beats}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.width}_of_{self.packet_beats}_last_{self.last_bit}"
+        super().__post_init__()
+        check_range("last_bit", self.last_bit, 0, self.width - 1)
 
     @property
     def fifo(self) -> FifoParams:

@@ -1,44 +1,30 @@
 """Sets the sizes of a requester of reads, and the bundles between its parts."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import unsigned
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import check_range, is_power_of_two
-from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
+from hdl.common.params import Params, choice, same_as, tagged, whole
+from hdl.pcie.axis import DATA_BITS, SEGMENT_DWORDS
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS, Cause
-from hdl.pcie.request_cutter import SIZES, CutterParams
+from hdl.pcie.request_cutter import CutterParams
 
 EPOCH = unsigned(2)  #: a number of ticks, modulo 4
 PLACE_BITS = 12  #: width of the number of a byte of a request
 BANKS = 2  #: banks of the buffer, for even and odd tags: reads in a row never share one
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadRequesterParams:
+class ReadRequesterParams(Params, suffix="{data_bits}_{tags}x{max_read}_u{user_bits}"):
     """Sets how many reads are under way, and how large they are."""
 
-    data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
-    tags: int = 256  #: most reads under way, a power of two, 4..256
-    max_read: int = 512  #: bytes of the largest read: 128, 256, ... or 4096
-    user_bits: int = 8  #: width of the user's bits that come back with a request's data, 1..32
-    in_order: bool = True  #: whether data comes in the order of requests, else of completion
-
-    def __post_init__(self) -> None:
-        check_data_bits(self.data_bits)
-        if not is_power_of_two(self.tags) or not 4 <= self.tags <= 256:
-            raise ValueError(f"tags must be a power of two from 4 to 256: {self.tags!r}")
-        if self.max_read not in SIZES:
-            raise ValueError(f"max_read must be one of {SIZES}: {self.max_read!r}")
-        check_range("user_bits", self.user_bits, 1, 32)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes, and ``_any`` without ``in_order``."""
-        order = "" if self.in_order else "_any"
-        return f"{self.data_bits}_{self.tags}x{self.max_read}_u{self.user_bits}{order}"
+    #: width of the block's interfaces and of a beat
+    data_bits: int = choice(*DATA_BITS, default=512)
+    tags: int = whole(4, 256, power_of_two=True, default=256)  #: most reads under way
+    max_read: int = same_as(CutterParams, "most", default=512)  #: bytes of the largest read
+    #: width of the user's bits that come back with a request's data
+    user_bits: int = whole(1, 32, default=8)
+    #: whether data comes in the order of requests, else of completion
+    in_order: bool = tagged("_any", default=True)
 
     @property
     def lanes(self) -> int:

@@ -1,6 +1,6 @@
 """Lets several users share one requester of reads."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream
@@ -8,8 +8,8 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
-from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.common.streams import connect_bits
 from hdl.pcie.params import ReadRequesterParams
@@ -17,23 +17,17 @@ from hdl.pcie.params import ReadRequesterParams
 COUNT_BITS = 10  #: width of a number of requests under way
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadShareParams:
+class ReadShareParams(Params, suffix="{users}_{user.suffix}"):
     """Sets how many users there are, and what each of them sees of the requester."""
 
     user: ReadRequesterParams  #: sizes of the requester that each user sees
-    users: int = 2  #: number of users, 2..8
+    users: int = whole(2, 8, default=2)  #: number of users
 
     def __post_init__(self) -> None:
-        check_range("users", self.users, 2, 8)
+        super().__post_init__()
         if not self.user.in_order:
             raise ValueError("in_order must be true for a requester that several users share")
         _ = self.shared  # raises ValueError for sizes that do not fit
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.users}_{self.user.suffix}"
 
     @property
     def shared(self) -> ReadRequesterParams:

@@ -1,7 +1,5 @@
 """Cuts requests into packets for the link: none crosses a multiple of the largest packet size."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -11,22 +9,17 @@ from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.axi import FOUR_KB
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.params import Params, choice, whole
 from hdl.pcie.descriptors import DWORD_BITS
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)  #: bytes that a host may allow for a packet
 
 
-@dataclass(frozen=True, kw_only=True)
-class CutterParams:
+class CutterParams(Params, suffix="{most}_u{user_bits}"):
     """Sets how large the pieces of a request are."""
 
-    most: int  #: bytes of the largest piece, one of SIZES
-    user_bits: int  #: width of what goes along with a request, at least 1
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: both sizes."""
-        return f"{self.most}_u{self.user_bits}"
+    most: int = choice(*SIZES)  #: bytes of the largest piece
+    user_bits: int = whole(1)  #: width of what goes along with a request
 
     @property
     def offset_bits(self) -> int:

@@ -1,32 +1,22 @@
 """Merges reads and writes into the one stream of requests that the block takes."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.params import Params, choice
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.pcie.axis import PcieStreamSignature, check_data_bits, rq_user
+from hdl.pcie.axis import DATA_BITS, PcieStreamSignature, rq_user
 
 READS, WRITES = range(2)  #: inputs of the arbiter
 CREDITS_LATE = 2  #: cycles after which ``credits`` counts a read (PG213, see below)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestMergerParams:
+class RequestMergerParams(Params, suffix="{data_bits}"):
     """Sets the width of the streams."""
 
-    data_bits: int = 512  #: width of a beat, 256 or 512
-
-    def __post_init__(self) -> None:
-        check_data_bits(self.data_bits)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the width."""
-        return str(self.data_bits)
+    data_bits: int = choice(*DATA_BITS, default=512)  #: width of a beat
 
 
 class RequestMerger(Component):

@@ -1,12 +1,13 @@
 """Reads and writes host memory over one stream of requests (RQ)."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_pace import SHARE_BITS
@@ -20,24 +21,19 @@ from hdl.pcie.write_requester import WriteRequester
 LIMITS = data.StructLayout({"read": 3, "payload": 2})
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequesterParams:
+class RequesterParams(Params, suffix="{reads.suffix}_{writes.suffix}"):
     """Sets the sizes of the reader and the writer, which have the same width."""
 
     reads: ReadRequesterParams = field(default_factory=ReadRequesterParams)
     writes: WriteRequesterParams = field(default_factory=WriteRequesterParams)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.reads.data_bits != self.writes.data_bits:
             raise ValueError(
                 f"data_bits must be the same for reads and writes: {self.reads.data_bits},"
                 f" {self.writes.data_bits}"
             )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.reads.suffix}_{self.writes.suffix}"
 
 
 class Requester(Component):

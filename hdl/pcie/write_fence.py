@@ -1,15 +1,13 @@
 """Tells when no completion or interrupt to the host can overtake a write any more."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import looked_up
-from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, whole
 
 NUMBER_BITS = 6  #: width of a packet's sequence number
 LAST = (1 << NUMBER_BITS) - 1  #: writes have numbers 1 to this, cyclically; others have 0
@@ -20,19 +18,10 @@ MOST = LAST - 3  #: most such packets; then there is no room
 NUMBERS = data.ArrayLayout(data.StructLayout({"valid": 1, "number": NUMBER_BITS}), 2)
 
 
-@dataclass(frozen=True, kw_only=True)
-class WriteFenceParams:
+class WriteFenceParams(Params, suffix="u{user_bits}"):
     """Sets the width of the user's bits of a write."""
 
-    user_bits: int = 8  #: width of the user's bits, 1..32
-
-    def __post_init__(self) -> None:
-        check_range("user_bits", self.user_bits, 1, 32)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the width."""
-        return f"u{self.user_bits}"
+    user_bits: int = whole(1, 32, default=8)  #: width of the user's bits
 
     @property
     def packet(self) -> data.StructLayout:

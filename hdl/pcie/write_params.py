@@ -1,12 +1,10 @@
 """Sets the sizes of a requester of writes, and the bundles between its parts."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import check_range
-from hdl.pcie.axis import check_data_bits
+from hdl.common.params import Params, choice, whole
+from hdl.pcie.axis import DATA_BITS
 from hdl.pcie.descriptors import DWORD_BITS, REQUEST_DWORDS
 from hdl.pcie.packet_gate import PacketGateParams
 from hdl.pcie.request_cutter import CutterParams
@@ -15,24 +13,14 @@ from hdl.pcie.write_fence import WriteFenceParams
 PAYLOADS = (128, 256, 512, 1024)  #: bytes of the largest payload that the block allows
 
 
-@dataclass(frozen=True, kw_only=True)
-class WriteRequesterParams:
+class WriteRequesterParams(Params, suffix="{data_bits}_{max_payload}_u{user_bits}"):
     """Sets how large writes are."""
 
-    data_bits: int = 512  #: width of the block's interfaces and of a beat, 256 or 512
-    max_payload: int = 512  #: bytes of the largest payload, 128, 256, 512 or 1024
-    user_bits: int = 8  #: width of the user's bits, given back when a request was sent, 1..32
-
-    def __post_init__(self) -> None:
-        check_data_bits(self.data_bits)
-        if self.max_payload not in PAYLOADS:
-            raise ValueError(f"max_payload must be one of {PAYLOADS}: {self.max_payload!r}")
-        check_range("user_bits", self.user_bits, 1, 32)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.data_bits}_{self.max_payload}_u{self.user_bits}"
+    #: width of the block's interfaces and of a beat
+    data_bits: int = choice(*DATA_BITS, default=512)
+    max_payload: int = choice(*PAYLOADS, default=512)  #: bytes of the largest payload
+    #: width of the user's bits, given back when a request was sent
+    user_bits: int = whole(1, 32, default=8)
 
     @property
     def lanes(self) -> int:

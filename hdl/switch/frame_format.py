@@ -1,7 +1,6 @@
 """Describes the frames of a protocol, once for all parts that receive, check and send them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Value
@@ -10,10 +9,10 @@ from amaranth.lib import data
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import AxiStreamSignature
 from hdl.common.packets import AXIS, LEAST_BYTES
+from hdl.common.params import Params
 
 
-@dataclass(frozen=True, kw_only=True)
-class FrameFormat:
+class FrameFormat(Params, suffix="{name}"):
     """Describes the fields of a protocol's frames, and which lengths and values are legal.
 
     All fields are in a frame's first beat, which begins with the ``destination``, the ``source``
@@ -30,6 +29,7 @@ class FrameFormat:
     data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         fields = -(-self.first.as_shape().size // 8)
         if not fields <= self.least_bytes <= self.beat_bytes:
             raise ValueError(
@@ -45,11 +45,6 @@ class FrameFormat:
         if self.more_bytes and self.longest_bytes > self.beat_bytes:
             room = self.beat_bytes - self.most_bytes
             raise ValueError(f"more_bytes must be from 0 to {room}: {self.more_bytes}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of a module's name: the format's own name."""
-        return self.name
 
     @property
     def axis(self) -> AxiStreamSignature:

@@ -1,7 +1,5 @@
 """Tracks the free beats of each port's output queue (credits), and who may use them."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -11,6 +9,7 @@ from hdl.common.arithmetic import delay
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.params import Params, whole
 
 LATENCY = 4  #: cycles until a claim or a return shows in ``open`` and ``open_items``
 AHEAD = 1  #: cycles from ``open`` to the packet that relies on it
@@ -19,27 +18,19 @@ UNSEEN_ITEMS = LATENCY + AHEAD  #: most items that ``open`` and ``open_items`` d
 UNSEEN_PACKETS = (LATENCY + AHEAD) // 2  #: most such packets; two never come in a row
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutputRoomParams:
+class OutputRoomParams(Params, suffix="{ports}x{beats}_p{packet}_i{item}_g{gives}"):
     """Sets the ports of an :class:`OutputRoom`, and its queues, packets and items in beats."""
 
-    ports: int  #: number of ports, 1..64
+    ports: int = whole(1, 64)  #: number of ports
     beats: int  #: beats that the output queue of a port holds
-    packet: int  #: most beats that a packet turns into
+    packet: int = whole(1, 1 << 15)  #: most beats that a packet turns into
     item: int = 0  #: most beats that an item turns into; 0: there are only packets
-    gives: int = 1  #: number of inputs that return beats, 1..8
+    gives: int = whole(1, 8, default=1)  #: number of inputs that return beats
 
     def __post_init__(self) -> None:
-        check_range("ports", self.ports, 1, 64)
-        check_range("packet", self.packet, 1, 1 << 15)
+        super().__post_init__()
         check_range("item", self.item, 0, self.packet)
         check_range("beats", self.beats, self.items_from, 1 << 16)
-        check_range("gives", self.gives, 1, 8)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.ports}x{self.beats}_p{self.packet}_i{self.item}_g{self.gives}"
 
     @property
     def port_bits(self) -> int:

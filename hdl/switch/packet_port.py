@@ -1,7 +1,5 @@
 """Receives frames of several beats from a port, and passes on whole good frames only."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -9,20 +7,23 @@ from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.params import Params, same_as, tagged
 from hdl.switch.frame_filter import FrameFilter, Quality, word_layout
 from hdl.switch.frame_format import FrameFormat
 
 
-@dataclass(frozen=True, kw_only=True)
-class PacketPortParams:
+class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
     """Sets the format of a port's frames, and how many of their beats can wait."""
 
     frames: FrameFormat  #: format of the frames, of at least two beats
-    words: int = 512  #: most beats that can wait, a power of two, 16..65536
-    style: str = "block"  #: style of their memory: block, ultra or distributed
-    ahead: bool = False  #: whether beats leave before their frame is judged
+    words: int = same_as(PacketBufferParams, "words", default=512)  #: most beats that can wait
+    #: kind of their memory
+    style: str = same_as(PacketBufferParams, "style", default="block", tag="_{}")
+    #: whether beats leave before their frame is judged
+    ahead: bool = tagged("_ahead", default=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.frames.beats < 2:
             raise ValueError(
                 "frames must be longer than a beat; an IngressPort is for frames of one beat"
@@ -32,12 +33,6 @@ class PacketPortParams:
             raise ValueError(
                 f"words must be at least {least}, to hold the longest frame: {self.words}"
             )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the format and the number of words."""
-        style = f"_{self.style}" if self.style != "block" else ""
-        return f"{self.frames.suffix}_{self.words}{style}" + "_ahead" * self.ahead
 
     @property
     def buffer(self) -> PacketBufferParams:

@@ -2,15 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from amaranth.hdl import ShapeLike
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.fifo import FifoParams
+from hdl.common.params import Params, whole
 from hdl.switch.frame_filter import Quality
 from hdl.switch.frame_format import FrameFormat
 
@@ -51,19 +50,19 @@ COMMAND = data.StructLayout(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PacketSwitchParams(ABC):
+class PacketSwitchParams(Params, ABC):
     """Sets the sizes of a switch whose jobs have ports, and slots in the memory of its rule.
 
     A system derives its own parameters: the format of its frames, the fields of a packet that its
     rule reads, and its answer. Fields of packets and answers have the names of the frames' fields.
     """
 
-    ports: int = 8  #: number of ports, each with a worker, 2..32
-    slots: int = 1 << 16  #: most AllReduces under way, a power of two, 2..65536
-    jobs: int = 8  #: most jobs at a time, 1..32
-    ingress_depth: int = 512  #: most packets that can wait at each port, a power of two
-    egress_depth: int = 64  #: most answers that can wait at each port
+    ports: int = whole(2, 32, default=8)  #: number of ports, each with a worker
+    slots: int = whole(2, 1 << 16, power_of_two=True, default=1 << 16)  #: most AllReduces under way
+    jobs: int = whole(1, 32, default=8)  #: most jobs at a time
+    #: most packets that can wait at each port
+    ingress_depth: int = whole(2, 1 << 16, power_of_two=True, default=512)
+    egress_depth: int = whole(2, 1 << 16, default=64)  #: most answers that can wait at each port
 
     only_answers: ClassVar[tuple[str, ...]]  #: fields that are zero in all frames but answers
     slot_field: ClassVar[str | None]  #: field with a request's slot, 16 bits, or None
@@ -74,23 +73,14 @@ class PacketSwitchParams(ABC):
     #: whether a tenant may have a parent switch, with which it exchanges packets, too
     parents: ClassVar[bool] = False
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
         names = ["NONE", *REFUSALS]
         if cls.slot_field is None:
             names.remove("WRONG_SLOT")
         missing = [name for name in names if name not in cls.verdict.__members__]
         if missing:
             raise TypeError(f"{cls.__name__}.verdict has no {', '.join(missing)}")
-
-    def __post_init__(self) -> None:
-        check_range("ports", self.ports, 2, 32)
-        check_range("slots", self.slots, 2, 1 << 16)
-        check_range("jobs", self.jobs, 1, 32)
-        check_range("ingress_depth", self.ingress_depth, 2, 1 << 16)
-        check_range("egress_depth", self.egress_depth, 2, 1 << 16)
-        for name in ("slots", "ingress_depth"):
-            if not is_power_of_two(getattr(self, name)):
-                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
 
     @property
     @abstractmethod

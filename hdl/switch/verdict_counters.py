@@ -1,30 +1,24 @@
 """Counts how often the packets of each port, or of each job, met each verdict."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Mux, Shape, Signal
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import delay, index_of
-from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.params import Params, whole
 from hdl.switch.update_memory import UpdateMemory
 
 COUNTER_BITS = 32
 
 
-@dataclass(frozen=True, kw_only=True)
-class VerdictCountersParams:
+class VerdictCountersParams(Params):
     """Sets the verdicts, and the number of sources whose packets are counted separately."""
 
     verdict: type[enum.Enum]
-    sources: int  #: number of sources of packets, ports or jobs, 2..32
-
-    def __post_init__(self) -> None:
-        check_range("sources", self.sources, 2, 32)
+    sources: int = whole(2, 32)  #: number of sources of packets, ports or jobs
 
     @property
     def suffix(self) -> str:

@@ -1,6 +1,5 @@
 """Shows the host a cage's MAC, and takes its commands to it."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Module, Signal
@@ -9,12 +8,12 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS
+from hdl.common.params import Params
 from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, events_of
 from hdl.u280.registers import COUNT_BITS, RARE_BITS
 
 
-@dataclass(frozen=True, kw_only=True)
-class CageStatusParams:
+class CageStatusParams(Params):
     """Says what a cage's MAC can do."""
 
     pauses: bool = False  #: whether there is flow control

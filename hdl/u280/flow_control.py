@@ -5,12 +5,11 @@ annex 31D) the receiver pauses one priority of the far end in time. A pause take
 :attr:`FlowControlParams.headroom` is all that may come until then.
 """
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Const
 
-from hdl.common.checks import within
+from hdl.common.packet_buffer import PacketBufferParams
 from hdl.common.packets import MOST_MTU, PRIORITY_COUNT
+from hdl.common.params import Params, same_as, whole
 from hdl.netsparse.protocol import PRIORITIES
 
 WORD_BYTES = 64  #: bytes of a beat, and of a word of a buffer
@@ -43,17 +42,18 @@ PAUSE_QUANTA = 4096
 REFRESH_QUANTA = PAUSE_QUANTA // 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class FlowControlParams:
+class FlowControlParams(Params):
     """Sets the sizes of a link, and of a class's buffer at its end."""
 
-    beats: int = 4096  #: beats of a class's buffer, a power of two
-    style: str = "ultra"  #: kind of memory from which Vivado builds the buffer
-    frame_bytes: int = MOST_MTU + 4  #: bytes of the longest frame of either end, checksum included
-    fibre_metres: int = 100  #: metres of fibre between the ends
+    beats: int = same_as(PacketBufferParams, "words", default=4096)  #: beats of a class's buffer
+    #: kind of memory from which Vivado builds the buffer
+    style: str = same_as(PacketBufferParams, "style", default="ultra")
+    #: bytes of the longest frame of either end, checksum included
+    frame_bytes: int = whole(64, 16383, default=MOST_MTU + 4)
+    fibre_metres: int = whole(0, 40_000, default=100)  #: metres of fibre between the ends
 
     def __post_init__(self) -> None:
-        within(self, frame_bytes=(64, 16383), fibre_metres=(0, 40_000))
+        super().__post_init__()
         if self.stop_above < self.longest_words:
             raise ValueError(
                 f"beats must be more than {self.headroom + self.longest_words} for a link of"

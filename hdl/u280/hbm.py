@@ -1,13 +1,12 @@
 """Brings HBM into the core's clock: a bus for each port that a design uses."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import ClockSignal, Const, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.params import Params
 from hdl.u280.hbm_ip import (
     ADDRESS_BITS,
     CHANNEL_BITS,
@@ -23,13 +22,13 @@ STACKS = 2
 TEMPERATURE_BITS = 7
 
 
-@dataclass(frozen=True, kw_only=True)
-class HbmParams:
+class HbmParams(Params):
     """Says which ports are in use, and for what."""
 
     ports: tuple[tuple[int, HbmPortParams], ...]  #: numbers, 0..31, rising, and sizes
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         numbers = [number for number, _ in self.ports]
         if numbers != sorted(set(numbers)) or not numbers:
             raise ValueError(

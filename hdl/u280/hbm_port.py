@@ -1,7 +1,5 @@
 """Presents a port of HBM to the core: AXI4, in the core's own clock."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, DomainRenamer, Module
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
@@ -11,6 +9,7 @@ from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, B
 from hdl.common.component import Component
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing, inside
+from hdl.common.params import Params, whole
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
@@ -21,20 +20,17 @@ SPLITTER = LineSplitterParams(address_bits=ADDRESS_BITS, length_bits=LENGTH_BITS
 DATA_DEPTH = 32  #: beats on theirs: more than a way there and back takes
 
 
-@dataclass(frozen=True, kw_only=True)
-class HbmPortParams:
+class HbmPortParams(Params):
     """Says what the core can do with a port."""
 
-    address_bits: int = 28  #: width of a byte address of the core's, 16..33
+    #: width of a byte address of the core's; 33 bits address all of HBM
+    address_bits: int = whole(16, ADDRESS_BITS, default=28)
     reads: bool = True  #: whether AR and R are there
     writes: bool = False  #: whether AW, W and B are there
     lines: bool = False  #: whether the core's beats are lines of 512 bits, two of HBM's
 
     def __post_init__(self) -> None:
-        if not 16 <= self.address_bits <= ADDRESS_BITS:
-            raise ValueError(
-                f"address_bits must be from 16 to {ADDRESS_BITS}, all of HBM: {self.address_bits}"
-            )
+        super().__post_init__()
         if not self.reads and not self.writes:
             raise ValueError("a port needs reads, writes or both")
 

@@ -1,28 +1,22 @@
 """Splits accesses to lines of 64 bytes into pairs of beats of an HBM port."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.axi import Axi4Signature, Burst, Response
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 LINE_BITS = 512
 HALF_BITS = LINE_BITS // 2
 
 
-@dataclass(frozen=True, kw_only=True)
-class LineSplitterParams:
+class LineSplitterParams(Params, suffix="{address_bits}"):
     """Sets the widths of the buses at both sides."""
 
     address_bits: int  #: width of a byte address
-    length_bits: int = 0  #: width of a burst's length in lines, 0 (each is one line) to 7
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the address bits, and the length if there is one."""
-        return f"{self.address_bits}" + (f"_l{self.length_bits}" if self.length_bits else "")
+    #: width of a burst's length in lines; 0: each is one line
+    length_bits: int = whole(0, 7, default=0, tag="_l{}")
 
     @property
     def lines(self) -> Axi4Signature:

@@ -1,6 +1,6 @@
 """Connects a QSFP28 cage: the MAC, and the ways between it and the core."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from amaranth.hdl import (
@@ -22,6 +22,7 @@ from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, Coun
 from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.gray_crossing import GrayCrossingParams
 from hdl.common.packets import AXIS
+from hdl.common.params import Params, tagged, whole
 from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
 from hdl.u280.flow_control import FlowControlParams
@@ -46,26 +47,17 @@ from hdl.u280.pauses import Pauses
 from hdl.u280.transmit_repair import TransmitRepair
 
 
-@dataclass(frozen=True, kw_only=True)
-class MacParams:
+class MacParams(Params, suffix="{cage}"):
     """Says which cage it is, and what comes through it."""
 
-    cage: int  #: number of the cage, 0 or 1
-    split: bool = False  #: whether NetSparse's packets are split by class, with flow control
+    cage: int = whole(0, 1)  #: number of the cage
+    #: whether NetSparse's packets are split by class, with flow control
+    split: bool = tagged("_split", default=False)
     #: sizes of the link, with flow control
     link: FlowControlParams = field(default_factory=FlowControlParams)
     #: sizes of the buffers of packets that wait, each way
     packets: MacTransmitParams = field(default_factory=MacTransmitParams)
     resets: MacResetsParams = field(default_factory=MacResetsParams)  #: when the MAC is reset
-
-    def __post_init__(self) -> None:
-        if self.cage not in (0, 1):
-            raise ValueError(f"cage must be 0 or 1: {self.cage}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the cage, and whether it splits packets by class."""
-        return f"{self.cage}" + "_split" * self.split
 
     @property
     def classes(self) -> int:

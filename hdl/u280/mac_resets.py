@@ -1,13 +1,12 @@
 """Brings a MAC up, and its receiver back when it hears nothing."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.params import Params, whole
 from hdl.u280.clock_ip import APB_MHZ
 from hdl.u280.mac_signals import ASKS, SETTINGS
 
@@ -16,8 +15,7 @@ STATUS = SynchroniserParams()
 REQUESTS = SynchroniserParams(width=ASKS.size + SETTINGS.size)
 
 
-@dataclass(frozen=True, kw_only=True)
-class MacResetsParams:
+class MacResetsParams(Params):
     """Sets the times of resets, in cycles of ``apb``.
 
     The reference clock's chip starts and changes its frequency within 10 ms each (Si564 and Si569,
@@ -26,11 +24,10 @@ class MacResetsParams:
 
     settle: int = 20 * CYCLES_PER_MS  #: cycles until the reference clock is taken to be stable
     patience: int = 1000 * CYCLES_PER_MS  #: cycles without alignment until the receiver is reset
-    pulse: int = 64  #: cycles of a reset, at least 50
+    pulse: int = whole(50, default=64)  #: cycles of a reset
 
     def __post_init__(self) -> None:
-        if self.pulse < 50:
-            raise ValueError(f"pulse must be at least 50 cycles: {self.pulse}")
+        super().__post_init__()
         for name in ("settle", "patience"):
             if getattr(self, name) < self.pulse:
                 raise ValueError(

@@ -1,7 +1,5 @@
 """Takes packets from the core to a MAC that cannot wait for the rest of a packet."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
@@ -9,23 +7,17 @@ from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from hdl.common.packets import AXIS, BEAT, LEAST_BYTES, to_axis, to_transmitter
+from hdl.common.params import Params, same_as
 from hdl.u280.packet_crossing import PacketCrossing
 
 
-@dataclass(frozen=True, kw_only=True)
-class MacTransmitParams:
+class MacTransmitParams(Params, suffix="{beats}"):
     """Sets the sizes of the way to a MAC."""
 
-    beats: int = 512  #: beats that can wait, a power of two, 16..65536; a packet has 3 less
-    style: str = "block"  #: block, or ultra, in which 4096 beats take no more than one
-
-    def __post_init__(self) -> None:
-        _ = self.buffer  # judges
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the beats, and a style that is not the usual one."""
-        return str(self.beats) + (f"_{self.style}" if self.style != "block" else "")
+    #: beats that can wait; a packet has 3 less
+    beats: int = same_as(PacketBufferParams, "words", default=512)
+    #: kind of memory: ultra has 4096 beats in no more than one
+    style: str = same_as(PacketBufferParams, "style", default="block", tag="_{}")
 
     @property
     def buffer(self) -> PacketBufferParams:

@@ -1,6 +1,5 @@
 """Brings PCI Express into the core's clock, which it gives: registers, memory of either side."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Const, Module, Signal, Value
@@ -8,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
+from hdl.common.params import Params, tagged, whole
 from hdl.u280 import axi_ip, pcie_ip
 from hdl.u280.axi_wires import bus_wires, connect_bus
 from hdl.u280.clock_ip import REFCLK_BUFFER
@@ -30,21 +30,13 @@ PINS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class PcieParams:
+class PcieParams(Params, suffix="{register_bits}"):
     """Says what the host reaches through PCI Express."""
 
-    register_bits: int  #: width of a byte address of the design's registers, 12..16
-    model_bits: int = 0  #: width of a byte address of a model that DMA reaches; 0: none
-
-    def __post_init__(self) -> None:
-        if not LEAST_REGION <= self.register_bits <= 16:
-            raise ValueError(f"register_bits must be from 12 to 16: {self.register_bits}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the address bits."""
-        return f"{self.register_bits}" + (f"_{self.model_bits}" if self.model_bits else "")
+    #: width of a byte address of the design's registers
+    register_bits: int = whole(LEAST_REGION, 16)
+    #: width of a byte address of a model that DMA reaches; 0: none
+    model_bits: int = tagged("_{}", default=0)
 
 
 class Link(Component):

@@ -1,7 +1,6 @@
 """Declares the registers of the board, beside those of the design."""
 
-from dataclasses import dataclass
-
+from hdl.common.params import Params, whole
 from hdl.common.register_parts import COMMANDS_DOC, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
 from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, RARE_BITS, Loopback
@@ -29,11 +28,10 @@ MSIX_FIELDS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class BoardRegistersParams:
+class BoardRegistersParams(Params):
     """Says which parts of a board have registers."""
 
-    cages: int  #: number of cages that are in use, 1 or 2
+    cages: int = whole(1, 2)  #: number of cages that are in use
     hbm: bool  #: whether HBM is in use
     pauses: bool = False  #: whether cages have flow control
     msix: bool = False  #: whether the board requests its interrupts from the bare block itself

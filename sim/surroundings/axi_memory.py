@@ -1,6 +1,5 @@
 """Simulates a memory behind an AXI4 read port, such as HBM, inside the simulated design."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Value
@@ -11,6 +10,7 @@ from hdl.common.axi import ID_BITS, AxiReadSignature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, same_as
 from sim.surroundings.chance import random_bits
 
 MEMORY_ARRAY = Path(__file__).with_name("memory_array.sv")  #: C++ that every such simulation needs
@@ -33,23 +33,18 @@ def memory_file(index: int, path: Path) -> str:
     return f"+memory_{index}={path}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AxiMemoryParams:
+class AxiMemoryParams(Params, suffix="{data_bits}_a{address_bits}"):
     """Sets the widths of the port."""
 
     address_bits: int = 28  #: width of a byte address; at most 2**31 beats
-    data_bits: int = 256  #: width of a beat, a power of two, 16..1024
+    data_bits: int = same_as(BurstBeatsParams, "data_bits", default=256)  #: width of a beat
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.bus.index_bits > 31:
             raise ValueError(
                 f"address_bits must be at most {31 + self.bus.offset_bits}: {self.address_bits}"
             )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.data_bits}_a{self.address_bits}"
 
     @property
     def bus(self) -> BurstBeatsParams:

@@ -1,6 +1,5 @@
 """Simulates a RAM behind an AXI4 port, such as host memory or DRAM, inside the simulated design."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Value
@@ -11,6 +10,7 @@ from hdl.common.axi import ID_BITS, Axi4Signature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, whole
 from sim.surroundings.axi_memory import Fault
 from sim.surroundings.chance import random_bits
 
@@ -31,21 +31,17 @@ def dump_file(index: int, path: Path) -> str:
     return f"+dump_{index}={path}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AxiRamParams:
+class AxiRamParams(Params):
     """Sets the widths of the port, and what holds the words."""
 
     address_bits: int = 28  #: width of a byte address; at most 2**31 beats
-    data_bits: int = 512  #: width of a beat, a power of two, 32..1024
-    id_bits: int = ID_BITS  #: width of identifiers, 1..32
+    data_bits: int = whole(32, 1024, power_of_two=True, default=512)  #: width of a beat
+    id_bits: int = whole(1, 32, default=ID_BITS)  #: width of identifiers
     array: str = "axi_ram_array"  #: module that holds the words
     processor: bool = False  #: a host's processor uses the memory too, beside the bus
 
     def __post_init__(self) -> None:
-        if not self.id_bits:
-            raise ValueError(f"id_bits must be from 1 to 32: {self.id_bits}")
-        if self.data_bits < 32:
-            raise ValueError(f"data_bits must be 32, 64, ... or 1024: {self.data_bits}")
+        super().__post_init__()
         if self.bus.index_bits > 31:
             raise ValueError(
                 f"address_bits must be at most {31 + self.bus.offset_bits}: {self.address_bits}"

@@ -1,6 +1,5 @@
 """Simulates one direction of an Ethernet link inside the design: late, lossy, out of order."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
@@ -10,10 +9,10 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi import AxiStreamSignature
-from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS, LEAST_BYTES
+from hdl.common.params import Params, whole
 
 TIME_BITS = 32
 DELAY_BITS = 12
@@ -22,22 +21,13 @@ ALWAYS = 1 << 16  #: the chance that is certain
 COUNTERS = ("sent", "delivered", "dropped", "duplicated", "reordered", "corrupted")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkParams:
+class LinkParams(Params, suffix="d{depth}_h{holds}_b{beats}x{data_bits}"):
     """Sets how much a link holds."""
 
-    depth: int = 8192  #: beats under way, 2..65536
-    holds: int = 16  #: packets held back at a time, 2..64
-    beats: int = 24  #: beats of the longest packet, 1..1024
+    depth: int = whole(2, 1 << 16, default=8192)  #: beats under way
+    holds: int = whole(2, 64, default=16)  #: packets held back at a time
+    beats: int = whole(1, 1024, default=24)  #: beats of the longest packet
     data_bits: int = AXIS.data_bits  #: width of a beat
-
-    def __post_init__(self) -> None:
-        within(self, depth=(2, 1 << 16, "beats"), holds=(2, 64, "packets"), beats=(1, 1024))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: every size."""
-        return f"d{self.depth}_h{self.holds}_b{self.beats}x{self.data_bits}"
 
     @property
     def axis(self) -> AxiStreamSignature:

@@ -1,7 +1,5 @@
 """Transfers a stream from one clock to another: an asynchronous FIFO with Gray-code pointers."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
@@ -12,25 +10,15 @@ from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
 from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.params import Params, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class AsyncFifoParams:
+class AsyncFifoParams(Params, suffix="{width}x{depth}"):
     """Sets width and depth of an asynchronous FIFO."""
 
-    width: int  #: width of a beat, at least 1
-    depth: int = 32  #: words of memory, a power of two, 4..64; a LUT holds a bit of each
-
-    def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-        if self.depth not in (4, 8, 16, 32, 64):
-            raise ValueError(f"depth must be 4, 8, 16, 32 or 64 words: {self.depth}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width and depth."""
-        return f"{self.width}x{self.depth}"
+    width: int = whole(1)  #: width of a beat
+    #: words of memory; a LUT holds a bit of each
+    depth: int = whole(4, 64, power_of_two=True, default=32)
 
 
 class AsyncFifo(Component):

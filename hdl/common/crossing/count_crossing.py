@@ -1,31 +1,20 @@
 """Transfers events from one clock to another, in which they are counted."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import inside
+from hdl.common.params import Params, whole
 
 WAITING_BITS = 8  #: width of the number of events of a kind that wait to cross
 
 
-@dataclass(frozen=True, kw_only=True)
-class CountCrossingParams:
+class CountCrossingParams(Params, suffix="{kinds}"):
     """Sets how many kinds of events cross."""
 
-    kinds: int  #: number of kinds of events
-
-    def __post_init__(self) -> None:
-        if self.kinds < 1:
-            raise ValueError(f"kinds must be at least 1: {self.kinds}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the number of kinds of events."""
-        return str(self.kinds)
+    kinds: int = whole(1)  #: number of kinds of events
 
 
 class CountCrossing(Component):

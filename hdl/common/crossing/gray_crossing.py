@@ -1,29 +1,18 @@
 """Transfers a counter's value from one clock to another, in Gray code."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing
 from hdl.common.crossing.synchroniser import ASYNC
+from hdl.common.params import Params, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class GrayCrossingParams:
+class GrayCrossingParams(Params, suffix="{bits}"):
     """Sets the width of the number that crosses."""
 
-    bits: int  #: width of the number, at least 2
-
-    def __post_init__(self) -> None:
-        if self.bits < 2:
-            raise ValueError(f"bits must be at least 2: {self.bits}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the width."""
-        return str(self.bits)
+    bits: int = whole(2)  #: width of the number
 
 
 class GrayCrossing(Component):

@@ -1,29 +1,18 @@
 """Synchronises an asynchronous reset to a clock."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, Const, Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing
 from hdl.common.crossing.synchroniser import ASYNC
+from hdl.common.params import Params, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class ResetSynchroniserParams:
+class ResetSynchroniserParams(Params, suffix="{stages}"):
     """Sets the number of registers of a reset synchroniser."""
 
-    stages: int = 4  #: number of registers in a row, 2..15
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.stages <= 15:
-            raise ValueError(f"stages must be from 2 to 15: {self.stages}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the number of stages."""
-        return str(self.stages)
+    stages: int = whole(2, 15, default=4)  #: number of registers in a row
 
 
 class ResetSynchroniser(Component):

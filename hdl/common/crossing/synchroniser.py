@@ -1,31 +1,20 @@
 """Synchronises levels from another clock, with two registers each."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing
+from hdl.common.params import Params, whole
 
 #: attribute that keeps the registers of a synchroniser adjacent, without logic between them
 ASYNC = {"ASYNC_REG": "TRUE"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class SynchroniserParams:
+class SynchroniserParams(Params, suffix="{width}"):
     """Sets the number of levels that a :class:`Synchroniser` transfers."""
 
-    width: int = 1  #: number of levels, which cross independently of each other
-
-    def __post_init__(self) -> None:
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the width."""
-        return str(self.width)
+    width: int = whole(1, default=1)  #: number of levels, which cross independently of each other
 
 
 class Synchroniser(Component):

@@ -3,15 +3,14 @@
 # The fields of a struct are annotated with shapes, which are no types.
 # pyright: reportGeneralTypeIssues=false, reportInvalidTypeForm=false
 
-from dataclasses import dataclass
-
 from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import within
+from hdl.common.checks import check_range
 from hdl.common.memory import STYLES
 from hdl.common.packets import BEAT_BYTES, MOST_MTU
+from hdl.common.params import Params, choice, whole
 from hdl.netsparse.protocol import (
     LENGTH_BITS,
     MOST_PROPERTY_BYTES,
@@ -30,46 +29,31 @@ PIPELINE_LINES = 8  #: lines of a packet between its mark and its first line's r
 WAITING_PACKETS = 64  #: most marked packets, besides one open packet in every queue
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConcatenatorParams:
+class ConcatenatorParams(Params):
     """Sets the sizes of a concatenator of one class: reads, or responses and errors."""
 
     payload: bool  #: whether PRs are responses and errors, with a property, else reads
-    nodes: int  #: number of nodes; destinations are 0..nodes-1
-    mtu: int = 1500  #: most bytes of a packet, all headers included, 128..9216
-    most_property_bytes: int = 512  #: most bytes of a PR's property, even, 4..4096
-    most_delay: int = 500  #: largest DelayCycles
+    nodes: int = whole(1, 1 << 16)  #: number of nodes; destinations are 0..nodes-1
+    #: most bytes of a packet, all headers included
+    mtu: int = whole(LEAST_MTU, MOST_MTU, default=1500)
+    #: most bytes of a PR's property
+    most_property_bytes: int = whole(4, MOST_PROPERTY_BYTES, multiple_of=2, default=512)
+    most_delay: int = whole(1, 1 << 15, default=500)  #: largest DelayCycles
     pool: int = 0  #: lines of the virtual form; 0: full form, with an MTU for each destination
-    destinations: int = 32  #: most destinations of packets in the virtual form, at least 8
-    style: str = "auto"  #: memory of the lines: auto, distributed, block, ultra
+    #: most destinations of packets in the virtual form
+    destinations: int = whole(2 * SPARE_QUEUES, 256, default=32)
+    style: str = choice(*STYLES, default="auto")  #: memory of the lines
     credits: bool = False  #: whether ``events`` report how many beats each PR adds to its packet
     groups: bool = False  #: whether beats mark begin and end of groups of PRs; else each PR is one
-    label_bits: int = 0  #: width of a PR's label, which is the same for all PRs of a packet
+    #: width of a PR's label, which is the same for all PRs of a packet
+    label_bits: int = whole(0, 16, default=0)
 
     def __post_init__(self) -> None:
-        within(self, nodes=(1, 1 << 16), mtu=(LEAST_MTU, MOST_MTU, "bytes"))
-        if self.most_property_bytes % 2 or not 4 <= self.most_property_bytes <= MOST_PROPERTY_BYTES:
-            raise ValueError(
-                f"most_property_bytes must be even, from 4 to {MOST_PROPERTY_BYTES}:"
-                f" {self.most_property_bytes}"
-            )
+        super().__post_init__()
         least = PACKET_HEADER_BYTES + PR_BYTES + self.most_property_bytes
-        if self.mtu < least:
-            raise ValueError(
-                f"mtu must hold a PR of the largest property, {least} bytes: {self.mtu}"
-            )
-        within(self, most_delay=(1, 1 << 15, "cycles"))
-        if self.style not in STYLES:
-            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
-        if self.virtual and not 2 * SPARE_QUEUES <= self.destinations <= 256:
-            raise ValueError(
-                f"destinations must be from {2 * SPARE_QUEUES} to 256: {self.destinations}"
-            )
-        if self.virtual and not 2 * self.reserve <= self.pool <= 1 << 15:
-            raise ValueError(
-                f"pool must be 0 or from {2 * self.reserve} to 32768 lines: {self.pool}"
-            )
-        within(self, label_bits=(0, 16))
+        check_range("mtu", self.mtu, least, MOST_MTU, ", to hold a PR of the largest property")
+        if self.virtual:
+            check_range("pool", self.pool, 2 * self.reserve, 1 << 15, ", or 0")
         if self.lines > 1 << 16:
             raise ValueError(
                 f"{self.lines} lines are too many: the queues of all nodes, an MTU each, may have"

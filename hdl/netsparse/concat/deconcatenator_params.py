@@ -1,15 +1,15 @@
 """Describes the sizes of a deconcatenator, its reasons to drop packets, and its layouts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Member
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import within
+from hdl.common.checks import check_range
 from hdl.common.packet_buffer import PacketBufferParams
-from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.common.packets import AXIS, BEAT_BYTES, MOST_MTU
+from hdl.common.params import Params, whole
 from hdl.netsparse.protocol import (
     LENGTH_BITS,
     MOST_PROPERTY_BYTES,
@@ -52,27 +52,23 @@ EVENTS = data.StructLayout(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class DeconcatenatorParams:
+class DeconcatenatorParams(Params):
     """Sets class and sizes of a deconcatenator."""
 
     payload: bool  #: whether it takes responses and errors, else reads
-    nodes: int  #: number of nodes of the cluster, 2..65536
-    mtu: int = 1500  #: bytes of a packet, 594..9216
-    most_property_bytes: int = 512  #: a multiple of 4, 4..4096 (and a PR of it fits the MTU)
-    buffer_packets: int = 8  #: number of packets of MTU size that can wait at least, 2..64
+    nodes: int = whole(2, 1 << 16)  #: number of nodes of the cluster
+    mtu: int = whole(594, MOST_MTU, default=1500)  #: bytes of a packet
+    #: most bytes of a PR's property; a PR of it fits the MTU
+    most_property_bytes: int = whole(4, MOST_PROPERTY_BYTES, multiple_of=4, default=512)
+    #: number of packets of MTU size that can wait at least
+    buffer_packets: int = whole(2, 64, default=8)
     any_dest: bool = False  #: whether it takes packets for every node of the cluster
-    tag_bits: int = 0  #: width of the tag of a packet, which its PRs get, 0..64
+    tag_bits: int = whole(0, 64, default=0)  #: width of the tag of a packet, which its PRs get
 
     def __post_init__(self) -> None:
-        within(self, nodes=(2, 1 << 16), mtu=(594, 9216, "bytes"))
+        super().__post_init__()
         most = min(MOST_PROPERTY_BYTES, self.mtu - PACKET_HEADER_BYTES - PR_BYTES) & ~3
-        if self.most_property_bytes % 4 or not 4 <= self.most_property_bytes <= most:
-            raise ValueError(
-                f"most_property_bytes must be a multiple of 4 from 4 to {most}:"
-                f" {self.most_property_bytes}"
-            )
-        within(self, buffer_packets=(2, 64), tag_bits=(0, 64))
+        check_range("most_property_bytes", self.most_property_bytes, 4, most)
 
     @property
     def suffix(self) -> str:

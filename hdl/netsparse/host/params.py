@@ -1,14 +1,14 @@
 """Describes the sizes of the path to host memory, and the layout of every bundle on it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
 from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
-from hdl.common.checks import within
 from hdl.common.packets import BEAT_BYTES
+from hdl.common.params import Params, whole
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
@@ -29,28 +29,16 @@ WORD_OFFSET_BITS = bits_for(WORD_BYTES - 1)
 EVENTS = data.StructLayout({"request": 1, "property": 1})
 
 
-@dataclass(frozen=True, kw_only=True)
-class HostParams:
+class HostParams(Params, suffix="u{units}_a{address_bits}_m{most_bytes}_o{outstanding}"):
     """Sets the sizes of a reader or a writer of host memory."""
 
-    units: int  #: number of units that share it, 1..64
-    address_bits: int = 64  #: width of a byte address of host memory, 13..64
-    most_bytes: int = MOST_PROPERTY_BYTES  #: most bytes of a property, a multiple of 4, 4..4096
-    outstanding: int = 64  #: most requests in flight, 4..1024
-
-    def __post_init__(self) -> None:
-        within(self, units=(1, 64), address_bits=(13, 64))
-        if self.most_bytes % WORD_BYTES or not 4 <= self.most_bytes <= MOST_PROPERTY_BYTES:
-            raise ValueError(
-                f"most_bytes must be a multiple of {WORD_BYTES} from 4 to"
-                f" {MOST_PROPERTY_BYTES}: {self.most_bytes}"
-            )
-        within(self, outstanding=(4, 1024, "requests"))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"u{self.units}_a{self.address_bits}_m{self.most_bytes}_o{self.outstanding}"
+    units: int = whole(1, 64)  #: number of units that share it
+    address_bits: int = whole(13, 64, default=64)  #: width of a byte address of host memory
+    #: most bytes of a property
+    most_bytes: int = whole(
+        4, MOST_PROPERTY_BYTES, multiple_of=WORD_BYTES, default=MOST_PROPERTY_BYTES
+    )
+    outstanding: int = whole(4, 1024, default=64)  #: most requests in flight
 
     @property
     def unit_bits(self) -> int:

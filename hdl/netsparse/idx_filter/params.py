@@ -1,12 +1,14 @@
 """Describes the sizes of the Idx Filter and the layouts of its streams."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.checks import check_range
+from hdl.common.params import Params, whole
 
 LINE_BYTES = 64  #: bytes of a line of the cache, one beat of the memory
 LINE_IDXS = 8 * LINE_BYTES
@@ -35,61 +37,37 @@ def answer_layout(slots: int) -> data.StructLayout:
     return data.StructLayout({"slot": ceil_log2(slots), "bit": 1, "failed": 1})
 
 
-@dataclass(frozen=True, kw_only=True)
-class FilterCacheParams:
+class FilterCacheParams(
+    Params, suffix="{units}x{banks}_{sets}x{ways}_{unit_rows}_{idx_bits}_{address_bits}_{slots}"
+):
     """Sets the sizes of the cache of the Idx Filter."""
 
-    units: int  #: number of client RIG units, 1..64
-    banks: int  #: number of banks, a power of two, up to 64
+    units: int = whole(1, 64)  #: number of client RIG units
+    banks: int = whole(1, 64, power_of_two=True)  #: number of banks
     cache_bytes: int  #: bytes of filter bits that all banks hold together
-    ways: int  #: lines of a set: 1, 2 or 4
-    unit_bytes: int  #: bytes of bits in each unit's own cache, a power of two, 4..65536
+    ways: int = whole(1, 4, power_of_two=True)  #: lines of a set
+    unit_bytes: int = whole(4, 65536, power_of_two=True)  #: bytes of bits in each unit's own cache
     idx_bits: int = 40  #: width of a column's number
     address_bits: int  #: width of a byte address of the memory
-    slots: int  #: number of slots of a unit's LSQ, 2..1024
+    slots: int = whole(2, 1024)  #: number of slots of a unit's LSQ
 
     def __post_init__(self) -> None:
-        if not 1 <= self.units <= 64:
-            raise ValueError(f"units must be from 1 to 64: {self.units}")
-        if not 1 <= self.banks <= 64 or self.banks.bit_count() != 1:
-            raise ValueError(f"banks must be a power of two, up to 64: {self.banks}")
-        if self.ways not in WAYS:
-            raise ValueError(f"ways must be 1, 2 or 4: {self.ways}")
-        if not 2 <= self.slots <= 1024:
-            raise ValueError(f"slots must be from 2 to 1024: {self.slots}")
+        super().__post_init__()
         lines = self.cache_bytes / (LINE_BYTES * self.banks * self.ways)
         if lines not in {1 << k for k in range(1, 13)}:
             raise ValueError(
                 "cache_bytes must give each way of a bank 2, 4, 8, ... or 4096 lines of"
                 f" {LINE_BYTES} bytes: {self.cache_bytes} bytes give {lines:g} lines"
             )
-        if not LINE_IDX_BITS + self.bank_bits + self.set_bits < self.idx_bits <= 64:
-            raise ValueError(
-                f"idx_bits must be from {LINE_IDX_BITS + self.bank_bits + self.set_bits + 1}, for"
-                f" more columns than the cache holds, to 64: {self.idx_bits}"
-            )
-        if not 4 <= self.unit_bytes <= 65536 or self.unit_bytes.bit_count() != 1:
-            raise ValueError(
-                f"unit_bytes must be a power of two from 4 to 65536: {self.unit_bytes}"
-            )
+        least = LINE_IDX_BITS + self.bank_bits + self.set_bits + 1
+        check_range("idx_bits", self.idx_bits, least, 64, ", for more columns than the cache holds")
         if 8 * self.unit_bytes >= 1 << self.idx_bits:
             raise ValueError(
                 f"unit_bytes must be less than {1 << self.idx_bits - 3}, the bytes that hold a bit"
                 f" for each idx: {self.unit_bytes}"
             )
-        if not self.idx_bits - 3 <= self.address_bits <= 64:
-            raise ValueError(
-                f"address_bits must be from {self.idx_bits - 3}, to address a bit for each idx, to"
-                f" 64: {self.address_bits}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: units, banks, lines by ways, blocks and widths."""
-        return (
-            f"{self.units}x{self.banks}_{self.sets}x{self.ways}_{self.unit_rows}"
-            f"_{self.idx_bits}_{self.address_bits}_{self.slots}"
-        )
+        why = ", to address a bit for each idx"
+        check_range("address_bits", self.address_bits, self.idx_bits - 3, 64, why)
 
     @property
     def bank_bits(self) -> int:

@@ -1,40 +1,29 @@
 """Connects a RIG unit to the Idx Filter, through its LSQ."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.checks import within
+from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class FilterPortParams:
+class FilterPortParams(Params, suffix="{lsq_entries}_{reserved}_{idx_bits}_{entry_bits}"):
     """Sets the sizes of a unit's LSQ."""
 
-    lsq_entries: int = 64  #: number of slots in all, up to 1024
+    lsq_entries: int = whole(4, 1024, default=64)  #: number of slots in all
     reserved: int = 8  #: slots for sets only, at least 2; at least 2 others are left for lookups
-    idx_bits: int = 40  #: width of a column's number
-    entry_bits: int  #: width of the number of a pending PR, which belongs to an idx
+    idx_bits: int = whole(1, 64, default=40)  #: width of a column's number
+    entry_bits: int = whole(1)  #: width of the number of a pending PR, which belongs to an idx
 
     def __post_init__(self) -> None:
-        within(self, lsq_entries=(4, 1024))
-        if not 2 <= self.reserved <= self.lsq_entries - 2:
-            raise ValueError(
-                f"reserved must be from 2 to {self.lsq_entries - 2}, which leaves 2 slots of the"
-                f" LSQ for lookups: {self.reserved}"
-            )
-        within(self, idx_bits=(1, 64), entry_bits=(1, None))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: slots, reserved ones and widths."""
-        return f"{self.lsq_entries}_{self.reserved}_{self.idx_bits}_{self.entry_bits}"
+        super().__post_init__()
+        why = ", which leaves 2 slots of the LSQ for lookups"
+        check_range("reserved", self.reserved, 2, self.lsq_entries - 2, why)
 
     @property
     def lookup_slots(self) -> int:

@@ -1,42 +1,30 @@
 """Allocates and frees slots of an LSQ in cyclic order."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature
 
 
-@dataclass(frozen=True, kw_only=True)
-class SlotRingParams:
+class SlotRingParams(Params, suffix="{first}_{count}_of_{lsq_entries}_{width}"):
     """Sets the number of slots in a ring, and the width of their data."""
 
     first: int  #: number of the first slot
-    count: int  #: number of slots, at least 2
+    count: int = whole(2)  #: number of slots
     lsq_entries: int  #: number of slots of the whole LSQ, at least first + count
-    width: int  #: bits that are stored with a slot, at least 1
+    width: int = whole(1)  #: bits that are stored with a slot
 
     def __post_init__(self) -> None:
-        if self.count < 2:
-            raise ValueError(f"count must be at least 2 slots: {self.count}")
-        if not 0 <= self.first <= self.lsq_entries - self.count:
-            raise ValueError(
-                f"first must be from 0 to {self.lsq_entries - self.count}, so that all slots are"
-                f" in the LSQ: {self.first}"
-            )
-        if self.width < 1:
-            raise ValueError(f"width must be at least 1: {self.width}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: first slot, number of slots, and width."""
-        return f"{self.first}_{self.count}_of_{self.lsq_entries}_{self.width}"
+        super().__post_init__()
+        most = self.lsq_entries - self.count
+        check_range("first", self.first, 0, most, ", so that all slots are in the LSQ")
 
     @property
     def slot_bits(self) -> int:

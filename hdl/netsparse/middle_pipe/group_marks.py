@@ -1,32 +1,21 @@
 """Marks the ends of groups among the PRs of packets that take one of two paths."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import looked_up
-from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params, whole
 from hdl.common.streams import connect_bits
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupMarksParams:
+class GroupMarksParams(Params, suffix="{depth}"):
     """Sets the number of PRs that may wait for their marks."""
 
-    depth: int  #: most PRs that have taken this path and have not left, 2..64
-
-    def __post_init__(self) -> None:
-        check_range("depth", self.depth, 2, 64)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the depth."""
-        return f"{self.depth}"
+    depth: int = whole(2, 64)  #: most PRs that have taken this path and have not left
 
 
 class GroupMarks(Component):

@@ -1,6 +1,5 @@
 """Queues packets that leave a middle pipe, with a queue for each port."""
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
@@ -11,12 +10,12 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.common.params import Params
 from hdl.netsparse.concat.packet_verdict import last_byte
 from hdl.netsparse.switch.params import OUTPUT_BEAT, NetSparseSwitchParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutputQueuesParams:
+class OutputQueuesParams(Params):
     """Sets the class of the packets, and the switch."""
 
     switch: NetSparseSwitchParams

@@ -3,13 +3,12 @@
 # The type stubs take members of an Amaranth enumeration for numbers.
 # pyright: reportGeneralTypeIssues=false
 
-from dataclasses import dataclass
-
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
-from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.checks import check_range
 from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.params import Params, same_as, whole
 from hdl.netsparse.lru import pairs
 from hdl.netsparse.protocol import LENGTH_BITS
 
@@ -35,22 +34,20 @@ class Operation(enum.Enum, shape=2):
     CLEAR = 3  #: all ways become empty
 
 
-@dataclass(frozen=True, kw_only=True)
-class PropertyCacheParams:
+class PropertyCacheParams(Params):
     """Sets the sizes of the cache of one middle pipe (table 5)."""
 
     cache_bytes: int = 4 * 1024**2  #: bytes of properties; the paper's eight pipes share 32 MB
-    segments: int = 32  #: number of segments, a power of two, 2..32; together the largest property
-    ways: int = 16  #: properties of a set: 2, 4, 8 or 16
+    #: number of segments; together the largest property
+    segments: int = whole(2, 32, power_of_two=True, default=32)
+    ways: int = whole(2, 16, power_of_two=True, default=16)  #: properties of a set
     idx_bits: int = 40  #: width of an idx
-    latency: int = 16  #: cycles from an access to its result, 10..64
-    style: str = "ultra"  #: kind of memory of the properties: auto, block, ultra
+    latency: int = whole(LEAST_LATENCY, 64, default=16)  #: cycles from an access to its result
+    #: kind of memory of the properties
+    style: str = same_as(MemoryParams, "style", default="ultra")
 
     def __post_init__(self) -> None:
-        if not is_power_of_two(self.segments) or not 2 <= self.segments <= 32:
-            raise ValueError(f"segments must be 2, 4, 8, 16 or 32: {self.segments}")
-        if self.ways not in (2, 4, 8, 16):
-            raise ValueError(f"ways must be 2, 4, 8 or 16: {self.ways}")
+        super().__post_init__()
         sets = self.cache_bytes / (SEGMENT_BYTES * self.segments * self.ways)
         if sets not in {1 << k for k in range(1, 17)}:
             raise ValueError(
@@ -58,8 +55,6 @@ class PropertyCacheParams:
                 f" of {SEGMENT_BYTES} bytes: {self.cache_bytes} bytes give {sets:g} sets"
             )
         check_range("idx_bits", self.idx_bits, self.row_bits + 1, 64)
-        check_range("latency", self.latency, LEAST_LATENCY, 64)
-        _ = self.segment_memory  # which checks the style
 
     @property
     def suffix(self) -> str:

@@ -1,33 +1,23 @@
 """Finds the node that owns an idx."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.fifo import DISTRIBUTED_WORDS
+from hdl.common.params import Params, whole
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 
 
-@dataclass(frozen=True, kw_only=True)
-class DestinationParams:
+class DestinationParams(Params, suffix="{nodes}_i{idx_bits}_t{tag_bits}"):
     """Sets the number of nodes, and the widths of idx and tag."""
 
-    nodes: int = 128  #: number of nodes among which the columns are divided, 2..65536
-    idx_bits: int = 40  #: width of an idx, 8..64
-    tag_bits: int = 1  #: width of the tag of an idx, at least 1
-
-    def __post_init__(self) -> None:
-        within(self, nodes=(2, 65536), idx_bits=(8, 64), tag_bits=(1, None))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the nodes, and the widths of idx and tag."""
-        return f"{self.nodes}_i{self.idx_bits}_t{self.tag_bits}"
+    #: number of nodes among which the columns are divided
+    nodes: int = whole(2, 65536, default=128)
+    idx_bits: int = whole(8, 64, default=40)  #: width of an idx
+    tag_bits: int = whole(1, default=1)  #: width of the tag of an idx
 
     @property
     def levels(self) -> int:

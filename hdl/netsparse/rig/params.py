@@ -1,14 +1,14 @@
 """Describes the sizes of a RIG unit, and the layouts of its inputs and outputs."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
+from hdl.common.checks import check_range
 from hdl.common.packets import BEAT_BYTES
+from hdl.common.params import Params, same_as, whole
 from hdl.netsparse.limits import COUNT_BITS
 from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
-from hdl.netsparse.rig.pending_table import SIZES
+from hdl.netsparse.rig.pending_table import PendingTableParams
 
 ID_BITS = 32  #: width of a PR's id: the pending entry in the low bits, the generation above it
 TAG_BITS = 16  #: width of the tag that the host gives a work request
@@ -43,62 +43,34 @@ FAILURES = data.StructLayout(
 COMPLETION = data.StructLayout({"tag": TAG_BITS, "cause": Cause})
 
 
-@dataclass(frozen=True, kw_only=True)
-class RigParams:
+class RigParams(Params, suffix="{pending_entries}_i{idx_bits}_n{nodes}_p{most_property_bytes}"):
     """Sets the sizes of a RIG unit (NetSparse, section 5.3, table 5)."""
 
-    nodes: int = 128  #: number of nodes of the cluster, 2..65536
-    idx_bits: int = 40  #: width of an idx, 8..64
-    address_bits: int = 64  #: width of a byte address of host memory, 20..64
-    most_property_bytes: int = 512  #: most bytes of a property, a multiple of 4, 4..4096
-    pending_entries: int = 256  #: most PRs under way (Pending PR Table): 4..16, 32, 64, 128, 256
-    lsq_entries: int = 64  #: most accesses to the idx filter under way, 8..256
+    nodes: int = whole(2, 65536, default=128)  #: number of nodes of the cluster
+    idx_bits: int = whole(8, 64, default=40)  #: width of an idx
+    address_bits: int = whole(20, 64, default=64)  #: width of a byte address of host memory
+    #: most bytes of a property
+    most_property_bytes: int = whole(4, MOST_PROPERTY_BYTES, multiple_of=4, default=512)
+    #: most PRs under way (Pending PR Table)
+    pending_entries: int = same_as(PendingTableParams, "entries", default=256)
+    lsq_entries: int = whole(8, 256, default=64)  #: most accesses to the idx filter under way
     lsq_reserved: int = 8  #: accesses reserved for sets, at least 2; at least 2 are left for others
-    idx_buffer_bytes: int = 4096  #: bytes of the idx buffer, a power of two, 512..16384
-    property_buffer_bytes: int = 4096  #: bytes of the property buffer, a power of two, 512..65536
-    transmit_prs: int = 16  #: most PRs in the Tx queue, 2..1024
-    commands: int = 4  #: most work requests that wait or are under way: 2, 4, 8 or 16
+    #: bytes of the idx buffer
+    idx_buffer_bytes: int = whole(512, 16384, power_of_two=True, default=4096)
+    #: bytes of the property buffer
+    property_buffer_bytes: int = whole(512, 65536, power_of_two=True, default=4096)
+    transmit_prs: int = whole(2, 1024, default=16)  #: most PRs in the Tx queue
+    #: most work requests that wait or are under way
+    commands: int = whole(2, 16, power_of_two=True, default=4)
 
     def __post_init__(self) -> None:
-        limits = {
-            "nodes": (2, 65536),
-            "idx_bits": (8, 64),
-            "address_bits": (20, 64),
-            "most_property_bytes": (4, MOST_PROPERTY_BYTES),
-            "pending_entries": (4, 256),
-            "lsq_entries": (8, 256),
-            "lsq_reserved": (2, self.lsq_entries - 2),
-            "idx_buffer_bytes": (512, 16384),
-            "property_buffer_bytes": (512, 65536),
-            "transmit_prs": (2, 1024),
-            "commands": (2, 16),
-        }
-        for name, (least, most) in limits.items():
-            value = getattr(self, name)
-            if not least <= value <= most:
-                raise ValueError(f"{name} must be from {least} to {most}: {value}")
-        if self.most_property_bytes % 4:
-            raise ValueError(
-                f"most_property_bytes must be a multiple of 4: {self.most_property_bytes}"
-            )
-        if self.pending_entries not in SIZES:
-            raise ValueError(
-                "pending_entries must be from 4 to 16, or 32, 64, 128 or 256:"
-                f" {self.pending_entries}"
-            )
-        for name in ("idx_buffer_bytes", "property_buffer_bytes", "commands"):
-            if getattr(self, name).bit_count() != 1:
-                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        super().__post_init__()
+        check_range("lsq_reserved", self.lsq_reserved, 2, self.lsq_entries - 2)
         if self.property_buffer_bytes < self.most_property_bytes:
             raise ValueError(
                 f"property_buffer_bytes must hold a property of {self.most_property_bytes} bytes:"
                 f" {self.property_buffer_bytes}"
             )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the sizes that differ between a design's units."""
-        return f"{self.pending_entries}_i{self.idx_bits}_n{self.nodes}_p{self.most_property_bytes}"
 
     @property
     def entry_bits(self) -> int:

@@ -1,16 +1,14 @@
 """Implements the Pending PR Table: the idxs with a property request under way."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import index_of
-from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.expectations import expect
+from hdl.common.params import Params, choice, whole
 from hdl.common.streams import StreamRegister, StreamRegisterParams
 from hdl.netsparse.rig.entry_rows import DIGIT, MOST_ROWS, MOST_WAYS, hash_of, rows_of
 from hdl.netsparse.rig.pending_way import RELEASES, PendingWay, PendingWayParams
@@ -19,32 +17,22 @@ MOST_ENTRIES = MOST_ROWS * MOST_WAYS
 SIZES = (*range(4, MOST_WAYS + 1), *(MOST_WAYS << bit for bit in range(1, DIGIT + 1)))
 
 
-@dataclass(frozen=True, kw_only=True)
-class PendingTableParams:
+class PendingTableParams(Params, suffix="{entries}x{idx_bits}_w{used_ways}_t{tag_bits}"):
     """Sets the sizes of the Pending PR Table (NetSparse, table 5) and of its streams."""
 
-    entries: int = MOST_ENTRIES  #: most requests under way: 4 to 16, 32, 64, 128 or 256
-    ways: int = MOST_WAYS  #: number of ways, at most 16; an idx may be in one row of each
-    idx_bits: int = 40  #: width of an idx, 8..64
-    tag_bits: int = 1  #: width of the tag of a lookup, at least 1
+    entries: int = choice(*SIZES, default=MOST_ENTRIES)  #: most requests under way
+    #: number of ways; an idx may be in one row of each
+    ways: int = whole(1, MOST_WAYS, default=MOST_WAYS)
+    idx_bits: int = whole(8, 64, default=40)  #: width of an idx
+    tag_bits: int = whole(1, default=1)  #: width of the tag of a lookup
 
     def __post_init__(self) -> None:
-        if self.entries not in SIZES:
-            raise ValueError(
-                f"entries must be from 4 to {MOST_WAYS}, or 32, 64, 128 or 256: {self.entries}"
-            )
-        within(self, ways=(1, MOST_WAYS))
+        super().__post_init__()
         if self.entries % self.used_ways or self.rows not in (1, 2, 4, 8, 16):
             raise ValueError(
                 f"entries must be ways x 1, 2, 4, 8 or 16 rows: {self.entries} entries in"
                 f" {self.ways} ways"
             )
-        within(self, idx_bits=(8, 64), tag_bits=(1, None))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the name: the entries, the ways, the widths of idx and tag."""
-        return f"{self.entries}x{self.idx_bits}_w{self.used_ways}_t{self.tag_bits}"
 
     @property
     def used_ways(self) -> int:

@@ -1,28 +1,21 @@
 """Implements a way of the Pending PR Table: rows of idxs, one of which is compared in a cycle."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Array, Cat, Module, Signal, Value
 from amaranth.lib import data, memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 RELEASES = 2  #: entries of the table that can be released in a cycle
 
 
-@dataclass(frozen=True, kw_only=True)
-class PendingWayParams:
+class PendingWayParams(Params, suffix="{rows}x{idx_bits}"):
     """Sets the number of rows of a :class:`PendingWay` and the width of an idx."""
 
-    rows: int  #: number of rows: 1, 2, 4, 8 or 16
-    idx_bits: int  #: width of an idx, 8..64
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the rows and the width of an idx."""
-        return f"{self.rows}x{self.idx_bits}"
+    rows: int = whole(1, 16, power_of_two=True)  #: number of rows
+    idx_bits: int = whole(8, 64)  #: width of an idx
 
     @property
     def row_bits(self) -> int:

@@ -1,28 +1,21 @@
 """Computes the address of an idx's property in host memory."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
 from hdl.netsparse.protocol import LENGTH_BITS
 
 
-@dataclass(frozen=True, kw_only=True)
-class PropertyAddressParams:
+class PropertyAddressParams(Params, suffix="i{idx_bits}_a{address_bits}_t{tag_bits}"):
     """Sets the widths of an address calculation."""
 
     idx_bits: int  #: width of an idx
     address_bits: int  #: width of a byte address
-    tag_bits: int  #: width of the tag of an idx, at least 1
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"i{self.idx_bits}_a{self.address_bits}_t{self.tag_bits}"
+    tag_bits: int = whole(1)  #: width of the tag of an idx
 
     @property
     def asked(self) -> data.StructLayout:

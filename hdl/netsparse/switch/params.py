@@ -1,14 +1,14 @@
 """Describes the sizes of a NetSparse switch, and the layouts of the streams between its parts."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Array, Const, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.common.params import Params, same_as, whole
 from hdl.common.reserved_fifo import ReservedFifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
@@ -33,34 +33,32 @@ BEAT = data.StructLayout({"tdata": AXIS.data_bits, "tkeep": BEAT_BYTES, "tuser":
 OUTPUT_BEAT = data.StructLayout({"data": AXIS.data_bits, "end": ceil_log2(BEAT_BYTES), "last": 1})
 
 
-@dataclass(frozen=True, kw_only=True)
-class NetSparseSwitchParams:
+class NetSparseSwitchParams(Params):
     """Sets the sizes of a switch (figure 8, table 5)."""
 
-    ports: int = 32  #: number of ports, 2..32
-    pipes: int = 8  #: number of middle pipes, a divisor of ports; 0: none, as in a spine switch
-    nodes: int = 128  #: most nodes of the cluster, 2..65536
-    mtu: int = 1500  #: most bytes of a packet, headers included, 594..9216
-    most_property_bytes: int = 512  #: most bytes of a PR's property, a multiple of 4, 4..4096
-    most_delay: int = 1023  #: largest DelayCycles of a concatenator, 1..32768
+    ports: int = whole(2, MOST_PORTS, default=32)  #: number of ports
+    #: number of middle pipes, a divisor of ports; 0: none, as in a spine switch
+    pipes: int = whole(0, MOST_PORTS, default=8)
+    nodes: int = same_as(DeconcatenatorParams, "nodes", default=128)  #: most nodes of the cluster
+    #: most bytes of a packet, headers included
+    mtu: int = same_as(DeconcatenatorParams, "mtu", default=1500)
+    #: most bytes of a PR's property
+    most_property_bytes: int = same_as(DeconcatenatorParams, "most_property_bytes", default=512)
+    #: largest DelayCycles of a concatenator
+    most_delay: int = same_as(ConcatenatorParams, "most_delay", default=1023)
     pool: int = 0  #: lines of 128 bytes in a class's virtual queues; 0: a queue per destination
-    destinations: int = 32  #: most destinations that have a virtual queue at a time, 8..256
-    receive_packets: int = 4  #: packets of each class, of MTU size, that a middle pipe holds, 2..64
-    output_beats: int = 1024  #: beats of 64 bytes that can wait for a port, in each pipe and class
+    #: most destinations that have a virtual queue at a time
+    destinations: int = same_as(ConcatenatorParams, "destinations", default=32)
+    #: packets of each class, of MTU size, that a middle pipe holds
+    receive_packets: int = same_as(DeconcatenatorParams, "buffer_packets", default=4)
+    #: beats of 64 bytes that can wait for a port, in each pipe and class
+    output_beats: int = whole(1, 1 << 15, power_of_two=True, default=1024)
     cache: PropertyCacheParams = field(default_factory=PropertyCacheParams)  #: cache of each pipe
 
     def __post_init__(self) -> None:
-        check_range("ports", self.ports, 2, MOST_PORTS)
-        if (
-            not isinstance(self.pipes, int)
-            or self.pipes < 0
-            or (self.pipes and self.ports % self.pipes)
-        ):
+        super().__post_init__()
+        if self.pipes and self.ports % self.pipes:
             raise ValueError(f"pipes must be 0 or divide the {self.ports} ports: {self.pipes}")
-        if not is_power_of_two(self.output_beats) or self.output_beats > 1 << 15:
-            raise ValueError(
-                f"output_beats must be a power of two up to 32768: {self.output_beats}"
-            )
         for payload in (False, True):  # each checks its own sizes
             _ = self.deconcatenator(payload)  # packets are the same without middle pipes
             if self.pipes:

@@ -1,31 +1,23 @@
 """Describes the signals between the engines of one die and the next, and a group's sizes."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from hdl.common.checks import check_range
+from hdl.common.params import Params
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class GroupParams:
+class GroupParams(Params, suffix="{index}_{worker.suffix}"):
     """Selects one of a worker's groups of engines."""
 
     worker: WorkerParams  #: sizes of the worker, whose engines are in more than one die
     index: int  #: number of the die; readers, loss and network are in die 0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.index < self.worker.slrs:
-            raise ValueError(
-                f"index must be from 0 to {self.worker.slrs - 1}, a die of the worker: {self.index}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the die and the worker's sizes."""
-        return f"{self.index}_{self.worker.suffix}"
+        super().__post_init__()
+        check_range("index", self.index, 0, self.worker.slrs - 1, ", a die of the worker")
 
     @property
     def own(self) -> range:

@@ -1,6 +1,5 @@
 """Implements a level of the adder of exact sums between groups of engines."""
 
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
@@ -10,12 +9,12 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
+from hdl.common.params import Params
 
 MOST_TERMS = 3  #: most numbers that a carry chain adds up at once
 
 
-@dataclass(frozen=True, kw_only=True)
-class SumStageParams:
+class SumStageParams(Params):
     """Sets the widths of the terms and the sum of one level of the adder."""
 
     values: int  #: number of sums in a beat, K
@@ -23,6 +22,7 @@ class SumStageParams:
     bits: int  #: width of the sum, enough for the largest one
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 2 <= len(self.terms) <= MOST_TERMS:
             raise ValueError(f"a stage adds two or three terms: {len(self.terms)}")
         if self.bits < max(self.terms):

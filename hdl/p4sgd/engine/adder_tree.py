@@ -1,6 +1,5 @@
 """Multiplies one bit plane with numbers and adds up the products, by a gated adder tree."""
 
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
@@ -10,23 +9,14 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits, signed_array
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeParams:
+class TreeParams(Params, suffix="{inputs}x{bits}"):
     """Sets the sizes of a gated adder tree."""
 
-    inputs: int  #: number of numbers to add, at least 1
-    bits: int  #: width of a number
-
-    def __post_init__(self) -> None:
-        if self.inputs < 1 or self.bits < 1:
-            raise ValueError(f"a tree needs at least one input of at least one bit: {self}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the number of inputs and their width."""
-        return f"{self.inputs}x{self.bits}"
+    inputs: int = whole(1)  #: number of numbers to add
+    bits: int = whole(1)  #: width of a number
 
     @property
     def total_bits(self) -> int:

@@ -1,15 +1,13 @@
 """Describes the sizes of a bank: its adders, in LUTs or DSP slices, and its exact sums."""
 
-from dataclasses import dataclass
-
 from amaranth.utils import ceil_log2
 
+from hdl.common.params import Params
 from hdl.p4sgd.engine.adder_tree import TreeParams
 from hdl.p4sgd.engine.dsp_cascade import MOST_SLICES, CascadeParams, cascade
 
 
-@dataclass(frozen=True, kw_only=True)
-class BankParams:
+class BankParams(Params):
     """Sets the sizes of a bank (P4SGD, section 4.1.3)."""
 
     lanes: int  #: L, number of features of a chunk

@@ -1,34 +1,29 @@
 """Multiplies one bit plane with numbers and adds up the products, by a cascade of DSP slices."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import C, ClockSignal, Module, Signal, signed
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import delay, signed_array
+from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
+from hdl.common.params import Params, whole
 
 MOST_SLICES = 4  #: most slices of a cascade: each one adds a cycle
 
 
-@dataclass(frozen=True, kw_only=True)
-class CascadeParams:
+class CascadeParams(Params):
     """Sets the sizes of a cascade of DSP slices."""
 
-    inputs: int  #: number of numbers that are added, two in each slice, 1..8
+    inputs: int = whole(1, 2 * MOST_SLICES)  #: number of numbers that are added, two in each slice
     bits: int  #: width of a number
-    total_bits: int  #: width of the sum, which never overflows
+    total_bits: int = whole(1, DSP_BITS)  #: width of the sum, which never overflows
     start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated
 
     def __post_init__(self) -> None:
-        if not 1 <= self.inputs <= 2 * MOST_SLICES:
-            raise ValueError(f"a cascade adds 1 to {2 * MOST_SLICES} numbers: {self.inputs}")
-        if not 1 <= self.bits <= self.total_bits <= DSP_BITS:
-            raise ValueError(
-                f"bits must be from 1 to total_bits, and total_bits at most {DSP_BITS}: {self}"
-            )
+        super().__post_init__()
+        check_range("bits", self.bits, 1, self.total_bits)
 
     @property
     def suffix(self) -> str:

@@ -1,15 +1,13 @@
 """Describes the sizes of a lane's gradient: its adder, in LUTs or DSP slices, and its sum."""
 
-from dataclasses import dataclass
-
 from amaranth.utils import ceil_log2
 
+from hdl.common.params import Params
 from hdl.p4sgd.engine.adder_tree import TreeParams
 from hdl.p4sgd.engine.dsp_cascade import CascadeParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class GradientParams:
+class GradientParams(Params):
     """Sets the sizes of the gradient accumulation of a lane (P4SGD, section 4.1.2)."""
 
     banks: int  #: K, number of samples of a micro-batch

@@ -1,18 +1,16 @@
 """Describes the model memory's sizes, and the bundles by which a host reads and writes weights."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.utils import ceil_log2
 
+from hdl.common.params import Params
 from hdl.p4sgd.engine.columns import Column, columns
 
 GROUP_LANES = 8  #: number of weights of one host access: a 256-bit beat of 32-bit weights
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelParams:
+class ModelParams(Params):
     """Sets the sizes of the model memory of an engine (P4SGD, section 4.1.2)."""
 
     lanes: int  #: L, number of weights of a chunk

@@ -1,12 +1,11 @@
 """Describes the sizes of an engine, and checks them where they are made."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
 from hdl.common.checks import check_range
+from hdl.common.params import Params, tagged, whole
 from hdl.p4sgd.engine.bank_params import BankParams
 from hdl.p4sgd.engine.gradient_params import GradientParams
 from hdl.p4sgd.engine.model_params import ModelParams
@@ -19,60 +18,38 @@ LABEL_BITS = 32  #: width of a label in memory
 LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
 
 
-@dataclass(frozen=True, kw_only=True)
-class EngineParams:
+class EngineParams(Params, suffix="{banks}x{lanes}"):
     """Sets the sizes of one engine (P4SGD, section 4.1.2), and describes the bundles at its ports.
 
     Sizes that follow for one of its parts are properties of that part's parameters: :attr:`bank`,
     :attr:`gradient` and :attr:`model`.
     """
 
-    banks: int = 8  #: K, number of samples of a micro-batch, 1..8
-    lanes: int = 64  #: L, number of features of a chunk, at least 1
-    max_bits: int = 8  #: largest precision s of a feature, 1..8
-    weight_bits: int = 32  #: width of a weight, an activation and a delta, 8..32
-    fraction_bits: int = 23  #: fraction bits of weights, activations and deltas, below weight_bits
-    chunks: int = 4096  #: number of chunks that the model memory holds, at least 1
-    fifo_words: int = 4096  #: most words waiting between forward and backward stage, at least 8
-    l2: bool = False  #: whether the L2 term of the update is built
-    data_parallel: bool = False  #: whether data parallelism is built, without the L2 term
-    dsp: bool = False  #: whether DSP48E2 slices gate and add, otherwise LUTs
+    banks: int = whole(1, 8, default=8)  #: K, number of samples of a micro-batch
+    lanes: int = whole(1, 512, default=64)  #: L, number of features of a chunk
+    max_bits: int = whole(1, 8, default=8, tag="_b{}")  #: largest precision s of a feature
+    #: width of a weight, an activation and a delta
+    weight_bits: int = whole(8, 32, default=32, tag="_w{}")
+    #: fraction bits of weights, activations and deltas, at most weight_bits - 2
+    fraction_bits: int = whole(1, 30, default=23, tag="_q{}")
+    #: number of chunks that the model memory holds
+    chunks: int = whole(1, 1 << 16, default=4096, tag="_c{}")
+    #: most words waiting between forward and backward stage
+    fifo_words: int = whole(8, 1 << 16, default=4096, tag="_f{}")
+    l2: bool = tagged("_l2", default=False)  #: whether the L2 term of the update is built
+    #: whether data parallelism is built, without the L2 term
+    data_parallel: bool = tagged("_dp", default=False)
+    #: whether DSP48E2 slices gate and add, otherwise LUTs
+    dsp: bool = tagged("_dsp", default=False)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("banks", 1, 8),
-            ("lanes", 1, 512),
-            ("max_bits", 1, 8),
-            ("weight_bits", 8, 32),
-            ("chunks", 1, 1 << 16),
-            ("fifo_words", 8, 1 << 16),
-        ):
-            check_range(name, getattr(self, name), low, high)
+        super().__post_init__()
         check_range("fraction_bits", self.fraction_bits, 1, self.weight_bits - 2)
-        for name in ("l2", "data_parallel", "dsp"):
-            if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be true or false: {getattr(self, name)!r}")
         if self.l2 and self.data_parallel:
             raise ValueError(
                 "l2 and data_parallel exclude each other: no worker then has the model's weights,"
                 " which l2 shrinks"
             )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: banks, lanes, and unusual settings."""
-        usual = EngineParams()
-        extras = {
-            "b": (self.max_bits, usual.max_bits),
-            "w": (self.weight_bits, usual.weight_bits),
-            "q": (self.fraction_bits, usual.fraction_bits),
-            "c": (self.chunks, usual.chunks),
-            "f": (self.fifo_words, usual.fifo_words),
-        }
-        parts = [f"{self.banks}x{self.lanes}"]
-        parts += [f"{key}{value}" for key, (value, default) in extras.items() if value != default]
-        options = {"l2": self.l2, "dp": self.data_parallel, "dsp": self.dsp}
-        return "_".join(parts + [name for name, built in options.items() if built])
 
     @property
     def bank(self) -> BankParams:

@@ -1,6 +1,5 @@
 """Describes P4SGD's frames in a tree of switches, where sums on the way up have more bits."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux
@@ -12,7 +11,6 @@ from hdl.p4sgd.network.tree_writer import TreeWriter
 from hdl.switch.frame_format import FrameFormat, copied
 
 
-@dataclass(frozen=True, kw_only=True)
 class TreeFormat(FrameFormat):
     """Describes P4SGD's frames, and those of 64 bytes that have a sum of a subtree (MINA, "RTL").
 

@@ -1,12 +1,10 @@
 """Describes the sizes of P4SGD's switch, and the fields that its rule adds to the bundles."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import signed
 from amaranth.lib import data, enum
 
-from hdl.common.checks import check_range
 from hdl.common.memory import MemoryParams
+from hdl.common.params import whole
 from hdl.p4sgd.network.frame import FRAMES, LANES
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
@@ -39,32 +37,21 @@ class Verdict(enum.Enum, shape=4):
     CORRUPT = 15  #: its checksum is wrong
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwitchParams(PacketSwitchParams):
+class SwitchParams(
+    PacketSwitchParams,
+    suffix="p{ports}_s{slots}_j{jobs}_{lanes}x{value_bits}_i{ingress_depth}_e{egress_depth}",
+):
     """Sets the sizes of P4SGD's switch.
 
     Narrow lanes are for proofs: values are truncated at the input.
     """
 
-    lanes: int = LANES  #: number of activations that are added, 1..8
-    value_bits: int = PAYLOAD_BITS  #: width of an activation, 4..32
+    lanes: int = whole(1, LANES, default=LANES)  #: number of activations that are added
+    value_bits: int = whole(4, PAYLOAD_BITS, default=PAYLOAD_BITS)  #: width of an activation
 
     only_answers = ("acked", "saturated")
     slot_field = "seq"
     verdict = Verdict
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_range("lanes", self.lanes, 1, LANES)
-        check_range("value_bits", self.value_bits, 4, PAYLOAD_BITS)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: every size."""
-        return (
-            f"p{self.ports}_s{self.slots}_j{self.jobs}_{self.lanes}x{self.value_bits}"
-            f"_i{self.ingress_depth}_e{self.egress_depth}"
-        )
 
     @property
     def frames(self) -> FrameFormat:

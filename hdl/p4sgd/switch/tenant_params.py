@@ -1,7 +1,5 @@
 """Describes the sizes of a switch whose jobs are tenants, and the verdicts on their packets."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import enum
 
 from hdl.p4sgd.switch.params import SwitchParams
@@ -40,8 +38,7 @@ class TenantVerdict(enum.Enum, shape=5):
     WRONG_WAY = 23  #: a child sent what only a parent may, or the parent what only a child may
 
 
-@dataclass(frozen=True, kw_only=True)
-class TenantSwitchParams(SwitchParams):
+class TenantSwitchParams(SwitchParams, suffix=f"{SwitchParams.suffix_form}_tenants"):
     """Sets the sizes of a switch that many jobs share, granted to some at a time (MINA, "RTL")."""
 
     tenants = True
@@ -51,8 +48,3 @@ class TenantSwitchParams(SwitchParams):
         super().__post_init__()
         if self.jobs < 2:
             raise ValueError(f"jobs must be at least 2 if jobs are tenants: {self.jobs}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: every size."""
-        return f"{super().suffix}_tenants"

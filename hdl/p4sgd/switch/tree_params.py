@@ -1,7 +1,5 @@
 """Describes the sizes of a switch in a tree, and the fields that its rule adds."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import ShapeLike, signed
 from amaranth.lib import data
 
@@ -11,17 +9,11 @@ from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.frame_format import FrameFormat
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeSwitchParams(TenantSwitchParams):
+class TreeSwitchParams(TenantSwitchParams, suffix=f"{TenantSwitchParams.suffix_form}_tree"):
     """Sets the sizes of a switch whose tenants may have a parent at a port (MINA, "RTL")."""
 
     parents = True
     only_answers = ("neither",)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: every size."""
-        return f"{super().suffix}_tree"
 
     @property
     def frames(self) -> FrameFormat:

@@ -1,11 +1,10 @@
 """Describes the sizes of a worker's network transport, and the bundles of its parts."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import signed
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
+from hdl.common.params import Params, whole
 from hdl.p4sgd.network.frame import LANES
 
 TIME_BITS = 24  #: width of the clock that timers compare with
@@ -64,25 +63,11 @@ class Phase(enum.Enum, shape=2):
     ACK = 2  #: it waits for the confirmation: it has acknowledged
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransportParams:
+class TransportParams(Params, suffix="{lanes}x{slots}"):
     """Sets the sizes of a transport."""
 
-    slots: int = 256  #: most AllReduces under way, 2..4096
-    lanes: int = LANES  #: K, number of activations of an AllReduce, 1..8
-
-    def __post_init__(self) -> None:
-        if not 2 <= self.slots <= 4096:
-            raise ValueError(f"slots must be from 2 to 4096: {self.slots}")
-        if not 1 <= self.lanes <= LANES:
-            raise ValueError(
-                f"lanes must be from 1 to {LANES}, the activations that a frame holds: {self.lanes}"
-            )
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: lanes and slots."""
-        return f"{self.lanes}x{self.slots}"
+    slots: int = whole(2, 4096, default=256)  #: most AllReduces under way
+    lanes: int = whole(1, LANES, default=LANES)  #: K, number of activations of an AllReduce
 
     @property
     def slot_bits(self) -> int:

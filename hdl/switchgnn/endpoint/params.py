@@ -1,14 +1,12 @@
 """Describes the sizes of SwitchGNN's endpoint, and the bundles that depend on them."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
-from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.packets import BEAT_BYTES
+from hdl.common.params import Params, same_as, whole
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.packet_port import PacketPortParams
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, RATE_SETTINGS, SLOT_BITS, Verdict
@@ -31,41 +29,29 @@ def port_beat(port: AxiPortParams) -> data.StructLayout:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class EndpointParams:
+class EndpointParams(
+    Params,
+    suffix="{banks}x{depth}x{lanes}_w{window}_c{copies}_a{address_bits}_p{prefetch_beats}_i{ingress_beats}",
+):
     """Sets the sizes of a worker's endpoint."""
 
-    lanes: int = 128  #: L: features of a frame, a power of two, 2..128
-    window: int = 128  #: W: frames that may be sent ahead of the oldest one without ACK, 2..128
-    banks: int = 8  #: banks of the switch, a power of two, 1..16
-    depth: int = 4096  #: aggregators that a turn has in each bank, a power of two, 2..32768
-    copies: int = 4096  #: most sources whose features are copied, a power of two, 2..65536
-    address_bits: int = 34  #: width of a byte address in memory, 16..64
-    prefetch_beats: int = 256  #: most beats of payloads in flight or waiting, a power of two
-    ingress_beats: int = 512  #: most beats of received frames that can wait, a power of two
+    lanes: int = whole(2, 128, power_of_two=True, default=128)  #: L: features of a frame
+    #: W: frames that may be sent ahead of the oldest one without ACK
+    window: int = whole(2, ACK_BITS, default=128)
+    banks: int = whole(1, 16, power_of_two=True, default=8)  #: banks of the switch
+    #: aggregators that a turn has in each bank
+    depth: int = whole(2, 32768, power_of_two=True, default=4096)
+    #: most sources whose features are copied
+    copies: int = whole(2, 65536, power_of_two=True, default=4096)
+    address_bits: int = whole(16, 64, default=34)  #: width of a byte address in memory
+    #: most beats of payloads in flight or waiting
+    prefetch_beats: int = whole(16, 4096, power_of_two=True, default=256)
+    #: most beats of received frames that can wait
+    ingress_beats: int = same_as(PacketPortParams, "words", default=512)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("lanes", 2, 128),
-            ("banks", 1, 16),
-            ("depth", 2, 32768),
-            ("copies", 2, 65536),
-            ("prefetch_beats", 16, 4096),
-        ):
-            check_range(name, getattr(self, name), low, high)
-            if not is_power_of_two(getattr(self, name)):
-                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
-        check_range("window", self.window, 2, ACK_BITS)
-        check_range("address_bits", self.address_bits, 16, 64)
+        super().__post_init__()
         _ = self.port  # raises ValueError for sizes that do not fit
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: every size."""
-        return (
-            f"{self.banks}x{self.depth}x{self.lanes}_w{self.window}_c{self.copies}"
-            f"_a{self.address_bits}_p{self.prefetch_beats}_i{self.ingress_beats}"
-        )
 
     @property
     def frames(self) -> FrameFormat:

@@ -1,13 +1,10 @@
 """Combines the parameters of SwitchGNN's switch: its sizes, and the bundles of all its parts."""
 
-from dataclasses import dataclass
-
 from hdl.switchgnn.switch.ingress_params import IngressParams
 from hdl.switchgnn.switch.link_params import LinkParams
 from hdl.switchgnn.switch.task_params import TaskParams
 
 
-@dataclass(frozen=True, kw_only=True)
 class GnnSwitchParams(TaskParams, LinkParams, IngressParams):
     """Sets the sizes of SwitchGNN's switch; describes the bundles of jobs, tasks and ports.
 

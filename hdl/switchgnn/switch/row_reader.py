@@ -1,7 +1,5 @@
 """Prefetches the rows of tables on chip, one a cycle."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -9,6 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.params import Params, same_as, whole
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from hdl.common.streams import connect_bits
 
@@ -16,18 +15,12 @@ AHEAD = 8  #: rows that can wait: more than the cycles from the request of a row
 COUNT_BITS = 16  #: width of the number of rows in a request
 
 
-@dataclass(frozen=True, kw_only=True)
-class RowReaderParams:
+class RowReaderParams(Params, suffix="{memory.suffix}"):
     """Sets width, number of rows and memory of a table."""
 
-    bits: int  #: width of a row
-    rows: int  #: number of rows, at least 2
-    style: str = "block"  #: kind of memory of the rows, one of hdl.common.memory.STYLES
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the memory."""
-        return self.memory.suffix
+    bits: int = whole(1)  #: width of a row
+    rows: int = whole(2)  #: number of rows
+    style: str = same_as(MemoryParams, "style", default="block")  #: kind of memory of the rows
 
     @property
     def memory(self) -> MemoryParams:

@@ -1,15 +1,15 @@
 """Sets the sizes of SwitchGNN's switch, and the widths and lengths that follow from them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from amaranth.hdl import ShapeLike, signed
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.checks import check_range, is_power_of_two
+from hdl.common.checks import check_range
 from hdl.common.memory import STYLES
+from hdl.common.params import choice, same_as, whole
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
 from hdl.switchgnn.protocol import (
@@ -21,6 +21,7 @@ from hdl.switchgnn.protocol import (
     frame_format,
     payload_bytes,
 )
+from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
 
 TURN_BITS = 32  #: width of a turn's number, which never wraps
@@ -49,26 +50,38 @@ class VerdictOfSizes:
         return LinkVerdict if sizes is not None and sizes.links else Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
 class GnnSwitchSizes(PacketSwitchParams):
     """Sets the sizes of SwitchGNN's switch: P banks of aggregators of L sums each."""
 
-    slots: int = 4096  #: aggregators of a bank, a power of two, 2..32768
-    ingress_depth: int = 1024  #: beats that can wait at each port, a power of two
-    egress_depth: int = 512  #: beats of results and features that can wait at each port
-    banks: int = 8  #: P: banks, and so aggregators in a row of lists, a power of two, 1..16
-    lanes: int = 128  #: L: features of a frame and sums of an aggregator, a power of two, 2..128
-    window: int = 128  #: W: frames from a sender's oldest to its newest, a power of two, 2..128
-    tables: str = CHIP  #: where lists and descriptors are: chip, or memory (HBM) behind AXI ports
-    rows: int = 4096  #: rows of lists of all jobs together, a power of two
-    descriptor_rows: int = 4096  #: rows of descriptors of all jobs together, a power of two
-    table_ports: int = 8  #: AXI ports over which tables in memory are spread, a power of two, 1..16
-    table_address_bits: int = 28  #: width of a byte address of each of these ports, 6..40
-    tasks: int = 32  #: frames that can wait for their lists, a power of two, 16..512
-    style: str = "ultra"  #: kind of memory of the aggregators: block, ultra or distributed
+    #: aggregators of a bank
+    slots: int = whole(2, 1 << INDEX_BITS, power_of_two=True, default=4096)
+    #: beats that can wait at each port
+    ingress_depth: int = same_as(PacketSwitchParams, "ingress_depth", default=1024)
+    #: beats of results and features that can wait at each port
+    egress_depth: int = same_as(PacketSwitchParams, "egress_depth", default=512)
+    #: P: banks, and so aggregators in a row of lists
+    banks: int = whole(1, 16, power_of_two=True, default=8)
+    #: L: features of a frame and sums of an aggregator
+    lanes: int = whole(2, 128, power_of_two=True, default=128)
+    #: W: frames from a sender's oldest to its newest
+    window: int = whole(2, ACK_BITS, power_of_two=True, default=128)
+    #: place of lists and descriptors: on the chip, or in HBM behind AXI ports
+    tables: str = choice(*MOST_ROWS, default=CHIP)
+    #: rows of lists of all jobs together
+    rows: int = whole(2, MOST_ROWS[MEMORY], power_of_two=True, default=4096)
+    #: rows of descriptors of all jobs together
+    descriptor_rows: int = whole(2, MOST_ROWS[MEMORY], power_of_two=True, default=4096)
+    #: AXI ports over which tables in memory are spread
+    table_ports: int = same_as(TableMemoryParams, "ports", default=8)
+    #: width of a byte address of each of these ports
+    table_address_bits: int = same_as(TableMemoryParams, "address_bits", default=28)
+    #: frames that can wait for their lists
+    tasks: int = whole(16, 512, power_of_two=True, default=32)
+    style: str = choice(*STYLES, default="ultra")  #: kind of memory of the aggregators
     links: int = 0  #: number of ports, the last ones, that lead to other switches; 0: one level
     # With slr_stages, the lower lanes of all aggregators are in one die, the upper ones in another.
-    slr_stages: int = 0  #: registers each way to the upper lanes' die, 1..4; 0: one die
+    #: registers each way to the upper lanes' die; 0: one die
+    slr_stages: int = whole(0, 4, default=0)
 
     only_answers: ClassVar[tuple[str, ...]] = ()
     slot_field: ClassVar[str | None] = None
@@ -76,26 +89,10 @@ class GnnSwitchSizes(PacketSwitchParams):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_range("slots", self.slots, 2, 1 << INDEX_BITS)
-        if self.tables not in MOST_ROWS:
-            raise ValueError(f"tables must be one of {', '.join(MOST_ROWS)}: {self.tables!r}")
-        most_rows = MOST_ROWS[self.tables]
-        for name, least, most in (
-            ("banks", 1, 16),
-            ("lanes", 2, 128),
-            ("window", 2, ACK_BITS),
-            ("rows", 2, most_rows),
-            ("descriptor_rows", 2, most_rows),
-            ("tasks", 16, 512),
-        ):
-            check_range(name, getattr(self, name), least, most)
-            if not is_power_of_two(getattr(self, name)):
-                raise ValueError(f"{name} must be a power of two: {getattr(self, name)}")
+        for name in ("rows", "descriptor_rows"):
+            check_range(name, getattr(self, name), 2, MOST_ROWS[self.tables])
         check_range("links", self.links, 0, self.ports)
-        check_range("slr_stages", self.slr_stages, 0, 4)
         check_range("egress_depth", self.egress_depth, self.result_beats, 1 << 16)
-        if self.style not in STYLES:
-            raise ValueError(f"style must be one of {', '.join(STYLES)}: {self.style!r}")
 
     @property
     def suffix(self) -> str:

@@ -1,14 +1,12 @@
 """Describes the sizes of tables in external memory, and the layout of their rows."""
 
-from dataclasses import dataclass
-
 from amaranth.lib import data
 from amaranth.utils import ceil_log2, exact_log2
 
 from hdl.common.axi import AxiReadSignature
 from hdl.common.axi_read_port import AxiPortParams
-from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.fifo import FifoParams
+from hdl.common.params import Params, whole
 from hdl.switchgnn.switch.row_reader import COUNT_BITS
 
 BEAT_BITS = 256  #: width of a beat of HBM
@@ -20,8 +18,7 @@ MOST_PORTS = 16
 WAITING = 32  #: most beats of a port that were requested and whose rows have not left yet
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableMemoryParams:
+class TableMemoryParams(Params, suffix="{banks}x{place_bits}_p{ports}_a{address_bits}_w{waiting}"):
     """Sets the sizes of a memory of tables, of which every port has a share.
 
     A row of lists has 16 bits for each bank, a row of descriptors 32 bits for each bank, the lowest
@@ -30,26 +27,12 @@ class TableMemoryParams:
     ``ports``).
     """
 
-    banks: int  #: entries of a row, a power of two, 1..8
+    banks: int = whole(1, MOST_BANKS, power_of_two=True)  #: entries of a row
     place_bits: int  #: width of a row's number in its table
-    ports: int  #: AXI ports that are read in parallel, a power of two, 1..16
-    address_bits: int  #: width of a byte address of each port
-    waiting: int = WAITING  #: most beats of a port under way or not used yet, a power of two, 2..64
-
-    def __post_init__(self) -> None:
-        for name, most in (("banks", MOST_BANKS), ("ports", MOST_PORTS)):
-            value = getattr(self, name)
-            if not 1 <= value <= most or not is_power_of_two(value):
-                raise ValueError(
-                    f"{name} must be a power of two from 1 to {most} where tables are in memory:"
-                    f" {value}"
-                )
-        check_range("address_bits", self.address_bits, 6, 40)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: every size."""
-        return f"{self.banks}x{self.place_bits}_p{self.ports}_a{self.address_bits}_w{self.waiting}"
+    ports: int = whole(1, MOST_PORTS, power_of_two=True)  #: AXI ports that are read in parallel
+    address_bits: int = whole(6, 40)  #: width of a byte address of each port
+    #: most beats of a port under way or not used yet
+    waiting: int = whole(2, 64, power_of_two=True, default=WAITING)
 
     @property
     def list_bits(self) -> int:

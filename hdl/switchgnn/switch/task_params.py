@@ -2,11 +2,12 @@
 
 from amaranth.lib import data, enum
 
+from hdl.common.checks import check_range
 from hdl.common.fifo import FifoParams
 from hdl.switchgnn.switch.job_params import JobParams
 from hdl.switchgnn.switch.row_reader import RowReaderParams
 from hdl.switchgnn.switch.sizes import TURN_BITS
-from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
+from hdl.switchgnn.switch.table_memory_params import MOST_BANKS, TableMemoryParams
 
 
 class TaskKind(enum.Enum, shape=3):
@@ -27,6 +28,7 @@ class TaskParams(JobParams):
         super().__post_init__()
         if not self.in_memory:
             return
+        check_range("banks", self.banks, 1, MOST_BANKS, " where tables are in memory")
         memory = self.table_memory
         most = memory.ports << memory.address_bits
         for name, bits in (

@@ -1,27 +1,22 @@
 """Simulates a card with a gather engine: the engine and its device memory, apart from a host."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.gather.engine import GatherEngine
 from hdl.gather.engine_params import GatherEngineParams
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardParams:
+class CardParams(Params, suffix="{engine.suffix}"):
     """Sets the sizes of the engine, and with them of the rest."""
 
     engine: GatherEngineParams = field(default_factory=GatherEngineParams)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the engine's sizes."""
-        return self.engine.suffix
 
     @property
     def ram(self) -> AxiRamParams:

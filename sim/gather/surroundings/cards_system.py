@@ -1,29 +1,20 @@
 """Simulates several cards with gather engines, each with ports of its own to one host."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Module
 
-from hdl.common.checks import check_range
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from sim.gather.surroundings.card_system import CardParams, CardSystem, lead_out
 from sim.gather.surroundings.limits import MOST_CARDS
 
 
-@dataclass(frozen=True, kw_only=True)
-class CardsParams:
+class CardsParams(Params, suffix="{cards}_{card.suffix}"):
     """Sets how many cards there are, and the sizes of each."""
 
     card: CardParams = field(default_factory=CardParams)
-    cards: int = 1  #: 1..4
-
-    def __post_init__(self) -> None:
-        check_range("cards", self.cards, 1, MOST_CARDS)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the cards, and their sizes."""
-        return f"{self.cards}_{self.card.suffix}"
+    cards: int = whole(1, MOST_CARDS, default=1)  #: number of cards
 
 
 class CardsSystem(Component):

@@ -1,12 +1,13 @@
 """Puts a gather's datapath on a simulated host, and asks for rows at random."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.gather.params import GatherParams
 from hdl.pcie.descriptors import Cause
 from sim.gather.surroundings.row_reader import RowReader
@@ -20,17 +21,11 @@ FACTOR, TERM = 1664525, 1013904223  #: linear congruential generator modulo 2**3
 FIGURES = data.StructLayout(dict.fromkeys(("rows", "bytes", "sum", "failed", "cycles"), 32))
 
 
-@dataclass(frozen=True, kw_only=True)
-class GatherOnHostParams:
+class GatherOnHostParams(Params, suffix="{gather.suffix}_{host.suffix}"):
     """Sets the sizes of the datapath and of the host, which are of one width."""
 
     gather: GatherParams = field(default_factory=GatherParams)
     address_bits: int = 24  #: width of an address of host memory
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes."""
-        return f"{self.gather.suffix}_{self.host.suffix}"
 
     @property
     def host(self) -> PcieHostParams:

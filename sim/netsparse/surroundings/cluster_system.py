@@ -1,12 +1,13 @@
 """Puts racks of nodes, their switches and links into one simulated design."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Cat, Const, Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic_counters import CLASSES
@@ -19,25 +20,20 @@ from sim.surroundings.axi_ram import AxiRamParams
 from sim.surroundings.pcie.params import PcieHostParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterParams:
+class ClusterParams(Params, suffix="{network.suffix}_{snic.suffix}"):
     """Sets the SNICs and the network of a cluster."""
 
     snic: SnicParams = field(default_factory=SnicParams)
     network: NetworkParams = field(default_factory=NetworkParams)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.nodes > self.snic.rig.nodes:
             raise ValueError(
                 f"{self.nodes} nodes are more than the SNICs are built for: {self.snic.rig.nodes}"
             )
         if self.nodes > MOST_NODES:
             raise ValueError(f"a simulation has at most {MOST_NODES} nodes: {self.nodes}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the network, and what each node is."""
-        return f"{self.network.suffix}_{self.snic.suffix}"
 
     @property
     def nodes(self) -> int:

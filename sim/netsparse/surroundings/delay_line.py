@@ -1,7 +1,5 @@
 """Delays beats of packets until their time has come, inside a simulated network."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
@@ -10,6 +8,7 @@ from amaranth.utils import bits_for
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.packets import AXIS
+from hdl.common.params import Params
 from sim.surroundings.chance import random_bits
 
 TIME_BITS = 16
@@ -23,16 +22,10 @@ BEAT = data.StructLayout(
 DELIVERED = data.StructLayout({"packets": 32, "bytes": 32, "beats": 32, "refused": 32})
 
 
-@dataclass(frozen=True, kw_only=True)
-class DelayLineParams:
+class DelayLineParams(Params, suffix="{depth}"):
     """Sets how many beats a line holds."""
 
     depth: int = 300  #: beats under way: a beat a cycle at any latency
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: beats."""
-        return str(self.depth)
 
 
 class DelayLine(Component):

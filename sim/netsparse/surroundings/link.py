@@ -1,14 +1,12 @@
 """Simulates one direction of a link between two ports of a simulated network."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.checks import within
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
+from hdl.common.params import Params, whole
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.surroundings.delay_line import (
@@ -28,20 +26,13 @@ from sim.netsparse.surroundings.network_input import (
 MOST_LATENCY = (1 << LATENCY_BITS) - 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkParams:
+class LinkParams(Params, suffix="mtu{mtu}"):
     """Sets the longest packet and the latency that a link has buffers for."""
 
-    mtu: int = 1500  #: bytes of the longest packet that its buffers have room for ahead, 64..9216
-    latency: int = MOST_LATENCY  #: cycles at which it still takes a beat a cycle, 0..255
-
-    def __post_init__(self) -> None:
-        within(self, latency=(0, MOST_LATENCY, "cycles"), mtu=(BEAT_BYTES, 9216, "bytes"))
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the longest packet, and an unusual latency."""
-        return f"mtu{self.mtu}" + (f"_l{self.latency}" if self.latency != MOST_LATENCY else "")
+    #: bytes of the longest packet that its buffers have room for ahead
+    mtu: int = whole(BEAT_BYTES, 9216, default=1500)
+    #: cycles at which it still takes a beat a cycle
+    latency: int = whole(0, MOST_LATENCY, default=MOST_LATENCY, tag="_l{}")
 
     @property
     def packet_beats(self) -> int:

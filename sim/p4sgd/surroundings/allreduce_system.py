@@ -1,28 +1,23 @@
 """Connects transports by a network, without anything to train: AllReduce alone."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
 from sim.p4sgd.surroundings.network import LINK_COUNTS, Network, NetworkParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class AllReduceParams:
+class AllReduceParams(Params, suffix="{network.suffix}_{transport.suffix}"):
     """Sets the sizes of the system."""
 
     transport: TransportParams = field(default_factory=TransportParams)
     network: NetworkParams = field(default_factory=NetworkParams)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: transport and network."""
-        return f"{self.network.suffix}_{self.transport.suffix}"
 
 
 class AllReduceSystem(Component):

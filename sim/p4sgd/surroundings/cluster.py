@@ -1,12 +1,13 @@
 """Connects workers with their memories, a switch and the links between them in one design."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Const, Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
@@ -14,22 +15,17 @@ from sim.p4sgd.surroundings.network import LINK_COUNTS, Network, NetworkParams
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, memory_params
 
 
-@dataclass(frozen=True, kw_only=True)
-class ClusterParams:
+class ClusterParams(Params, suffix="{network.suffix}_{worker.suffix}"):
     """Sets the sizes of a cluster."""
 
     worker: WorkerParams = field(default_factory=WorkerParams)
     network: NetworkParams = field(default_factory=NetworkParams)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         memories = self.workers * memory_count(self.worker)
         if memories > 256:
             raise ValueError(f"a simulation has at most 256 memories: {memories}; fewer workers")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: the number of workers, and what each is."""
-        return f"{self.network.suffix}_{self.worker.suffix}"
 
     @property
     def workers(self) -> int:

@@ -1,6 +1,6 @@
 """Connects a switch and the links to it, inside the simulated design."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Module, Value
 from amaranth.lib import data
@@ -9,6 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
+from hdl.common.params import Params, whole
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
@@ -17,23 +18,13 @@ from sim.surroundings.link import COUNTERS, Link, LinkParams
 LINK_COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, 32))
 
 
-@dataclass(frozen=True, kw_only=True)
-class NetworkParams:
+class NetworkParams(Params, suffix="{workers}_{slots}_{link.suffix}"):
     """Sets the sizes of a network."""
 
-    workers: int = 8  #: M, number of workers, 1..32
+    workers: int = whole(1, 32, default=8)  #: M, number of workers
     link: LinkParams = field(default_factory=LinkParams)
     #: number of slots of the switch; with twice as many each answer takes two cycles more
     slots: int = 1 << 15
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.workers <= 32:
-            raise ValueError(f"workers must be from 1 to 32: {self.workers}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: workers and slots."""
-        return f"{self.workers}_{self.slots}_{self.link.suffix}"
 
     @property
     def switch(self) -> SwitchParams:

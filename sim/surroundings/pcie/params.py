@@ -1,13 +1,12 @@
 """Sets the sizes of a simulated host behind PCI Express, and the bundles between its parts."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
-from hdl.common.checks import check_range
-from hdl.pcie.axis import SEGMENT_DWORDS, check_data_bits
+from hdl.common.params import Params, choice, whole
+from hdl.pcie.axis import DATA_BITS, SEGMENT_DWORDS
 from hdl.pcie.descriptors import COMPLETION, DWORD_BITS
 from sim.golden.pcie_link import LINK_BYTES
 
@@ -65,21 +64,11 @@ COUNTS = data.StructLayout(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PcieHostParams:
+class PcieHostParams(Params, suffix="{data_bits}_a{address_bits}"):
     """Sets the width of the block's interfaces, and how large host memory can be."""
 
-    data_bits: int = 512  #: 256 or 512
-    address_bits: int = 28  #: width of an address of host memory, 13..34
-
-    def __post_init__(self) -> None:
-        check_data_bits(self.data_bits)
-        check_range("address_bits", self.address_bits, 13, 34)
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: both sizes."""
-        return f"{self.data_bits}_a{self.address_bits}"
+    data_bits: int = choice(*DATA_BITS, default=512)  #: width of a beat
+    address_bits: int = whole(13, 34, default=28)  #: width of an address of host memory
 
     @property
     def lanes(self) -> int:

@@ -13,7 +13,6 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle, never, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
-from tests.rejects import rejects
 
 
 def test_axi_read_port():
@@ -21,13 +20,6 @@ def test_axi_read_port():
         address_bits=20, data_bits=8 * BEAT, length_bits=8, tag_bits=6, outstanding=8
     )
     simulate(AxiReadPort(params), __name__)
-
-
-test_rejects = rejects(
-    partial(AxiPortParams, address_bits=20, data_bits=32),
-    ({"length_bits": 9}, "length_bits must be from 0 to 8: 9"),
-    ({"outstanding": 1}, "outstanding must be from 2 to 1024 bursts: 1"),
-)
 
 
 class Bench(PortBench):

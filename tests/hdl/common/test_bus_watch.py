@@ -7,14 +7,10 @@ from hdl.common.bus_watch import BusTimer, BusTimerParams
 from sim.harness.records import Recorder
 from sim.harness.streams import cycle, edges, start
 from sim.harness.verilator import simulate
-from tests.rejects import rejects
 
 
 def test_bus_timer():
     simulate(BusTimer(BusTimerParams(bits=8)), __name__)
-
-
-test_rejects = rejects(BusTimerParams, ({"bits": 1}, "bits must be from 2 to 64: 1"))
 
 
 async def ticks(dut, cycles):

@@ -5,7 +5,6 @@ import pytest
 from hdl.common.gearbox import Deserializer, GearboxParams, Serializer
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.contracts import contracts
-from tests.rejects import rejects
 
 SIZES = [(1, 2), (40, 4), (11, 3)]
 
@@ -14,14 +13,6 @@ SIZES = [(1, 2), (40, 4), (11, 3)]
 @pytest.mark.parametrize("way", [Serializer, Deserializer])
 def test_gearbox(way, width, parts):
     simulate(way(GearboxParams(width=width, parts=parts)), __name__)
-
-
-test_rejects = rejects(
-    GearboxParams,
-    ({"width": 0, "parts": 2}, "width must be at least 1: 0"),
-    ({"width": 8, "parts": 1}, "parts must be from 2 to 16: 1"),
-    ({"width": 8, "parts": 17}, "parts must be from 2 to 16: 17"),
-)
 
 
 def cut(params, beat):

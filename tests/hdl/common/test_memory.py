@@ -8,7 +8,6 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
@@ -18,15 +17,6 @@ SIZES = [
 ]
 
 test_memory = simulated(DualPortMemory, SIZES, __name__)
-
-
-test_rejects = rejects(
-    MemoryParams,
-    ({"bits": 0, "depth": 4}, "at least one bit and two entries"),
-    ({"bits": 4, "depth": 1}, "at least one bit and two entries"),
-    ({"bits": 4, "depth": 4, "style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
-    ({"bits": 4, "depth": 4, "output_registers": 5}, "output_registers must be .* 0 to 4: 5"),
-)
 
 
 @pytest.mark.parametrize("style", ["distributed", "block", "ultra"])

@@ -1,5 +1,4 @@
 import random
-from functools import partial
 
 import cocotb
 import pytest
@@ -8,7 +7,6 @@ from cocotb.triggers import RisingEdge
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from sim.harness.streams import STALLS, Sink, cycle, edges, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.rejects import rejects
 
 WIDTH = 20
 
@@ -17,17 +15,6 @@ WIDTH = 20
 def test_packet_buffer(words, behind):
     params = PacketBufferParams(width=WIDTH, words=words, behind=behind)
     simulate(PacketBuffer(params), __name__)
-
-
-test_rejects = rejects(
-    partial(PacketBufferParams, width=1, words=16, behind=1),
-    ({"width": 0}, "width must be at least 1: 0"),
-    ({"words": 24}, "words must be a power of two from 16 to 65536: 24"),
-    ({"words": 8}, "words must be a power of two from 16 to 65536: 8"),
-    ({"behind": 0}, "behind must be from 1 to 8 cycles: 0"),
-    ({"style": "lead"}, "style must be one of auto, distributed, block, ultra: 'lead'"),
-    ({"behind": 9}, "behind must be from 1 to 8 cycles: 9"),
-)
 
 
 class Bench:

@@ -2,7 +2,6 @@
 
 import random
 from collections import deque
-from functools import partial
 
 import cocotb
 import pytest
@@ -11,22 +10,12 @@ from cocotb.triggers import RisingEdge
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.rejects import rejects
 
 
 @pytest.mark.parametrize(("cancels", "passes"), [(False, False), (True, False), (False, True)])
 def test_reserved_fifo(cancels, passes):
     params = ReservedFifoParams(width=9, depth=8, cancels=cancels, passes=passes)
     simulate(ReservedFifo(params), __name__)
-
-
-test_rejects = rejects(
-    partial(ReservedFifoParams, width=1, depth=2),
-    ({"depth": 1}, "depth must be a power of two from 2 to 64 beats: 1"),
-    ({"depth": 12}, "depth must be a power of two from 2 to 64 beats: 12"),
-    ({"depth": 128}, "depth must be a power of two from 2 to 64 beats: 128"),
-    ({"width": 0}, "width must be at least 1: 0"),
-)
 
 
 #: how often a beat is taken, and one starts if there is room

@@ -36,11 +36,6 @@ def test_pick_in_turn(count):
     simulate(Picked(RoundRobinParams(count=count)), __name__)
 
 
-def test_rejects():
-    with pytest.raises(ValueError, match="count must be at least 2: 1"):
-        RoundRobinParams(count=1)
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_next_one_that_asks(dut):
     count = params_in_simulator(RoundRobinParams).count

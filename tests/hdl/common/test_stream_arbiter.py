@@ -1,4 +1,5 @@
 import random
+from functools import partial
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge, Timer
@@ -21,11 +22,8 @@ test_stream_arbiter = simulated(StreamArbiter, SIZES, __name__, plusargs=["+veri
 
 
 test_rejects = rejects(
-    StreamArbiterParams,
-    ({"width": 0, "count": 2}, "width must be at least 1: 0"),
-    ({"width": 4, "count": 0}, "count must be from 1 to 64 inputs: 0"),
-    ({"width": 4, "count": 65}, "count must be from 1 to 64 inputs: 65"),
-    ({"width": 4, "count": 2, "last_bit": 4}, "last_bit must be None or from 0 to 3: 4"),
+    partial(StreamArbiterParams, width=4, count=2),
+    ({"last_bit": 4}, "last_bit must be a whole number from 0 to 3: 4"),
 )
 
 

@@ -10,7 +10,6 @@ from sim.harness.streams import Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
-from tests.rejects import rejects
 
 SIZES = [(1, 1), (40, 2), (9, 4)]
 
@@ -18,14 +17,6 @@ SIZES = [(1, 1), (40, 2), (9, 4)]
 @pytest.mark.parametrize(("width", "stages"), SIZES)
 def test_stream_pipeline(width, stages):
     simulate(StreamPipeline(StreamPipelineParams(width=width, stages=stages)), __name__)
-
-
-test_rejects = rejects(
-    StreamPipelineParams,
-    ({"width": 0}, "width must be at least 1: 0"),
-    ({"width": 1, "stages": 0}, "stages must be from 1 to 15: 0"),
-    ({"width": 1, "stages": 16}, "stages must be from 1 to 15: 16"),
-)
 
 
 def test_sizes_have_names_of_their_own():

@@ -11,7 +11,6 @@ from sim.harness.verilator import component_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
 from tests.hdl.stream_ends import Ends, stream_names
-from tests.rejects import refuses
 
 
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
@@ -29,14 +28,6 @@ def test_stream_register(width):
 def test_stream_skid():
     tests = r"test_streams[.](?!fork_|register_)"
     simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter=tests)
-
-
-test_rejects = refuses(
-    lambda kind, sizes: kind(**sizes),
-    (ForkParams, {"width": 0, "count": 2}, "width must be at least 1"),
-    (ForkParams, {"width": 4, "count": 0}, "count must be from 1 to 64 copies: 0"),
-    (StreamRegisterParams, {"width": 0}, "width must be at least 1"),
-)
 
 
 def draw(count):

@@ -41,16 +41,8 @@ def test_host_reads_hold_a_chunk_of_idxs():
 
 test_rejects = rejects(
     SnicParams,
-    ({"units": 0}, "units must be from 1 to 32: 0"),
-    ({"units": 33}, "units must be from 1 to 32: 33"),
-    ({"host_requests": 3}, "outstanding must be from 4 to 1024"),
-    ({"filter_ways": 3}, "ways must be 1, 2 or 4: 3"),
-    ({"filter_unit_bytes": 96}, "unit_bytes must be a power of two from 4 to 65536: 96"),
-    ({"filter_banks": 3}, "banks must be a power of two"),
-    ({"mtu": 100}, "mtu"),
-    ({"receive_packets": 1}, "2"),
-    ({"dram_address_bits": 30}, "address_bits must be from 37"),
-    ({"rig": RigParams(idx_bits=12)}, "idx_bits must be from"),
+    ({"dram_address_bits": 30}, "address_bits must be a whole number from 37"),
+    ({"rig": RigParams(idx_bits=12)}, "idx_bits must be a whole number from"),
 )
 
 

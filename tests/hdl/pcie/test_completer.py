@@ -18,21 +18,12 @@ from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
 BYTES, ABSENT = 128, 2048  #: of registers; where there are none, and the BAR refuses
 
 test_completer = simulated(Completer, SIZES, __name__)
-
-
-test_rejects = rejects(
-    CompleterParams,
-    ({"data_bits": 64}, "data_bits must be 256 or 512: 64"),
-    ({"address_bits": 2}, "address_bits must be a whole number from 3 to 32: 2"),
-    ({"bar": 6}, "bar must be a whole number from 0 to 5: 6"),
-)
 
 
 def test_kinds_are_the_golden_model_s():

@@ -17,7 +17,6 @@ from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.coincidences import reset
 from sim.harness.streams import STALLS, cycle, never
 from tests.hdl.pcie.read_bench import ReadBench, whole
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
@@ -27,16 +26,6 @@ SIZES = [
 ]
 
 test_read_requester = simulated(ReadRequester, SIZES, __name__, registers=["placed"])
-
-
-test_rejects = rejects(
-    ReadRequesterParams,
-    ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
-    ({"tags": 48}, "tags must be a power of two from 4 to 256: 48"),
-    ({"tags": 512}, "tags must be a power of two from 4 to 256: 512"),
-    ({"max_read": 64}, "max_read must be one of .*: 64"),
-    ({"user_bits": 0}, "user_bits must be a whole number from 1 to 32: 0"),
-)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, cycle, never, until
 from tests.hdl.pcie.number_teller import NumberTeller
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
@@ -26,14 +25,6 @@ SIZES = [
 ]
 
 test_write_requester = simulated(WriteRequester, SIZES, __name__)
-
-
-test_rejects = rejects(
-    WriteRequesterParams,
-    ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
-    ({"max_payload": 2048}, "max_payload must be one of .*: 2048"),
-    ({"user_bits": 33}, "user_bits must be a whole number from 1 to 32: 33"),
-)
 
 
 class WriteBench(Bench):

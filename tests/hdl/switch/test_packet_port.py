@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from functools import partial
 from itertools import pairwise
 
 import cocotb
@@ -31,7 +30,6 @@ from sim.harness.verilator import simulate
 from sim.surroundings.link import ALWAYS, COUNTERS, Link, LinkParams
 from tests.hdl.switch.frames import BEAT_BYTES, FRAMES, LEAST, MOST, Packet, frame, judge
 from tests.hdl.switch.frames import some_packet as any_packet
-from tests.rejects import rejects
 
 PARAMS = PacketPortParams(frames=FRAMES, words=16, style="distributed")
 LINK = LinkParams(depth=64, holds=8, beats=FRAMES.beats + 2, data_bits=FRAMES.data_bits)
@@ -78,13 +76,6 @@ class LinkedPort(Component):
 
 def test_packet_port():
     simulate(LinkedPort(), __name__)
-
-
-test_rejects = rejects(
-    partial(PacketPortParams, frames=FRAMES, words=16),
-    ({"words": 24}, "words must be a power of two from 16 to 65536: 24"),
-    ({"style": "lead"}, "style must be one of auto, distributed, block, ultra: 'lead'"),
-)
 
 
 class Bench:

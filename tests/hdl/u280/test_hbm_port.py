@@ -25,11 +25,7 @@ def test_reads_and_writes(lines):
     simulate(HbmPort(params), __name__, test_filter=one)
 
 
-test_rejects = rejects(
-    HbmPortParams,
-    ({"address_bits": 34}, "address_bits must be from 16 to 33, all of HBM: 34"),
-    ({"reads": False}, "a port needs reads, writes or both"),
-)
+test_rejects = rejects(HbmPortParams, ({"reads": False}, "a port needs reads, writes or both"))
 
 
 def test_a_port_that_only_reads():

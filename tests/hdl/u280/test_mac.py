@@ -19,7 +19,6 @@ from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, until
 from tests.hdl.u280.test_kind_split import header, random_packet
-from tests.rejects import rejects
 
 COUNTED = len(events_of(pauses=True))
 LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)  # that is soon full
@@ -31,9 +30,6 @@ def test_both_kinds_through_a_loop():
     packets = MacTransmitParams(beats=64)
     params = MacParams(cage=0, split=True, link=LINK, packets=packets, resets=resets)
     simulate(Mac(params), __name__, extra_sources=[LOOP])
-
-
-test_rejects = rejects(MacParams, ({"cage": 2}, "cage must be 0 or 1: 2"))
 
 
 def test_cages_have_macs_and_transceivers_of_their_own():

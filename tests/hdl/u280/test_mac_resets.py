@@ -27,7 +27,6 @@ def test_times_of_the_cards():
 
 test_rejects = rejects(
     MacResetsParams,
-    ({"pulse": 49}, "pulse must be at least 50 cycles: 49"),
     ({"settle": 63}, "settle must be at least pulse, 64 cycles: 63"),
     ({"patience": 10}, "patience must be at least pulse, 64 cycles: 10"),
 )

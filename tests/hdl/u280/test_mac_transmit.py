@@ -1,7 +1,6 @@
 import random
 
 import cocotb
-import pytest
 
 from hdl.common.packets import LEAST_BYTES
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
@@ -24,11 +23,6 @@ PERIODS = [(4000, 3104), (3104, 4000)]  #: the core's and the MAC's, and the oth
 
 def test_mac_transmit():
     simulate(MacTransmit(MacTransmitParams(beats=64)), __name__)
-
-
-def test_rejects():
-    with pytest.raises(ValueError, match="words must be a power of two from 16 to 65536: 24"):
-        MacTransmitParams(beats=24)
 
 
 def on_the_wire(packet):

@@ -1,5 +1,3 @@
-import pytest
-
 from hdl.u280.pcie import PcieBridge, PcieDma, PcieParams
 from tests.hdl.netlist_bench import Table
 
@@ -53,8 +51,3 @@ def test_wires_of_a_bridge(tmp_path):
     table.bus("pins.host", "ip.s_axib")
     table.bus("ip.s_axil", "nobody")
     table.check(tmp_path)
-
-
-def test_rejects():
-    with pytest.raises(ValueError, match="register_bits must be from 12 to 16: 17"):
-        PcieParams(register_bits=17)

@@ -11,7 +11,6 @@ from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, cycle, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.link import ALWAYS, COUNTERS, Link, LinkParams
-from tests.rejects import rejects
 
 SMALL = LinkParams(depth=8, holds=2, beats=5, data_bits=128)
 SETTINGS = LinkParams().settings
@@ -24,17 +23,6 @@ def test_link():
 def test_small_link():
     tests = "in_order|mixed_traffic|holds_no_more|fills_up|any_length|too_long"
     simulate(Link(SMALL), __name__, test_filter=tests)
-
-
-test_rejects = rejects(
-    LinkParams,
-    ({"depth": 1}, "depth must be from 2 to 65536 beats: 1"),
-    ({"depth": 65537}, "depth must be from 2 to 65536 beats: 65537"),
-    ({"holds": 1}, "holds must be from 2 to 64 packets: 1"),
-    ({"holds": 65}, "holds must be from 2 to 64 packets: 65"),
-    ({"beats": 0}, "beats must be from 1 to 1024: 0"),
-    ({"beats": 1025}, "beats must be from 1 to 1024: 1025"),
-)
 
 
 class Watch:

@@ -10,19 +10,11 @@ from hdl.common.crossing.crossing import Crossing
 from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [AsyncFifoParams(width=16, depth=4), AsyncFifoParams(width=33)]
 
 test_async_fifo = simulated(AsyncFifo, SIZES, __name__)
-
-
-test_rejects = rejects(
-    AsyncFifoParams,
-    ({"width": 0}, "width must be at least 1: 0"),
-    ({"width": 4, "depth": 24}, "depth must be 4, 8, 16, 32 or 64 words: 24"),
-)
 
 
 def test_registers_that_constraints_name():

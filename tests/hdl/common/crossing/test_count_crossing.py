@@ -6,14 +6,10 @@ from cocotb.triggers import RisingEdge
 from hdl.common.crossing.count_crossing import CountCrossing, CountCrossingParams
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
-from tests.rejects import rejects
 
 
 def test_count_crossing():
     simulate(CountCrossing(CountCrossingParams(kinds=3)), __name__)
-
-
-test_rejects = rejects(CountCrossingParams, ({"kinds": 0}, "kinds must be at least 1: 0"))
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -7,16 +7,12 @@ from gen.base.emission.emit import emit
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import RATIOS, start
-from tests.rejects import rejects
 
 BITS = 4
 
 
 def test_gray_crossing():
     simulate(GrayCrossing(GrayCrossingParams(bits=BITS)), __name__)
-
-
-test_rejects = rejects(GrayCrossingParams, ({"bits": 1}, "bits must be at least 2: 1"))
 
 
 def test_registers_that_the_constraint_names():

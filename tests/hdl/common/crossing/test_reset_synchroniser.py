@@ -7,14 +7,10 @@ from gen.base.emission.emit import emit
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.rejects import rejects
 
 
 def test_reset_synchroniser():
     simulate(ResetSynchroniser(ResetSynchroniserParams(stages=3)), __name__)
-
-
-test_rejects = rejects(ResetSynchroniserParams, ({"stages": 1}, "stages must be from 2 to 15: 1"))
 
 
 def test_registers_that_the_constraint_names():

@@ -7,14 +7,10 @@ from gen.base.emission.emit import emit
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
-from tests.rejects import rejects
 
 
 def test_synchroniser():
     simulate(Synchroniser(SynchroniserParams(width=5)), __name__)
-
-
-test_rejects = rejects(SynchroniserParams, ({"width": 0}, "width must be at least 1: 0"))
 
 
 def test_registers_are_kept_together():

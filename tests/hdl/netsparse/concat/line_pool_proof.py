@@ -1,7 +1,5 @@
 """States what is proven of the lines that a concatenator stores packets in."""
 
-from dataclasses import dataclass
-
 from amaranth.asserts import AnyConst
 from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data
@@ -15,7 +13,6 @@ from hdl.netsparse.concat.line_pool import LinePool
 from tests.formal.claims import check, claim, granted, reach
 
 
-@dataclass(frozen=True, kw_only=True)
 class SmallParams(ConcatenatorParams):
     """Has so few lines and packets that both run out within a few cycles."""
 

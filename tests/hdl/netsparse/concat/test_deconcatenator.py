@@ -37,18 +37,10 @@ test_deconcatenator = simulated(Deconcatenator, [READS, RESPONSES, ODD], __name_
 
 test_rejects = rejects(
     partial(DeconcatenatorParams, payload=True, nodes=4),
-    ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
-    ({"nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
-    ({"mtu": 593}, "mtu must be from 594 to 9216 bytes: 593"),
-    ({"mtu": 9217}, "mtu must be from 594 to 9216 bytes: 9217"),
-    ({"most_property_bytes": 6}, "must be a multiple of 4 from 4 to 1416: 6"),
-    ({"most_property_bytes": 0}, "must be a multiple of 4 from 4 to 1416: 0"),
-    ({"mtu": 600, "most_property_bytes": 520}, "must be a multiple of 4 from 4 to 516: 520"),
-    ({"mtu": 9216, "most_property_bytes": 4100}, "of 4 from 4 to 4096: 4100"),
-    ({"buffer_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
-    ({"buffer_packets": 65}, "buffer_packets must be from 2 to 64: 65"),
-    ({"tag_bits": -1}, "tag_bits must be from 0 to 64: -1"),
-    ({"tag_bits": 65}, "tag_bits must be from 0 to 64: 65"),
+    (
+        {"mtu": 600, "most_property_bytes": 520},
+        "most_property_bytes must be a whole number from 4 to 516: 520",
+    ),
 )
 
 

@@ -33,21 +33,12 @@ def test_all_bytes_are_in_segments(params):
 
 test_rejects = rejects(
     partial(PropertyCacheParams, **SMALL),
-    ({"segments": 1}, "segments must be 2, 4, 8, 16 or 32: 1"),
-    ({"segments": 12}, "segments must be 2, 4, 8, 16 or 32: 12"),
-    ({"segments": 64}, "segments must be 2, 4, 8, 16 or 32: 64"),
-    ({"ways": 1}, "ways must be 2, 4, 8 or 16: 1"),
-    ({"ways": 12}, "ways must be 2, 4, 8 or 16: 12"),
-    ({"ways": 32}, "ways must be 2, 4, 8 or 16: 32"),
     ({"cache_bytes": 256}, "sets of 4 ways of 16 bytes: 256 bytes give 1 sets$"),
     ({"cache_bytes": 768}, "768 bytes give 3 sets$"),
     ({"cache_bytes": 520}, "520 bytes give 2.03"),
     ({"cache_bytes": 256 << 17}, "bytes give 131072 sets$"),
     ({"idx_bits": 3}, "idx_bits must be a whole number from 4 to 64: 3"),
     ({"idx_bits": 65}, "idx_bits must be a whole number from 4 to 64: 65"),
-    ({"latency": 9}, "latency must be a whole number from 10 to 64: 9"),
-    ({"latency": 65}, "latency must be a whole number from 10 to 64: 65"),
-    ({"style": "lut"}, "auto, distributed, block, ultra: 'lut'"),
 )
 
 

@@ -6,7 +6,6 @@ import numpy as np
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
@@ -18,16 +17,6 @@ SIZES = [
 
 test_destination_solver = simulated(
     DestinationSolver, SIZES, __name__, short=[SIZES[0], SIZES[1], SIZES[3]]
-)
-
-
-test_rejects = rejects(
-    DestinationParams,
-    ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
-    ({"nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
-    ({"idx_bits": 7}, "idx_bits must be from 8 to 64: 7"),
-    ({"idx_bits": 65}, "idx_bits must be from 8 to 64: 65"),
-    ({"tag_bits": 0}, "tag_bits must be at least 1: 0"),
 )
 
 

@@ -5,45 +5,14 @@ from hdl.netsparse.rig.params import FAILURES, ID_BITS, Cause, RigParams
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.rejects import rejects
 
-LIMITS = {
-    "nodes": (2, 65536),
-    "idx_bits": (8, 64),
-    "address_bits": (20, 64),
-    "pending_entries": (4, 256),
-    "lsq_entries": (8, 256),
-    "transmit_prs": (2, 1024),
-    "commands": (2, 16),
-}
-
-
-@pytest.mark.parametrize("name", LIMITS)
-def test_limits(name):
-    least, most = LIMITS[name]
-    others = {"lsq_reserved": 2} if name == "lsq_entries" else {}
-    for value in (least, most):
-        assert getattr(RigParams(**{name: value}, **others), name) == value
-    for value in (least - 1, most + 1):
-        with pytest.raises(ValueError, match=f"{name} must be from {least} to {most}: {value}"):
-            RigParams(**{name: value}, **others)
-
-
 test_rejects = rejects(
     RigParams,
-    ({"most_property_bytes": 0}, "most_property_bytes must be from 4 to 4096: 0"),
-    ({"most_property_bytes": 4100}, "most_property_bytes must be from 4 to 4096: 4100"),
-    ({"most_property_bytes": 6}, "most_property_bytes must be a multiple of 4: 6"),
-    ({"idx_buffer_bytes": 256}, "idx_buffer_bytes must be from 512 to 16384: 256"),
-    ({"idx_buffer_bytes": 32768}, "idx_buffer_bytes must be from 512 to 16384: 32768"),
-    ({"idx_buffer_bytes": 3072}, "idx_buffer_bytes must be a power of two: 3072"),
-    ({"property_buffer_bytes": 131072}, "property_buffer_bytes must be from 512 to 65536"),
-    ({"property_buffer_bytes": 1000}, "property_buffer_bytes must be a power of two: 1000"),
     (
         {"property_buffer_bytes": 512, "most_property_bytes": 516},
         "property_buffer_bytes must hold a property of 516 bytes: 512",
     ),
-    ({"commands": 3}, "commands must be a power of two: 3"),
-    ({"lsq_reserved": 1}, "lsq_reserved must be from 2 to 62: 1"),
-    ({"lsq_reserved": 63}, "lsq_reserved must be from 2 to 62: 63"),
+    ({"lsq_reserved": 1}, "lsq_reserved must be a whole number from 2 to 62: 1"),
+    ({"lsq_reserved": 63}, "lsq_reserved must be a whole number from 2 to 62: 63"),
 )
 
 
@@ -55,7 +24,7 @@ def test_any_lsq_is_a_legal_port(reserved):
     )
     assert (port.reserved, port.lookup_slots) == (reserved, 64 - reserved)
     beyond = {2: 1, 62: 63}[reserved]
-    with pytest.raises(ValueError, match=f"^reserved must be from 2 to 62.*: {beyond}"):
+    with pytest.raises(ValueError, match=f"^reserved must be .* from 2 to 62.*: {beyond}"):
         FilterPortParams(reserved=beyond, entry_bits=params.entry_bits)
 
 

@@ -14,29 +14,11 @@ LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are le
 
 test_rejects = rejects(
     NetSparseSwitchParams,
-    ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
-    ({"ports": 33}, "ports must be a whole number from 2 to 32: 33"),
     ({"pipes": 3}, "pipes must be 0 or divide the 32 ports: 3"),
-    ({"pipes": -1}, "pipes must be 0 or divide the 32 ports: -1"),
-    ({"pipes": 64}, "pipes must be 0 or divide the 32 ports: 64"),
-    ({"pipes": 0.5}, "pipes must be 0 or divide the 32 ports: 0.5"),
-    ({"nodes": 1}, "nodes must be from 2 to 65536: 1"),
-    ({"pipes": 0, "nodes": 65537}, "nodes must be from 2 to 65536: 65537"),
-    ({"mtu": 593}, "mtu must be from 594 to 9216 bytes: 593"),
-    ({"pipes": 0, "mtu": 9217}, "mtu must be from 594 to 9216 bytes: 9217"),
-    (
-        {"most_property_bytes": 6},
-        "most_property_bytes must be a multiple of 4 from 4 to 1416: 6",
-    ),
     (
         {"pipes": 0, "most_property_bytes": 1420},
-        "most_property_bytes must be a multiple of 4 from 4 to 1416: 1420",
+        "most_property_bytes must be a whole number from 4 to 1416: 1420",
     ),
-    ({"most_delay": 0}, "most_delay must be from 1 to 32768 cycles: 0"),
-    ({"destinations": 7, "pool": 1024}, "destinations must be from 8 to 256: 7"),
-    ({"receive_packets": 1}, "buffer_packets must be from 2 to 64: 1"),
-    ({"output_beats": 1000}, "output_beats must be a power of two up to 32768: 1000"),
-    ({"output_beats": 65536}, "output_beats must be a power of two up to 32768: 65536"),
     (
         {"output_beats": 128},
         "output_beats must be at least 790, a power of two, for packets of 1500 bytes: 128",

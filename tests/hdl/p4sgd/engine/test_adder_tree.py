@@ -15,12 +15,6 @@ def test_adder_tree(inputs):
     simulate(GatedAdderTree(TreeParams(inputs=inputs, bits=32)), __name__)
 
 
-@pytest.mark.parametrize("sizes", [{"inputs": 0, "bits": 4}, {"inputs": 4, "bits": 0}])
-def test_rejects(sizes):
-    with pytest.raises(ValueError, match="at least one input of at least one bit"):
-        TreeParams(**sizes)
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def adds_what_is_gated(dut):
     params = params_in_simulator(TreeParams)

@@ -19,7 +19,6 @@ from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.long import short_and_long
-from tests.rejects import rejects
 
 SMALL = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16)
 #: sizes, batches, frames of a batch
@@ -45,20 +44,6 @@ def test_latency_of_the_default():
 
 def test_frames_in_all():
     assert sum(batches * count for _, batches, count in SIZES.values()) >= 100_000
-
-
-test_rejects = rejects(
-    SwitchParams,
-    ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
-    ({"ports": 33}, "from 2 to 32"),
-    ({"slots": 3}, "slots must be a power of two: 3"),
-    ({"slots": 1}, "from 2 to 65536"),
-    ({"jobs": 33}, "jobs must be a whole number from 1 to 32"),
-    ({"lanes": 9}, "lanes must be a whole number from 1 to 8"),
-    ({"value_bits": 3}, "value_bits must be a whole number from 4 to 32"),
-    ({"ingress_depth": 48}, "ingress_depth must be a power of two"),
-    ({"egress_depth": 1}, "egress_depth must be a whole number from 2"),
-)
 
 
 FIELDS = {

@@ -1,21 +1,7 @@
 import pytest
 
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import FEATURE_BITS, SUM_BITS
-from tests.rejects import rejects
-
-test_rejects = rejects(
-    EndpointParams,
-    ({"lanes": 1}, "lanes must be a whole number from 2 to 128: 1"),
-    ({"lanes": 96}, "lanes must be a power of two: 96"),
-    ({"window": 129}, "window must be a whole number from 2 to 128: 129"),
-    ({"banks": 32}, "banks must be a whole number from 1 to 16: 32"),
-    ({"depth": 6}, "depth must be a power of two: 6"),
-    ({"copies": 0}, "copies must be a whole number from 2 to 65536: 0"),
-    ({"address_bits": 65}, "address_bits must be a whole number from 16 to 64: 65"),
-    ({"prefetch_beats": 8}, "prefetch_beats must be a whole number from 16 to 4096: 8"),
-    ({"ingress_beats": 8}, "words must be a power of two from 16 to 65536: 8"),
-)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import random
 from collections import deque
-from functools import partial
 
 import cocotb
 from amaranth.hdl import Module
@@ -13,7 +12,6 @@ from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
-from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
@@ -45,17 +43,6 @@ class ClosingPorts(Component):
 
 
 test_read_schedule = simulated(ClosingPorts, SIZES, __name__)
-
-
-test_rejects = rejects(
-    partial(ReadScheduleParams, ports=3, banks=2),
-    ({"ports": 1}, "ports must be a whole number from 2 to 32: 1"),
-    ({"banks": 17}, "banks must be a whole number from 1 to 16: 17"),
-    ({"settling": 0}, "settling must be a whole number from 1 to 8: 0"),
-    ({"hole_cycles": 0}, "hole_cycles must be a whole number from 1 to 16: 0"),
-    ({"patience": 1}, "patience must be a whole number from 2 to 1024: 1"),
-    ({"passes": 0}, "passes must be a whole number from 1 to 16: 0"),
-)
 
 
 class Bench:

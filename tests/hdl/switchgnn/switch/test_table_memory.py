@@ -3,7 +3,6 @@
 import random
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 
 import cocotb
 import pytest
@@ -21,7 +20,6 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_memory import Fault
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.table_rams import TableRams, add_rams, empty_rams, ram_members
-from tests.rejects import rejects
 
 SIZES = {
     "full": TableMemoryParams(banks=8, place_bits=10, ports=8, address_bits=16),
@@ -76,14 +74,6 @@ class OnRams(Component):
 def test_table_memory(params, tmp_path):
     plusargs = empty_rams(params, tmp_path)
     simulate(OnRams(params), __name__, extra_sources=[RAM_ARRAY], plusargs=plusargs)
-
-
-test_rejects = rejects(
-    partial(TableMemoryParams, banks=8, place_bits=9, ports=8, address_bits=28),
-    ({"banks": 16}, "banks must be a power of two from 1 to 8 where tables are in memory: 16"),
-    ({"ports": 3}, "ports must be a power of two from 1 to 16 where tables are in memory: 3"),
-    ({"address_bits": 5}, "address_bits must be a whole number from 6 to 40: 5"),
-)
 
 
 class Bench:

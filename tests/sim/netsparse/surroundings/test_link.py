@@ -1,7 +1,6 @@
 import random
 
 import cocotb
-import pytest
 
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.snic_counters import CLASSES
@@ -19,18 +18,6 @@ OTHER = dict(zip(CLASSES, reversed(CLASSES), strict=True))
 
 def test_link():
     simulate(SharedLink(PARAMS), __name__)
-
-
-@pytest.mark.parametrize("mtu", [63, 9217])
-def test_rejects(mtu):
-    with pytest.raises(ValueError, match=f"mtu must be from 64 to 9216 bytes: {mtu}"):
-        LinkParams(mtu=mtu)
-
-
-@pytest.mark.parametrize("latency", [-1, 256])
-def test_rejects_a_latency(latency):
-    with pytest.raises(ValueError, match=f"latency must be from 0 to 255 cycles: {latency}"):
-        LinkParams(latency=latency)
 
 
 class Bench:

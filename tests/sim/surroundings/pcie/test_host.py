@@ -28,7 +28,6 @@ from sim.surroundings.pcie.params import (
     host_file,
     pcie_host_settings,
 )
-from tests.rejects import rejects
 
 INDEX = 3
 SIZE = 1 << 14  #: bytes of host memory
@@ -51,13 +50,6 @@ def test_pcie_host(params, tmp_path, rng):
         extra_sources=[HOST_ARRAY],
         plusargs=[host_file(INDEX, content), host_dump(INDEX, dump)],
     )
-
-
-test_rejects = rejects(
-    PcieHostParams,
-    ({"address_bits": 12}, "address_bits must be a whole number from 13 to 34"),
-    ({"data_bits": 128}, "data_bits must be 256 or 512: 128"),
-)
 
 
 class Card:
