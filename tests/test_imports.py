@@ -85,6 +85,7 @@ SPECIFICATIONS = [
     "sim/switchgnn/golden",
     "sim/mina/golden",
     "sim/mina/agreement",
+    "sim/netsparse/microarchitecture",
     "sim/workloads",
 ]
 
@@ -104,6 +105,16 @@ def test_base_imports_of_ours_only_hdl():
 
 def test_sim_imports_of_gen_only_base():
     assert [i for i in imports_of("sim") if starts(i[1], "gen") and not starts(i[1], BASE)] == []
+
+
+def test_golden_models_follow_no_model_of_the_hardware():
+    golden = [i for folder in SPECIFICATIONS if "golden" in folder for i in imports_of(folder)]
+    assert [i for i in golden if ".microarchitecture." in i[1]] == []
+
+
+def test_contributors_are_told_all_systems():
+    rooms = (ROOT / "CONTRIBUTING.md").read_text().partition("**Rooms**")[2].partition("- **")[0]
+    assert f"({', '.join(f'`{system}`' for system in SYSTEMS)})" in rooms
 
 
 #: the command line, sweeps and tutorials, which alone run simulations, and keep them in the cache

@@ -1,7 +1,7 @@
 """Codes commands to a switch and its answers as bytes, and reads them.
 
-The 60-byte frame of MINA's tenancy (section "RTL: one data plane" of its design note), without
-its checksum. Addresses and ethertype are in network order; other fields have their low byte first.
+This is the 60-byte frame of MINA's tenancy without its checksum. Addresses and ethertype are in
+network order; other fields have their low byte first.
 """
 
 import struct

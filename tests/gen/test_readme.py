@@ -25,6 +25,7 @@ NAMED = re.compile(
     r"(?<![\w/.*-])((?:[\w-]+/)*[\w-]+\.(?:py|toml|j2|sv|vlt|csv|cpp|md\.j2))(?![\w.])"
 )
 LINKS = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
+SECTIONS = re.compile(r"\]\(([^)#:\s]*)#([^)\s]+)\)")  #: links to a section, by its heading
 PLACEHOLDER = re.compile(r"(?<![a-z])(?:NAME|DESIGN|FILE|SPEC)(?![a-z])")
 README = READMES[0].read_text()
 PLAIN = " ".join(README.split())
@@ -50,6 +51,27 @@ def test_files_that_a_page_names_exist(page):
     named = {name for name in NAMED.findall(text) if not PLACEHOLDER.search(name)}
     assert [n for n in sorted(named) if not any(end.endswith(f"/{n}") for end in ends)] == []
     assert [link for link in LINKS.findall(text) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", READMES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_sections_that_a_page_links_exist(page):
+    for link, section in SECTIONS.findall(page.read_text()):
+        linked = (page.parent / link if link else page).read_text()
+        headings = re.findall(r"^#+ (.*)$", linked, re.M)
+        names = [re.sub(r"[^\w\s-]", "", text).lower().replace(" ", "-") for text in headings]
+        assert section in names, f"{link}#{section}"
+
+
+@pytest.mark.parametrize("page", READMES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_argues_with_nothing_that_is_not_here(page):
+    assert "design note" not in page.read_text().lower()
+
+
+def test_tests_lie_in_folders_of_the_sources():
+    """As tests/README says; the protocols and proofs are of no folder."""
+    mirrored = [p for f in ("hdl", "gen", "sim") for p in (ROOT / "tests" / f).rglob("test_*.py")]
+    folders = {path.parent.relative_to(ROOT / "tests") for path in mirrored}
+    assert [folder for folder in sorted(folders) if not (ROOT / folder).is_dir()] == []
 
 
 @pytest.mark.parametrize("folder", ["gen", "sim"])

@@ -21,7 +21,6 @@ ETHERTYPE, VERSION_IHL, DO_NOT_FRAGMENT, TTL, UDP, PORT = 0x0800, 0x45, 0x4000, 
 IP_AT, UDP_AT = 14, 34
 CS3, CS4 = 0x60, 0x80  # of the DSCP and ECN byte: class selectors of reads, of responses and errors
 LINE_BYTES = 128  # of the virtual form's pool
-SETTLING = 12  # cycles that the virtual form may take to see that its pool is short
 
 
 class Kind(IntEnum):
@@ -149,6 +148,7 @@ class Rules:
     concatenate: bool = True  #: whether PRs of different groups may share a packet
     lateness: int = 0  #: a packet is marked at most delay + lateness after its first PR entered
     open_packets: int = 1 << 30  #: virtual form: with this many the oldest is marked
+    settling: int = 0  #: cycles that the virtual form may take to see that its pool is short
     open_lines: int = 1 << 30  #: virtual form: with this many lines of open packets too
     flushed: int | None = None  #: from this cycle on no packet waits for further PRs; None: never
 
@@ -255,7 +255,7 @@ class Ledger:
         near = [
             (other, sum(pr.request.wire_bytes for pr in entered))
             for other in self.packets
-            if other.marked >= now - SETTLING
+            if other.marked >= now - self.rules.settling
             and (entered := [pr for pr in other.prs if pr.moved <= now])
         ]
         lines = sum(-(-size // LINE_BYTES) for _, size in near)

@@ -41,7 +41,7 @@ def test_each_clause_is_needed(name, instance, variant):
     check(name, instance.system(variant.rules), variant.fault, variant.steps)
 
 
-#: Traces of the design note, whose controller answers no ACK of a round that it has given up.
+#: Traces with a controller that answers no ACK of a round that it has given up.
 @pytest.mark.parametrize(
     ("name", "steps"),
     [

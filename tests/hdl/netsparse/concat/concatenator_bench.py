@@ -19,6 +19,7 @@ from sim.netsparse.golden.concatenation import (
 )
 from sim.netsparse.links import Receiver
 
+SETTLING = 12  #: cycles that the virtual form may take to see that its pool is short
 FIRST_LINES = 10  #: cycles until there are free lines after reset
 
 
@@ -180,6 +181,7 @@ class ConcatenatorBench(Bench):
         limits = {}
         if self.params.virtual:
             limits = {
+                "settling": SETTLING,
                 "open_packets": self.params.queues - 4,
                 "open_lines": self.params.lines - self.params.reserve - self.params.pr_lines,
             }

@@ -19,7 +19,8 @@ from sim.harness.streams import (
     rarely,
 )
 from sim.harness.verilator import simulate
-from sim.netsparse.golden.idx_filter import IdxFilter, line_address
+from sim.netsparse.golden.idx_filter import line_address
+from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
 PARAMS = replace(SMALL, units=4, idx_bits=14, slots=64)
@@ -119,7 +120,7 @@ def expected(requests, model):
 @cocotb.parametrize(stalls=STALLS)
 async def answers_may_be_held_up(dut, stalls):
     params, memory, source, sink = await begin(dut, stalls)
-    model = IdxFilter(1 << 14, 1, params.sets, params.ways)
+    model = IdxFilterCache(1 << 14, 1, params.sets, params.ways)
     # What is read is what the memory has, were it no zeros; lines of a set that is not full are.
     for line in range(params.ways * params.sets, 32):
         bits = np.array([random.getrandbits(1) for _ in range(512)], dtype=bool)
@@ -154,7 +155,7 @@ async def a_failed_fill_fails_its_request(dut):
     """The others of its set are answered as ever, from the cache or the memory."""
     params, memory, source, sink = await begin(dut, (rarely, rarely))
     memory.bad = {memory.address(5)}
-    model = IdxFilter(1 << 14, 1, params.sets, params.ways)
+    model = IdxFilterCache(1 << 14, 1, params.sets, params.ways)
     requests = [(False, line * 512) for line in (1, 9)]  # else none is read
     requests += [
         (random.random() < 0.4, random.choice((1, 1, 5, 9, 13)) * 512 + random.randrange(9))
@@ -186,7 +187,7 @@ async def it_stops_when_nobody_takes_answers(dut, stall):
     assert not dut.idle.value
     sink.stall = often
     await sink.wait_for(len(requests))
-    model = IdxFilter(512, 1, params.sets, params.ways)
+    model = IdxFilterCache(512, 1, params.sets, params.ways)
     assert sink.beats == expected(requests, model)
     memory.check_idle()
 

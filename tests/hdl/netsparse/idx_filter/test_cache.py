@@ -8,7 +8,8 @@ import numpy as np
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Stalls, cycle, until
-from sim.netsparse.golden.idx_filter import LINE_IDXS, IdxFilter, image, line_address, line_count
+from sim.netsparse.golden.idx_filter import LINE_IDXS, image, line_address, line_count
+from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Judge, Unit
 from tests.simulated import simulated
 
@@ -107,7 +108,7 @@ class CacheBench(Bench):
 
     def model(self):
         params = self.params
-        return IdxFilter(1 << 16, params.banks, params.sets, params.ways, params.unit_rows)
+        return IdxFilterCache(1 << 16, params.banks, params.sets, params.ways, params.unit_rows)
 
 
 def traffic(count, lines, places=LINE_IDXS, sets=0.4):

@@ -15,7 +15,7 @@ from sim.harness.plays import play
 from sim.harness.pulses import Pulses
 from sim.harness.streams import STALLS, Sink, always, often, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.golden.idx_filter import IdxFilter
+from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Unit
 
 PARAMS = replace(SMALL, cache_bytes=1024, unit_bytes=16, idx_bits=14, slots=24)
@@ -129,7 +129,7 @@ async def bits_are_those_of_the_bank(dut, stalls, spread):
 @cocotb.test(timeout_time=400, timeout_unit="us")
 async def one_by_one_as_the_golden_model(dut):
     bench = await CacheBench(dut).begin()
-    model = IdxFilter(IDXS, 1, 1, 1, bench.params.unit_rows)
+    model = IdxFilterCache(IDXS, 1, 1, 1, bench.params.unit_rows)
     for _ in range(500):
         is_set, idx = random.random() < 0.3, random.randrange(IDXS // random.choice((1, 6)))
         before = len(bench.bank.seen)
