@@ -34,12 +34,16 @@ def names_imported(path):
 
 
 def imports_of(folder):
-    for path in sorted((ROOT / folder).rglob("*.py")):
+    """Yield files and what they import, of a folder, or of one file."""
+    place = ROOT / folder
+    for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
         yield from ((path.relative_to(ROOT), name) for name in imported(path))
 
 
 def starts(name, *prefixes):
-    return any(name == prefix or name.startswith(f"{prefix}.") for prefix in prefixes)
+    return any(
+        name == prefix or name.startswith((f"{prefix}.", f"{prefix}/")) for prefix in prefixes
+    )
 
 
 def test_hdl_imports_only_amaranth():
@@ -47,95 +51,52 @@ def test_hdl_imports_only_amaranth():
     assert [i for i in imports_of("hdl") if i[1].partition(".")[0] not in allowed] == []
 
 
-@pytest.mark.parametrize("folder", NEUTRAL)
-def test_what_is_of_no_system_imports_none(folder):
-    behind = NEUTRAL[NEUTRAL.index(folder) + 1 :]
-    foreign = [f"hdl.{name}" for name in behind + SYSTEMS + BOARDS]
-    assert [i for i in imports_of(f"hdl/{folder}") if starts(i[1], *foreign)] == []
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_systems_do_not_import_each_other(system):
-    others = [f"hdl.{other}" for other in SYSTEMS + BOARDS if other != system]
-    assert [i for i in imports_of(f"hdl/{system}") if starts(i[1], *others)] == []
-
-
-#: MINA has no switch of its own: it adds tenancy and trees to P4SGD's, which its simulations build
-MINA_SWITCH = ("hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.tree_driver")
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_systems_do_not_import_each_other_in_simulations(system):
-    others = [f"{top}.{other}" for top in ("hdl", "sim") for other in SYSTEMS if other != system]
-    foreign = [i for i in imports_of(f"sim/{system}") if starts(i[1], *others)]
-    assert [i for i in foreign if system != "mina" or not starts(i[1], *MINA_SWITCH)] == []
-
-
-def test_what_is_of_no_system_in_simulations_imports_none():
-    systems = [f"{top}.{system}" for top in ("hdl", "sim") for system in SYSTEMS]
-    foreign = [i for i in imports_of("sim") if starts(i[1], *systems)]
-    assert [i for i in foreign if i[0].parts[1] not in SYSTEMS] == []
-
-
+#: what is specified by papers and standards, without hardware
 SPECIFICATIONS = [
+    *(f"sim/{path.parent.name}/golden" for path in sorted((ROOT / "sim").glob("*/golden"))),
     "sim/golden",
-    "sim/gather/golden",
-    "sim/p4sgd/golden",
-    "sim/netsparse/golden",
-    "sim/switchgnn/golden",
-    "sim/mina/golden",
     "sim/mina/agreement",
     "sim/netsparse/microarchitecture",
     "sim/workloads",
 ]
-
-
-@pytest.mark.parametrize("folder", SPECIFICATIONS)
-def test_specifications_know_no_hardware(folder):
-    assert [i for i in imports_of(folder) if starts(i[1], "hdl", "gen", "amaranth")] == []
-
-
-BASE = "gen.base"  #: below sim, with hdl alone below it; the rest of gen is above sim
-
-
-def test_base_imports_of_ours_only_hdl():
-    wrong = [i for i in imports_of("gen/base") if starts(i[1], "gen", "sim", "tests")]
-    assert [i for i in wrong if not starts(i[1], BASE)] == []
-
-
-def test_sim_imports_of_gen_only_base():
-    assert [i for i in imports_of("sim") if starts(i[1], "gen") and not starts(i[1], BASE)] == []
-
-
-def test_golden_models_follow_no_model_of_the_hardware():
-    golden = [i for folder in SPECIFICATIONS if "golden" in folder for i in imports_of(folder)]
-    assert [i for i in golden if ".microarchitecture." in i[1]] == []
-
-
-def test_contributors_are_told_all_systems():
-    rooms = (ROOT / "CONTRIBUTING.md").read_text().partition("**Rooms**")[2].partition("- **")[0]
-    assert f"({', '.join(f'`{system}`' for system in SYSTEMS)})" in rooms
-
-
-#: the command line, sweeps and tutorials, which alone run simulations, and keep them in the cache
-MAY_SIMULATE = (
-    "gen/api",
-    "gen/cli",
-    "gen/commands",
-    "gen/sweep",
-    "gen/tutorials",
-    "gen/verify",
-)
 #: modules that are copied into generated folders, with the specifications that they import
 COPIED = "gen/software/emitted"
-BENCHES = "gen/software/bench"  #: scripts that are copied, too
+#: folders of gen that run simulations and keep them in the cache, and scripts that are copied
+MAY_SIMULATE = [f"gen/{name}" for name in ("api.py", "commands", "sweep", "tutorials", "verify")]
+MAY_SIMULATE += ["gen/cli.py", COPIED, "gen/software/bench"]
+#: MINA has no switch of its own: it adds tenancy and trees to P4SGD's, which its simulations build
+MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.tree_driver"]
 
 
-def test_gen_takes_sim_only_in_the_command_line():
-    simulating = [i for i in imports_of("gen") if starts(i[1], "sim")]
-    assert [
-        i for i in simulating if not str(i[0]).startswith((*MAY_SIMULATE, COPIED, BENCHES))
-    ] == []
+def rules():
+    """Yield folders of one kind, what they may not import, and what of it they may."""
+    for folder in NEUTRAL:
+        behind = NEUTRAL[NEUTRAL.index(folder) + 1 :] + SYSTEMS + BOARDS
+        yield [f"hdl/{folder}"], [f"hdl.{name}" for name in behind], []
+    for system in SYSTEMS:
+        others = [other for other in SYSTEMS if other != system]
+        yield [f"hdl/{system}"], [f"hdl.{name}" for name in others + BOARDS], []
+        others = [f"{top}.{other}" for top in ("hdl", "sim") for other in others]
+        yield [f"sim/{system}"], others, MINA_SWITCH if system == "mina" else []
+    neutral = {i[0].parts[1] for i in imports_of("sim")} - {*SYSTEMS}
+    systems = [f"{top}.{system}" for top in ("hdl", "sim") for system in SYSTEMS]
+    yield [f"sim/{name}" for name in sorted(neutral)], systems, []
+    yield SPECIFICATIONS, ["hdl", "gen", "amaranth"], []
+    golden = [folder for folder in SPECIFICATIONS if folder.endswith("golden")]
+    yield golden, ["sim.netsparse.microarchitecture"], []
+    yield ["gen/base"], ["gen", "sim"], ["gen.base"]
+    yield ["sim"], ["gen"], ["gen.base"]
+    rest = {path.relative_to(ROOT).as_posix() for path in (ROOT / "gen").rglob("*.py")}
+    yield sorted(file for file in rest if not starts(file, *MAY_SIMULATE)), ["sim"], []
+    yield ["hdl", "gen", "sim"], ["tests"], []
+
+
+@pytest.mark.parametrize(
+    ("folders", "foreign", "allowed"), [pytest.param(*rule, id=rule[0][0]) for rule in rules()]
+)
+def test_imports(folders, foreign, allowed):
+    found = [i for folder in folders for i in imports_of(folder) if starts(i[1], *foreign)]
+    assert [i for i in found if not starts(i[1], *allowed)] == []
 
 
 def test_what_users_get_knows_only_specifications():
@@ -145,20 +106,14 @@ def test_what_users_get_knows_only_specifications():
     assert [i for i in imports_of(COPIED) if not starts(i[1], *known)] == []
 
 
-def test_nobody_imports_tests():
-    for folder in ("hdl", "gen", "sim"):
-        assert [i for i in imports_of(folder) if starts(i[1], "tests")] == []
+def test_contributors_are_told_all_systems():
+    rooms = (ROOT / "CONTRIBUTING.md").read_text().partition("**Rooms**")[2].partition("- **")[0]
+    assert f"({', '.join(f'`{system}`' for system in SYSTEMS)})" in rooms
 
 
 #: a simulation that measures coverage starts what watches its ports, which needs a library of its
 #: own; nothing else of the harness knows of it
-COVERAGE = ("sim.harness", "sim.functional")
-
-
-def folder_of(module):
-    """Return the folder of a module; a system of hdl is one, with its tops and their params."""
-    folders = module.split(".")[:-1]
-    return ".".join(folders[:2] if folders[0] == "hdl" else folders)
+COVERAGE = (("sim", "harness"), ("sim", "functional"))
 
 
 def file_of(name):
@@ -181,20 +136,21 @@ def circle_of(arrows):
         return error.args[1]
 
 
+def arrows(*tops):
+    """Yield files and those that they import, in functions or for a type checker alone, too."""
+    for path, name in (i for top in tops for i in imports_of(top)):
+        if (file := file_of(name)) and file.parent != Path():
+            yield path, file
+
+
 def test_arrows_between_files_make_no_circle():
-    """Imports in functions count, too, and those for a type checker alone."""
-    files = [i for top in ("hdl", "gen", "sim", "tests") for i in imports_of(top)]
-    arrows = {(path, file) for path, name in files if (file := file_of(name))}
-    assert circle_of(arrows) is None
+    assert circle_of(arrows("hdl", "gen", "sim", "tests")) is None
 
 
-def test_arrows_between_folders_make_no_circle():
-    arrows = set()
-    for path, name in (i for top in ("hdl", "gen", "sim") for i in imports_of(top)):
-        file = ROOT.joinpath(*name.split(".")).with_suffix(".py")
-        if file.is_file() and file.parent != ROOT:
-            arrows.add((folder_of(".".join(path.with_suffix("").parts)), folder_of(name)))
-    assert circle_of({(a, b) for a, b in arrows if a != b} - {COVERAGE}) is None
+def test_arrows_between_rooms_make_no_circle():
+    """A room is a folder such as ``hdl/p4sgd``, with all below it, or a file beside them."""
+    found = {(a.parts[:2], b.parts[:2]) for a, b in arrows("hdl", "gen", "sim")} - {COVERAGE}
+    assert circle_of((a, b) for a, b in found if a != b) is None
 
 
 def test_no_file_is_empty():

@@ -1,6 +1,8 @@
 """Loads the templates of a folder, in one way for everything that is written from templates."""
 
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -18,3 +20,14 @@ def environment(folder: Path, *, html: bool = False) -> Environment:
         keep_trailing_newline=True,
         autoescape=html,
     )
+
+
+@cache
+def texts_of(folder: Path) -> Environment:
+    """Load the templates of texts in ``folder``, once."""
+    return environment(folder)
+
+
+def render(folder: Path, template: str, **names: Any) -> str:
+    """Return the text of a template in ``folder``, with ``names`` filled in."""
+    return texts_of(folder).get_template(template).render(names)

@@ -69,7 +69,6 @@ VERDICTS = {
     "UNASKED": "an answer of the parent to a frame that this switch has not sent",
     "WRONG_WAY": "a child sent what only a parent may, or the parent what only a child may",
 }
-OF_TENANTS = ("NOT_GRANTED", "DRAINING")
 OF_PARENTS = ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED", "WRONG_WAY")
 #: verdicts that need no slot, in the order in which they are looked for
 JUDGED = (

@@ -1,14 +1,8 @@
-"""Describes the commands, answers and additional verdicts of a switch of tenants."""
+"""Describes the commands and answers of a switch of tenants."""
 
 from amaranth.lib import data
 
 from hdl.switch.tenancy_head import Reason, TenancyHead, TenancyKind
-
-#: Names the verdicts that a switch's enumeration also has if its jobs are tenants.
-TENANT_VERDICTS = (
-    "NOT_GRANTED",  #: its job is registered, but does not hold the switch
-    "DRAINING",  #: it would begin a new use of a slot, but its job has been released
-)
 
 HEAD = TenancyHead.as_shape()
 

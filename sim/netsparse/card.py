@@ -10,6 +10,8 @@ from sim.netsparse.work_request import Completion
 from sim.surroundings.card.host import MOST_US, Bar, BlockCard, BoardDriver, Pcie
 from sim.surroundings.card.ip_models import HOST_BASE
 
+SIZES = BoardRegistersParams(cages=1, hbm=True, pauses=True)  #: of a SNIC's board
+
 
 class CardSnic(SnicDriver):
     """Drives a SNIC on a card; the host's memory is behind the bridge, at ``base``."""
@@ -19,7 +21,7 @@ class CardSnic(SnicDriver):
     def __init__(self, card: Any, params: SnicParams) -> None:
         self.pcie: Any = Pcie(card)
         super().__init__(self.pcie, params, Bar(self.pcie))
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True, pauses=True))
+        self.board = BoardDriver(self.axil, SIZES)
 
     async def next_completion(self, interrupts: Any = None, index: int = 0) -> Completion:
         """Wait for a completion as a driver does: look, and sleep until an interrupt."""
@@ -33,22 +35,19 @@ class CardSnic(SnicDriver):
 class CardBlockSnic(BlockCard, CardSnic):
     """Drives a SNIC on a card with the bare block, whose host's memory is a root complex's."""
 
+    driver = SnicDriver
+
     def __init__(self, card: Any, params: SnicParams, content: bytes) -> None:
         BlockCard.__init__(self, card, params)
         self.memory, self.base = self.pcie.model.memory(content)
 
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        SnicDriver.__init__(self, self.pcie.signals, self.params, bar)
-        self.board = BoardDriver(bar, BoardRegistersParams(cages=1, hbm=True, pauses=True))
+    def sizes(self) -> BoardRegistersParams:
+        """Return the sizes of the board's registers."""
+        return SIZES
 
 
 class CardSwitch(BlockCard, SwitchDriver):
     """Drives NetSparse's switch on a card."""
 
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        params = self.params
-        SwitchDriver.__init__(self, self.pcie.signals, params, bar)
-        sizes = BoardRegistersParams(cages=params.ports, hbm=False, pauses=True)
-        self.board = BoardDriver(bar, sizes)
+    driver = SwitchDriver
+    pauses = True

@@ -39,11 +39,7 @@ class CardWorker(WorkerDriver, DmaCard):
 class CardSwitch(BlockCard, SwitchDriver):
     """Drives a switch on a card."""
 
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        params = self.params
-        SwitchDriver.__init__(self, self.pcie.signals, params, bar)
-        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
+    driver = SwitchDriver
 
 
 class CardCluster(ClusterDriver):

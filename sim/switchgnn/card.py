@@ -17,11 +17,7 @@ from sim.switchgnn.switch_driver import GnnSwitchDriver
 class CardGnnSwitch(BlockCard, GnnSwitchDriver):
     """Drives SwitchGNN's switch on a card, with tables on chip."""
 
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        params = self.params
-        GnnSwitchDriver.__init__(self, self.pcie.signals, params, bar)
-        self.board = BoardDriver(bar, BoardRegistersParams(cages=params.ports, hbm=False))
+    driver = GnnSwitchDriver
 
 
 class CardEndpoint(WorkerHost, DmaCard):

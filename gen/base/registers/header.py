@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from gen.base.registers.enums import enumerations
 from gen.base.registers.system_rdl import board_tool, compiled
-from gen.base.registers.templates import render
+from gen.base.templates import render
 from hdl.common.registers import RegisterMap
+
+HERE = Path(__file__).parent
 
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
@@ -47,6 +49,7 @@ def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:
 def addresses(map: RegisterMap) -> str:
     """Return the lines for the byte addresses of registers and the values of enumerations."""
     return render(
+        HERE,
         "header.j2",
         prefix=map.name.upper(),
         map=map,

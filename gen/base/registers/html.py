@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gen.base.registers.system_rdl import board_tool, compiled
-from gen.base.registers.templates import render
+from gen.base.templates import render
 from hdl.common.registers import RegisterMap
 
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
+HERE = Path(__file__).parent
 FETCHED = re.compile(
     r"content/[^/]*\.html|(data|search)/[^/]*\.json"
 )  #: what the pages ask for by HTTP
@@ -50,7 +51,7 @@ def html(map: RegisterMap, tree: "AddrmapNode | None" = None) -> dict[str, str |
         if name not in fetched and not LEFT_OUT.fullmatch(name)
     }
     files["index.html"] = offline_index(kept["index.html"].decode())
-    files[OFFLINE] = render("offline.js.j2", fetched=json.dumps(fetched, indent=0))
+    files[OFFLINE] = render(HERE, "offline.js.j2", fetched=json.dumps(fetched, indent=0))
     return files
 
 

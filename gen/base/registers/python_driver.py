@@ -5,11 +5,14 @@ simulation loads the same text, so what a user gets is what the tests have run.
 """
 
 import keyword
+from pathlib import Path
 from typing import Any
 
 from gen.base.registers.enums import enumerations
-from gen.base.registers.templates import render
+from gen.base.templates import render
 from hdl.common.registers import RegisterMap
+
+HERE = Path(__file__).parent
 
 RESERVED = frozenset({"self", "bus"})  #: names that the module's functions use
 
@@ -26,6 +29,7 @@ def python_driver(map: RegisterMap) -> str:
         if keyword.iskeyword(field["name"]) or field["name"] in RESERVED:
             raise ValueError(f"{map.name}: a Python driver cannot have a field {field['name']!r}")
     return render(
+        HERE,
         "python_driver.py.j2",
         name=map.name,
         class_name=class_name(map),

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from gen.base.errors import UserError
 from gen.base.registers.enums import enumeration_bits, enumerations
-from gen.base.registers.templates import render
+from gen.base.templates import render
 from hdl.common.registers import WORD_BITS, Field, RegisterMap
 
 if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
+HERE = Path(__file__).parent
 MEND = "pip install ingather"  #: brings the tools of register documentation
 
 #: identifiers must be escaped to be one of these
@@ -39,12 +40,14 @@ def system_rdl(map: RegisterMap) -> str:
         for name, enum in enumerations(map).items()
     ]
     return render(
+        HERE,
         "system_rdl.j2",
         map=map,
         enums=enums,
         word_bits=WORD_BITS,
         identifier=identifier,
         quoted=quoted,
+        zip=zip,
         properties=properties,
     )
 

@@ -123,6 +123,8 @@ class DmaCard:
 class BlockCard:
     """Is a card with the bare block; make one before any time has passed, and :meth:`begin` it."""
 
+    driver: Any  #: class of the driver, another base of the card
+    pauses = False  #: whether the board has registers of pauses
     board: BoardDriver
 
     def __init__(self, card: Any, params: Any) -> None:
@@ -131,11 +133,13 @@ class BlockCard:
 
     async def begin(self) -> None:
         """Let the host find the card."""
-        self.reach(await self.pcie.begin())
+        bar = await self.pcie.begin()
+        self.driver.__init__(self, self.pcie.signals, self.params, bar)
+        self.board = BoardDriver(bar, self.sizes())
 
-    def reach(self, bar: Any) -> None:
-        """Use what the host has found."""
-        raise NotImplementedError
+    def sizes(self) -> BoardRegistersParams:
+        """Return the sizes of the board's registers: here those of a switch."""
+        return BoardRegistersParams(cages=self.params.ports, hbm=False, pauses=self.pauses)
 
 
 async def switch_on(dut: Any, *found: Any) -> Sequence[Any]:

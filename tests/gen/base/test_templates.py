@@ -1,7 +1,7 @@
 import pytest
 from jinja2 import UndefinedError
 
-from gen.base.templates import environment
+from gen.base.templates import environment, render
 
 
 @pytest.fixture
@@ -18,4 +18,4 @@ def test_only_html_is_escaped(folder, html, text):
 
 def test_what_is_not_given_is_an_error(folder):
     with pytest.raises(UndefinedError, match="yes"):
-        environment(folder).get_template("a.j2").render()
+        render(folder, "a.j2", text="a")
