@@ -12,7 +12,7 @@ COMMANDS_DOC = "Takes commands: a field acts when 1 is written to it, and reads 
 
 def single(field: Field, doc: str) -> Register:
     """Return a register with one field, and with the field's name."""
-    return Register(field.name, doc, (field,))
+    return Register(field.name, doc, field)
 
 
 def identity_registers(what: str, number: int, version: int, *sizes: Field) -> tuple[Register, ...]:
@@ -27,13 +27,13 @@ def identity_registers(what: str, number: int, version: int, *sizes: Field) -> t
             ro("version", 32, f"reads {version}, the version of this register map"),
             "Tells the version of this register map.",
         ),
-        Register("sizes", "Tells sizes that the hardware was built with.", sizes),
+        Register("sizes", "Tells sizes that the hardware was built with.", *sizes),
     )
 
 
 def commands(*fields: Field) -> Register:
     """Return the register of commands, whose fields are pulses."""
-    return Register("commands", COMMANDS_DOC, fields)
+    return Register("commands", COMMANDS_DOC, *fields)
 
 
 def buses_register(doc: str, names: Iterable[str]) -> Register:
@@ -60,7 +60,7 @@ def buses_register(doc: str, names: Iterable[str]) -> Register:
             ),
         )
     ]
-    return Register("buses", f"{doc} All requests to a broken bus fail at once.", tuple(fields))
+    return Register("buses", f"{doc} All requests to a broken bus fail at once.", *fields)
 
 
 def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Register:

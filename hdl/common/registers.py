@@ -76,7 +76,7 @@ def pulse(name: str, doc: str) -> Field:
     return Field(name, 1, "pulse", doc)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Register:
     """Describes fields that share a word, the first from bit 0; read-only ones may have two."""
 
@@ -84,10 +84,11 @@ class Register:
     doc: str
     fields: tuple[Field, ...]
 
-    def __post_init__(self) -> None:
-        check_name("a register", self.name)
-        if not self.fields:
-            raise ValueError(f"{self.name}: a register needs a field")
+    def __init__(self, name: str, doc: str, *fields: Field) -> None:
+        check_name("a register", name)
+        if not fields:
+            raise ValueError(f"{name}: a register needs a field")
+        self.__dict__.update(name=name, doc=doc, fields=fields)
         most = 2 * WORD_BITS if self.read_only else WORD_BITS
         if self.bits > most:
             kind = "read-only fields" if self.read_only else "fields that are not all read-only"
@@ -120,7 +121,7 @@ def wide(name: str, doc: str, bits: int = 2 * WORD_BITS) -> tuple[Register, ...]
         Register(
             f"{name}_{part}",
             doc,
-            (rw(f"{name}_{part}", width, f"{doc} Holds bits {low}..{high}."),),
+            rw(f"{name}_{part}", width, f"{doc} Holds bits {low}..{high}."),
         )
         for part, width, low, high in (
             ("low", WORD_BITS, 0, WORD_BITS - 1),

@@ -14,12 +14,7 @@ from hdl.common.register_parts import (
 )
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.gather.engine_counters import ENGINE_COUNTERS
-from hdl.gather.engine_params import (
-    COUNT_BITS,
-    REGISTER_ADDRESS_BITS,
-    TAG_BITS,
-    GatherEngineParams,
-)
+from hdl.gather.engine_params import COUNT_BITS, REGISTER_ADDRESS_BITS, TAG_BITS, GatherEngineParams
 from hdl.gather.params import ReadOrder
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.read_pace import SHARE_FIELD
@@ -60,35 +55,32 @@ CONTROL_REGISTERS = (
     Register(
         "state",
         "Tells what the engine does.",
-        (
-            ro("busy", 1, "tells that a work request is under way"),
-            ro("queue_full", 1, "tells that the queue takes no further work request now"),
-            ro("refused", 1, "tells that the last submit failed because the queue was full"),
-            ro(
-                "stopping",
-                1,
-                "tells that work requests are being stopped; no other one may be submitted"
-                " meanwhile",
-            ),
-            ro(
-                "was_reset",
-                1,
-                "tells that work requests were forgotten, because the function was reset or was"
-                " not a bus master",
-            ),
-            ro("reads_owed", 1, "tells that the host has still to answer reads of its memory"),
-            ro("stream_silent", 1, "tells that the stream's consumer did not take a row in time"),
-            ro(
-                "registers_silent",
-                1,
-                "tells that a register did not answer an access of the host in time",
-            ),
-            ro(
-                "interrupts_silent",
-                1,
-                "tells that for 50 ms no interrupt was sent, although one was requested: the block"
-                " for PCI Express does not answer; poll completions until it reads 0",
-            ),
+        ro("busy", 1, "tells that a work request is under way"),
+        ro("queue_full", 1, "tells that the queue takes no further work request now"),
+        ro("refused", 1, "tells that the last submit failed because the queue was full"),
+        ro(
+            "stopping",
+            1,
+            "tells that work requests are being stopped; no other one may be submitted meanwhile",
+        ),
+        ro(
+            "was_reset",
+            1,
+            "tells that work requests were forgotten, because the function was reset or was"
+            " not a bus master",
+        ),
+        ro("reads_owed", 1, "tells that the host has still to answer reads of its memory"),
+        ro("stream_silent", 1, "tells that the stream's consumer did not take a row in time"),
+        ro(
+            "registers_silent",
+            1,
+            "tells that a register did not answer an access of the host in time",
+        ),
+        ro(
+            "interrupts_silent",
+            1,
+            "tells that for 50 ms no interrupt was sent, although one was requested: the block"
+            " for PCI Express does not answer; poll completions until it reads 0",
         ),
     ),
     buses_register("Tells the state of the bus to device memory.", BUSES),
@@ -96,14 +88,12 @@ CONTROL_REGISTERS = (
     Register(
         "limits",
         "Sets how much of the host's bandwidth the engine may take.",
-        (
-            rw(
-                "most_reads",
-                UNDER_WAY_BITS,
-                "sets how many read requests may be under way; 0: as many as there are tags",
-            ),
-            SHARE_FIELD,
+        rw(
+            "most_reads",
+            UNDER_WAY_BITS,
+            "sets how many read requests may be under way; 0: as many as there are tags",
         ),
+        SHARE_FIELD,
     ),
 )
 
@@ -111,25 +101,22 @@ REQUEST_REGISTERS = (
     Register(
         "request",
         "Sets the work request that submit puts into the queue.",
-        (
-            rw("tag", TAG_BITS, "sets the tag by which the host identifies the work request"),
-            rw("wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
-            rw("on_card", 1, "takes idxs from device memory; 0: takes them from host memory"),
-            rw("streamed", 1, "puts rows on the stream; 0: writes them to device memory"),
-            rw(
-                "order",
-                2,
-                "sets how a row is read: MERGED, by as few reads as possible; ALIGNED, in lines"
-                " of 128 bytes; NAIVE, in 128 bytes from the row's first byte on, like a GPU that"
-                " does not align its threads",
-                enum=names_of(ReadOrder),
-            ),
-            rw(
-                "coalesce",
-                1,
-                "reads the row of equal idxs once, if they are near each other and kept_parts is"
-                " not 0",
-            ),
+        rw("tag", TAG_BITS, "sets the tag by which the host identifies the work request"),
+        rw("wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
+        rw("on_card", 1, "takes idxs from device memory; 0: takes them from host memory"),
+        rw("streamed", 1, "puts rows on the stream; 0: writes them to device memory"),
+        rw(
+            "order",
+            2,
+            "sets how a row is read: MERGED, by as few reads as possible; ALIGNED, in lines"
+            " of 128 bytes; NAIVE, in 128 bytes from the row's first byte on, like a GPU that"
+            " does not align its threads",
+            enum=names_of(ReadOrder),
+        ),
+        rw(
+            "coalesce",
+            1,
+            "reads the row of equal idxs once, if they are near each other and kept_parts is not 0",
         ),
     ),
     *wide("idx_address", "Sets the address of the first idx, a multiple of the bytes of an idx."),
@@ -171,7 +158,7 @@ COUNTER_REGISTERS = (
     Register(
         "counter_choice",
         "Chooses the counter to read.",
-        (choice(ENGINE_COUNTERS, "engine", "the engine"),),
+        choice(ENGINE_COUNTERS, "engine", "the engine"),
     ),
     chosen(ENGINE_COUNTERS, "engine", "the engine"),
 )
@@ -181,22 +168,20 @@ RING_REGISTERS = (
         "ring",
         "Sets up the request ring in host memory. A stop or a reset closes it until it is"
         " disabled. Its size and address must not change while it is enabled or busy.",
-        (ring_registers.ENABLE, ring_registers.SIZE),
+        ring_registers.ENABLE,
+        ring_registers.SIZE,
     ),
     *ring_registers.ADDRESS,
     Register(
         "ring_state",
         "Tells what the request ring does.",
-        (
-            ring_registers.BUSY,
-            ring_registers.FAULT,
-            ro(
-                "request_ring_cause",
-                Shape.cast(Cause).width,
-                "tells why a descriptor could not be read; this stops the ring until it is"
-                " disabled",
-                enum=names_of(Cause),
-            ),
+        ring_registers.BUSY,
+        ring_registers.FAULT,
+        ro(
+            "request_ring_cause",
+            Shape.cast(Cause).width,
+            "tells why a descriptor could not be read; this stops the ring until it is disabled",
+            enum=names_of(Cause),
         ),
     ),
     single(

@@ -37,10 +37,8 @@ IDENTITY_REGISTERS = (
     Register(
         "network_sizes",
         "Tells further sizes that the hardware was built with.",
-        (
-            ro("nodes", 17, "tells how many nodes a cluster may have at most"),
-            ro("mtu", 14, "tells how many bytes a packet may have at most"),
-        ),
+        ro("nodes", 17, "tells how many nodes a cluster may have at most"),
+        ro("mtu", 14, "tells how many bytes a packet may have at most"),
     ),
 )
 
@@ -64,33 +62,31 @@ CONTROL_REGISTERS = (
     Register(
         "state",
         "Tells what the SNIC does.",
-        (
-            ro(
-                "refused",
-                1,
-                "tells that the last submit failed because the unit's queue was full or the unit"
-                " is no client",
-            ),
-            ro("completion_valid", 1, "tells that there is a completion to read"),
-            ro("filter_busy", 1, "tells that the idx filter is being cleared"),
-            ro(
-                "filter_broken",
-                1,
-                "tells that a write to SNIC memory failed, so that the idx filter must be cleared",
-            ),
-            ro("concatenating", 1, "tells that PRs wait to be sent"),
-            ro(
-                "filter_illegal",
-                1,
-                "tells that filter_address is illegal: clear_filter has no effect, and requests"
-                " that use the filter fail",
-            ),
-            ro(
-                "served_illegal",
-                1,
-                "tells that served_address or served_bytes is illegal: servers answer reads with"
-                " errors",
-            ),
+        ro(
+            "refused",
+            1,
+            "tells that the last submit failed because the unit's queue was full or the unit"
+            " is no client",
+        ),
+        ro("completion_valid", 1, "tells that there is a completion to read"),
+        ro("filter_busy", 1, "tells that the idx filter is being cleared"),
+        ro(
+            "filter_broken",
+            1,
+            "tells that a write to SNIC memory failed, so that the idx filter must be cleared",
+        ),
+        ro("concatenating", 1, "tells that PRs wait to be sent"),
+        ro(
+            "filter_illegal",
+            1,
+            "tells that filter_address is illegal: clear_filter has no effect, and requests"
+            " that use the filter fail",
+        ),
+        ro(
+            "served_illegal",
+            1,
+            "tells that served_address or served_bytes is illegal: servers answer reads with"
+            " errors",
         ),
     ),
     buses_register("Tells the state of the buses to memories.", BUSES),
@@ -99,7 +95,7 @@ CONTROL_REGISTERS = (
         "limits",
         "Sets how much of the host's bandwidth reads may take; has no effect if host memory is"
         " behind an AXI bridge.",
-        (SHARE_FIELD,),
+        SHARE_FIELD,
     ),
     single(
         ro("busy_units", 32, "tells with a bit for each unit that it is at work"),
@@ -108,17 +104,15 @@ CONTROL_REGISTERS = (
     Register(
         "mechanisms",
         "Sets which mechanisms are in use; may change only while the SNIC is at rest.",
-        (
-            rw("coalesce", 1, "drops idxs that have a PR under way", init=1),
-            rw("filter", 1, "drops idxs whose property has arrived", init=1),
-            rw("concatenate", 1, "puts several PRs into a packet", init=1),
-            rw(
-                "aligned",
-                1,
-                "cuts accesses to host memory only where a line of 128 bytes ends; 0: also after"
-                " every 128 bytes from the access's first byte",
-                init=1,
-            ),
+        rw("coalesce", 1, "drops idxs that have a PR under way", init=1),
+        rw("filter", 1, "drops idxs whose property has arrived", init=1),
+        rw("concatenate", 1, "puts several PRs into a packet", init=1),
+        rw(
+            "aligned",
+            1,
+            "cuts accesses to host memory only where a line of 128 bytes ends; 0: also after"
+            " every 128 bytes from the access's first byte",
+            init=1,
         ),
     ),
     single(
@@ -128,20 +122,17 @@ CONTROL_REGISTERS = (
     Register(
         "delays",
         "Sets DelayCycles of the concatenators for reads and for responses.",
-        (
-            rw(
-                "read_delay",
-                16,
-                "sets how many cycles a read may wait for others, up to the parameter most_delay",
-                init=500,
-            ),
-            rw(
-                "response_delay",
-                16,
-                "sets how many cycles a response may wait for others, up to the parameter"
-                " most_delay",
-                init=500,
-            ),
+        rw(
+            "read_delay",
+            16,
+            "sets how many cycles a read may wait for others, up to the parameter most_delay",
+            init=500,
+        ),
+        rw(
+            "response_delay",
+            16,
+            "sets how many cycles a response may wait for others, up to the parameter most_delay",
+            init=500,
         ),
     ),
 )
@@ -200,15 +191,9 @@ REQUEST_REGISTERS = (
     Register(
         "request",
         "Sets the work request that submit gives to a unit.",
-        (
-            rw("request_unit", 5, "chooses the client unit that carries the work request out"),
-            rw(
-                "request_tag",
-                TAG_BITS,
-                "sets the tag by which the host identifies the work request",
-            ),
-            rw("idx_wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
-        ),
+        rw("request_unit", 5, "chooses the client unit that carries the work request out"),
+        rw("request_tag", TAG_BITS, "sets the tag by which the host identifies the work request"),
+        rw("idx_wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
     ),
     *wide(
         "idx_address", "Sets the address of the array of idxs, a multiple of the bytes of an idx."
@@ -239,11 +224,9 @@ REQUEST_REGISTERS = (
     Register(
         "completion",
         "Shows the oldest completion, if completion_valid is set.",
-        (
-            ro("completion_unit", 6, "tells which unit carried the request out; 32: no unit did"),
-            ro("completion_tag", TAG_BITS, "tells the tag of the request that has ended"),
-            ro("completion_cause", 4, "tells how the request ended", enum=names_of(Cause)),
-        ),
+        ro("completion_unit", 6, "tells which unit carried the request out; 32: no unit did"),
+        ro("completion_tag", TAG_BITS, "tells the tag of the request that has ended"),
+        ro("completion_cause", 4, "tells how the request ended", enum=names_of(Cause)),
     ),
 )
 
@@ -253,41 +236,37 @@ RING_REGISTERS = (
         "rings",
         "Sets up the rings in host memory; the size and address of a ring must not change while"
         " it is enabled or busy.",
-        (
-            ring_registers.ENABLE,
-            rw(
-                "completion_ring",
-                1,
-                "lets completions be written to the completion ring; may change only while the"
-                " SNIC is at rest",
-            ),
-            ring_registers.SIZE,
-            rw(
-                "completion_ring_size",
-                SIZE_BITS,
-                "sets the binary logarithm of the number of places for completions in the"
-                " completion ring",
-            ),
+        ring_registers.ENABLE,
+        rw(
+            "completion_ring",
+            1,
+            "lets completions be written to the completion ring; may change only while the"
+            " SNIC is at rest",
+        ),
+        ring_registers.SIZE,
+        rw(
+            "completion_ring_size",
+            SIZE_BITS,
+            "sets the binary logarithm of the number of places for completions in the"
+            " completion ring",
         ),
     ),
     Register(
         "ring_state",
         "Tells what the rings do.",
-        (
-            ring_registers.BUSY,
-            ro("completion_ring_busy", 1, "tells that the completion ring is in use"),
-            ro(
-                "completion_ring_full",
-                1,
-                "tells that completions wait until the host has read some of the completion ring",
-            ),
-            ring_registers.FAULT,
-            ro(
-                "completion_ring_fault",
-                2,
-                "tells why the completion ring stopped",
-                enum=names_of(Fault),
-            ),
+        ring_registers.BUSY,
+        ro("completion_ring_busy", 1, "tells that the completion ring is in use"),
+        ro(
+            "completion_ring_full",
+            1,
+            "tells that completions wait until the host has read some of the completion ring",
+        ),
+        ring_registers.FAULT,
+        ro(
+            "completion_ring_fault",
+            2,
+            "tells why the completion ring stopped",
+            enum=names_of(Fault),
         ),
     ),
     *ring_registers.ADDRESS,
@@ -299,25 +278,21 @@ RING_REGISTERS = (
         "doorbells",
         "Tells the SNIC how far the host has come in each ring since it was enabled; one write"
         " sets both numbers.",
-        (
-            ring_registers.PRODUCER,
-            rw(
-                "completion_consumer",
-                INDEX_BITS,
-                "sets the number of completions that the host has read, modulo 2^16",
-            ),
+        ring_registers.PRODUCER,
+        rw(
+            "completion_consumer",
+            INDEX_BITS,
+            "sets the number of completions that the host has read, modulo 2^16",
         ),
     ),
     Register(
         "ring_indices",
         "Tells how far the SNIC has come in each ring since it was enabled.",
-        (
-            ring_registers.CONSUMER,
-            ro(
-                "completion_producer",
-                INDEX_BITS,
-                "counts completions written to host memory, modulo 2^16",
-            ),
+        ring_registers.CONSUMER,
+        ro(
+            "completion_producer",
+            INDEX_BITS,
+            "counts completions written to host memory, modulo 2^16",
         ),
     ),
 )
@@ -327,15 +302,13 @@ COUNTER_REGISTERS = (
     Register(
         "counter_select",
         "Chooses which counters are shown.",
-        (
-            rw(
-                "counter_unit",
-                5,
-                "chooses the unit whose counters are shown; a unit that is not there gives 0",
-            ),
-            choice(UNIT_COUNTERS, "unit", "unit counter_unit"),
-            choice(SNIC_COUNTERS, "snic", "the SNIC"),
+        rw(
+            "counter_unit",
+            5,
+            "chooses the unit whose counters are shown; a unit that is not there gives 0",
         ),
+        choice(UNIT_COUNTERS, "unit", "unit counter_unit"),
+        choice(SNIC_COUNTERS, "snic", "the SNIC"),
     ),
     chosen(UNIT_COUNTERS, "unit", "unit counter_unit"),
     chosen(SNIC_COUNTERS, "snic", "the SNIC"),

@@ -23,27 +23,24 @@ def state_register(*more: Field) -> Register:
     return Register(
         "state",
         "Tells what became of the last command.",
-        (
-            ro(
-                "busy",
-                1,
-                "tells that a job is being started; meanwhile the job's registers must not change",
-            ),
-            ro("refused", 1, "tells that the last command had no effect"),
-            ro(
-                "reason",
-                Shape.cast(Refusal).width,
-                "tells why the last command had no effect",
-                enum=names_of(Refusal),
-            ),
-            ro(
-                "clearing_counters",
-                1,
-                "tells that the counters of verdicts are being cleared; meanwhile they do not"
-                " count",
-            ),
-            *more,
+        ro(
+            "busy",
+            1,
+            "tells that a job is being started; meanwhile the job's registers must not change",
         ),
+        ro("refused", 1, "tells that the last command had no effect"),
+        ro(
+            "reason",
+            Shape.cast(Refusal).width,
+            "tells why the last command had no effect",
+            enum=names_of(Refusal),
+        ),
+        ro(
+            "clearing_counters",
+            1,
+            "tells that the counters of verdicts are being cleared; meanwhile they do not count",
+        ),
+        *more,
     )
 
 
@@ -52,10 +49,8 @@ def job_register(doc: str) -> Register:
     return Register(
         "job",
         doc,
-        (
-            rw("job_number", 16, "sets the number of the job that commands are for"),
-            rw("job_epoch", 16, "sets the number of the job's run"),
-        ),
+        rw("job_number", 16, "sets the number of the job that commands are for"),
+        rw("job_epoch", 16, "sets the number of the job's run"),
     )
 
 

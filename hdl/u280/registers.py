@@ -57,40 +57,20 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
         Register(
             "state",
             "Shows which links and memories work.",
-            (
-                ro(
-                    "links",
-                    2,
-                    "tells with a bit for each cage in use that packets can pass its link",
-                ),
-                ro(
-                    "memory_ready",
-                    1,
-                    "tells that HBM has been set up; reads of HBM wait until then",
-                ),
-            ),
+            ro("links", 2, "tells with a bit for each cage in use that packets can pass its link"),
+            ro("memory_ready", 1, "tells that HBM has been set up; reads of HBM wait until then"),
         ),
         Register(
             "interrupt",
             "Controls the one interrupt to the host.",
-            (
-                rw(
-                    "interrupt_enable",
-                    1,
-                    "lets the design's request for an interrupt reach the host",
-                ),
-                ro(
-                    "interrupt_request",
-                    1,
-                    "tells the level of the design's request for an interrupt",
-                ),
-                *(MSIX_FIELDS if params.msix else ()),
-            ),
+            rw("interrupt_enable", 1, "lets the design's request for an interrupt reach the host"),
+            ro("interrupt_request", 1, "tells the level of the design's request for an interrupt"),
+            *(MSIX_FIELDS if params.msix else ()),
         ),
         Register(
             "board_clear",
             COMMANDS_DOC,
-            (pulse("clear_losses", "sets all counters of the board to 0"),),
+            pulse("clear_losses", "sets all counters of the board to 0"),
         ),
     ]
     if params.hbm:
@@ -99,120 +79,115 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
                 "temperature",
                 "Tells the HBM stacks' temperatures; a temperature that changes during the read"
                 " may be wrong.",
-                (
-                    ro("degrees_0", 7, "tells the temperature of the first HBM stack, in degrees"),
-                    ro("degrees_1", 7, "tells the temperature of the second HBM stack, in degrees"),
-                ),
+                ro("degrees_0", 7, "tells the temperature of the first HBM stack, in degrees"),
+                ro("degrees_1", 7, "tells the temperature of the second HBM stack, in degrees"),
             )
         )
     for k in range(params.cages):
-        registers += mac_registers(k)
+        registers += mac_controls(k) + mac_status(k) + mac_counters(k)
         if params.pauses:
             registers += pause_registers(k)
     return RegisterMap(f"board_{params.suffix}", tuple(registers), ADDRESS_BITS)
 
 
-def mac_registers(k: int) -> list[Register]:
-    """Return the registers of settings, resets, status and counters of the MAC at cage ``k``."""
+def mac_controls(k: int) -> list[Register]:
+    """Return the registers of settings and resets of the MAC at cage ``k``."""
     return [
         Register(
             f"mac_settings_{k}",
             f"Sets the MAC at cage {k}. A change resets both datapaths; the link is back"
             " after some milliseconds if both ends agree.",
-            (
-                rw(
-                    f"rsfec_{k}",
-                    1,
-                    f"turns RS-FEC (clause 91) on at cage {k} in both directions; must be the same"
-                    " at the far end",
-                    init=1,
-                ),
-                rw(
-                    f"loopback_{k}",
-                    2,
-                    f"sets the loopback of cage {k}: whether, and where, what it sends comes back;"
-                    " 3 acts as 0",
-                    enum=names_of(Loopback),
-                ),
+            rw(
+                f"rsfec_{k}",
+                1,
+                f"turns RS-FEC (clause 91) on at cage {k} in both directions; must be the same"
+                " at the far end",
+                init=1,
+            ),
+            rw(
+                f"loopback_{k}",
+                2,
+                f"sets the loopback of cage {k}: whether, and where, what it sends comes back;"
+                " 3 acts as 0",
+                enum=names_of(Loopback),
             ),
         ),
         Register(
             f"mac_resets_{k}",
             f"Takes commands to reset the MAC at cage {k}. Packets on the way to and from the MAC"
             " are lost, and counted.",
-            (
-                pulse(
-                    f"reset_{k}",
-                    f"resets all of the MAC at cage {k}, its transceivers and their PLLs",
-                ),
-                pulse(
-                    f"reset_transmit_{k}", f"resets the transmit datapath of the MAC at cage {k}"
-                ),
-                pulse(f"reset_receive_{k}", f"resets the receive datapath of the MAC at cage {k}"),
+            pulse(
+                f"reset_{k}", f"resets all of the MAC at cage {k}, its transceivers and their PLLs"
             ),
+            pulse(f"reset_transmit_{k}", f"resets the transmit datapath of the MAC at cage {k}"),
+            pulse(f"reset_receive_{k}", f"resets the receive datapath of the MAC at cage {k}"),
         ),
+    ]
+
+
+def mac_status(k: int) -> list[Register]:
+    """Return the registers of the status of the MAC at cage ``k``."""
+    return [
         Register(
             f"mac_status_{k}",
             f"Tells the status of the MAC at cage {k}, from the MAC's ports; reads as 0 without"
             " its reference clock.",
-            (
-                ro(
-                    f"linked_{k}",
-                    1,
-                    f"tells that packets can pass at cage {k}: aligned and received are 1, and"
-                    " there is no fault",
-                ),
-                ro(f"aligned_{k}", 1, f"tells that the receiver at cage {k} has aligned its lanes"),
-                ro(
-                    f"received_{k}",
-                    1,
-                    f"tells that the receiver at cage {k} is aligned and has few errors"
-                    " (stat_rx_status)",
-                ),
-                ro(
-                    f"local_fault_{k}",
-                    1,
-                    f"tells that the receiver at cage {k} cannot receive; the MAC reports this to"
-                    " the far end",
-                ),
-                ro(
-                    f"remote_fault_{k}",
-                    1,
-                    f"tells that the far end of cage {k} reports that it cannot receive",
-                ),
-                ro(
-                    f"transmit_ready_{k}",
-                    1,
-                    f"tells that the transmitter at cage {k} is not in reset",
-                ),
-                ro(f"receive_ready_{k}", 1, f"tells that the receiver at cage {k} is not in reset"),
-                ro(f"fec_aligned_{k}", 1, f"tells that RS-FEC at cage {k} has aligned all lanes"),
-                ro(
-                    f"fec_locked_{k}",
-                    FEC_LANES,
-                    f"tells with a bit for each lane that RS-FEC at cage {k} has found the lane's"
-                    " markers",
-                ),
+            ro(
+                f"linked_{k}",
+                1,
+                f"tells that packets can pass at cage {k}: aligned and received are 1, and"
+                " there is no fault",
+            ),
+            ro(f"aligned_{k}", 1, f"tells that the receiver at cage {k} has aligned its lanes"),
+            ro(
+                f"received_{k}",
+                1,
+                f"tells that the receiver at cage {k} is aligned and has few errors"
+                " (stat_rx_status)",
+            ),
+            ro(
+                f"local_fault_{k}",
+                1,
+                f"tells that the receiver at cage {k} cannot receive; the MAC reports this to"
+                " the far end",
+            ),
+            ro(
+                f"remote_fault_{k}",
+                1,
+                f"tells that the far end of cage {k} reports that it cannot receive",
+            ),
+            ro(f"transmit_ready_{k}", 1, f"tells that the transmitter at cage {k} is not in reset"),
+            ro(f"receive_ready_{k}", 1, f"tells that the receiver at cage {k} is not in reset"),
+            ro(f"fec_aligned_{k}", 1, f"tells that RS-FEC at cage {k} has aligned all lanes"),
+            ro(
+                f"fec_locked_{k}",
+                FEC_LANES,
+                f"tells with a bit for each lane that RS-FEC at cage {k} has found the lane's"
+                " markers",
             ),
         ),
         Register(
             f"mac_lanes_{k}",
             f"Tells the status of the receiver at cage {k}, with a bit for each lane of the PCS.",
-            (
-                ro(
-                    f"block_locked_{k}",
-                    PCS_LANES,
-                    f"tells with a bit for each lane of cage {k} that blocks are found"
-                    " (stat_rx_block_lock)",
-                ),
-                ro(
-                    f"synced_{k}",
-                    PCS_LANES,
-                    f"tells with a bit for each lane of cage {k} that lane markers are found"
-                    " (stat_rx_synced)",
-                ),
+            ro(
+                f"block_locked_{k}",
+                PCS_LANES,
+                f"tells with a bit for each lane of cage {k} that blocks are found"
+                " (stat_rx_block_lock)",
+            ),
+            ro(
+                f"synced_{k}",
+                PCS_LANES,
+                f"tells with a bit for each lane of cage {k} that lane markers are found"
+                " (stat_rx_synced)",
             ),
         ),
+    ]
+
+
+def mac_counters(k: int) -> list[Register]:
+    """Return the registers of counters of packets, codewords and resets at cage ``k``."""
+    return [
         *(
             single(
                 ro(f"{name}_{k}", COUNT_BITS, f"counts {what}, since clear_losses"),
@@ -237,34 +212,32 @@ def mac_registers(k: int) -> list[Register]:
             f"mac_repairs_{k}",
             f"Counts resets, and packets that they lost, at cage {k}; counters wrap to 0 after the"
             " highest number.",
-            (
-                ro(
-                    f"watchdog_{k}",
-                    RARE_BITS,
-                    f"counts resets of the receiver at cage {k} after 1 s without alignment",
-                ),
-                ro(
-                    f"underflow_{k}",
-                    RARE_BITS,
-                    f"counts resets of the transmitter at cage {k} after an underflow",
-                ),
-                ro(
-                    f"overflow_{k}",
-                    RARE_BITS,
-                    f"counts resets of the transmitter at cage {k} after an overflow",
-                ),
-                ro(
-                    f"cut_transmit_{k}",
-                    RARE_BITS,
-                    f"counts packets to be sent by cage {k} that a reset lost before all of them"
-                    " had passed to the MAC",
-                ),
-                ro(
-                    f"cut_receive_{k}",
-                    RARE_BITS,
-                    f"counts packets received at cage {k} that a reset cut off, or lost before the"
-                    " design had taken them",
-                ),
+            ro(
+                f"watchdog_{k}",
+                RARE_BITS,
+                f"counts resets of the receiver at cage {k} after 1 s without alignment",
+            ),
+            ro(
+                f"underflow_{k}",
+                RARE_BITS,
+                f"counts resets of the transmitter at cage {k} after an underflow",
+            ),
+            ro(
+                f"overflow_{k}",
+                RARE_BITS,
+                f"counts resets of the transmitter at cage {k} after an overflow",
+            ),
+            ro(
+                f"cut_transmit_{k}",
+                RARE_BITS,
+                f"counts packets to be sent by cage {k} that a reset lost before all of them"
+                " had passed to the MAC",
+            ),
+            ro(
+                f"cut_receive_{k}",
+                RARE_BITS,
+                f"counts packets received at cage {k} that a reset cut off, or lost before the"
+                " design had taken them",
             ),
         ),
     ]

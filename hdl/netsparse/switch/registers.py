@@ -25,24 +25,16 @@ IDENTITY_REGISTERS = (
     Register(
         "packet_sizes",
         "Tells further sizes that the hardware was built with.",
-        (
-            ro("mtu", 14, "tells how many bytes a packet may have at most"),
-            ro(
-                "most_property_bytes",
-                LENGTH_BITS,
-                "tells how many bytes a property may have at most",
-            ),
-        ),
+        ro("mtu", 14, "tells how many bytes a packet may have at most"),
+        ro("most_property_bytes", LENGTH_BITS, "tells how many bytes a property may have at most"),
     ),
     Register(
         "cache_size",
         "Tells the size of the Property Cache of each middle pipe.",
-        (
-            ro(
-                "cache_bytes",
-                32,
-                "tells how many bytes of properties the cache of each middle pipe holds",
-            ),
+        ro(
+            "cache_bytes",
+            32,
+            "tells how many bytes of properties the cache of each middle pipe holds",
         ),
     ),
 )
@@ -62,19 +54,17 @@ CONTROL_REGISTERS = (
     Register(
         "state",
         "Tells what the switch does.",
-        (
-            ro(
-                "clearing",
-                1,
-                "tells that the caches are being emptied; meanwhile lookups miss and no property"
-                " is kept",
-            ),
-            ro(
-                "route_illegal",
-                1,
-                "tells that route_node is no node or route_port is no port, so that write_route"
-                " has no effect",
-            ),
+        ro(
+            "clearing",
+            1,
+            "tells that the caches are being emptied; meanwhile lookups miss and no property"
+            " is kept",
+        ),
+        ro(
+            "route_illegal",
+            1,
+            "tells that route_node is no node or route_port is no port, so that write_route"
+            " has no effect",
         ),
     ),
     single(
@@ -96,14 +86,11 @@ SETTING_REGISTERS = (
     Register(
         "route",
         "Sets the route that write_route enters.",
-        (
-            rw("route_port", 5, "sets the port that leads to route_node"),
-            rw(
-                "route_known",
-                1,
-                "sets whether there is a route to route_node; without one, packets to it are"
-                " dropped",
-            ),
+        rw("route_port", 5, "sets the port that leads to route_node"),
+        rw(
+            "route_known",
+            1,
+            "sets whether there is a route to route_node; without one, packets to it are dropped",
         ),
     ),
     single(
@@ -113,40 +100,34 @@ SETTING_REGISTERS = (
     Register(
         "mechanisms",
         "Sets which mechanisms are in use; may change only while the network is quiet.",
-        (
-            rw(
-                "cache",
-                1,
-                "lets reads look up properties in the caches, and lets the caches keep the"
-                " properties of responses",
-                init=1,
-            ),
-            rw(
-                "concatenate",
-                1,
-                "joins PRs of several packets into one; 0: PRs leave in the groups in which they"
-                " came",
-                init=1,
-            ),
+        rw(
+            "cache",
+            1,
+            "lets reads look up properties in the caches, and lets the caches keep the"
+            " properties of responses",
+            init=1,
+        ),
+        rw(
+            "concatenate",
+            1,
+            "joins PRs of several packets into one; 0: PRs leave in the groups in which they came",
+            init=1,
         ),
     ),
     Register(
         "delays",
         "Sets DelayCycles of the concatenators for reads and for responses.",
-        (
-            rw(
-                "read_delay",
-                16,
-                "sets how many cycles a read may wait for others, up to the parameter most_delay",
-                init=125,
-            ),
-            rw(
-                "response_delay",
-                16,
-                "sets how many cycles a response may wait for others, up to the parameter"
-                " most_delay",
-                init=125,
-            ),
+        rw(
+            "read_delay",
+            16,
+            "sets how many cycles a read may wait for others, up to the parameter most_delay",
+            init=125,
+        ),
+        rw(
+            "response_delay",
+            16,
+            "sets how many cycles a response may wait for others, up to the parameter most_delay",
+            init=125,
         ),
     ),
     single(
@@ -187,16 +168,14 @@ COUNTER_REGISTERS = (
     Register(
         "counter_select",
         "Chooses which counters are shown.",
-        (
-            rw(
-                "counter_part",
-                5,
-                "chooses the port or middle pipe whose counters are shown; one that is not there"
-                " gives 0",
-            ),
-            choice(PORT_COUNTERS, "port", "port counter_part"),
-            choice(PIPE_COUNTERS, "pipe", "middle pipe counter_part"),
+        rw(
+            "counter_part",
+            5,
+            "chooses the port or middle pipe whose counters are shown; one that is not there"
+            " gives 0",
         ),
+        choice(PORT_COUNTERS, "port", "port counter_part"),
+        choice(PIPE_COUNTERS, "pipe", "middle pipe counter_part"),
     ),
     chosen(PORT_COUNTERS, "port", "port counter_part"),
     chosen(PIPE_COUNTERS, "pipe", "middle pipe counter_part"),

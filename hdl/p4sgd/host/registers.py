@@ -40,18 +40,14 @@ IDENTITY_REGISTERS = (
     Register(
         "depths",
         "Tells further sizes that the hardware was built with.",
-        (
-            ro("max_chunks", 17, "tells how many chunks the model memory of an engine holds"),
-            ro("address_bits", 6, "tells how many bits a byte address has on a memory port"),
-        ),
+        ro("max_chunks", 17, "tells how many chunks the model memory of an engine holds"),
+        ro("address_bits", 6, "tells how many bits a byte address has on a memory port"),
     ),
     Register(
         "fifo",
         "Tells depths of queues that the hardware was built with.",
-        (
-            ro("fifo_words", 17, "tells how many words each word FIFO holds"),
-            ro("slots", 13, "tells how many AllReduces can be under way at a time"),
-        ),
+        ro("fifo_words", 17, "tells how many words each word FIFO holds"),
+        ro("slots", 13, "tells how many AllReduces can be under way at a time"),
     ),
 )
 
@@ -59,225 +55,198 @@ CONTROL_REGISTERS = (
     Register(
         "control",
         COMMANDS_DOC,
-        (
-            pulse(
-                "start",
-                "starts a run, which waits until a job that is being started is open; has no"
-                " effect unless the worker is idle",
-            ),
-            pulse(
-                "soft_reset",
-                "abandons a run, or clears a failure; settings stay, but weights must be loaded"
-                " anew",
-            ),
-            pulse("clear_counters", "sets all counters to 0"),
-            pulse(
-                "start_job",
-                "starts a job on the network at micro-batch 0; has no effect unless the worker is"
-                " idle",
-            ),
+        pulse(
+            "start",
+            "starts a run, which waits until a job that is being started is open; has no"
+            " effect unless the worker is idle",
+        ),
+        pulse(
+            "soft_reset",
+            "abandons a run, or clears a failure; settings stay, but weights must be loaded anew",
+        ),
+        pulse("clear_counters", "sets all counters to 0"),
+        pulse(
+            "start_job",
+            "starts a job on the network at micro-batch 0; has no effect unless the worker is idle",
         ),
     ),
     Register(
         "network_state",
         "Tells what the network transport does.",
-        (
-            ro("job_open", 1, "tells that a job is open, from start_job until a soft reset"),
-            ro("network_idle", 1, "tells that no AllReduce is under way"),
-            ro(
-                "stuck_slot",
-                12,
-                "tells which slot of the job waited without success, if cause is NETWORK or PEERS",
-            ),
-            ro("oldest_slot", 12, "tells the slot whose full activation comes next"),
+        ro("job_open", 1, "tells that a job is open, from start_job until a soft reset"),
+        ro("network_idle", 1, "tells that no AllReduce is under way"),
+        ro(
+            "stuck_slot",
+            12,
+            "tells which slot of the job waited without success, if cause is NETWORK or PEERS",
         ),
+        ro("oldest_slot", 12, "tells the slot whose full activation comes next"),
     ),
     Register(
         "state",
         "Tells what the worker does, and why it stopped.",
-        (
-            ro("busy", 1, "tells that a run or a reset is in progress"),
-            ro("done", 1, "tells that the last run was completed; start and soft_reset clear it"),
-            ro(
-                "failed",
-                1,
-                "tells that the last run failed, for the reason in cause; soft_reset clears it",
-            ),
-            ro(
-                "cause",
-                4,
-                "tells why the last run failed; soft_reset clears it",
-                enum=names_of(Cause),
-            ),
+        ro("busy", 1, "tells that a run or a reset is in progress"),
+        ro("done", 1, "tells that the last run was completed; start and soft_reset clear it"),
+        ro(
+            "failed",
+            1,
+            "tells that the last run failed, for the reason in cause; soft_reset clears it",
         ),
+        ro("cause", 4, "tells why the last run failed; soft_reset clears it", enum=names_of(Cause)),
     ),
     Register(
         "memory_state",
         "Tells which memory ports were abandoned. Runs fail at once until a soft reset during"
         " which the memory answers all that these ports have requested.",
-        (
-            ro(
-                "broken_ports",
-                MOST_PORTS,
-                "tells with a bit for each memory port that it was abandoned: the ports of words"
-                " in order, then the port of labels",
-            ),
-            ro("memory_owes", 1, "tells that a memory port has still to answer a request"),
+        ro(
+            "broken_ports",
+            MOST_PORTS,
+            "tells with a bit for each memory port that it was abandoned: the ports of words"
+            " in order, then the port of labels",
         ),
+        ro("memory_owes", 1, "tells that a memory port has still to answer a request"),
     ),
 )
 
 
-def setting_registers() -> tuple[Register, ...]:
-    """Return the registers that the host sets before a run, and that must be stable during it."""
-    return (
-        Register(
-            "features",
-            "Sets how the features are coded.",
-            (
-                rw(
-                    "bits",
-                    PRECISION_BITS,
-                    "sets s, the number of planes read of each feature, 1..max_bits",
-                    init=4,
-                ),
-                rw(
-                    "signed_features",
-                    1,
-                    "chooses what planes weigh; 1: plane 0 weighs -1, plane k > 0 weighs 2^-k; 0:"
-                    " plane k weighs 2^-(k+1)",
-                ),
-                rw(
-                    "chunks",
-                    CHUNK_COUNT_BITS,
-                    "sets C, the number of chunks of each engine, 1..max_chunks; C x bits must be"
-                    " at most fifo_words",
-                ),
-            ),
+#: sets what is trained: features, loss and step
+TRAINING_REGISTERS = (
+    Register(
+        "features",
+        "Sets how the features are coded.",
+        rw(
+            "bits",
+            PRECISION_BITS,
+            "sets s, the number of planes read of each feature, 1..max_bits",
+            init=4,
         ),
-        Register(
-            "loss",
-            "Sets the loss, and the transport of activations.",
-            (
-                rw("loss", 2, "chooses the loss that training minimises", enum=names_of(Loss)),
-                rw(
-                    "l2_shift",
-                    5,
-                    "sets r, 4..23: each weight w shrinks by round(w 2^-r) per mini-batch; 0:"
-                    " weights do not shrink",
-                ),
-                rw(
-                    "join",
-                    1,
-                    "takes partial activations as full ones, in a single worker without a network",
-                    init=1,
-                ),
-                rw(
-                    "vanilla",
-                    1,
-                    "lets the backward stage wait for the whole mini-batch; must not be set"
-                    " together with join",
-                ),
-                rw(
-                    "data_parallel",
-                    1,
-                    "lets each worker train on samples of its own and exchange models with the"
-                    " others; must not be set together with join or vanilla",
-                ),
-                rw(
-                    "from_zero",
-                    1,
-                    "lets updates begin at zero; must be set in all workers but one with"
-                    " data_parallel",
-                ),
-            ),
+        rw(
+            "signed_features",
+            1,
+            "chooses what planes weigh; 1: plane 0 weighs -1, plane k > 0 weighs 2^-k; 0:"
+            " plane k weighs 2^-(k+1)",
         ),
-        Register(
-            "step",
-            "Sets the step, eta / B = mantissa * 2^-exponent.",
-            (
-                rw("mantissa", 18, "sets the mantissa of the step, in two's complement"),
-                rw(
-                    "exponent",
-                    6,
-                    "sets the exponent of the step, 1..63: the step is mantissa * 2^-exponent",
-                ),
-            ),
+        rw(
+            "chunks",
+            CHUNK_COUNT_BITS,
+            "sets C, the number of chunks of each engine, 1..max_chunks; C x bits must be"
+            " at most fifo_words",
         ),
-        Register(
-            "batch",
-            "Sets the length of a mini-batch and of an epoch's last micro-batch.",
-            (
-                rw(
-                    "batch_micro_batches",
-                    16,
-                    "sets the number of micro-batches of a mini-batch, B / K, at least 1",
-                ),
-                rw(
-                    "tail_samples",
-                    4,
-                    "sets the number of samples of an epoch's last micro-batch, 1..K",
-                ),
-            ),
+    ),
+    Register(
+        "loss",
+        "Sets the loss, and the transport of activations.",
+        rw("loss", 2, "chooses the loss that training minimises", enum=names_of(Loss)),
+        rw(
+            "l2_shift",
+            5,
+            "sets r, 4..23: each weight w shrinks by round(w 2^-r) per mini-batch; 0:"
+            " weights do not shrink",
         ),
-        Register(
-            "micro_batches",
-            "Sets the length of an epoch in micro-batches.",
-            (
-                rw(
-                    "epoch_micro_batches",
-                    32,
-                    "sets the number of micro-batches of an epoch, at least 1",
-                ),
-            ),
+        rw(
+            "join",
+            1,
+            "takes partial activations as full ones, in a single worker without a network",
+            init=1,
         ),
-        single(
-            rw("epochs", 32, "sets the number of epochs of a run, at least 1"),
-            "Sets the length of a run in epochs.",
+        rw(
+            "vanilla",
+            1,
+            "lets the backward stage wait for the whole mini-batch; must not be set"
+            " together with join",
         ),
-        memory_timeout("a memory port", "a soft reset", 1_000_000),
-        *wide(
-            "word_address",
-            f"Sets the byte address of the words on each port, {PLACE}.",
-            ADDRESS_BITS,
+        rw(
+            "data_parallel",
+            1,
+            "lets each worker train on samples of its own and exchange models with the"
+            " others; must not be set together with join or vanilla",
         ),
-        single(
-            rw(
-                "word_beats",
-                COUNT_BITS,
-                "sets the number of words of a run; the words of a run are consecutive in memory",
-            ),
-            "Sets how many words of a run follow each other without a gap.",
+        rw(
+            "from_zero",
+            1,
+            "lets updates begin at zero; must be set in all workers but one with data_parallel",
         ),
-        single(
-            rw(
-                "word_stride",
-                COUNT_BITS,
-                "sets the number of words from the start of a run of words to the start of the"
-                " next",
-            ),
-            "Sets the distance between runs of words.",
+    ),
+    Register(
+        "step",
+        "Sets the step, eta / B = mantissa * 2^-exponent.",
+        rw("mantissa", 18, "sets the mantissa of the step, in two's complement"),
+        rw(
+            "exponent",
+            6,
+            "sets the exponent of the step, 1..63: the step is mantissa * 2^-exponent",
         ),
-        single(
-            rw("word_runs", COUNT_BITS, "sets the number of runs of words in an epoch"),
-            "Sets how many runs of words an epoch has.",
+    ),
+)
+
+#: sets the lengths of a mini-batch, an epoch and a run
+LENGTH_REGISTERS = (
+    Register(
+        "batch",
+        "Sets the length of a mini-batch and of an epoch's last micro-batch.",
+        rw(
+            "batch_micro_batches",
+            16,
+            "sets the number of micro-batches of a mini-batch, B / K, at least 1",
         ),
-        *wide("label_address", f"Sets the byte address of the labels, {PLACE}.", ADDRESS_BITS),
-        single(
-            rw(
-                "label_beats",
-                COUNT_BITS,
-                "sets the number of beats of labels in an epoch, of eight labels each",
-            ),
-            "Sets how many labels an epoch has, in beats of memory.",
+        rw("tail_samples", 4, "sets the number of samples of an epoch's last micro-batch, 1..K"),
+    ),
+    Register(
+        "micro_batches",
+        "Sets the length of an epoch in micro-batches.",
+        rw("epoch_micro_batches", 32, "sets the number of micro-batches of an epoch, at least 1"),
+    ),
+    single(
+        rw("epochs", 32, "sets the number of epochs of a run, at least 1"),
+        "Sets the length of a run in epochs.",
+    ),
+)
+
+#: sets where words and labels lie in memory
+MEMORY_REGISTERS = (
+    memory_timeout("a memory port", "a soft reset", 1_000_000),
+    *wide(
+        "word_address", f"Sets the byte address of the words on each port, {PLACE}.", ADDRESS_BITS
+    ),
+    single(
+        rw(
+            "word_beats",
+            COUNT_BITS,
+            "sets the number of words of a run; the words of a run are consecutive in memory",
         ),
-    )
+        "Sets how many words of a run follow each other without a gap.",
+    ),
+    single(
+        rw(
+            "word_stride",
+            COUNT_BITS,
+            "sets the number of words from the start of a run of words to the start of the next",
+        ),
+        "Sets the distance between runs of words.",
+    ),
+    single(
+        rw("word_runs", COUNT_BITS, "sets the number of runs of words in an epoch"),
+        "Sets how many runs of words an epoch has.",
+    ),
+    *wide("label_address", f"Sets the byte address of the labels, {PLACE}.", ADDRESS_BITS),
+    single(
+        rw(
+            "label_beats",
+            COUNT_BITS,
+            "sets the number of beats of labels in an epoch, of eight labels each",
+        ),
+        "Sets how many labels an epoch has, in beats of memory.",
+    ),
+)
+
+#: all that the host sets before a run, and that must be stable during it
+SETTING_REGISTERS = TRAINING_REGISTERS + LENGTH_REGISTERS + MEMORY_REGISTERS
 
 
 def counter_registers() -> tuple[Register, ...]:
     """Return the registers of the counters, two words each."""
     return tuple(
-        Register(f"{name}_count", f"{doc[0].upper()}{doc[1:]}.", (ro(name, COUNTER_BITS, doc),))
+        Register(f"{name}_count", f"{doc[0].upper()}{doc[1:]}.", ro(name, COUNTER_BITS, doc))
         for name, doc in COUNTERS.items()
     )
 
@@ -288,7 +257,7 @@ def worker_registers(params: WorkerParams) -> RegisterMap:
         "p4sgd_worker",
         IDENTITY_REGISTERS
         + CONTROL_REGISTERS
-        + setting_registers()
+        + SETTING_REGISTERS
         + network_registers()
         + counter_registers(),
         constants=constants(params),

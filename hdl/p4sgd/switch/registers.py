@@ -93,32 +93,27 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
         Register(
             "counter_select",
             "Chooses what the next registers show.",
-            (
-                rw("counter_port", 5, "chooses the port whose counters are shown"),
-                rw(
-                    "counter_verdict",
-                    Shape.cast(params.verdict).width,
-                    "chooses the verdict whose counter is shown",
-                    enum=names_of(params.verdict),
-                ),
-                ro(
-                    "counter_exists",
-                    1,
-                    "tells that the switch has a port counter_port; otherwise the port's counters"
-                    " read as 0",
-                ),
+            rw("counter_port", 5, "chooses the port whose counters are shown"),
+            rw(
+                "counter_verdict",
+                Shape.cast(params.verdict).width,
+                "chooses the verdict whose counter is shown",
+                enum=names_of(params.verdict),
+            ),
+            ro(
+                "counter_exists",
+                1,
+                "tells that the switch has a port counter_port; otherwise the port's counters"
+                " read as 0",
             ),
         ),
         Register(
             "verdicts",
             "Counts packets of the chosen port that got the chosen verdict.",
-            (
-                ro(
-                    "counter_value",
-                    COUNTER_BITS,
-                    "counts packets that came in at port counter_port and got verdict"
-                    " counter_verdict",
-                ),
+            ro(
+                "counter_value",
+                COUNTER_BITS,
+                "counts packets that came in at port counter_port and got verdict counter_verdict",
             ),
         ),
         *(

@@ -23,22 +23,20 @@ COMMANDS: tuple[Field, ...] = (
 STATE = Register(
     "state",
     "Tells what became of the last command, with owner and owner_epoch.",
-    (
-        ro("busy", 1, "tells that a command is being carried out"),
-        ro("refused", 1, "tells that the last command had no effect"),
-        ro("answered", 8, "tells the answer to the last command", enum=names_of(TenancyKind)),
-        ro("reason", 8, "tells why the last command had no effect", enum=names_of(Reason)),
-        ro(
-            "ignored",
-            1,
-            "tells that the last command was lost because it came while another one was being"
-            " carried out",
-        ),
-        ro(
-            "clearing_counters",
-            1,
-            "tells that the counters of verdicts are being cleared; meanwhile they do not count",
-        ),
+    ro("busy", 1, "tells that a command is being carried out"),
+    ro("refused", 1, "tells that the last command had no effect"),
+    ro("answered", 8, "tells the answer to the last command", enum=names_of(TenancyKind)),
+    ro("reason", 8, "tells why the last command had no effect", enum=names_of(Reason)),
+    ro(
+        "ignored",
+        1,
+        "tells that the last command was lost because it came while another one was being"
+        " carried out",
+    ),
+    ro(
+        "clearing_counters",
+        1,
+        "tells that the counters of verdicts are being cleared; meanwhile they do not count",
     ),
 )
 JOB = (
@@ -69,14 +67,12 @@ JOB_PARENT = Register(
     "job_parent",
     "Sets the port towards the job's parent switch, if this switch is not the root of the job's"
     " tree.",
-    (
-        rw(
-            "job_parent_port",
-            8,
-            "sets the port towards the job's parent, which is no port of the job's workers",
-        ),
-        rw("job_has_parent", 1, "sets whether the job has a parent"),
+    rw(
+        "job_parent_port",
+        8,
+        "sets the port towards the job's parent, which is no port of the job's workers",
     ),
+    rw("job_has_parent", 1, "sets whether the job has a parent"),
 )
 
 GRANT_REGISTERS: tuple[Register, ...] = (
@@ -96,20 +92,17 @@ GRANT_REGISTERS: tuple[Register, ...] = (
     Register(
         "sharing",
         "Sets which jobs may hold the switch at the same time. Jobs never share slots.",
-        (
-            rw(
-                "most_granted",
-                6,
-                "sets how many jobs may hold the switch at the same time, unless ports_apart is"
-                " set",
-                init=1,
-            ),
-            rw(
-                "ports_apart",
-                1,
-                "lets any number of jobs hold the switch at the same time, if no two of them have"
-                " a port in common",
-            ),
+        rw(
+            "most_granted",
+            6,
+            "sets how many jobs may hold the switch at the same time, unless ports_apart is set",
+            init=1,
+        ),
+        rw(
+            "ports_apart",
+            1,
+            "lets any number of jobs hold the switch at the same time, if no two of them have"
+            " a port in common",
         ),
     ),
     single(
@@ -151,14 +144,12 @@ def tenant_counter_registers() -> tuple[Register, ...]:
         Register(
             "tenant_select",
             "Chooses what the next registers show.",
-            (
-                rw(
-                    "counter_job",
-                    (MOST_PARTS - 1).bit_length(),
-                    "chooses the job whose counters are shown",
-                ),
-                choice(TENANT_COUNTERS, "tenant", "job counter_job"),
+            rw(
+                "counter_job",
+                (MOST_PARTS - 1).bit_length(),
+                "chooses the job whose counters are shown",
             ),
+            choice(TENANT_COUNTERS, "tenant", "job counter_job"),
         ),
         chosen(TENANT_COUNTERS, "tenant", "job counter_job"),
         single(

@@ -20,20 +20,17 @@ def network_registers() -> tuple[Register, ...]:
         Register(
             "worker",
             "Sets which worker this is, and how long it waits.",
-            (
-                rw(
-                    "worker",
-                    5,
-                    "sets the worker's index, which is its bit in bitmaps and its port at the"
-                    " switch",
-                ),
-                rw(
-                    "retries",
-                    8,
-                    "sets after how many consecutive repetitions of a packet without an answer"
-                    " the worker stops with cause NETWORK; 0: never",
-                    init=100,
-                ),
+            rw(
+                "worker",
+                5,
+                "sets the worker's index, which is its bit in bitmaps and its port at the switch",
+            ),
+            rw(
+                "retries",
+                8,
+                "sets after how many consecutive repetitions of a packet without an answer"
+                " the worker stops with cause NETWORK; 0: never",
+                init=100,
             ),
         ),
         single(
@@ -58,14 +55,8 @@ def network_registers() -> tuple[Register, ...]:
         Register(
             "job",
             "Identifies the job and its run.",
-            (
-                rw("job", 16, "sets the number of the job at the switch"),
-                rw(
-                    "epoch",
-                    16,
-                    "sets the number of the job's run; packets of another run are dropped",
-                ),
-            ),
+            rw("job", 16, "sets the number of the job at the switch"),
+            rw("epoch", 16, "sets the number of the job's run; packets of another run are dropped"),
         ),
         single(
             rw("slot_base", 16, "sets the number of the job's first slot at the switch"),

@@ -56,10 +56,8 @@ CONTROL_REGISTERS = (
     Register(
         "state",
         "Tells the state of the job.",
-        (
-            ro("state", 3, "tells what the endpoint does", enum=names_of(State)),
-            ro("cause", 3, "tells why the job failed, until the next start", enum=names_of(Cause)),
-        ),
+        ro("state", 3, "tells what the endpoint does", enum=names_of(State)),
+        ro("cause", 3, "tells why the job failed, until the next start", enum=names_of(Cause)),
     ),
     buses_register("Tells the state of the buses to memory.", BUSES),
     single(
@@ -102,10 +100,8 @@ JOB_REGISTERS = (
     Register(
         "job",
         "Sets the job and its run.",
-        (
-            rw("job", 16, "sets the number of the job"),
-            rw("epoch", 16, "sets the number of the job's run"),
-        ),
+        rw("job", 16, "sets the number of the job"),
+        rw("epoch", 16, "sets the number of the job's run"),
     ),
     single(
         rw(
@@ -121,7 +117,7 @@ JOB_REGISTERS = (
     Register(
         "open_turns",
         "Sets how many turns may be open at a time.",
-        (rw("two_open", 1, "lets two turns be open at a time; 0: lets one be open"),),
+        rw("two_open", 1, "lets two turns be open at a time; 0: lets one be open"),
     ),
     *wide("program", "Sets the address of the turn program, a multiple of 64."),
 )
@@ -172,10 +168,8 @@ RATE_REGISTERS = (
     Register(
         "rate_control",
         "Sets whether frames leave at a lower rate after a report of congestion.",
-        (
-            rw("rate_control", 1, "limits the rate at which frames leave; congestion lowers it"),
-            rw("burst", 12, "sets how many beats may leave at once after a pause", init=64),
-        ),
+        rw("rate_control", 1, "limits the rate at which frames leave; congestion lowers it"),
+        rw("burst", 12, "sets how many beats may leave at once after a pause", init=64),
     ),
     single(
         rw(
@@ -219,13 +213,11 @@ COUNTER_REGISTERS = (
     Register(
         "counter_select",
         "Chooses which counter is shown.",
-        (
-            rw(
-                "counter",
-                ENDPOINT_COUNTERS.index_bits,
-                "chooses the counter that field count shows",
-                enum=names_of(Counter),
-            ),
+        rw(
+            "counter",
+            ENDPOINT_COUNTERS.index_bits,
+            "chooses the counter that field count shows",
+            enum=names_of(Counter),
         ),
     ),
     single(

@@ -9,32 +9,20 @@ LINK_REGISTERS = (
         "links",
         "Describes the last ports, which lead to other switches; may change only while no job is"
         " active.",
-        (
-            ro("link_ports", 6, "tells how many ports lead to other switches"),
-            ro("link_window", 6, "tells how many PARTIALs of a turn may be under way on each link"),
-            rw(
-                "above",
-                1,
-                "lets the last port lead to the switch above, which decides when turns end",
-            ),
-            rw(
-                "far_port",
-                5,
-                "sets the port of each of the other switches that leads to this one",
-            ),
-        ),
+        ro("link_ports", 6, "tells how many ports lead to other switches"),
+        ro("link_window", 6, "tells how many PARTIALs of a turn may be under way on each link"),
+        rw("above", 1, "lets the last port lead to the switch above, which decides when turns end"),
+        rw("far_port", 5, "sets the port of each of the other switches that leads to this one"),
     ),
     Register(
         "link_timeout",
         "Sets when PARTIALs are sent again.",
-        (
-            rw(
-                "link_timeout",
-                32,
-                "sets the number of cycles without an ACK of the oldest PARTIAL after which all"
-                " PARTIALs without ACK are sent again",
-                init=LINK_TIMEOUT,
-            ),
+        rw(
+            "link_timeout",
+            32,
+            "sets the number of cycles without an ACK of the oldest PARTIAL after which all"
+            " PARTIALs without ACK are sent again",
+            init=LINK_TIMEOUT,
         ),
     ),
 )

@@ -63,10 +63,8 @@ def table_sizes(row_bits: int) -> Register:
         "Tells the rows of the tables."
         if row_bits > ROW_BITS
         else "Tells the rows of the tables on chip.",
-        (
-            ro("list_rows", row_bits, "tells how many rows of lists there are"),
-            ro("descriptor_rows", row_bits, "tells how many rows of descriptors there are"),
-        ),
+        ro("list_rows", row_bits, "tells how many rows of lists there are"),
+        ro("descriptor_rows", row_bits, "tells how many rows of descriptors there are"),
     )
 
 
@@ -101,19 +99,17 @@ SETTING_REGISTERS = (
     Register(
         "acks",
         "Sets when frames are acknowledged.",
-        (
-            rw(
-                "ack_every",
-                ACK_SETTINGS["every"].width,
-                "sets how many new frames one ACK acknowledges, at least 1",
-                init=4,
-            ),
-            rw(
-                "ack_delay",
-                ACK_SETTINGS["delay"].width,
-                "sets after how many cycles at most a new frame is acknowledged",
-                init=500,
-            ),
+        rw(
+            "ack_every",
+            ACK_SETTINGS["every"].width,
+            "sets how many new frames one ACK acknowledges, at least 1",
+            init=4,
+        ),
+        rw(
+            "ack_delay",
+            ACK_SETTINGS["delay"].width,
+            "sets after how many cycles at most a new frame is acknowledged",
+            init=500,
         ),
     ),
     single(
@@ -154,15 +150,13 @@ JOB_REGISTERS = (
     Register(
         "job_program",
         "Sets how the job's turns run.",
-        (
-            rw(
-                "job_two",
-                1,
-                "lets two turns be open at a time, each with half of the aggregators; 0: lets one"
-                " be open",
-            ),
-            rw("job_last_step", 8, "sets the number of the last step of the job's turn program"),
+        rw(
+            "job_two",
+            1,
+            "lets two turns be open at a time, each with half of the aggregators; 0: lets one"
+            " be open",
         ),
+        rw("job_last_step", 8, "sets the number of the last step of the job's turn program"),
     ),
 )
 
@@ -185,18 +179,11 @@ TABLE_REGISTERS = (
     Register(
         "table",
         "Sets where the next words are written.",
-        (
-            rw(
-                "table",
-                2,
-                "chooses the table that begin_table begins to write",
-                enum=names_of(Table),
-            ),
-            rw(
-                "table_row",
-                21,
-                "sets the first row, or step of the program, that begin_table begins to write",
-            ),
+        rw("table", 2, "chooses the table that begin_table begins to write", enum=names_of(Table)),
+        rw(
+            "table_row",
+            21,
+            "sets the first row, or step of the program, that begin_table begins to write",
         ),
     ),
     single(
@@ -213,21 +200,19 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
         Register(
             "counter_select",
             "Chooses which counters are shown.",
-            (
-                rw(
-                    "counter_port",
-                    5,
-                    "chooses the port whose counters are shown; a port that is not there gives 0",
-                ),
-                rw(
-                    "counter_verdict",
-                    5,
-                    "chooses the verdict whose counter is shown",
-                    enum=names_of(params.verdict),
-                ),
-                choice(of_ports, "port", "port counter_port"),
-                choice(TOTAL_COUNTERS, "total", "the switch"),
+            rw(
+                "counter_port",
+                5,
+                "chooses the port whose counters are shown; a port that is not there gives 0",
             ),
+            rw(
+                "counter_verdict",
+                5,
+                "chooses the verdict whose counter is shown",
+                enum=names_of(params.verdict),
+            ),
+            choice(of_ports, "port", "port counter_port"),
+            choice(TOTAL_COUNTERS, "total", "the switch"),
         ),
         single(
             ro(
@@ -250,13 +235,11 @@ def counter_registers(params: GnnSwitchParams) -> tuple[Register, ...]:
         Register(
             "first_error",
             "Tells the cause of the job's first table error.",
-            (
-                ro(
-                    "first_cause",
-                    3,
-                    "tells what was wrong at the job's first table error",
-                    enum=names_of(TableError),
-                ),
+            ro(
+                "first_cause",
+                3,
+                "tells what was wrong at the job's first table error",
+                enum=names_of(TableError),
             ),
         ),
         *(

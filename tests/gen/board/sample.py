@@ -21,11 +21,11 @@ class CoreParams:
 
 
 def core_registers(params):
-    return RegisterMap("sample_core", (Register("r", "One.", (rw("f", 8, "bits"),)),))
+    return RegisterMap("sample_core", (Register("r", "One.", rw("f", 8, "bits")),))
 
 
 def cage_registers(params):
-    return RegisterMap("sample_board_status", (Register("r", "One.", (ro("g", 8, "bits"),)),))
+    return RegisterMap("sample_board_status", (Register("r", "One.", ro("g", 8, "bits")),))
 
 
 class Core(Component):

@@ -13,7 +13,7 @@ from hdl.common.registers import Register, RegisterMap, ro, rw
 
 MAP = RegisterMap(
     "demo",
-    (Register("all", "All there is.", (rw("step", 8, "added"), ro("sum_low", 8, "<so far>"))),),
+    (Register("all", "All there is.", rw("step", 8, "added"), ro("sum_low", 8, "<so far>")),),
     address_bits=3,
 )
 

@@ -11,13 +11,13 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import CAUSES, WRITTEN, guide
 from hdl.p4sgd.host.control import Cause
-from hdl.p4sgd.host.registers import setting_registers
+from hdl.p4sgd.host.registers import SETTING_REGISTERS
 
 DESIGN = find_design("p4sgd-worker")
 
 
 def test_every_setting_and_cause_is_told():
-    fields = {field.name for one in setting_registers() for field in one.fields}
+    fields = {field.name for one in SETTING_REGISTERS for field in one.fields}
     assert fields - set(WRITTEN) == {"memory_timeout"}
     assert set(Cause) - set(CAUSES) == {Cause.NONE}
 

@@ -26,31 +26,30 @@ MIXED = RegisterMap(
         Register(
             "run",
             "Pulses beside levels.",
-            (
-                Field("start", 1, "pulse", ""),
-                Field("mode", 3, "rw", "", init=5),
-                Field("running", 1, "ro", ""),
-                Field("level", 20, "rw", "", init=0xABCDE),  # across all four bytes
-                Field("kind", 7, "pulse", ""),
-            ),
+            Field("start", 1, "pulse", ""),
+            Field("mode", 3, "rw", "", init=5),
+            Field("running", 1, "ro", ""),
+            Field("level", 20, "rw", "", init=0xABCDE),  # across all four bytes
+            Field("kind", 7, "pulse", ""),
         ),
-        Register("size", "A whole word.", (Field("beats", 32, "rw", "", init=7),)),
-        Register("cycles", "Two words.", (Field("cycle_count", 64, "ro", ""),)),
+        Register("size", "A whole word.", Field("beats", 32, "rw", "", init=7)),
+        Register("cycles", "Two words.", Field("cycle_count", 64, "ro", "")),
         Register(
             "errors",
             "Fields across the words' border.",
-            (Field("late", 20, "ro", ""), Field("lost", 30, "ro", "")),
+            Field("late", 20, "ro", ""),
+            Field("lost", 30, "ro", ""),
         ),
-        Register("flag", "One bit.", (Field("flag_set", 1, "rw", ""),)),
+        Register("flag", "One bit.", Field("flag_set", 1, "rw", "")),
     ),
     address_bits=8,
 )
-ONE = RegisterMap("one", (Register("only", "", (Field("it", 32, "rw", ""),)),), address_bits=3)
-READ_ONLY = RegisterMap("read_only", (Register("only", "", (Field("it", 33, "ro", ""),)),))
+ONE = RegisterMap("one", (Register("only", "", Field("it", 32, "rw", "")),), address_bits=3)
+READ_ONLY = RegisterMap("read_only", (Register("only", "", Field("it", 33, "ro", "")),))
 LARGE = RegisterMap(
     "large",
     tuple(
-        Register(f"register_{k}", "", (Field(f"field_{k}", 32, "ro" if k % 3 else "rw", ""),))
+        Register(f"register_{k}", "", Field(f"field_{k}", 32, "ro" if k % 3 else "rw", ""))
         for k in range(70)
     ),
 )

@@ -15,14 +15,12 @@ class Colour(IntEnum):
 CONTROL = Register(
     "control",
     "What to do.",
-    (
-        Field("start", 1, "pulse", "Begin."),
-        Field("colour", 2, "rw", "Of the bike shed.", init=3, enum=names_of(Colour)),
-        Field("done", 1, "ro", "Nothing left."),
-    ),
+    Field("start", 1, "pulse", "Begin."),
+    Field("colour", 2, "rw", "Of the bike shed.", init=3, enum=names_of(Colour)),
+    Field("done", 1, "ro", "Nothing left."),
 )
-CYCLES = Register("cycles", "Time.", (Field("cycle_count", 48, "ro", "Cycles since reset."),))
-SIZE = Register("size", "How much.", (Field("size_beats", 32, "rw", "Beats."),))
+CYCLES = Register("cycles", "Time.", Field("cycle_count", 48, "ro", "Cycles since reset."))
+SIZE = Register("size", "How much.", Field("size_beats", 32, "rw", "Beats."))
 MAP = RegisterMap("demo", (CONTROL, CYCLES, SIZE))
 
 
@@ -94,20 +92,20 @@ test_rejects = refuses(
     (lambda: Field("a", 2, "rw", "", init=4), "init 4 does not fit 2 bits"),
     (lambda: Field("a", 2, "ro", "", init=1), "only a field with access rw has an init"),
     (lambda: Field("a", 1, "rw", "", enum=names_of(Colour)), "Colour does not fit 1 bits"),
-    (lambda: Register("9", "", (SIZE.fields[0],)), "a register must be named in lower"),
-    (lambda: Register("a", "", ()), "a register needs a field"),
+    (lambda: Register("9", "", SIZE.fields[0]), "a register must be named in lower"),
+    (lambda: Register("a", ""), "a register needs a field"),
     (
-        lambda: Register("a", "", (Field("b", 31, "rw", ""), Field("c", 2, "ro", ""))),
+        lambda: Register("a", "", Field("b", 31, "rw", ""), Field("c", 2, "ro", "")),
         "fields that are not all read-only take at most 32 bits: 33",
     ),
     (
-        lambda: Register("a", "", (Field("b", 64, "ro", ""), Field("c", 1, "ro", ""))),
+        lambda: Register("a", "", Field("b", 64, "ro", ""), Field("c", 1, "ro", "")),
         "read-only fields take at most 64 bits: 65",
     ),
     (lambda: RegisterMap("a", ()), "a map needs a register"),
     (lambda: RegisterMap("a", (SIZE, SIZE)), "two registers are called size"),
     (
-        lambda: RegisterMap("a", (SIZE, Register("more", "", SIZE.fields))),
+        lambda: RegisterMap("a", (SIZE, Register("more", "", *SIZE.fields))),
         "two fields are called size_beats",
     ),
     (

@@ -15,9 +15,9 @@ class Cause(IntEnum):
 MAP = RegisterMap(
     "some",
     (
-        Register("control", "", (rw("size", 8, ""), pulse("start", ""))),
-        Register("status", "", (ro("busy", 1, ""), ro("cause", 2, "", enum=names_of(Cause)))),
-        Register("count", "", (ro("count", 48, ""),)),
+        Register("control", "", rw("size", 8, ""), pulse("start", "")),
+        Register("status", "", ro("busy", 1, ""), ro("cause", 2, "", enum=names_of(Cause))),
+        Register("count", "", ro("count", 48, "")),
     ),
 )
 

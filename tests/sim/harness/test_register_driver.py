@@ -185,7 +185,7 @@ async def a_refusal_names_the_register(dut):
     """This is so, too, if the driver is newer than the hardware."""
     dut.status.value = 0
     map = MAPS[params_in_simulator(dict)["map"]]
-    beyond = Register("beyond", "Not there.", (rw("newest", 4, ""),))
+    beyond = Register("beyond", "Not there.", rw("newest", 4, ""))
     driver = RegisterDriver(dut, "axil", replace(map, registers=(*map.registers, beyond)))
     await start(dut)
     with pytest.raises(BusError, match="writing beyond answered SLVERR"):

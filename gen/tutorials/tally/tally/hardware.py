@@ -24,7 +24,7 @@ class TallyParams:
 
 def tally_registers(params):
     """Return the registers of a tally: one field, of which driver and datasheet are made too."""
-    return RegisterMap("tally", (Register("count", "Events.", (ro("events", params.bits, "n"),)),))
+    return RegisterMap("tally", (Register("count", "Events.", ro("events", params.bits, "n")),))
 
 
 class Tally(Component):

@@ -16,17 +16,13 @@ TEXT = RegisterMap(
         Register(
             "control",
             "What to do.",
-            (
-                Field("start", 1, "pulse", "begin"),
-                Field("step", 6, "rw", "signed", init=9),
-                Field("done", 1, "ro", "of the run"),
-                Field(
-                    "mode", 2, "rw", "how", enum=names_of(IntEnum("Mode", {"SLOW": 0, "FAST": 2}))
-                ),
-            ),
+            Field("start", 1, "pulse", "begin"),
+            Field("step", 6, "rw", "signed", init=9),
+            Field("done", 1, "ro", "of the run"),
+            Field("mode", 2, "rw", "how", enum=names_of(IntEnum("Mode", {"SLOW": 0, "FAST": 2}))),
         ),
-        Register("count", "Time.", (Field("cycles", 40, "ro", "since reset"),)),
-        Register("size", "How much.", (Field("beats", 32, "rw", "beats"),)),
+        Register("count", "Time.", Field("cycles", 40, "ro", "since reset")),
+        Register("size", "How much.", Field("beats", 32, "rw", "beats")),
     ),
 )
 
@@ -172,6 +168,6 @@ def test_is_clean(tmp_path):
 
 @pytest.mark.parametrize("name", ["lambda", "self"])
 def test_names_that_cannot_be_python(name):
-    bad = RegisterMap("bad", (Register("only", "", (Field(name, 1, "rw", ""),)),))
+    bad = RegisterMap("bad", (Register("only", "", Field(name, 1, "rw", "")),))
     with pytest.raises(ValueError, match=f"cannot have a field '{name}'"):
         python_driver(bad)

@@ -54,7 +54,7 @@ def test_two_enumerations_of_one_name_are_refused():
         Field(name, 2, "rw", "", enum=names_of(IntEnum("Kind", members)))
         for name, members in (("a", {"X": 0}), ("b", {"X": 1}))
     )
-    twice = RegisterMap("twice", (Register("only", "", fields),))
+    twice = RegisterMap("twice", (Register("only", "", *fields),))
     with pytest.raises(ValueError, match="two enumerations are called Kind"):
         system_rdl(twice)
 
