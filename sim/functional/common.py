@@ -4,20 +4,15 @@ from sim.functional.unit_bins import UnitGroup, at_once
 
 FIFO = UnitGroup(
     name="filling",
-    ports=("level", "i_valid", "i_ready", "o_valid", "o_ready"),
     sizes=lambda params: {"capacity": params.capacity},
     bins={
-        "empty": lambda now, before: now["level"] == 0,
-        "one inside": lambda now, before: now["level"] == 1,
-        "full": lambda now, before: now["level"] == now["capacity"],
-        "full and left": lambda now, before: (
-            now["level"] == now["capacity"] and now["o_valid"] and now["o_ready"]
-        ),
-        "refuses": lambda now, before: now["i_valid"] and not now["i_ready"],
-        "in and out at once": lambda now, before: (
-            now["i_valid"] and now["i_ready"] and now["o_valid"] and now["o_ready"]
-        ),
-        "empty again": lambda now, before: now["level"] == 0 and before["level"] > 0,
+        "empty": "level == 0",
+        "one inside": "level == 1",
+        "full": "level == capacity",
+        "full and left": "level == capacity and o_valid and o_ready",
+        "refuses": "i_valid and not i_ready",
+        "in and out at once": "i_valid and i_ready and o_valid and o_ready",
+        "empty again": "level == 0 and before.level > 0",
     },
 )
 
@@ -35,18 +30,16 @@ ARBITER = UnitGroup(
 
 ROUND_ROBIN = UnitGroup(
     name="turns",
-    ports=("asking", "grant", "index"),
+    ports=("asking", "grant"),
     when=("take",),
     sizes=lambda params: {"count": params.count},
     bins={
         "one asks": lambda now, before: now["asking"].bit_count() == 1,
         "several ask": lambda now, before: now["asking"].bit_count() > 1,
         "all ask": lambda now, before: now["asking"].bit_count() == now["count"],
-        "the last": lambda now, before: now["index"] == now["count"] - 1,
-        "from the last on to the first": lambda now, before: (
-            before["index"] == now["count"] - 1 and now["index"] == 0
-        ),
-        "the same again": lambda now, before: now["index"] == before["index"],
+        "the last": "index == count - 1",
+        "from the last on to the first": "before.index == count - 1 and index == 0",
+        "the same again": "index == before.index",
     },
 )
 
@@ -62,41 +55,26 @@ EVENT_COUNTERS = UnitGroup(
 
 REGISTER_BLOCK = UnitGroup(
     name="order",
-    ports=tuple(f"axil_{ch}{end}" for ch in ("aw", "w", "b", "ar") for end in ("valid", "ready")),
     bins={
-        "address before data": lambda now, before: now["axil_awvalid"] and not now["axil_wvalid"],
-        "data before address": lambda now, before: now["axil_wvalid"] and not now["axil_awvalid"],
-        "both at once": lambda now, before: now["axil_wvalid"] and now["axil_awvalid"],
-        "read and write at once": lambda now, before: (
-            now["axil_arvalid"]
-            and now["axil_arready"]
-            and now["axil_wvalid"]
-            and now["axil_wready"]
-        ),
-        "answer waits": lambda now, before: now["axil_bvalid"] and not now["axil_bready"],
-        "write behind an answer": lambda now, before: (
-            now["axil_bvalid"] and not now["axil_bready"] and now["axil_awvalid"]
-        ),
+        "address before data": "axil_awvalid and not axil_wvalid",
+        "data before address": "axil_wvalid and not axil_awvalid",
+        "both at once": "axil_wvalid and axil_awvalid",
+        "read and write at once": "axil_arvalid and axil_arready and axil_wvalid and axil_wready",
+        "answer waits": "axil_bvalid and not axil_bready",
+        "write behind an answer": "axil_bvalid and not axil_bready and axil_awvalid",
     },
 )
 
 READ_MASTER = UnitGroup(
     name="failures",
-    ports=("axi_rvalid", "axi_rready", "axi_rresp", "axi_rlast", "halt", "busy"),
     bins={
-        "error within a burst": lambda now, before: (
-            now["axi_rvalid"]
-            and now["axi_rready"]
-            and now["axi_rresp"].value > 1
-            and not now["axi_rlast"]
+        "error within a burst": (
+            "axi_rvalid and axi_rready and axi_rresp.value > 1 and not axi_rlast"
         ),
-        "error at the end of a burst": lambda now, before: (
-            now["axi_rvalid"]
-            and now["axi_rready"]
-            and now["axi_rresp"].value > 1
-            and now["axi_rlast"]
+        "error at the end of a burst": (
+            "axi_rvalid and axi_rready and axi_rresp.value > 1 and axi_rlast"
         ),
-        "halted while busy": lambda now, before: now["halt"] and now["busy"],
+        "halted while busy": "halt and busy",
     },
 )
 

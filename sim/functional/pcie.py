@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from hdl.common.axi import FOUR_KB
 from hdl.pcie.axis import rc_user
@@ -98,70 +97,42 @@ STRADDLING = UnitGroup(
 )
 
 
-def begins(port: str) -> Callable[[PortValues, PortValues], bool]:
-    """Return the condition of a bin that ``port`` becomes high."""
-    return lambda now, before: now[port] and not before[port]
-
-
-def event(name: str) -> Callable[[PortValues, PortValues], Any]:
-    """Return the condition of a bin that the event ``name`` happens."""
-    return lambda now, before: now["events"][name]
-
-
 STOPS = UnitGroup(
     name="reads that are not answered",
-    ports=("stop", "idle", "owes", "events", "beats_valid", "rc_tvalid"),
     bins={
-        **{name: event(name) for name, _ in EVENTS if name != "sent"},
+        **{name: f"events.{name}" for name, _ in EVENTS if name != "sent"},
         "several at once": lambda now, before: sum(now["events"].values()) > 1,
-        "stopped with nothing under way": lambda now, before: (
-            begins("stop")(now, before) and now["idle"] and not now["owes"]
-        ),
-        "stopped with reads under way": lambda now, before: (
-            begins("stop")(now, before) and now["owes"]
-        ),
-        "stopped while beats leave": lambda now, before: (
-            begins("stop")(now, before) and now["beats_valid"]
-        ),
-        "a completion comes while stopped": lambda now, before: now["stop"] and now["rc_tvalid"],
-        "idle with completions to come": lambda now, before: (
-            now["stop"] and now["idle"] and now["owes"]
-        ),
-        "goes on with completions to come": lambda now, before: (
-            before["stop"] and not now["stop"] and now["owes"]
-        ),
+        "stopped with nothing under way": "stop and not before.stop and idle and not owes",
+        "stopped with reads under way": "stop and not before.stop and owes",
+        "stopped while beats leave": "stop and not before.stop and beats_valid",
+        "a completion comes while stopped": "stop and rc_tvalid",
+        "idle with completions to come": "stop and idle and owes",
+        "goes on with completions to come": "before.stop and not stop and owes",
     },
 )
 
 SHARE = UnitGroup(
     name="requests under way",
-    ports=("most", "under_way", "requests[]_valid", "asked_valid", "asked_ready"),
+    ports=("requests[]_valid",),
     bins={
-        "none, and one is asked for": lambda now, before: (
-            now["under_way"] == 0 and now["asked_valid"] and now["asked_ready"]
-        ),
+        "none, and one is asked for": "under_way == 0 and asked_valid and asked_ready",
         "as many as may be, and one waits": lambda now, before: (
             now["under_way"] == now["most"] > 0 and any(now["requests[]_valid"])
         ),
-        "more than one, without a limit": lambda now, before: (
-            now["under_way"] > 1 and now["most"] == 0
-        ),
+        "more than one, without a limit": "under_way > 1 and most == 0",
         "all users ask": lambda now, before: all(now["requests[]_valid"]),
     },
 )
 
 RESETS = UnitGroup(
     name="resets",
-    ports=("function_in_process", "function_master", "idle", "owes", "begins", "clear"),
     bins={
-        "with nothing under way": lambda now, before: now["begins"] and now["idle"],
-        "with reads under way": lambda now, before: now["begins"] and not now["idle"],
-        "with writes to clear": lambda now, before: now["clear"] and now["owes"],
-        "no master, without a reset": lambda now, before: (
-            now["begins"] and not now["function_in_process"] and not now["function_master"]
-        ),
-        "a master that is reset": lambda now, before: (
-            begins("function_in_process")(now, before) and now["function_master"]
+        "with nothing under way": "begins and idle",
+        "with reads under way": "begins and not idle",
+        "with writes to clear": "clear and owes",
+        "no master, without a reset": "begins and not function_in_process and not function_master",
+        "a master that is reset": (
+            "function_in_process and not before.function_in_process and function_master"
         ),
     },
 )

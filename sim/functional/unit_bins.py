@@ -1,10 +1,10 @@
 """Defines bins of one kind of unit: what its ports mean together, or one after another."""
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache, partial, reduce
-from operator import getitem
+from functools import lru_cache, partial
 from typing import Any
 
 from hdl.common.component import Component
@@ -12,19 +12,65 @@ from sim.functional.groups import group
 from sim.harness.payloads import numbered, unpack
 
 PortValues = Mapping[str, Any]  #: ports as plain values, by name
+Ask = Callable[[PortValues, PortValues], Any]  #: whether present and previous sample hit a bin
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitGroup:
-    """Declares a group of bins of a component, once for all its tests."""
+    """Declares a group of bins of a component, once for all its tests.
+
+    The condition of a bin is a function of two samples of the ports, the present and the previous
+    one, or a Python expression, see :func:`ask_of`.
+    """
 
     name: str  #: what the group is about
-    ports: tuple[str, ...]  #: ports that are looked at; ``i[]_valid`` is those of all elements
-    #: function of each bin: whether the ports' present and previous samples hit it
-    bins: Mapping[str, Callable[[PortValues, PortValues], bool]]
+    bins: Mapping[str, Ask | str]  #: condition of each bin
+    #: ports that functions look at, beside those in expressions; ``i[]_valid`` is all elements'
+    ports: tuple[str, ...] = ()
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
     #: function of params that returns further values for the bins
     sizes: Callable[[Any], PortValues] = field(default=lambda params: {})
+
+
+class Indexing(ast.NodeTransformer):
+    """Turns names of ports and of their fields into what two samples of the ports have there."""
+
+    def __init__(self) -> None:
+        self.ports: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        """Return a port of the present sample."""
+        return self.port("now", node.id)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        """Return a field, a port of the previous sample, or name or value of an enum's member."""
+        if isinstance(node.value, ast.Name) and node.value.id == "before":
+            return self.port("before", node.attr)
+        value = self.visit(node.value)
+        if node.attr in ("name", "value"):
+            return ast.Attribute(value, node.attr, ast.Load())
+        return ast.Subscript(value, ast.Constant(node.attr), ast.Load())
+
+    def port(self, sample: str, name: str) -> ast.expr:
+        """Return a port of a sample."""
+        self.ports.add(name)
+        return ast.Subscript(ast.Name(sample, ast.Load()), ast.Constant(name), ast.Load())
+
+
+@lru_cache(4096)
+def ask_of(condition: Ask | str) -> tuple[Ask, frozenset[str]]:
+    """Return a condition as a function, and the ports that it names if it is an expression.
+
+    In ``events.hit and not before.busy``, ``events`` is a port, ``hit`` its field, and ``busy`` is
+    a port in the sample before. ``.name`` and ``.value`` are those of a member of an enum.
+    """
+    if not isinstance(condition, str):
+        return condition, frozenset()
+    indexing, tree = Indexing(), ast.parse("lambda now, before: 0", mode="eval")
+    assert isinstance(tree.body, ast.Lambda)
+    tree.body.body = indexing.visit(ast.parse(condition, mode="eval").body)
+    code = compile(ast.fix_missing_locations(tree), f"<{condition}>", "eval")
+    return eval(code), frozenset(indexing.ports)
 
 
 def enum_bits(
@@ -44,24 +90,21 @@ def enum_bits(
     return {kind.name: asks(kind) for kind in kinds}
 
 
-def happens(event: str, values: PortValues) -> bool:
-    """Return whether none of an event's ports or fields, which are joined by "and", is 0."""
-    return all(reduce(getitem, path.split("."), values) for path in event.split(" and "))
-
-
 def at_once(control: str, event: str) -> UnitGroup:
     """Return a group of bins: ``event`` in the cycle of ``control``, just before, just behind.
 
-    Such an input clears, begins or resets something, which the event may find half done.
+    Such an input clears, begins or resets something, which the event may find half done. Both are
+    ports or fields that are joined by "and".
     """
-    ports = {path.partition(".")[0] for path in f"{control} and {event}".split(" and ")}
+    control_before, event_before = (
+        " and ".join(f"before.{path}" for path in each.split(" and ")) for each in (control, event)
+    )
     return UnitGroup(
         name=f"{event} beside {control}",
-        ports=tuple(sorted(ports)),
         bins={
-            "before": lambda now, before: happens(event, before) and happens(control, now),
-            "in its cycle": lambda now, before: happens(event, now) and happens(control, now),
-            "behind": lambda now, before: happens(control, before) and happens(event, now),
+            "before": f"{event_before} and {control}",
+            "in its cycle": f"{event} and {control}",
+            "behind": f"{control_before} and {event}",
         },
     )
 
@@ -82,11 +125,13 @@ class UnitWatcher:
     """Samples a group of bins of the component in the simulator."""
 
     def __init__(self, dut: Any, component: Component, unit: str, what: UnitGroup) -> None:
-        self.what = what
         shapes = dict(port_shapes(component.signature))
         self.when = [getattr(dut, name) for name in what.when]
-        self.ports = {name: read(dut, shapes, name) for name in what.ports}
         self.sizes = dict(what.sizes(component.params))
+        asks = {name: ask_of(condition) for name, condition in what.bins.items()}
+        self.asks = {name: ask for name, (ask, _) in asks.items()}
+        ports = set(what.ports).union(*(named for _, named in asks.values())) - set(self.sizes)
+        self.ports = {name: read(dut, shapes, name) for name in sorted(ports)}
         self.before: PortValues | None = None
         self.sample = group(unit, what.name, what.bins)
 
@@ -96,7 +141,7 @@ class UnitWatcher:
             return
         now = self.sizes | {name: ask() for name, ask in self.ports.items()}
         before, self.before = self.before or now, now
-        hit = frozenset(name for name, ask in self.what.bins.items() if ask(now, before))
+        hit = frozenset(name for name, ask in self.asks.items() if ask(now, before))
         if hit:
             self.sample(hit)
 

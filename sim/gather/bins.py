@@ -49,58 +49,34 @@ ROWS = UnitGroup(
 
 IDXS = UnitGroup(
     name="idxs",
-    ports=("table", "idxs_payload", "joined"),
     when=("idxs_valid", "idxs_ready"),
     bins={
-        "the table's first": lambda now, before: now["idxs_payload"]["idx"] == 0,
-        "the table's last": lambda now, before: now["idxs_payload"]["idx"] == last_row(now),
-        "the one behind it": lambda now, before: now["idxs_payload"]["idx"] == last_row(now) + 1,
-        "the largest": lambda now, before: (
-            now["idxs_payload"]["idx"] == (1 << now["idx_bits"]) - 1 and not is_inside(now)
+        "the table's first": "idxs_payload.idx == 0",
+        "the table's last": "idxs_payload.idx == table.rows - 1",
+        "the one behind it": "idxs_payload.idx == table.rows",
+        "the largest": "(1 << idx_bits) - 1 == idxs_payload.idx >= table.rows",
+        "the same again": (
+            "idxs_payload.idx == before.idxs_payload.idx and not before.idxs_payload.final"
         ),
-        "the same again": lambda now, before: (
-            now["idxs_payload"]["idx"] == before["idxs_payload"]["idx"]
-            and not before["idxs_payload"]["final"]
-        ),
-        "an array's only one": lambda now, before: (
-            now["idxs_payload"]["final"] and before["idxs_payload"]["final"]
-        ),
-        "of rows that are joined": lambda now, before: now["joined"],
+        "an array's only one": "idxs_payload.final and before.idxs_payload.final",
+        "of rows that are joined": "joined",
     },
     sizes=lambda params: {"idx_bits": params.idx_bits},
 )
 
 
-def last_row(now: PortValues) -> int:
-    """Return the idx of the table's last row."""
-    return now["table"]["rows"] - 1
-
-
+BEGINS = "function_in_process and not before.function_in_process"
 RESETS = UnitGroup(
     name="resets of the function",
-    ports=("function_in_process", "function_master", "rq_tvalid", "rc_tvalid"),
     bins={
-        "in the middle of traffic": lambda now, before: (
-            begins(now, before)
-            and now["function_master"]
-            and (now["rq_tvalid"] or now["rc_tvalid"])
-        ),
-        "of what is no master": lambda now, before: (
-            begins(now, before) and not now["function_master"]
-        ),
-        "a completion comes during one": lambda now, before: (
-            now["function_in_process"] and now["rc_tvalid"]
-        ),
-        "a completion comes for what is no master": lambda now, before: (
-            now["rc_tvalid"] and not now["function_master"] and not now["function_in_process"]
+        "in the middle of traffic": f"{BEGINS} and function_master and (rq_tvalid or rc_tvalid)",
+        "of what is no master": f"{BEGINS} and not function_master",
+        "a completion comes during one": "function_in_process and rc_tvalid",
+        "a completion comes for what is no master": (
+            "rc_tvalid and not function_master and not function_in_process"
         ),
     },
 )
-
-
-def begins(now: PortValues, before: PortValues) -> bool:
-    """Return whether a reset begins."""
-    return now["function_in_process"] and not before["function_in_process"]
 
 
 GROUPS = {

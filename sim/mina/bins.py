@@ -53,7 +53,7 @@ def gone(now: PortValues, before: PortValues) -> list[Any]:
 
 TENANTS = UnitGroup(
     name="tenants",
-    ports=("table", "unfinished", "hold", "waiting"),
+    ports=("table", "unfinished"),
     bins={
         "several hold the switch": lambda now, before: holders(now) > 1,
         "one drains beside another": lambda now, before: (
@@ -66,24 +66,19 @@ TENANTS = UnitGroup(
         "one is given up at once": lambda now, before: any(
             not was["draining"] for was in gone(now, before)
         ),
-        "slots are cleared as packets wait": lambda now, before: now["hold"] and now["waiting"],
-        "slots are cleared as none waits": lambda now, before: now["hold"] and not now["waiting"],
+        "slots are cleared as packets wait": "hold and waiting",
+        "slots are cleared as none waits": "hold and not waiting",
     },
 )
 
 COMMANDS = UnitGroup(
     name="commands of a port",
-    ports=("events", "answered", "packets_tvalid", "packets_tready", "axis_tready"),
     bins={
-        "taken": lambda now, before: now["events"]["commands"],
-        "lost": lambda now, before: now["events"]["lost_commands"],
-        "lost as the answer comes": lambda now, before: (
-            now["events"]["lost_commands"] and now["answered"]
-        ),
-        "at a closed port": lambda now, before: now["events"]["closed_commands"],
-        "an answer before a packet": lambda now, before: (
-            now["packets_tvalid"] and now["axis_tready"] and not now["packets_tready"]
-        ),
+        "taken": "events.commands",
+        "lost": "events.lost_commands",
+        "lost as the answer comes": "events.lost_commands and answered",
+        "at a closed port": "events.closed_commands",
+        "an answer before a packet": "packets_tvalid and axis_tready and not packets_tready",
     },
 )
 

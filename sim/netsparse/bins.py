@@ -6,128 +6,106 @@ from sim.netsparse import middle_pipe_bins, switch_bins
 
 DROPS = UnitGroup(
     name="drops",
-    ports=("events",),
     bins={
         **enum_bits("events", Drop, "drops"),
-        "none": lambda now, before: now["events"]["packet"] and not now["events"]["drops"],
-        "one after a drop": lambda now, before: (
-            now["events"]["packet"] and before["events"]["drops"]
-        ),
+        "none": "events.packet and not events.drops",
+        "one after a drop": "events.packet and before.events.drops",
     },
 )
 
 LINE_POOL = UnitGroup(
     name="lines",
-    ports=("free", "takes", "returns"),
     sizes=lambda params: {"pr_lines": params.pr_lines},
     bins={
-        "none free": lambda now, before: now["free"] == 0,
-        "enough for every PR": lambda now, before: now["free"] == now["pr_lines"],
-        "one taken, one returned": lambda now, before: now["takes"] and now["returns"],
+        "none free": "free == 0",
+        "enough for every PR": "free == pr_lines",
+        "one taken, one returned": "takes and returns",
     },
 )
 
 EXPIRATION = UnitGroup(
     name="expirations",
-    ports=("opens", "closes", "expires", "force", "ready", "delay"),
+    ports=("ready",),
     bins={
-        "opens while one closes": lambda now, before: now["opens"] and now["closes"],
-        "opens while one expires": lambda now, before: now["opens"] and now["expires"],
-        "one after another": lambda now, before: now["expires"] and before["expires"],
-        "by force": lambda now, before: now["expires"] and now["force"],
-        "by time": lambda now, before: now["expires"] and not now["force"],
-        "no delay": lambda now, before: now["opens"] and now["delay"] == 0,
+        "opens while one closes": "opens and closes",
+        "opens while one expires": "opens and expires",
+        "one after another": "expires and before.expires",
+        "by force": "expires and force",
+        "by time": "expires and not force",
+        "no delay": "opens and delay == 0",
     },
 )
 
 CONCATENATOR = UnitGroup(
     name="packets",
-    ports=("events", "settings", "prs_valid", "empty"),
+    ports=("prs_valid",),
     bins={
-        "one PR": lambda now, before: now["events"]["packet"] and now["events"]["prs"] == 1,
-        "several PRs": lambda now, before: now["events"]["packet"] and now["events"]["prs"] > 1,
-        "one leaves while one enters": lambda now, before: (
-            now["events"]["packet"] and now["events"]["entered"]
-        ),
-        "concatenation off": lambda now, before: (
-            now["events"]["packet"] and not now["settings"]["concatenate"]
-        ),
-        "no delay": lambda now, before: now["events"]["packet"] and now["settings"]["delay"] == 0,
-        "a PR waits": lambda now, before: now["events"]["stall"],
-        "empty again": lambda now, before: now["empty"] and not before["empty"],
+        "one PR": "events.packet and events.prs == 1",
+        "several PRs": "events.packet and events.prs > 1",
+        "one leaves while one enters": "events.packet and events.entered",
+        "concatenation off": "events.packet and not settings.concatenate",
+        "no delay": "events.packet and settings.delay == 0",
+        "a PR waits": "events.stall",
+        "empty again": "empty and not before.empty",
     },
 )
 
 CACHE = UnitGroup(
     name="requests of a cycle",
-    ports=("events", "busy"),
+    ports=("busy",),
     bins={
-        "one hit": lambda now, before: now["events"]["hit"] == 1,
-        "several hits": lambda now, before: now["events"]["hit"] > 1,
-        "one miss": lambda now, before: now["events"]["miss"] == 1,
-        "several misses": lambda now, before: now["events"]["miss"] > 1,
-        "hits and misses": lambda now, before: now["events"]["hit"] and now["events"]["miss"],
-        "a line is written back": lambda now, before: now["events"]["write_back"],
-        "a line is filled with an error": lambda now, before: now["events"]["fill_error"],
-        "a line is written with an error": lambda now, before: now["events"]["write_error"],
+        "one hit": "events.hit == 1",
+        "several hits": "events.hit > 1",
+        "one miss": "events.miss == 1",
+        "several misses": "events.miss > 1",
+        "hits and misses": "events.hit and events.miss",
+        "a line is written back": "events.write_back",
+        "a line is filled with an error": "events.fill_error",
+        "a line is written with an error": "events.write_error",
     },
 )
 
 BANK = UnitGroup(
     name="cache",
-    ports=("hit", "miss", "write_back", "clear", "fill_error", "filled"),
+    ports=("clear",),
     bins={
-        "hit after hit": lambda now, before: now["hit"] and before["hit"],
-        "miss after miss": lambda now, before: now["miss"] and before["miss"],
-        "a dirty line is evicted": lambda now, before: now["write_back"],
-        "a fill fails": lambda now, before: now["filled"] and now["fill_error"],
-        "a fill is good": lambda now, before: now["filled"] and not now["fill_error"],
+        "hit after hit": "hit and before.hit",
+        "miss after miss": "miss and before.miss",
+        "a dirty line is evicted": "write_back",
+        "a fill fails": "filled and fill_error",
+        "a fill is good": "filled and not fill_error",
     },
 )
 
 PROPERTY_CACHE = UnitGroup(
     name="accesses",
-    ports=("events", "configure", "busy", "access_valid"),
     bins={
-        "hit after hit": lambda now, before: now["events"]["hit"] and before["events"]["hit"],
-        "hit after an insert": lambda now, before: (
-            now["events"]["hit"] and before["events"]["inserted"]
-        ),
-        "insert after insert": lambda now, before: (
-            now["events"]["inserted"] and before["events"]["inserted"]
-        ),
-        "insert of what is there": lambda now, before: now["events"]["present"],
-        "a property is replaced": lambda now, before: now["events"]["replaced"],
-        "another length": lambda now, before: now["events"]["bypassed"],
-        "an insert while it is cleared": lambda now, before: now["events"]["discarded"],
-        "configured in traffic": lambda now, before: now["configure"] and now["access_valid"],
-        "configured while it is cleared": lambda now, before: now["configure"] and now["busy"],
+        "hit after hit": "events.hit and before.events.hit",
+        "hit after an insert": "events.hit and before.events.inserted",
+        "insert after insert": "events.inserted and before.events.inserted",
+        "insert of what is there": "events.present",
+        "a property is replaced": "events.replaced",
+        "another length": "events.bypassed",
+        "an insert while it is cleared": "events.discarded",
+        "configured in traffic": "configure and access_valid",
+        "configured while it is cleared": "configure and busy",
     },
 )
 
 UNIT = UnitGroup(
     name="modes",
-    ports=("serve", "coalesce", "filter", "events"),
     bins={
-        "client, neither": lambda now, before: (
-            now["events"]["prs"] and not now["coalesce"] and not now["filter"]
-        ),
-        "client, coalesces": lambda now, before: (
-            now["events"]["prs"] and now["coalesce"] and not now["filter"]
-        ),
-        "client, filters": lambda now, before: (
-            now["events"]["prs"] and not now["coalesce"] and now["filter"]
-        ),
-        "client, both": lambda now, before: (
-            now["events"]["prs"] and now["coalesce"] and now["filter"]
-        ),
-        "server": lambda now, before: now["serve"] and now["events"]["served"],
+        "client, neither": "events.prs and not coalesce and not filter",
+        "client, coalesces": "events.prs and coalesce and not filter",
+        "client, filters": "events.prs and not coalesce and filter",
+        "client, both": "events.prs and coalesce and filter",
+        "server": "serve and events.served",
     },
 )
 
 PENDING = UnitGroup(
     name="entries",
-    ports=("release[]", "full", "empty", "lookups_valid", "lookups_ready", "clear", "count"),
+    ports=("release[]", "lookups_ready", "count"),
     bins={
         "both released at once": lambda now, before: all(
             release["valid"] for release in now["release[]"]
@@ -137,21 +115,21 @@ PENDING = UnitGroup(
             and now["lookups_valid"]
             and now["lookups_ready"]
         ),
-        "one waits for a full table": lambda now, before: now["full"] and now["lookups_valid"],
-        "full, then not": lambda now, before: before["full"] and not now["full"],
-        "empty again": lambda now, before: now["empty"] and not before["empty"],
-        "cleared in use": lambda now, before: now["clear"] and not now["empty"],
+        "one waits for a full table": "full and lookups_valid",
+        "full, then not": "before.full and not full",
+        "empty again": "empty and not before.empty",
+        "cleared in use": "clear and not empty",
     },
 )
 
 MATCH = UnitGroup(
     name="responses",
-    ports=("events", "clear", "busy", "responses_valid"),
+    ports=("responses_valid",),
     bins={
-        "good": lambda now, before: now["events"]["response"],
-        "stale": lambda now, before: now["events"]["stale"],
-        "error or of another length": lambda now, before: now["events"]["remote"],
-        "cleared while one passes": lambda now, before: now["clear"] and now["busy"],
+        "good": "events.response",
+        "stale": "events.stale",
+        "error or of another length": "events.remote",
+        "cleared while one passes": "clear and busy",
     },
 )
 

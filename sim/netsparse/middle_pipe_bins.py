@@ -11,107 +11,80 @@ from sim.functional.unit_bins import Interrupted, PortValues, UnitGroup, enum_bi
 
 LOOKUPS = UnitGroup(
     name="reads",
-    ports=(
-        *("prs_valid", "prs_ready", "tag", "cache", "enters", "entry", "waits", "passed_by"),
-        *("open_items", "reads_room", "hits_room", "slot"),
-    ),
+    ports=("open_items",),
     bins={
-        "one to another rack looks up": lambda now, before: (
-            now["enters"] and now["entry"]["lookup"]
-        ),
-        "one goes on without a lookup": lambda now, before: (
-            now["enters"] and not now["entry"]["lookup"]
-        ),
-        "one after another": lambda now, before: now["enters"] and before["enters"],
-        "the cache is off": lambda now, before: (
-            now["prs_valid"] and now["prs_ready"] and now["tag"]["uplink"] and not now["cache"]
-        ),
-        "waits for a place among those that miss": lambda now, before: (
-            held(now) and not now["reads_room"]
-        ),
-        "waits for a place for a hit": lambda now, before: (
-            held(now) and now["entry"]["lookup"] and not now["hits_room"]
-        ),
+        "one to another rack looks up": "enters and entry.lookup",
+        "one goes on without a lookup": "enters and not entry.lookup",
+        "one after another": "enters and before.enters",
+        "the cache is off": "prs_valid and prs_ready and tag.uplink and not cache",
+        "waits for a place among those that miss": "not prs_ready and not reads_room",
+        "waits for a place for a hit": "not prs_ready and entry.lookup and not hits_room",
         "waits for room for its response": lambda now, before: lacks_room(now),
         **{
             f"has room after {cycles} cycles": Interrupted(lambda now: lacks_room(now), cycles)
             for cycles in (PATIENCE - 1, PATIENCE, PATIENCE + 1)
         },
-        "waits for an insertion": lambda now, before: now["waits"],
-        "passes a stalled port by": lambda now, before: now["passed_by"],
+        "waits for an insertion": "waits",
+        "passes a stalled port by": "passed_by",
     },
 )
-
-
-def held(now: PortValues) -> bool:
-    """Return whether the gate has a read that does not enter."""
-    return not now["prs_ready"]
 
 
 def lacks_room(now: PortValues) -> bool:
     """Return whether the gate has a lookup without room for its response."""
     entry = now["entry"]
-    return held(now) and entry["lookup"] and not now["open_items"] >> entry["home"] & 1
+    return not now["prs_ready"] and entry["lookup"] and not now["open_items"] >> entry["home"] & 1
 
 
 GATHER = UnitGroup(
     name="properties",
-    ports=("moves", "last", "keep", "ready", "valid", "taken"),
+    ports=("ready",),
     bins={
-        "kept": lambda now, before: now["moves"] and now["last"] and now["keep"],
-        "not kept": lambda now, before: now["moves"] and now["last"] and not now["keep"],
-        "waits for a lookup": lambda now, before: now["valid"] and not now["taken"],
-        "one after another": lambda now, before: now["taken"] and before["taken"],
+        "kept": "moves and last and keep",
+        "not kept": "moves and last and not keep",
+        "waits for a lookup": "valid and not taken",
+        "one after another": "taken and before.taken",
     },
 )
 
 HITS = UnitGroup(
     name="places",
-    ports=("reserve", "room", "cancel", "push", "o_valid", "o_ready"),
     bins={
-        "none": lambda now, before: not now["room"],
-        "one again": lambda now, before: now["room"] and not before["room"],
-        "given back": lambda now, before: now["cancel"],
-        "a hit after a hit": lambda now, before: now["push"] and before["push"],
-        "one taken, one given back": lambda now, before: now["reserve"] and now["cancel"],
-        "a response waits": lambda now, before: now["o_valid"] and not now["o_ready"],
+        "none": "not room",
+        "one again": "room and not before.room",
+        "given back": "cancel",
+        "a hit after a hit": "push and before.push",
+        "one taken, one given back": "reserve and cancel",
+        "a response waits": "o_valid and not o_ready",
     },
 )
 
 OUTPUT = UnitGroup(
     name="queues",
-    ports=("axis_tvalid", "left"),
     bins={
         "beats leave several": lambda now, before: now["left"].bit_count() > 1,
-        "one comes, one leaves": lambda now, before: now["axis_tvalid"] and now["left"],
+        "one comes, one leaves": "axis_tvalid and left",
     },
 )
 
 VERDICTS = UnitGroup(
     name="verdicts",
-    ports=("events", "give"),
     bins={
         **enum_bits("events", Drop, "drops"),
-        "good": lambda now, before: now["events"]["packet"],
-        "one after another": lambda now, before: (
-            now["events"]["packet"] and before["events"]["packet"]
-        ),
-        "nothing is given back": lambda now, before: (
-            before["events"]["packet"] and not now["give"]["beats"]
-        ),
+        "good": "events.packet",
+        "one after another": "events.packet and before.events.packet",
+        "nothing is given back": "before.events.packet and not give.beats",
     },
 )
 
 ENTRIES = UnitGroup(
     name="entries",
-    ports=("comes", "credit", "grows", "give"),
+    ports=("give",),
     bins={
-        "a PR ends in a beat that is there": lambda now, before: (
-            now["credit"] and now["grows"] == 0
-        ),
-        "it takes a beat more": lambda now, before: now["credit"] and now["grows"] == 1,
-        "it takes several": lambda now, before: now["credit"] and now["grows"] > 1,
-        "one comes while one is told of": lambda now, before: now["comes"] and now["credit"],
+        "a PR ends in a beat that is there": "credit and grows == 0",
+        "it takes a beat more": "credit and grows == 1",
+        "it takes several": "credit and grows > 1",
+        "one comes while one is told of": "comes and credit",
     },
 )
 
@@ -150,11 +123,11 @@ MARKS = UnitGroup(
 
 EXHAUSTED = UnitGroup(
     name="marks",
-    ports=("force", "forced", "enters"),
+    ports=("enters",),
     bins={
-        "too little is left": lambda now, before: now["force"] and not before["force"],
-        "a packet is marked for it": lambda now, before: now["force"] and now["forced"],
-        "enough again": lambda now, before: before["force"] and not now["force"],
+        "too little is left": "force and not before.force",
+        "a packet is marked for it": "force and forced",
+        "enough again": "before.force and not force",
     },
 )
 

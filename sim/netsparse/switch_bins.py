@@ -51,45 +51,39 @@ SWITCH = UnitGroup(
 
 PORT = UnitGroup(
     name="packets",
-    ports=("events", "axis_tvalid", "axis_tready"),
     bins={
-        "no route": lambda now, before: now["events"]["no_route"],
-        "short": lambda now, before: now["events"]["short"],
-        "cut": lambda now, before: now["events"]["cut"],
-        "one after another": lambda now, before: (
-            now["events"]["packet"] and before["events"]["packet"]
-        ),
-        "one after a drop": lambda now, before: (
-            now["events"]["packet"] and (before["events"]["no_route"] or before["events"]["short"])
-        ),
-        "held up": lambda now, before: now["axis_tvalid"] and not now["axis_tready"],
+        "no route": "events.no_route",
+        "short": "events.short",
+        "cut": "events.cut",
+        "one after another": "events.packet and before.events.packet",
+        "one after a drop": "events.packet and (before.events.no_route or before.events.short)",
+        "held up": "axis_tvalid and not axis_tready",
     },
 )
 
 GATE = UnitGroup(
     name="packets",
-    ports=("waits", "o_valid", "open"),
     sizes=lambda params: {"ports": (1 << params.ports) - 1},
     bins={
-        "one waits for room": lambda now, before: now["waits"],
-        "one waits while other ports have room": lambda now, before: now["waits"] and now["open"],
-        "one waits while none has": lambda now, before: now["waits"] and not now["open"],
-        "room comes": lambda now, before: before["waits"] and now["o_valid"],
-        "all ports have room": lambda now, before: now["o_valid"] and now["open"] == now["ports"],
+        "one waits for room": "waits",
+        "one waits while other ports have room": "waits and open",
+        "one waits while none has": "waits and not open",
+        "room comes": "before.waits and o_valid",
+        "all ports have room": "o_valid and open == ports",
     },
 )
 
 ROOM = UnitGroup(
     name="room",
-    ports=("packets", "item", "gives[]", "left", "open", "open_items"),
+    ports=("gives[]", "left"),
     sizes=lambda params: {"ports": (1 << params.ports) - 1},
     bins={
-        "closed": lambda now, before: now["open"] != now["ports"],
-        "all closed": lambda now, before: not now["open"],
-        "open again": lambda now, before: now["open"] & ~before["open"],
-        "closed to items, open to packets": lambda now, before: now["open"] & ~now["open_items"],
-        "open to items again": lambda now, before: now["open_items"] & ~before["open_items"],
-        "an item with a packet": lambda now, before: now["packets"] and now["item"]["valid"],
+        "closed": "open != ports",
+        "all closed": "not open",
+        "open again": "open & ~before.open",
+        "closed to items, open to packets": "open & ~open_items",
+        "open to items again": "open_items & ~before.open_items",
+        "an item with a packet": "packets and item.valid",
         "all give": lambda now, before: all(give["beats"] for give in now["gives[]"]),
         "beats leave several queues": lambda now, before: now["left"].bit_count() > 1,
         "taken, given and left": lambda now, before: (
@@ -100,18 +94,12 @@ ROOM = UnitGroup(
 
 CUT = UnitGroup(
     name="cuts",
-    ports=("cut", "i_tvalid", "i_tready", "o_tvalid", "o_tready", "o_tlast", "o_tuser"),
+    ports=("i_tvalid", "i_tready"),
     bins={
-        "while a packet leaves": lambda now, before: (
-            before["cut"] and now["o_tvalid"] and now["o_tlast"] and now["o_tuser"]
-        ),
-        "between packets": lambda now, before: before["cut"] and not now["o_tvalid"],
-        "while the link takes nothing": lambda now, before: (
-            now["cut"] and now["o_tvalid"] and not now["o_tready"]
-        ),
-        "the end waits": lambda now, before: (
-            now["o_tvalid"] and now["o_tuser"] and not now["o_tready"]
-        ),
+        "while a packet leaves": "before.cut and o_tvalid and o_tlast and o_tuser",
+        "between packets": "before.cut and not o_tvalid",
+        "while the link takes nothing": "cut and o_tvalid and not o_tready",
+        "the end waits": "o_tvalid and o_tuser and not o_tready",
     },
 )
 
@@ -171,14 +159,14 @@ FABRIC = UnitGroup(
 
 FABRIC_CACHE = UnitGroup(
     name="caches",
-    ports=("events[]", "settings", "stalled", "configure", "busy"),
+    ports=("events[]", "settings", "configure", "busy"),
     bins={
         **{
             event: any_pipe(lambda events, event=event: events["cache"][event])
             for event in CACHE_EVENTS.members
         },
         "a stalled port is passed by": any_pipe(lambda events: events["passed_by"]),
-        "a port is stalled": lambda now, before: now["stalled"],
+        "a port is stalled": "stalled",
         "cleared in traffic": lambda now, before: (
             now["busy"] and any(events["cache"]["miss"] for events in now["events[]"])
         ),

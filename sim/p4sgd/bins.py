@@ -32,111 +32,81 @@ LOSS_UNIT = UnitGroup(
 
 SLOT_TABLE = UnitGroup(
     name="slots",
-    ports=("next_slot", "next_use", "outstanding", "slot_count", "start", "arrived", "delivered"),
     bins={
-        "none under way": lambda now, before: now["outstanding"] == 0,
-        "all under way": lambda now, before: now["outstanding"] == now["slot_count"] > 0,
-        "last slot, then the first": lambda now, before: (
-            before["next_slot"] == now["slot_count"] - 1 and now["next_slot"] == 0
-        ),
-        "last use, then the first": lambda now, before: (
-            before["next_use"] == 255 and now["next_use"] == 0
-        ),
-        "starts while one arrives": lambda now, before: now["start"] and now["arrived"],
-        "starts while one is delivered": lambda now, before: now["start"] and now["delivered"],
-        "one arrives, one is delivered": lambda now, before: now["arrived"] and now["delivered"],
+        "none under way": "outstanding == 0",
+        "all under way": "outstanding == slot_count > 0",
+        "last slot, then the first": "before.next_slot == slot_count - 1 and next_slot == 0",
+        "last use, then the first": "before.next_use == 255 and next_use == 0",
+        "starts while one arrives": "start and arrived",
+        "starts while one is delivered": "start and delivered",
+        "one arrives, one is delivered": "arrived and delivered",
     },
 )
 
 TIMERS = UnitGroup(
     name="retries",
-    ports=("settings", "gave_up", "peers_missing", "overdue_valid", "sent", "pending"),
     bins={
-        "for ever": lambda now, before: now["overdue_valid"] and now["settings"]["retries"] == 0,
-        "limited": lambda now, before: now["overdue_valid"] and now["settings"]["retries"] > 0,
-        "gives the switch up": lambda now, before: (
-            now["gave_up"] and not before["gave_up"] and not now["peers_missing"]
-        ),
-        "gives other workers up": lambda now, before: (
-            now["peers_missing"] and not before["peers_missing"]
-        ),
-        "pending while one is overdue": lambda now, before: now["overdue_valid"] and now["pending"],
-        "one is sent while one is overdue": lambda now, before: (
-            now["overdue_valid"] and now["sent"]
-        ),
+        "for ever": "overdue_valid and settings.retries == 0",
+        "limited": "overdue_valid and settings.retries > 0",
+        "gives the switch up": "gave_up and not before.gave_up and not peers_missing",
+        "gives other workers up": "peers_missing and not before.peers_missing",
+        "pending while one is overdue": "overdue_valid and pending",
+        "one is sent while one is overdue": "overdue_valid and sent",
     },
 )
 
 TRANSMITTER = UnitGroup(
     name="who is sent",
-    ports=("partial_valid", "acks_valid", "overdue_valid", "may_start", "sent", "retransmission"),
     bins={
-        "all three wait": lambda now, before: (
-            now["partial_valid"] and now["acks_valid"] and now["overdue_valid"]
-        ),
-        "no slot is free": lambda now, before: now["partial_valid"] and not now["may_start"],
-        "first time": lambda now, before: now["sent"] and not now["retransmission"],
-        "again": lambda now, before: now["retransmission"],
-        "overdue but done": lambda now, before: (
-            before["overdue_valid"] and not now["overdue_valid"] and not now["retransmission"]
-        ),
+        "all three wait": "partial_valid and acks_valid and overdue_valid",
+        "no slot is free": "partial_valid and not may_start",
+        "first time": "sent and not retransmission",
+        "again": "retransmission",
+        "overdue but done": "before.overdue_valid and not overdue_valid and not retransmission",
     },
 )
 
 TRANSPORT = UnitGroup(
     name="protocol",
-    ports=("events", "outstanding", "settings", "oldest_slot", "allowed"),
+    ports=("events",),
     bins={
         "sends while one comes": lambda now, before: (
             now["events"]["sent"] and high(now["events"]) > 1 + now["events"]["retransmissions"]
         ),
-        "all slots under way": lambda now, before: (
-            now["outstanding"] == now["settings"]["slot_count"] > 0
+        "all slots under way": "outstanding == settings.slot_count > 0",
+        "last slot, then the first": (
+            "before.oldest_slot == settings.slot_count - 1 and oldest_slot == 0"
         ),
-        "last slot, then the first": lambda now, before: (
-            before["oldest_slot"] == now["settings"]["slot_count"] - 1 and now["oldest_slot"] == 0
-        ),
-        "held back": lambda now, before: not now["allowed"] and now["outstanding"],
+        "held back": "not allowed and outstanding",
     },
 )
 
 AGGREGATOR = UnitGroup(
     name="answers",
-    ports=("verdict", "answered", "answer"),
     bins={
-        "a sum is complete": lambda now, before: now["verdict"].name == "ADDED" and now["answered"],
-        "a sum is not": lambda now, before: now["verdict"].name == "ADDED" and not now["answered"],
-        "a repeated one is answered": lambda now, before: (
-            now["verdict"].name == "REPEATED_PARTIAL" and not now["answer"]["acked"]
+        "a sum is complete": "verdict.name == 'ADDED' and answered",
+        "a sum is not": "verdict.name == 'ADDED' and not answered",
+        "a repeated one is answered": "verdict.name == 'REPEATED_PARTIAL' and not answer.acked",
+        "a repeated one is pending": "verdict.name == 'REPEATED_PARTIAL' and answer.acked",
+        "all have acknowledged": "verdict.name == 'ACKNOWLEDGED' and answered",
+        "not all have": "verdict.name == 'ACKNOWLEDGED' and not answered",
+        "a repeated acknowledgement is answered": (
+            "verdict.name == 'REPEATED_ACK' and not answer.header.is_agg"
         ),
-        "a repeated one is pending": lambda now, before: (
-            now["verdict"].name == "REPEATED_PARTIAL" and now["answer"]["acked"]
+        "a repeated acknowledgement is pending": (
+            "verdict.name == 'REPEATED_ACK' and answer.header.is_agg"
         ),
-        "all have acknowledged": lambda now, before: (
-            now["verdict"].name == "ACKNOWLEDGED" and now["answered"]
-        ),
-        "not all have": lambda now, before: (
-            now["verdict"].name == "ACKNOWLEDGED" and not now["answered"]
-        ),
-        "a repeated acknowledgement is answered": lambda now, before: (
-            now["verdict"].name == "REPEATED_ACK" and not now["answer"]["header"]["is_agg"]
-        ),
-        "a repeated acknowledgement is pending": lambda now, before: (
-            now["verdict"].name == "REPEATED_ACK" and now["answer"]["header"]["is_agg"]
-        ),
-        "a previous acknowledgement is answered": lambda now, before: (
-            now["verdict"].name == "PREVIOUS_ACK" and now["answered"]
-        ),
+        "a previous acknowledgement is answered": "verdict.name == 'PREVIOUS_ACK' and answered",
     },
 )
 
 #: what a switch in a tree meets; these verdicts are on what its parent says
 TREE = UnitGroup(
     name="in a tree",
-    ports=("verdict", "answered", "answer"),
+    ports=("answered", "answer"),
     bins={
         **{
-            f"parent: {name}": lambda now, before, name=name: now["verdict"].name == name
+            f"parent: {name}": f"verdict.name == '{name}'"
             for name in ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED")
         },
         "a sum goes up": lambda now, before: goes_up(now) and now["answer"]["partial"],
@@ -146,7 +116,7 @@ TREE = UnitGroup(
         "it goes up again": lambda now, before: (
             goes_up(now) and now["verdict"].name in ("REPEATED_PARTIAL", "REPEATED_ACK")
         ),
-        "a new use while a job drains": lambda now, before: now["verdict"].name == "DRAINING",
+        "a new use while a job drains": "verdict.name == 'DRAINING'",
     },
 )
 
@@ -161,7 +131,7 @@ JOB_TABLE = UnitGroup(
     name="refusals",
     ports=("refused",),
     bins={
-        name: lambda now, before, name=name: now["refused"].name == name
+        name: f"refused.name == '{name}'"
         for name in (
             "CORRUPT",
             "FOREIGN",
@@ -178,15 +148,12 @@ JOB_TABLE = UnitGroup(
 
 CONTROL = UnitGroup(
     name="failures",
-    ports=("words_failed", "labels_failed", "gave_up", "soft_reset", "busy", "start"),
     bins={
-        "words and labels at once": lambda now, before: (
-            now["words_failed"] and now["labels_failed"]
-        ),
-        "words and network at once": lambda now, before: now["words_failed"] and now["gave_up"],
-        "reset while busy": lambda now, before: now["soft_reset"] and now["busy"],
-        "reset while idle": lambda now, before: now["soft_reset"] and not now["busy"],
-        "start while busy": lambda now, before: now["start"] and now["busy"],
+        "words and labels at once": "words_failed and labels_failed",
+        "words and network at once": "words_failed and gave_up",
+        "reset while busy": "soft_reset and busy",
+        "reset while idle": "soft_reset and not busy",
+        "start while busy": "start and busy",
     },
 )
 

@@ -6,7 +6,14 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from sim.functional.unit_bins import Interrupted, UnitGroup, UnitWatcher, at_once, enum_bits
+from sim.functional.unit_bins import (
+    Interrupted,
+    UnitGroup,
+    UnitWatcher,
+    ask_of,
+    at_once,
+    enum_bits,
+)
 from sim.functional.units import units
 from tests.sim.functional.bench import Dut, hits
 
@@ -21,12 +28,12 @@ class Unit(Component):
 def test_a_group_is_sampled_when_it_means_something():
     what = UnitGroup(
         name="drops",
-        ports=("events", "release[]"),
+        ports=("release[]",),
         when=("take",),
         sizes=lambda params: {"most": params},
         bins={
             **enum_bits("events", Drop, "drops"),
-            "after a packet": lambda now, before: before["events"]["packet"],
+            "after a packet": "before.events.packet",
             "as many as may be": lambda now, before: now["release[]"] == [now["most"], 1],
         },
     )
@@ -51,8 +58,18 @@ def test_groups_are_of_units_that_exist(path):
     assert issubclass(getattr(import_module(module), name), Component)
 
 
+def test_a_condition_is_an_expression_of_ports_now_and_before():
+    """What it names are ports, fields of these, and a member's name or value."""
+    ask, ports = ask_of("events.packet > before.take and drop.name == 'FOREIGN' and not drop.value")
+    assert ports == {"events", "take", "drop"}
+    now = {"events": {"packet": 1}, "take": 1, "drop": Drop(0)}
+    assert ask(now, now | {"take": 0}) == (Drop(0).name == "FOREIGN")
+    assert not ask(now, now)
+
+
 def test_events_beside_a_control_and_what_is_interrupted():
-    beside = at_once("take", "events.packet and release_0").bins
+    bins = at_once("take", "events.packet and release_0").bins
+    beside = {name: ask_of(condition)[0] for name, condition in bins.items()}
     none, event, control, both = (
         {"take": bits >> 1, "events": {"packet": bits & 1}, "release_0": 1} for bits in range(4)
     )
