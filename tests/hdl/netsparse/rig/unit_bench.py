@@ -95,7 +95,8 @@ class UnitBench(Bench):
             self.expected = bytearray(self.memory)
         self.write_beats, self.outcomes = [], 0
         self.commands.stall = never
-        self.asks.add_callback(Reader(dut, self.memory, stall=source).answer)
+        self.reader = Reader(dut, self.memory, stall=source)
+        self.asks.add_callback(self.reader.answer)
         self.writes.add_callback(self.write)
         self.done = Pulses(dut, "done", "write_failed")
         self.prs.add_callback(self.pass_on)
