@@ -163,22 +163,3 @@ async def none_begins_while_it_may_not(dut, name):
         for _ in range(20):
             await bench.step()
     assert bench.beats == bench.expected
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_frame_waits_for_its_payload(dut):
-    """A control frame behind it does not overtake it."""
-    bench = await started(Bench(dut))
-    for kind in (Kind.FEATURE, Kind.RAW, Kind.PARTIAL):
-        bench.payload.stall = lambda: True
-        bench.give(kind)
-        bench.give(Kind.DONE)
-        await bench.step()
-        for _ in range(10):
-            await bench.step()
-            assert dut.waits.value
-        assert bench.left == bench.begun
-        bench.payload.stall = never
-        for _ in range(20):
-            await bench.step()
-        assert bench.beats == bench.expected

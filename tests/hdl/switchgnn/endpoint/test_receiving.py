@@ -217,6 +217,16 @@ class Bench:
         octets = octets[:24] + turn[: len(octets[24:28])] + octets[28:]
         await self.axis.send_all(beats_of(octets, corrupt=corrupt))
 
+    def ours(self, kind, turn=0, **fields):
+        """Return a frame for the worker under test; sums and features are 0 unless given."""
+        if kind in (Kind.RESULT, Kind.RAW):
+            fields = {"payload": np.zeros(self.params.lanes, np.int32)} | fields
+        return Frame(kind=kind, turn=turn, bm=1 << PORT, job=JOB, epoch=EPOCH, **fields)
+
+    async def send_frames(self, *frames):
+        for frame in frames:
+            await self.send(to_octets(frame, self.params.lanes, to_us()))
+
     async def give(self, octets, corrupt=False):
         """Give a packet to both; the golden worker says what becomes of it."""
         arrival = judge(octets, self.params.lanes, OWN, corrupt=corrupt)
@@ -285,18 +295,11 @@ class Bench:
             turn = state.lo + random.choice([0, 0, 0, 0, 1, 2, 5])
         if random.random() < 0.05:
             turn ^= 1 << random.randrange(32)
-        frame = Frame(kind=kind, turn=turn, bm=1 << PORT, job=JOB, epoch=EPOCH)
-        lanes = params.lanes
-        if kind in (Kind.RESULT, Kind.PARTIAL):
-            payload = np.random.default_rng(random.getrandbits(32)).integers(
-                -(1 << 31), 1 << 31, lanes
-            )
-            frame = replace(frame, payload=payload)
-        if kind in (Kind.RAW, Kind.FEATURE):
-            payload = np.random.default_rng(random.getrandbits(32)).integers(
-                -(1 << 15), 1 << 15, lanes
-            )
-            frame = replace(frame, payload=payload)
+        frame, rng = self.ours(kind, turn), np.random.default_rng(random.getrandbits(32))
+        sums, features = (Kind.RESULT, Kind.PARTIAL), (Kind.RAW, Kind.FEATURE)
+        for kinds, half in ((sums, 1 << 31), (features, 1 << 15)):
+            if kind in kinds:
+                frame = replace(frame, payload=rng.integers(-half, half, params.lanes))
         if kind is Kind.ACK:
             frame = replace(frame, seq=random.randrange(5), bitmap=random.getrandbits(128))
         else:
@@ -366,15 +369,14 @@ async def writes_every_sum_to_its_place(dut, stalls):
     await bench.begin()
     frames, expected = [], {}
     for turn in range(2):
-        ours = {"turn": turn, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
         places = {}
         for item in bench.shares[turn].sums:
             payload = rng.integers(-(1 << 31), 1 << 31, params.lanes)
-            frames.append(Frame(kind=Kind.RESULT, list=item, payload=payload, **ours))
+            frames.append(bench.ours(Kind.RESULT, turn, list=item, payload=payload))
             places[origin + 4 * params.lanes * item] = payload.astype("<i4").tobytes()
         for copy in bench.shares[turn].copies:
             payload = rng.integers(-(1 << 15), 1 << 15, params.lanes)
-            frames.append(Frame(kind=Kind.RAW, source=copy.source, payload=payload, **ours))
+            frames.append(bench.ours(Kind.RAW, turn, source=copy.source, payload=payload))
             at = (1 << 14) + 2 * params.lanes * copy.source
             places[at] = payload.astype("<i2").tobytes()
         for at, content in places.items():
@@ -385,9 +387,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
         for turn in +left:
             assert not int(dut.complete.value) >> bench.slot(turn) & 1
         left[frame.turn] -= 1
-        octets = to_octets(frame, params.lanes, to_us())
-        for _ in range(random.choice([1, 1, 2])):
-            await bench.send(octets)
+        await bench.send_frames(*[frame] * random.choice([1, 1, 2]))
         if sink is not never:
             await bench.settle(5)
     await bench.settle()
@@ -404,14 +404,11 @@ async def writes_every_sum_to_its_place(dut, stalls):
 async def nothing_else_is_written(dut):
     """Nothing else is written, though it be as long as a sum."""
     bench = await Bench(dut).begin()
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     for kind in {*Kind} - {Kind.RESULT, Kind.RAW}:
         payload = None
         if kind in (Kind.FEATURE, Kind.PARTIAL):
             payload = np.ones(bench.params.lanes, np.int32)
-        frame = Frame(kind=kind, payload=payload, **ours)
-        if kind is Kind.ADVANCE:
-            frame = replace(frame, turn=1)
+        frame = bench.ours(kind, turn=int(kind is Kind.ADVANCE), payload=payload)
         octets = to_octets(frame, bench.params.lanes, to_us())
         for beats in range(2, 2 + bench.params.sum_beats):
             await bench.send(octets.ljust(BEAT_BYTES * beats, b"\0"))
@@ -425,13 +422,9 @@ async def takes_a_beat_every_cycle(dut):
     """Frames come back to back and all are written: memory gets every beat of a payload."""
     bench = await Bench(dut).begin()
     params, share = bench.params, bench.shares[0]
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
     payload = np.arange(params.lanes)
-    octets = b""
-    frames = [Frame(kind=Kind.RESULT, list=k, payload=payload, **ours) for k in share.sums]
-    for frame in frames:
-        octets = to_octets(frame, params.lanes, to_us())
-        await bench.send(octets)
+    frames = [bench.ours(Kind.RESULT, list=k, payload=payload) for k in share.sums]
+    await bench.send_frames(*frames)
     ended = cycle()
     await bench.settle()
     assert len(bench.beats.beats) == params.sum_beats * len(frames)
@@ -445,12 +438,8 @@ async def memory_holds_frames_up(dut):
     """It is told that memory holds frames up, and nothing is lost."""
     held = True
     bench = await Bench(dut, sink=lambda: held).begin()
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    payload = np.zeros(bench.params.lanes, np.int32)
-    items = bench.shares[0].sums[:4]
-    for k in items:
-        frame = Frame(kind=Kind.RESULT, list=k, payload=payload, **ours)
-        await bench.send(to_octets(frame, bench.params.lanes, to_us()))
+    *items, later = bench.shares[0].sums[:5]
+    await bench.send_frames(*(bench.ours(Kind.RESULT, list=k) for k in items))
     for _ in range(30):
         await bench.edge
     assert bench.found["writes wait"] >= 20
@@ -459,8 +448,7 @@ async def memory_holds_frames_up(dut):
     assert bench.found["SUM"] == len(items)
     assert len(bench.beats.beats) == len(items) * bench.params.sum_beats
     dut.stop.value = 1
-    frame = Frame(kind=Kind.RESULT, list=bench.shares[0].sums[4], payload=payload, **ours)
-    await bench.send(to_octets(frame, bench.params.lanes, to_us()))
+    await bench.send_frames(bench.ours(Kind.RESULT, list=later))
     await bench.settle()
     assert len(bench.bursts.beats) == len(items) * bench.params.sum_beats
     dut.stop.value = 0
@@ -473,12 +461,8 @@ async def a_frame_without_room_is_lost(dut):
     """It is told that a frame was lost, and all others are taken as they come."""
     held = True
     bench = await Bench(dut, sink=lambda: held, loses=True).begin()
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    payload = np.zeros(bench.params.lanes, np.int32)
     items, count = bench.shares[0].sums[:4], bench.params.ingress_beats // 2 + 10
-    for item in (items * count)[:count]:
-        frame = Frame(kind=Kind.RESULT, list=item, payload=payload, **ours)
-        await bench.send(to_octets(frame, bench.params.lanes, to_us()))
+    await bench.send_frames(*(bench.ours(Kind.RESULT, list=k) for k in (items * count)[:count]))
     held = False
     await bench.settle(2 * bench.params.ingress_beats)
     assert bench.found["lost"]
@@ -491,15 +475,12 @@ async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
     """A frame comes again when the tables of its turn are there."""
     bench = await Bench(dut).begin()
     bench.say_turns(is_loaded=2)
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    payload = np.zeros(bench.params.lanes, np.int32)
     frames = [
-        Frame(kind=Kind.RESULT, list=bench.shares[0].sums[0], payload=payload, **ours),
-        Frame(kind=Kind.RAW, source=bench.shares[0].copies[0].source, payload=payload, **ours),
+        bench.ours(Kind.RESULT, list=bench.shares[0].sums[0]),
+        bench.ours(Kind.RAW, source=bench.shares[0].copies[0].source),
     ]
     for loaded in range(2):
-        for frame in frames:
-            await bench.send(to_octets(frame, bench.params.lanes, to_us()))
+        await bench.send_frames(*frames)
         await bench.settle()
         assert +bench.found == +Counter(UNLOADED=2, SUM=loaded, FEATURE=loaded)
         bench.say_turns()
@@ -511,18 +492,9 @@ async def tables_wait_for_frames(dut):
     bench = Bench(dut)
     bench.first = 0
     await bench.begin()
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    payload = np.zeros(bench.params.lanes, np.int32)
-    asks = Frame(kind=Kind.RAWFETCH, source=1, **ours)
-    others = Frame(kind=Kind.ACK, turn=1, bm=1 << PORT, job=JOB, epoch=EPOCH)
-
-    async def send():
-        items = bench.shares[0].sums
-        sums = [Frame(kind=Kind.RESULT, list=k, payload=payload, **ours) for k in items]
-        for frame in (*sums, *[asks, asks, others] * 5):
-            await bench.send(to_octets(frame, bench.params.lanes, to_us()))
-
-    sending = cocotb.start_soon(send())
+    asks, others = bench.ours(Kind.RAWFETCH, source=1), bench.ours(Kind.ACK, turn=1)
+    sums = [bench.ours(Kind.RESULT, list=k) for k in bench.shares[0].sums]
+    sending = cocotb.start_soon(bench.send_frames(*sums, *[asks, asks, others] * 5))
     for share in itertools.cycle([Share([], [], []), bench.shares[1]]):
         bench.shares[2] = share
         await bench.load(2)
@@ -533,7 +505,7 @@ async def tables_wait_for_frames(dut):
     assert bench.found["SUM"] == len(bench.shares[0].sums)
     dut.lookups_ready.value = 0
     bench.lookups.stop()
-    await bench.send(to_octets(asks, bench.params.lanes, to_us()))
+    await bench.send_frames(asks)
     await bench.settle()
     assert (bench.found["ASKED"], bench.found["UNSENT"]) == (10, 1)
 
@@ -544,8 +516,7 @@ async def a_malformed_result_is_still_missing(dut):
     bench = await Bench(dut).begin()
     params = bench.params
     item = bench.shares[0].sums[-1]
-    ours = {"turn": 0, "bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    frame = Frame(kind=Kind.RESULT, list=item, payload=np.full(params.lanes, 7), **ours)
+    frame = bench.ours(Kind.RESULT, list=item, payload=np.full(params.lanes, 7))
     octets = to_octets(frame, params.lanes, to_us())
     for length in range(1, len(octets)):
         if length % 8 in (0, 1):
@@ -570,12 +541,8 @@ async def a_malformed_result_is_still_missing(dut):
 async def a_turn_is_over_for_the_very_next_frame(dut):
     """This holds though the frame was compared before the turns moved on."""
     bench = await Bench(dut).begin()
-    ours = {"bm": 1 << PORT, "job": JOB, "epoch": EPOCH}
-    payload = np.zeros(bench.params.lanes, np.int32)
-    over = Frame(kind=Kind.ADVANCE, turn=1, **ours)
-    old, new = (
-        Frame(kind=Kind.RESULT, turn=turn, list=0, payload=payload, **ours) for turn in (0, 1)
-    )
+    over = bench.ours(Kind.ADVANCE, turn=1)
+    old, new = (bench.ours(Kind.RESULT, turn, list=0) for turn in (0, 1))
 
     async def move_on():
         while not dut.advance.value:
@@ -584,9 +551,8 @@ async def a_turn_is_over_for_the_very_next_frame(dut):
         bench.say_turns()
 
     moved = cocotb.start_soon(move_on())
-    asks = Frame(kind=Kind.RAWFETCH, turn=0, source=1, **ours)
-    for frame in (over, asks, over, old, over, new, old):
-        await bench.send(to_octets(frame, bench.params.lanes, to_us()))
+    asks = bench.ours(Kind.RAWFETCH, source=1)
+    await bench.send_frames(over, asks, over, old, over, new, old)
     await bench.settle()
     await moved
     assert +bench.found == Counter({"ADVANCED": 1, "CLOSED": 5, "SUM": 1})
