@@ -43,18 +43,20 @@ def contracts(
     pace: Pace = one_by_one,
     begin: Callable[[Any], Any] = start_upset,
     count: int = 300,
+    joined: bool = False,
 ) -> Sequence[Any]:
     """Return the cocotb tests of a component's contracts, as tests of ``module``.
 
     ``draw(count)`` draws so many beats, or groups of beats of which something leaves, and returns
     what goes in and what leaves; ``count`` is how many ``keeps_order`` draws. ``pace`` checks the
     cycles in which they moved, at each pair of an input and an output, if nobody pauses. ``begin``
-    starts the clock and drives what is no stream.
+    starts the clock and drives what is no stream. Inputs that are ``joined`` move together.
     """
 
     async def keeps_order(dut: Any, stalls: Stalls) -> None:
         await begin(dut)
         moved = await Ends(dut).exchange(*draw(count), stalls)
+        assert not joined or len({tuple(cycles) for cycles in moved.sent.values()}) == 1
         if stalls.none:
             moved.check(pace)
 
@@ -74,7 +76,7 @@ def contracts(
             await ends.reset(shortest, moves=random.random() < 0.5)
             await ends.exchange(*draw(20), random.choice(STALLS))
 
-    return [test_of(module, body) for body in (keeps_order, takes_its_latency, a_reset_empties_it)]
+    return [as_test(module, body) for body in (keeps_order, takes_its_latency, a_reset_empties_it)]
 
 
 def filling(
@@ -103,13 +105,13 @@ def filling(
             left = (await ends.drain(expected)).left[sink.name]
             assert left == list(range(left[0], left[0] + len(left)))
 
-    return test_of(module, fills_and_empties)
+    return as_test(module, fills_and_empties)
 
 
 SINKS = (always, never, often)  #: pauses ahead of a reset: it is full, empty or something between
 
 
-def test_of(module: str, body: Any) -> Any:
+def as_test(module: str, body: Any) -> Any:
     """Return ``body`` as a cocotb test of ``module``, under every stall if it takes one."""
     body.__module__, body.__qualname__ = module, body.__name__
     test = cocotb.test(timeout_time=1, timeout_unit="ms")(body)

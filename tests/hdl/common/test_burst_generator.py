@@ -1,14 +1,15 @@
 import random
+from itertools import pairwise
 
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
-from sim.harness.streams import STALLS, Sink, Source, often, rarely, send, start, strobe
+from sim.harness.streams import Sink, often, rarely, send, start, strobe
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import beats_of, make_plan
-from tests.hdl.common.upset import start_upset
+from tests.hdl.contracts import contracts
 from tests.simulated import simulated
 
 COUNTERS = {"runs_left": COUNT_BITS, "epochs_left": EPOCH_BITS}
@@ -60,28 +61,21 @@ def expected_bursts(plan):
     return bursts
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
-async def cuts_runs_at_windows(dut, stalls):
-    plans = [random_plan() for _ in range(30)]
-    await start_upset(dut)
-    dut.clear.value = 0
-    sink = Sink(dut, "bursts", stall=stalls.value[1])
-    source = Source(dut, "plan", stall=stalls.value[0])
-    await source.send_all(plans)
-    expected = [expected_bursts(plan) for plan in plans]
-    total = sum(map(len, expected))
-    await sink.wait_for(total)
-    assert sink.beats == [burst for bursts in expected for burst in bursts]
-    if stalls.none:
-        at = 0
-        for taken, bursts in zip(source.cycles, expected, strict=True):
-            first = taken + BurstGenerator.latency
-            assert sink.cycles[at : at + len(bursts)] == list(range(first, first + len(bursts)))
-            at += len(bursts)
-    await ClockCycles(dut.clk, 20)
-    assert len(sink.beats) == total
-    assert not dut.active.value
+def draw(count):
+    plans = [random_plan() for _ in range(count)]
+    return plans, [burst for plan in plans for burst in expected_bursts(plan)]
+
+
+def pace(sent, left, latency):
+    """A plan's bursts leave one after the other, and it ends with its last one."""
+    firsts = [at + latency for at in sent]
+    assert left[0] == firsts[0]
+    assert set(left) >= set(firsts)
+    breaks = [after for before, after in pairwise(left) if after != before + 1]
+    assert set(breaks) <= set(firsts)
+
+
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw, pace=pace, count=30)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -1,10 +1,8 @@
-import cocotb
 import pytest
 
 from hdl.p4sgd.core.sum_stage import SumStage, SumStageParams
-from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.common.upset import start_upset
+from tests.hdl.contracts import contracts
 from tests.hdl.p4sgd.bench import generator, wild
 from tests.rejects import refuses
 
@@ -22,33 +20,24 @@ test_rejects = refuses(
 )
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS)
-async def adds_exactly(dut, stalls):
-    """Terms that fit the sum come apart, the extremes of every term among them."""
-    params = params_in_simulator(SumStageParams)
-    rng = generator()
-    columns = [wild(rng, bits, (150, params.values)).tolist() for bits in params.terms]
-    for bits, column in zip(params.terms, columns, strict=True):
-        half = 1 << bits - 2  # two full terms and one of four times their size would not fit
-        column[:2] = [[-half] * params.values, [half - 1] * params.values]
-        column[2] = [-2 * half] * params.values
-    limit = 1 << params.bits - 1
-    beats = [
-        beat
-        for beat in zip(*columns, strict=True)
-        if all(-limit <= sum(values) < limit for values in zip(*beat, strict=True))
-    ]
-    assert len(beats) > 75
-    source, sink = stalls
-    await start_upset(dut)
-    terms = [streams.Source(dut, f"i_{k}", stall=source) for k in range(len(params.terms))]
-    for beat in beats:
-        for term, values in zip(terms, beat, strict=True):
-            term.append(values)
-    shown, taken = await streams.receive(dut, "o", len(beats), sink)
-    assert shown == [[sum(values) for values in zip(*beat, strict=True)] for beat in beats]
-    assert all(term.cycles == terms[0].cycles for term in terms)
-    if stalls.none:
-        assert taken == [when + SumStage.latency for when in terms[0].cycles]
-        assert taken == list(range(taken[0], taken[0] + len(beats)))
+def draw(count):
+    """Draw terms whose sum fits, the extremes of every term among them."""
+    params, rng = params_in_simulator(SumStageParams), generator()
+    limit, beats = 1 << params.bits - 1, []
+    halves = [1 << bits - 2 for bits in params.terms]  # two full terms, and one of four times
+    for extreme in (-1, -2, 1):  # their size, would not fit
+        ends = [extreme * half - (extreme > 0) for half in halves]
+        beats.append([[end] * params.values for end in ends])
+    while len(beats) < count:
+        beats.append([wild(rng, bits, params.values).tolist() for bits in params.terms])
+    beats = [beat for beat in beats if all(-limit <= n < limit for n in total(beat))][:count]
+    beats += beats[:1] * (count - len(beats))
+    terms = {f"i_{k}": [beat[k] for beat in beats] for k in range(len(params.terms))}
+    return terms, [total(beat) for beat in beats]
+
+
+def total(beat):
+    return [sum(values) for values in zip(*beat, strict=True)]
+
+
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw, joined=True)
