@@ -6,7 +6,6 @@ In a checkout these are three files: ``hdl/SYSTEM/largest.py``, ``sim/SYSTEM/gol
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import cocotb
 from amaranth.hdl import Module, Mux, Signal, unsigned
@@ -14,6 +13,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from sim.harness.streams import STALLS, receive, send, start
 from sim.harness.verilator import params_in_simulator
 
@@ -28,23 +28,11 @@ def largest_of_groups(numbers: Iterable[int], group: int) -> list[int]:
     return [max(numbers[k : k + group]) for k in range(0, len(numbers), group)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LargestParams:
+class LargestParams(Params, suffix="{bits}_of_{group}"):
     """Sizes of :class:`Largest`."""
 
-    bits: int  #: width of a number, 1..64
-    group: int  #: numbers of which the largest is wanted, 2..256
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.bits <= 64:
-            raise ValueError(f"bits must be from 1 to 64: {self.bits}")
-        if not 2 <= self.group <= 256:
-            raise ValueError(f"group must be from 2 to 256 numbers: {self.group}")
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: width, and numbers of a group."""
-        return f"{self.bits}_of_{self.group}"
+    bits: int = whole(1, 64)  #: width of a number
+    group: int = whole(2, 256)  #: numbers of which the largest is wanted
 
 
 class Largest(Component):

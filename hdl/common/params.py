@@ -50,7 +50,7 @@ def tagged(tag: str, *, default: Any) -> Any:
     field_specifiers=(field, whole, choice, same_as, tagged),
 )
 class Params:
-    """Is the base of parameters: a class derived from it is a frozen, keyword-only dataclass.
+    """Is the base of parameters: what is derived is a frozen, keyword-only dataclass as it stands.
 
     Each field is checked when an object is made: by the rule that :func:`whole`, :func:`choice` or
     :func:`same_as` gives it, or by its type, if that is int or bool. A class whose fields depend on

@@ -6,15 +6,11 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeafParams:
+class LeafParams(Params, suffix="{bits}"):
     bits: int = 4
-
-    @property
-    def suffix(self):
-        return str(self.bits)
 
 
 class Leaf(Component):

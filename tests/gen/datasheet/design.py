@@ -1,13 +1,12 @@
 """Has a small design with a stream of every kind: a pair of units between a bus and a MAC."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiStreamSignature
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Register, RegisterMap, ro, rw
 
@@ -18,14 +17,9 @@ MAP = RegisterMap(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class DemoParams:
+class DemoParams(Params, suffix="{units}x{bits}"):
     bits: int = 40  #: of a word
     units: int = 2  #: side by side
-
-    @property
-    def suffix(self):
-        return f"{self.units}x{self.bits}"
 
 
 class Unit(Component):

@@ -1,7 +1,5 @@
 """Measures rates of a read master on a memory with the latency of HBM."""
 
-from dataclasses import dataclass
-
 import cocotb
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import ReadMasterParams
 from sim.harness.payloads import pack
@@ -24,13 +23,8 @@ BEAT_LATENCY = ReadMaster(ReadMasterParams(address_bits=28)).beat_latency
 AROUND = 10  #: cycles that a beat spends in the reader itself, at most
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadPathParams:
+class ReadPathParams(Params, suffix="{reader.suffix}"):
     reader: ReadMasterParams
-
-    @property
-    def suffix(self):
-        return self.reader.suffix
 
     @property
     def memory(self):

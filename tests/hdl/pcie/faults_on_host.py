@@ -1,12 +1,13 @@
 """Asks a requester for random reads and writes, resets its function, and logs all that happens."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.pcie.descriptors import COMPLETION
 from sim.surroundings.chance import random_bits
 from sim.surroundings.event_log import EventLog
@@ -26,20 +27,16 @@ COUNTERS = data.StructLayout(
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class FaultsOnHostParams:
+class FaultsOnHostParams(Params, suffix="{on_host.suffix}"):
     """Sets the sizes of the requester and of its host."""
 
     on_host: RequesterOnHostParams = field(default_factory=RequesterOnHostParams)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         both = self.on_host.requester
         if {both.reads.user_bits, both.writes.user_bits} != {USER_BITS}:
             raise ValueError(f"user_bits must be {USER_BITS}, for a number of each request")
-
-    @property
-    def suffix(self) -> str:
-        return self.on_host.suffix
 
     @property
     def settings(self) -> data.StructLayout:

@@ -1,11 +1,12 @@
 """Puts a requester on a simulated host, so that rates are those of a link."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.pcie.function_reset import FunctionReset
 from hdl.pcie.requester import Requester, RequesterParams
 from sim.harness.bench import Bench
@@ -34,13 +35,8 @@ PORTS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequesterOnHostParams:
+class RequesterOnHostParams(Params, suffix="{requester.suffix}"):
     requester: RequesterParams = field(default_factory=RequesterParams)
-
-    @property
-    def suffix(self):
-        return self.requester.suffix
 
     @property
     def host(self):

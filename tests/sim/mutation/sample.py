@@ -1,20 +1,14 @@
 """Has a component to break: a saturating counter, part of whose logic cannot matter."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 
 
-@dataclass(frozen=True, kw_only=True)
-class TallyParams:
+class TallyParams(Params, suffix="{bits}"):
     bits: int = 4
-
-    @property
-    def suffix(self):
-        return str(self.bits)
 
 
 class Tally(Component):

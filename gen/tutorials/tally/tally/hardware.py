@@ -1,25 +1,19 @@
 """Counts events: the hardware of a small design, with a register that shows the count."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
+from hdl.common.params import Params, whole
 from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Register, RegisterMap, ro
 
 
-@dataclass(frozen=True, kw_only=True)
-class TallyParams:
+class TallyParams(Params):
     """Sets the width of the count."""
 
-    bits: int = 8  #: width of the count, 1..32
-
-    def __post_init__(self):
-        if not 1 <= self.bits <= 32:
-            raise ValueError(f"bits must be from 1 to 32: {self.bits}")
+    bits: int = whole(1, 32, default=8)  #: width of the count
 
 
 def tally_registers(params):

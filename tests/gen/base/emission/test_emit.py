@@ -1,7 +1,6 @@
 """Tests the emitter: each distinct module once, and the same bytes every time."""
 
 import re
-from dataclasses import dataclass
 
 import pytest
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
@@ -60,9 +59,8 @@ def test_ports():
 
 
 def test_names_that_do_not_tell_apart_are_refused():
-    @dataclass(frozen=True, kw_only=True)
-    class Vague(LeafParams):
-        suffix = "same"
+    class Vague(LeafParams, suffix="same"):
+        """Has one name for all sizes."""
 
     class Clash(Pair):
         def elaborate(self, platform):

@@ -1,7 +1,7 @@
 """Reads and writes properties of several units over PCI Express, on a simulated block and host."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import cocotb
 from amaranth.hdl import Module
@@ -11,6 +11,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.host.pcie_way import PcieWay
 from hdl.pcie.function_reset import FUNCTION
@@ -37,16 +38,11 @@ CAUGHT = 20_000  #: cycles within which whatever a test waits for happens
 OFTEN = 10  #: cycles after which it looks again
 
 
-@dataclass(frozen=True, kw_only=True)
-class BenchParams:
+class BenchParams(Params, suffix="{host.suffix}"):
     """Says what is put together."""
 
     host: HostParams = field(default_factory=lambda: HostParams(units=3, address_bits=32))
     memory: PcieHostParams = field(default_factory=lambda: PcieHostParams(address_bits=20))
-
-    @property
-    def suffix(self):
-        return self.host.suffix
 
 
 class WayBench(Component):

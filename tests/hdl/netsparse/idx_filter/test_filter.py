@@ -1,7 +1,6 @@
 """Tests ports and cache together, as units use them."""
 
 import random
-from dataclasses import dataclass
 
 import cocotb
 import numpy as np
@@ -11,6 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from cocotb.triggers import ClockCycles
 
 from hdl.common.component import Component
+from hdl.common.params import Params
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.bench import Bench
@@ -19,14 +19,9 @@ from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
 
-@dataclass(frozen=True, kw_only=True)
-class FilterParams:
+class FilterParams(Params, suffix="{cache.suffix}"):
     cache: FilterCacheParams
     port: FilterPortParams
-
-    @property
-    def suffix(self):
-        return self.cache.suffix
 
 
 class Filter(Component):

@@ -1,25 +1,19 @@
 """Puts a worker's model port on engines that only remember weights."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.params import Params
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.host.model_port import ModelPort
 from hdl.p4sgd.worker_params import WorkerParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class ModelBenchParams:
+class ModelBenchParams(Params, suffix="{worker.suffix}"):
     worker: WorkerParams
-
-    @property
-    def suffix(self):
-        return self.worker.suffix
 
     @property
     def engine(self) -> EngineParams:

@@ -1,29 +1,22 @@
 """Puts some switches side by side in one simulation, each with a reset of its own."""
 
-from dataclasses import dataclass
-
 from amaranth.hdl import Cat, ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
+from hdl.common.params import Params
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 
 
-@dataclass(frozen=True, kw_only=True)
-class SwitchesParams:
+class SwitchesParams(Params, suffix="{count}x_{switch.suffix}"):
     """Says how many switches there are, all of one size."""
 
     switch: TenantSwitchParams
     count: int  #: number of switches, at least 1
-
-    @property
-    def suffix(self) -> str:
-        """Return number and size."""
-        return f"{self.count}x_{self.switch.suffix}"
 
 
 #: Of all tests, so that they share a build: three jobs of two hosts each, and the controller.
