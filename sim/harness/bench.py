@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 from amaranth.lib.wiring import Flow, Member
+from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from sim.harness import first_wrong
@@ -35,6 +36,7 @@ class Bench:
             raise LookupError("the component under test is not known, and so its streams are not")
         self.dut, self.component, self.params = dut, component, component.params
         self.source_stall, self.sink_stall = stalls
+        self.edge = RisingEdge(dut.clk)
         self._ports = dict(declared_ports(dut))
         self._streams = dict(streams_of(component, self._ports))
         self._first = len(first_wrong.streams)  # of the streams that are this bench's

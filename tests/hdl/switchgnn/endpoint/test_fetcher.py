@@ -9,10 +9,10 @@ from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.fetcher import Fetcher
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import Kind
-from sim.harness.streams import STALLS, Sink, cycle, never, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, cycle, never
 from tests.simulated import simulated
 
 TIMEOUT, GAP = 200, 13
@@ -22,18 +22,13 @@ SIZES = {"tiny": PRESETS["tiny"], "small": replace(PRESETS["small"], depth=64)}
 test_fetcher = simulated(Fetcher, SIZES, __name__, registers=["timer", "waited"])
 
 
-class Bench:
+class FetcherBench(Bench):
     """Has a table of what is missing, and takes what is asked."""
 
     def __init__(self, dut, *, scan=never, sink=never, timeout=TIMEOUT, gap=GAP):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(EndpointParams)
+        super().__init__(dut, (never, sink), timeout=timeout, gap=gap)
         self.table = {}  # words by place
-        self.scan = Sink(dut, "scan", stall=scan)
-        self.jobs, self.lookups = Sink(dut, "jobs", stall=sink), Sink(dut, "lookups", stall=sink)
-        dut.timeout.value, dut.gap.value, dut.turn.value = timeout, gap, 0
-        for name in ("misses", "news", "over"):
-            getattr(dut, name).value = 0
+        self.scan.stall = scan
         cocotb.start_soon(self.serve())
 
     async def serve(self):
@@ -70,7 +65,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def asks_for_each_once_in_a_round(dut, stalls):
     scan, sink = stalls
-    bench = await started(Bench(dut, scan=scan, sink=sink))
+    bench = await FetcherBench(dut, scan=scan, sink=sink).begin()
     turn = 0 if stalls.none else random.getrandbits(32)
     sums, copies = bench.miss(turn)
     began = cycle()
@@ -98,7 +93,7 @@ async def asks_for_each_once_in_a_round(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def news_put_it_off(dut):
     """An end of the turn, or a turn that misses nothing, puts it off, too."""
-    bench = await started(Bench(dut))
+    bench = await FetcherBench(dut).begin()
     bench.miss(1)
     for name in ("news", "over"):
         for _ in range(10):
@@ -117,7 +112,7 @@ async def news_put_it_off(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_round_ends_with_its_turn(dut):
     """What follows is asked for in a round of its own, with its own number."""
-    bench = await started(Bench(dut, gap=0))
+    bench = await FetcherBench(dut, gap=0).begin()
     missing = {}
     turns = [random.getrandbits(32) for _ in range(60)]
     for turn, following in itertools.pairwise([*turns, 0]):
@@ -137,7 +132,7 @@ async def a_round_ends_with_its_turn(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_empty_word_takes_3_cycles(dut):
-    bench = await started(Bench(dut))
+    bench = await FetcherBench(dut).begin()
     dut.turn.value, dut.misses.value = (1 << 32) - 1, 1
     bench.scan.cycles.clear()
     await bench.step(TIMEOUT + 3 * bench.params.words + 20)
@@ -149,7 +144,7 @@ async def an_empty_word_takes_3_cycles(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def waits_as_long_as_it_is_told(dut):
     """It waits to the cycle, whatever the bits of the timeout and of the gap are."""
-    bench = await started(Bench(dut, gap=0))
+    bench = await FetcherBench(dut, gap=0).begin()
     delays = {"timeout": set(), "gap": set()}
 
     async def first():
@@ -191,7 +186,7 @@ async def waits_as_long_as_it_is_told(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def any_two_of_a_word_are_asked_for(dut):
     """The lower one is asked for first."""
-    bench = await started(Bench(dut, gap=0, timeout=0))
+    bench = await FetcherBench(dut, gap=0, timeout=0).begin()
     bits = range(min(32, bench.params.aggregators))
     for low, high in random.sample([*itertools.combinations(bits, 2)], 100):
         bench.table = {0: 1 << low | 1 << high}

@@ -6,15 +6,14 @@ from collections import deque
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import UNDER_WAY
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.payload_reader import PayloadReader
 from hdl.switchgnn.protocol import Kind
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS, cycle, never
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
 
@@ -31,20 +30,17 @@ SIZES = {
 test_payload_reader = simulated(PayloadReader, SIZES, __name__)
 
 
-class Bench:
+class PayloadReaderBench(Bench):
     """Plays a memory that answers every burst; its beats never find the buffer full."""
 
     def __init__(self, dut, *, source=never, sink=never, held=None, latency=6):
-        self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
-        self.params = params_in_simulator(EndpointParams)
-        self.jobs = Source(dut, "jobs", stall=source)
-        self.bursts = Sink(dut, "bursts", stall=source)
+        super().__init__(dut, (source, source))
+        self.latency = latency
         held = held or (lambda stream: sink())
-        self.heads = Sink(dut, "heads", stall=lambda: held("heads"))
-        self.payload = Sink(dut, "payload", stall=lambda: held("payload"))
+        self.heads.stall = lambda: held("heads")
+        self.payload.stall = lambda: held("payload")
         self.given = []
         self.expected_heads, self.expected_bursts = [], []
-        dut.given.value = 0
         cocotb.start_soon(self.serve())
 
     async def serve(self):
@@ -94,7 +90,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, kinds=[(*NARROW, *WIDE, *CONTROL), NARROW, WIDE, CONTROL])
 async def payloads_are_those_of_jobs(dut, stalls, kinds):
     source, sink = stalls
-    bench = await started(Bench(dut, source=source, sink=sink))
+    bench = await PayloadReaderBench(dut, source=source, sink=sink).begin()
     for _ in range(JOBS):
         bench.give(kinds)
     await bench.ends()
@@ -112,7 +108,7 @@ async def payloads_are_those_of_jobs(dut, stalls, kinds):
 async def jobs_wait_for_room(dut, name):
     """All of the buffer is used and no more, and all of the heads' queue."""
     taken = {"heads": True, "payload": True, name: False}
-    bench = await started(Bench(dut, held=lambda stream: not taken[stream]))
+    bench = await PayloadReaderBench(dut, held=lambda stream: not taken[stream]).begin()
     params = bench.params
     for _ in range(UNDER_WAY + params.prefetch_beats):
         bench.give(NARROW if name == "payload" else CONTROL)

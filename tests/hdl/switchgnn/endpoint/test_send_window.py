@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, UNDER_WAY
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.send_window import SendWindow
+from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
 from sim.harness.streams import Monitor, cycle, never, often, rarely, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from sim.switchgnn.golden.window import Window
 
 TIMEOUT = 60
@@ -29,12 +29,12 @@ def test_send_window(width):
     simulate(SendWindow(params), __name__, registers=[*COUNTS, "timer"])
 
 
-class Bench:
+class SendWindowBench(Bench):
     """Plays the rest of the sender, a network and a switch: frames are lost, ACKs late or lost."""
 
     def __init__(self, dut, *, loss=0, stall=never, latency=5, late=False, answers=True):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.width = params_in_simulator(EndpointParams).window
+        super().__init__(dut, timeout=TIMEOUT)
+        self.width = self.params.window
         self.loss, self.stall, self.latency = loss, stall, latency
         self.late = late  # the base of an ACK is behind what its bitmap says
         self.orders = Monitor(dut, "orders")
@@ -46,10 +46,6 @@ class Bench:
         self.by_hand = False  # a test drives the ACKs
         self.under_way, self.hold = 0, False  # orders that have not left; none leaves
         self.first = 0  # seq that a turn begins with, of which others count from
-        for name in ("begin", "sends", "end", "ack", "left", "left_again"):
-            getattr(dut, name).value = 0
-        dut.orders_ready.value = 0
-        dut.timeout.value = TIMEOUT
         self.left = []  # cycle, seq, again
         self.nonsense = 0  # ACKs that were said to be no switch's
         cocotb.start_soon(self.run())
@@ -150,7 +146,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(loss=[0, 0.1, 0.4], stall=[never, often])
 async def all_frames_arrive(dut, loss, stall):
-    bench = await started(Bench(dut, loss=loss, stall=stall))
+    bench = await started(SendWindowBench(dut, loss=loss, stall=stall))
     for sends in (1, 0, 3, bench.width, 5 * bench.width):
         await bench.begin(sends)
         await bench.ends()
@@ -165,7 +161,7 @@ async def all_frames_arrive(dut, loss, stall):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def frames_are_counted_in_every_bit(dut):
     """Sends the last few frames of turns of any length, often near a power of two."""
-    bench = await started(Bench(dut, loss=0.3))
+    bench = await started(SendWindowBench(dut, loss=0.3))
     firsts = [(1 << bit) - random.randrange(1, 6) for bit in range(3, 32)]
     firsts += [random.randrange(1 << 32) - 50 for _ in range(5)]
     for first in firsts:
@@ -180,7 +176,7 @@ async def frames_are_counted_in_every_bit(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_a_bitmap_says_counts_at_any_base(dut):
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     for first in [*((1 << bit) - 5 for bit in range(3, 33)), 0xAAAAAAA0, 0x55555550]:
         await bench.begin(4, first)
         await bench.sent(4)
@@ -195,7 +191,7 @@ async def what_a_bitmap_says_counts_at_any_base(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def repeats_after_the_timeout(dut):
     """It repeats to the cycle, whatever the bits of the timeout are."""
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(1)
     while not bench.left:
         await bench.edge
@@ -218,7 +214,7 @@ async def repeats_after_the_timeout(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_base_may_be_late(dut):
     """The base may lag, as if the switch's window had not moved yet: the bitmap says the rest."""
-    bench = await started(Bench(dut, loss=0.3, late=True))
+    bench = await started(SendWindowBench(dut, loss=0.3, late=True))
     for sends in (1, 3, bench.width, 3 * bench.width):
         await bench.begin(sends)
         await bench.ends()
@@ -227,7 +223,7 @@ async def a_base_may_be_late(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def orders_a_frame_a_cycle(dut):
-    bench = await started(Bench(dut))
+    bench = await started(SendWindowBench(dut))
     await bench.begin(bench.width)
     await bench.ends()
     first = bench.began + SendWindow.latency
@@ -237,7 +233,7 @@ async def orders_a_frame_a_cycle(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def the_window_fills_and_is_repeated(dut):
     """Unanswered, it orders nothing new, but the first frame again, then all once a timeout."""
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(2 * bench.width)
     await bench.idle(6 * TIMEOUT + 10 * bench.width)
     assert dut.full.value
@@ -262,7 +258,7 @@ async def the_window_fills_and_is_repeated(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_end_gives_up(dut):
     """Nothing new is ordered after an end; the next turn begins at seq 0."""
-    bench = await started(Bench(dut, stall=rarely, answers=False))
+    bench = await started(SendWindowBench(dut, stall=rarely, answers=False))
     for _ in range(20):
         await bench.begin(10 * bench.width)
         await bench.idle(random.randrange(3 * TIMEOUT))
@@ -279,7 +275,7 @@ async def an_end_gives_up(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def nonsense_has_no_effect(dut):
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(2)
     await bench.idle(10)
     for base in (3, 1 << 31, (1 << 32) - 1):
@@ -294,7 +290,7 @@ async def nonsense_has_no_effect(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def an_ack_beside_a_begin(dut):
     """Up to the cycle of begin it is of the turn before, and changes nothing of the new one."""
-    bench = await started(Bench(dut))
+    bench = await started(SendWindowBench(dut))
     await bench.begin(1)  # before the first turn no ACK is about one
     await bench.ends()
     for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
@@ -315,7 +311,7 @@ async def an_ack_beside_a_begin(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def older_acks_take_nothing_back(dut):
     """They take back neither a base nor what was said from it on."""
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(bench.width)
     await bench.sent(bench.width)
     said = [(1, 0), (1, 0b100), (0, 0b10), (1, 0b10), (0, 0), (1, 0), (0, 0b110)]
@@ -335,7 +331,7 @@ async def older_acks_take_nothing_back(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def what_has_arrived_is_not_repeated(dut):
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(bench.width)
     await bench.sent(bench.width)
     gone = random.sample(range(bench.width), bench.width // 2)
@@ -351,7 +347,7 @@ async def what_has_arrived_is_not_repeated(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_base_that_moves_puts_it_off(dut):
     """The base moves frame by frame, with less than a timeout between."""
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(count := min(bench.width, 10))
     await bench.sent(count)
     for base in range(1, count):
@@ -365,7 +361,7 @@ async def a_base_that_moves_puts_it_off(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def repeats_are_waited_for(dut):
     """While repeats are under way nothing is repeated again, however many there are."""
-    bench = await started(Bench(dut, answers=False))
+    bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(bench.width)
     await bench.sent(bench.width + 1)  # the oldest one again: the others had not left
     missing = set(range(bench.width))
@@ -384,7 +380,7 @@ async def repeats_are_waited_for(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def any_number_may_be_under_way(dut):
     """Frames are even acknowledged before they have left, as no switch does."""
-    bench = Bench(dut, answers=False)
+    bench = SendWindowBench(dut, answers=False)
     bench.hold = True
     await start(dut)
     most = 4 * bench.width + 4 * UNDER_WAY - 1

@@ -7,21 +7,19 @@ from itertools import pairwise
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT
 from hdl.switchgnn.endpoint.memory_layouts import SendRecord
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.sender import SENDER_EVENTS, Sender
 from hdl.switchgnn.protocol import Kind, payload_bytes
 from sim.harness.axi_streams import PacketSink
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.records import Recorder
 from sim.harness.streams import (
     STALLS,
-    Sink,
-    Source,
     Stalls,
     cycle,
     edges,
@@ -30,7 +28,7 @@ from sim.harness.streams import (
     start,
     started,
 )
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from sim.switchgnn.wire import judge
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -52,12 +50,12 @@ def draw(name, bits):
     return DRAWN[name]
 
 
-class Bench:
+class SendingBench(Bench):
     """Plays memories that hold the host's tables."""
 
     def __init__(self, dut, *, source=never, sink=never, latency=8, timeout=1 << 20, rate=None):
-        self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
-        self.params = params_in_simulator(EndpointParams)
+        super().__init__(dut, (often, source))
+        self.latency = latency
         self.records, self.fail = [], set()
         self.pause = source  # between beats of payloads, those of a frame too
         self.whole = 1 << self.params.beat_address_bits
@@ -68,11 +66,7 @@ class Bench:
         self.signed |= {name: draw(name, 16) for name in ("job", "epoch")}
         self.link = PacketSink(dut, "axis", stall=sink)
         self.shown = Recorder(dut, "", dict.fromkeys(("events", "axis_tvalid", "axis_tready")))
-        self.requests = Sink(dut, "request", stall=source)
-        self.bursts = Sink(dut, "bursts", stall=source)
-        self.others = [Source(dut, f"others_{k}", stall=often) for k in range(3)]
-        for name in ("begin", "end", "ack", "congested", "beat", "given", "stop"):
-            getattr(dut, name).value = 0
+        self.connect()
         settings = {
             "address": int.from_bytes(self.own, "little"),
             "switch_address": int.from_bytes(self.switch, "little"),
@@ -80,7 +74,7 @@ class Bench:
             "send_timeout": timeout,
             "rate": rate or {},
         }
-        dut.settings.value = pack(self.params.settings, settings)
+        self.set(settings=settings)
         cocotb.start_soon(self.serve())
 
     def beat(self, number):
@@ -93,9 +87,9 @@ class Bench:
         port = self.params.payload_port_beat
         while True:
             await self.edge
-            for number in self.requests.beats[asked:]:
+            for number in self.request.beats[asked:]:
                 tables.append((cycle() + self.latency, number))
-            asked = len(self.requests.beats)
+            asked = len(self.request.beats)
             for burst in self.bursts.beats[burst_count:]:
                 first = burst["address"] // BEAT_BYTES
                 for k in range(burst["length"] + 1):
@@ -196,7 +190,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def frames_are_as_the_list_has_them(dut, stalls):
     source, sink = stalls
-    bench = Bench(dut, source=source, sink=sink)
+    bench = SendingBench(dut, source=source, sink=sink)
     if stalls.none:  # from the first beat of memory
         bench.context |= {"list": 0, "features": 0}
     elif stalls is Stalls.BUSY_SOURCE:  # from just before the last one, and on to the first
@@ -235,7 +229,7 @@ async def frames_are_as_the_list_has_them(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def others_take_their_turns(dut):
     """Control frames are sent between those of the list; a RAW has its payload."""
-    bench = Bench(dut, sink=lambda: cycle() < began + 200 or often())
+    bench = SendingBench(dut, sink=lambda: cycle() < began + 200 or often())
     began = cycle()
     await start(dut)
     bench.some_records(bench.params.window)
@@ -266,7 +260,7 @@ async def others_take_their_turns(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_that_fails_breaks_its_frame(dut):
     """Nobody takes a frame with ``tuser`` set; the others are whole."""
-    bench = await started(Bench(dut))
+    bench = await started(SendingBench(dut))
     bench.some_records(bench.params.window)
     for number, record in enumerate(bench.records):
         record["place"] = number
@@ -285,7 +279,7 @@ async def a_read_that_fails_breaks_its_frame(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_record_of_no_kind_is_told(dut):
     """It becomes no frame; those before it leave."""
-    bench = await started(Bench(dut))
+    bench = await started(SendingBench(dut))
     bench.some_records(2)
     bench.records.append({})
     await bench.begin()
@@ -301,7 +295,7 @@ async def a_record_of_no_kind_is_told(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_stop_cuts_no_frame(dut):
-    bench = await started(Bench(dut, sink=lambda: random.random() < 0.5))
+    bench = await started(SendingBench(dut, sink=lambda: random.random() < 0.5))
     bench.some_records(bench.params.window)
     await bench.begin()
     await bench.wait_for(1)
@@ -321,7 +315,7 @@ async def a_stop_cuts_no_frame(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_is_not_acknowledged_leaves_again(dut):
     """The same frames leave, and it is told that they have left before."""
-    bench = await started(Bench(dut, timeout=300))
+    bench = await started(SendingBench(dut, timeout=300))
     bench.some_records(3)
     await bench.begin()
     await bench.wait_for(3 + 1 + 3)
@@ -348,7 +342,7 @@ async def what_is_not_acknowledged_leaves_again(dut):
 async def the_rate_holds_frames_up(dut):
     """Half of the rate is left after a report of congestion."""
     rate = {"enabled": 1, "most": (1 << 13) + random.getrandbits(12), "burst": 1}
-    bench = await started(Bench(dut, rate=rate | {"round_trip": 1 << 20, "step": 1}))
+    bench = await started(SendingBench(dut, rate=rate | {"round_trip": 1 << 20, "step": 1}))
     bench.some_records(bench.params.window)
     await bench.begin()
     await bench.wait_for(3)

@@ -4,13 +4,13 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import SLOTS
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.sum_writer import COUNT_BITS, SumWriter
-from sim.harness.streams import STALLS, Sink, Source, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
+from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.extremes import some_number
 
 WRITES = 300
@@ -21,19 +21,13 @@ def test_sum_writer():
     simulate(SumWriter(PRESETS["tiny"]), __name__, registers=counts)
 
 
-class Bench:
+class SumWriterBench(Bench):
     """Plays a port that answers in order, some time later."""
 
     def __init__(self, dut, stalls=STALLS[0]):
-        source, sink = stalls
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(EndpointParams)
-        self.writes = Source(dut, "writes", stall=source)
-        self.bursts = Sink(dut, "bursts", stall=sink)
-        self.beats = Sink(dut, "beats", stall=sink)
+        super().__init__(dut, stalls)
         self.given, self.under_way, self.answers = [], [0] * SLOTS, deque()
         self.seen = self.told = 0  # writes that were taken, bursts that are to be answered
-        dut.stop.value = dut.answered.value = 0
 
     def give(self, slot):
         write = {name: some_number(field.width) for name, field in self.params.write}
@@ -60,7 +54,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS)
 async def every_beat_is_written(dut, stalls):
     """Each is written by a burst of its own, in order."""
-    bench = await started(Bench(dut, stalls))
+    bench = await SumWriterBench(dut, stalls).begin()
     for _ in range(WRITES):
         bench.give(random.randrange(SLOTS))
     while len(bench.beats.beats) < WRITES or any(bench.under_way):
@@ -79,12 +73,10 @@ async def every_beat_is_written(dut, stalls):
 async def a_stop_begins_no_burst(dut):
     """The beat of a burst that has begun follows."""
     ready = {"bursts": True, "beats": False}
-    bench = Bench(dut, (lambda: False, lambda: False))
-    for name in ready:
-        getattr(bench, name).stop()
-    bench.bursts = Sink(dut, "bursts", stall=lambda: not ready["bursts"])
-    bench.beats = Sink(dut, "beats", stall=lambda: not ready["beats"])
-    await start(dut)
+    bench = SumWriterBench(dut)
+    bench.bursts.stall = lambda: not ready["bursts"]
+    bench.beats.stall = lambda: not ready["beats"]
+    await bench.begin()
     for _ in range(10):
         bench.give(random.randrange(SLOTS))
     for _ in range(10):
@@ -103,7 +95,7 @@ async def a_stop_begins_no_burst(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def beats_are_counted_in_every_bit(dut):
     """Counts begin from presets, as few are under way at a time."""
-    bench = await started(Bench(dut))
+    bench = await SumWriterBench(dut).begin()
     for bit in range(COUNT_BITS):
         for slot in range(SLOTS):
             getattr(dut, f"under_way_{slot}").value = 1 << bit

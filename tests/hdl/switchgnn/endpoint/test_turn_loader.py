@@ -7,18 +7,17 @@ import cocotb
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.bundles import SLOTS, TABLE_CLIENTS
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, TurnRecord
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.table_reader import TableReader
 from hdl.switchgnn.endpoint.turn_loader import KEPT, TurnLoader
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, cycle, never, often, rarely, started
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import cycle, never, often, rarely
 from tests.simulated import simulated
 
 SIZES = {
@@ -70,19 +69,14 @@ class LoaderBench(Component):
 test_turn_loader = simulated(LoaderBench, SIZES, __name__)
 
 
-class Bench:
+class TurnLoaderBench(Bench):
     """Plays a memory of beats, and keeps what is loaded from it."""
 
     def __init__(self, dut, *, stall=never, latency=5):
-        self.dut, self.edge, self.latency = dut, RisingEdge(dut.clk), latency
-        self.params = params_in_simulator(EndpointParams)
+        super().__init__(dut, (rarely, stall), program=PROGRAM)
+        self.latency = latency
         self.memory, self.coming, self.failing = {}, [], None
-        self.bursts = Sink(dut, "bursts", stall=stall)
-        self.words = Sink(dut, "words", stall=stall)
-        self.other = Source(dut, "other", stall=rarely)
         self.contexts, self.loaded, self.other_beats = [], [], []
-        dut.load.value = dut.given.value = 0
-        dut.program.value = PROGRAM
         cocotb.start_soon(self.serve())
 
     async def serve(self):
@@ -148,7 +142,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stall=[never, rarely, often], latency=[1, 90])
 async def loads_what_is_in_memory(dut, stall, latency):
-    bench = await started(Bench(dut, stall=stall, latency=latency))
+    bench = await TurnLoaderBench(dut, stall=stall, latency=latency).begin()
     params, expected = bench.params, []
     others = [random.randrange(PROGRAM) for _ in range(20)]
     sends = cocotb.start_soon(bench.other.send_all(others))
@@ -172,7 +166,7 @@ async def loads_what_is_in_memory(dut, stall, latency):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_a_cycle_a_word(dut):
     """Words take a cycle each after two reads; the bitmap's beats come back to back."""
-    bench = await started(Bench(dut, latency=50))
+    bench = await TurnLoaderBench(dut, latency=50).begin()
     bench.lay_out(5)
     began = await bench.load(5)
     cycles = bench.loaded[0][0] - began
@@ -184,7 +178,7 @@ async def takes_a_cycle_a_word(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_reset_leaves_nothing(dut):
     """A reset of a cycle in the middle of a load: what memory still brings belongs to no one."""
-    bench = await started(Bench(dut))
+    bench = await TurnLoaderBench(dut).begin()
     for cycles in range(1, 40, 2):
         bench.lay_out(0, whole=True)
         dut.turn.value, dut.load.value = 0, 1
@@ -203,7 +197,7 @@ async def a_reset_leaves_nothing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_address_that_is_none(dut):
     """Any bit below the alignment or beyond memory makes it none, in any of the addresses."""
-    bench = await started(Bench(dut, latency=1))
+    bench = await TurnLoaderBench(dut, latency=1).begin()
     ends = [*range(9), *range(bench.params.address_bits, 64)]
     for name in (*KEPT, "wanted"):
         for bit in ends:
@@ -223,7 +217,7 @@ async def an_address_that_is_none(dut):
 @cocotb.parametrize(where=["program", "wanted"])
 async def a_read_that_fails(dut, where):
     """If the record's fails, nothing is loaded; if a bitmap's does, the job ends elsewhere."""
-    bench = await started(Bench(dut))
+    bench = await TurnLoaderBench(dut).begin()
     bench.lay_out(0)
     record = bench.memory[PROGRAM]
     offset = TurnRecord.as_shape()["wanted"].offset

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import SLOTS
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.wanted_table import WantedTable
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, payload_shape
 from sim.harness.streams import start
-from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
+from sim.harness.verilator import component_in_simulator, simulate
 
 SIZES = {"tiny": PRESETS["tiny"], "more": replace(PRESETS["tiny"], depth=128, copies=256)}
 
@@ -23,17 +23,14 @@ def test_wanted_table(size):
     simulate(WantedTable(SIZES[size]), __name__, registers=counts)
 
 
-class Bench:
+class WantedTableBench(Bench):
     """Models the table by a dictionary; drives each cycle and knows what follows."""
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(EndpointParams)
+        super().__init__(dut)
         self.places = 1 << self.params.table_bits
         self.load = payload_shape(component_in_simulator(), "loads")
         self.words, self.missing, self.word = {}, [0] * SLOTS, None
-        for name in ("look", "scan_valid", "clear", "loads_valid", "set"):
-            getattr(dut, name).value = 0
 
     async def begin(self):
         """Check that all words are zero and nothing is missing."""
@@ -80,7 +77,7 @@ class Bench:
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def reads_what_was_written(dut):
     """A read sees a write of its own cycle, and so until the next one."""
-    bench = Bench(dut)
+    bench = WantedTableBench(dut)
     await bench.begin()
     for slot in range(SLOTS):
         most = bench.params.aggregators + bench.params.copies
@@ -102,7 +99,7 @@ async def reads_what_was_written(dut):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 async def every_slot_is_counted(dut):
     """Counts go from any number of what is missing to none, one slot beside the others."""
-    bench = Bench(dut)
+    bench = WantedTableBench(dut)
     await bench.begin()
     numbers = [1 << bit for bit in range(bench.params.missing_bits)]
     for number in [*numbers, bench.params.aggregators + bench.params.copies]:

@@ -5,15 +5,14 @@ from collections import deque
 from itertools import pairwise
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.control_frames import RAW_REQUESTS, ControlFrames
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, start
-from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
 
@@ -32,12 +31,12 @@ def some(layout):
     return unpack(layout, random.getrandbits(layout.size))
 
 
-class Bench:
+class ControlFramesBench(Bench):
     """Asks for frames, and compares each with what was to be told one cycle before the offer."""
 
     def __init__(self, dut, *, link=never):
-        self.dut, self.edge, self.link = dut, RisingEdge(dut.clk), link
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut)
+        self.link = link
         self.cycle = 0
         self.acks = [some(self.params.ack_state) | {"wanted": 0} for _ in range(OPEN_TURNS)]
         self.job = {"active": 1, "job": 1, "epoch": some_number(16), "lo": 0}
@@ -47,7 +46,6 @@ class Bench:
         self.passed = dict.fromkeys(ASKERS, 0)  # frames that passed who waits
         self.told, self.cycles, self.dropped = [], [], 0  # who was; when it was offered
         dut.advance.value, dut.raw_valid.value, dut.o_ready.value = 0, 0, 0
-        dut.congested.value = 0
         self.drive()
 
     async def start(self):
@@ -153,7 +151,7 @@ class Bench:
 async def tells_what_is_to_be_told(dut, stalls):
     """Jobs come and go, windows move, and turns end while an ACK waits."""
     source, link = stalls
-    bench = await Bench(dut, link=link).start()
+    bench = await ControlFramesBench(dut, link=link).start()
     params = bench.params
     idle = 0
     for k in range(4000):
@@ -187,7 +185,7 @@ async def tells_what_is_to_be_told(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_frame_every_two_cycles(dut):
-    bench = await Bench(dut).start()
+    bench = await ControlFramesBench(dut).start()
     for ack in bench.acks:
         ack["wanted"] = 1
     for _ in range(200):
@@ -202,7 +200,7 @@ async def a_frame_every_two_cycles(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def one_alone_leaves_at_once(dut):
-    bench = await Bench(dut).start()
+    bench = await ControlFramesBench(dut).start()
     latency = ControlFrames.latency
     for k in range(40):
         for _ in range(random.randint(4, 8)):

@@ -4,14 +4,12 @@ import random
 from collections import Counter, deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.protocol import FEATURE_BITS
 from hdl.switchgnn.switch.copy_queue import CLAIM_LAG, DEPTH, PATIENCE, CopyQueue
-from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import started
-from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.simulated import simulated
 
@@ -21,14 +19,11 @@ INPUTS = ("reserve", "push", "active", "open")
 test_copy_queue = simulated(CopyQueue, SIZES, __name__, ids=lambda params: f"{params.ports}")
 
 
-class Bench:
+class CopyQueueBench(Bench):
     """Promises copies, pushes them, and follows the first one's ports."""
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(GnnSwitchParams)
-        for name in INPUTS:
-            getattr(dut, name).value = 0
+        super().__init__(dut)
         self.promised = deque()  # cycles in which copies come
         self.copies = deque()  # that are inside, with the ports that need them
         self.due = {}  # by cycle: ports and copy that are delivered
@@ -97,7 +92,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(eager=[0.1, 1], opens=[0.02, 0.5, 1])
 async def any_ports(dut, eager, opens):
-    bench = await started(Bench(dut))
+    bench = await started(CopyQueueBench(dut))
     everybody = (1 << bench.params.ports) - 1
     active, closed = everybody, 0
     for k in range(1500):
@@ -119,7 +114,7 @@ async def any_ports(dut, eager, opens):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_port_that_takes_none(dut):
     """It loses its copy when its time is up, not sooner; the others have had theirs."""
-    bench = await started(Bench(dut))
+    bench = await started(CopyQueueBench(dut))
     everybody = (1 << bench.params.ports) - 1
     for k in range(DEPTH * (PATIENCE + 1)):
         await bench.step(promise=k < 200, opened=everybody - 1, active=everybody)

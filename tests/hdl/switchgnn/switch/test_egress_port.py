@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.egress_port import EgressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Source, never, often, start
 from sim.harness.verilator import params_in_simulator
@@ -43,12 +43,12 @@ def test_rejects():
         GnnSwitchParams(egress_depth=8)
 
 
-class Bench:
+class EgressPortBench(Bench):
     """Claims room and delivers, and looks at what leaves."""
 
     def __init__(self, dut, *, link=never):
-        self.dut, self.edge, self.link = dut, RisingEdge(dut.clk), link
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut)
+        self.link = link
         self.cycle, self.was_open = 0, False
         self.claims = []  # cycles
         self.promised = {}  # by cycle: what comes in it, None for nothing
@@ -63,8 +63,6 @@ class Bench:
             getattr(dut, name).value = random.getrandbits(48)
         self.bit = 1 << random.randrange(32)
         dut.port_bit.value = self.bit
-        for name in ("claim", "deliver", "mark_level", "axis_tready"):
-            getattr(dut, name).value = 0
 
     async def start(self, mark_level=0):
         self.mark_level = self.dut.mark_level.value = mark_level
@@ -189,7 +187,7 @@ async def everything_leaves_in_order(dut, stalls):
     """RESULTs, RAWs and control frames leave, whatever is claimed between and never comes."""
     source, link = stalls
     params = params_in_simulator(GnnSwitchParams)
-    bench = await Bench(dut, link=link).start(
+    bench = await EgressPortBench(dut, link=link).start(
         mark_level=random.randint(1, params.egress_depth // 2)
     )
     for _ in range(1500):
@@ -209,7 +207,7 @@ async def results_follow_each_other(dut):
     params = params_in_simulator(GnnSwitchParams)
     beats = params.result_beats
     for raw in (0, 1):
-        bench = await Bench(dut).start()
+        bench = await EgressPortBench(dut).start()
         for _ in range(30 * beats):
             await bench.step(claims=True, delivery=some_delivery(params, raw=raw))
         await bench.finish()
@@ -229,7 +227,7 @@ async def room_is_what_there_is(dut):
     beats = params.result_beats
     for raw, void in ((0, False), (1, False), (0, True)):
         level = random.randint(1, params.egress_depth)
-        bench = await Bench(dut, link=lambda: True).start(mark_level=level)
+        bench = await EgressPortBench(dut, link=lambda: True).start(mark_level=level)
         for k in range((beats + 6) * (params.egress_depth + 9)):
             delivery = None if void else some_delivery(params, raw=raw)
             claims = k % (beats + 6) == 0  # the frame before is in the queue by then
@@ -248,7 +246,7 @@ async def room_is_what_there_is(dut):
 async def control_frames_pass(dut):
     """One is sent between two RESULTs of a row of them; alone it leaves at once."""
     params = params_in_simulator(GnnSwitchParams)
-    bench = await Bench(dut).start()
+    bench = await EgressPortBench(dut).start()
     for _ in range(40 * params.result_beats):
         bench.send_control()
         await bench.step(claims=True, delivery=some_delivery(params, raw=0))
@@ -262,10 +260,10 @@ async def control_frames_pass(dut):
 async def a_reset_empties_it(dut):
     params = params_in_simulator(GnnSwitchParams)
     for _ in range(10):
-        bench = await Bench(dut, link=often).start()
+        bench = await EgressPortBench(dut, link=often).start()
         for _ in range(random.randint(1, 100)):
             await bench.step(claims=True, delivery=some(params))
-    bench = await Bench(dut, link=often).start()
+    bench = await EgressPortBench(dut, link=often).start()
     for _ in range(100):
         await bench.step(claims=True, delivery=some(params))
     await bench.finish()

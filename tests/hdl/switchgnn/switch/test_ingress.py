@@ -9,11 +9,10 @@ import cocotb
 from hdl.switch.frame_filter import Quality
 from hdl.switchgnn.switch.ingress import UNSEEN, GnnIngress
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from sim.harness.axi_streams import AxiSource
+from sim.harness.bench import Bench
 from sim.harness.plays import play
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, always, edges, never, often, rarely, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS, always, edges, never, often, rarely
 from sim.switchgnn.golden.frames import Kind
 from tests.hdl.switchgnn.switch.arrivals import (
     agrees,
@@ -35,32 +34,28 @@ BEHIND = 2  # beats of a port that wait in registers behind its queue
 test_gnn_ingress = simulated(GnnIngress, SIZES, __name__, ids=lambda params: f"{params.lanes}")
 
 
-class Bench:
+class IngressBench(Bench):
     """Sends packets to all ports and looks at what is taken of them."""
 
     def __init__(self, dut, *, source=never, payloads=never):
-        self.dut = dut
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut, (source, payloads))
         ports = range(self.params.ports)
         self.address = random.randbytes(6)
-        dut.address.value = int.from_bytes(self.address, "little")
-        dut.mark_level.value = dut.hold.value = 0
-        self.sources = [AxiSource(dut, f"axis_{k}", stall=source) for k in ports]
-        self.ready = Recorder(dut, "", {f"axis_{k}_tready": None for k in ports})
+        self.set(address=int.from_bytes(self.address, "little"))
+        self.ready = self.record("", *(f"axis_{k}_tready" for k in ports))
         self.sent = [[] for _ in ports]
         self.taken = Recorder(dut, "valid", dict.fromkeys(("sender", "packet", "brings")))
-        self.held, self.brings = (Recorder(dut, name, {}) for name in ("hold", "brings"))
-        self.overflows = Recorder(dut, "overflows", {"overflows": None})
-        self.payloads = Sink(dut, "payloads", stall=payloads)
+        self.held, self.brings = self.record("hold"), self.record("brings")
+        self.overflows = self.record("overflows", "overflows")
 
-    async def start(self):
-        await start(self.dut)
-        await edges(self.dut.clk, 2)
+    async def begin(self):
+        await super().begin()
+        await self.wait(2)
         return self
 
     async def send(self, port, packets):
         self.sent[port] += packets
-        await self.sources[port].send_all(beat for packet in packets for beat in packet.beats())
+        await self.axis[port].send_all(beat for packet in packets for beat in packet.beats())
 
     async def send_all(self, packets):
         """Send the packets of each port, at once."""
@@ -126,7 +121,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, hold=[never, rarely, often])
 async def any_packets_at_all_ports(dut, stalls, hold):
     source, sink = stalls
-    bench = await Bench(dut, source=source, payloads=sink).start()
+    bench = await IngressBench(dut, source=source, payloads=sink).begin()
     holding = cocotb.start_soon(play(dut, [{"hold": int(hold())} for _ in range(3000)]))
     packets = [[bench.some(k) for _ in range(150)] for k in range(bench.params.ports)]
     await bench.send_all(packets)
@@ -140,20 +135,20 @@ async def any_packets_at_all_ports(dut, stalls, hold):
 @cocotb.parametrize(kind=[Kind.FEATURE, Kind.PARTIAL, Kind.DONE])
 async def one_port_never_waits(dut, kind):
     """Its frames follow each other as their beats do."""
-    bench = await Bench(dut).start()
+    bench = await IngressBench(dut).begin()
     port = random.randrange(bench.params.ports)
     packets = [bench.some(port, good=True, kind=kind) for _ in range(50)]
     await bench.send(port, packets)
     await bench.finish()
     beats = -(-len(packets[0].octets) // 64)
-    first = bench.sources[port].cycles[beats - 1] + GnnIngress.latency
+    first = bench.axis[port].cycles[beats - 1] + GnnIngress.latency
     assert bench.taken.cycles == [first + k * beats for k in range(50)]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_cycle_is_idle(dut):
     """With frames of one beat at all ports, one is taken per cycle, from each port in turn."""
-    bench = await Bench(dut).start()
+    bench = await IngressBench(dut).begin()
     ports = bench.params.ports
     packets = [[bench.some(k, good=True, kind=Kind.DONE) for _ in range(12)] for k in range(ports)]
     await bench.send_all(packets)
@@ -165,7 +160,7 @@ async def no_cycle_is_idle(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_port_in_its_turn(dut):
     """Whose turn it is does not change while nobody has a frame."""
-    bench = await Bench(dut).start()
+    bench = await IngressBench(dut).begin()
     ports = bench.params.ports
     for last, other in permutations(range(ports), 2):
         behind = [(last + k) % ports for k in range(1, ports + 1)]
@@ -184,7 +179,7 @@ async def payloads_find_room(dut):
 
     One port has more of them than that; each port gets its turn.
     """
-    bench = await Bench(dut, payloads=always).start()
+    bench = await IngressBench(dut, payloads=always).begin()
     ports, tasks = bench.params.ports, bench.params.tasks
     for most in range(ports):
         counts = [tasks + 2 if k == most else 1 for k in range(ports)]
@@ -207,7 +202,7 @@ async def payloads_find_room(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_port_is_congested(dut):
     """It is while more beats wait than the level says; if that is 0, it never is."""
-    bench = await Bench(dut).start()
+    bench = await IngressBench(dut).begin()
     shown = Recorder(dut, "", dict.fromkeys(("mark_level", "congested")))
     dut.hold.value = 1
     for port in range(bench.params.ports):

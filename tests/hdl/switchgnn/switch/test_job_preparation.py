@@ -3,14 +3,13 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.job_preparation import QUIET, UNDER_WAY, JobPreparation
-from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.task_params import TaskKind
+from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 INPUTS = ("preparing", "busy", "fence_ready", "fenced", "leaving")
@@ -20,11 +19,7 @@ def test_job_preparation():
     simulate(JobPreparation(TINY), __name__)
 
 
-class Bench:
-    def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(GnnSwitchParams)
-
+class JobPreparationBench(Bench):
     async def cycle(self, **inputs):
         """Play a cycle with these inputs, all others low; return which outputs are high."""
         for name in INPUTS:
@@ -36,9 +31,7 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def each_thing_in_its_turn(dut):
-    bench = Bench(dut)
-    for name in INPUTS:
-        getattr(dut, name).value = 0
+    bench = JobPreparationBench(dut)
     await start(dut)
     for _ in range(40):
         for _ in range(random.randrange(3)):  # nothing is prepared that nobody asked for

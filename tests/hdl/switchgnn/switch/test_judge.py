@@ -4,18 +4,16 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn import protocol
 from hdl.switchgnn.switch.judge import Judge
-from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.port_window import ACK_SETTINGS
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from hdl.switchgnn.switch.task_params import TaskKind
 from hdl.switchgnn.switch.verdict import Verdict
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
-from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.job_state import Entry, Job
@@ -36,12 +34,12 @@ BRING = (Kind.FEATURE, Kind.PARTIAL, Kind.RAW, Kind.RESULT)
 test_judge = simulated(Judge, SIZES, __name__, ids=["tiny", "four banks"])
 
 
-class Bench:
+class JudgeBench(Bench):
     """Has a job whose turns stand still; a frame is shown ahead, then judged, then told of."""
 
     def __init__(self, dut, loaded):
-        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
-        params, self.edge = self.params, RisingEdge(dut.clk)
+        super().__init__(dut)
+        params = self.params
         self.everyone = random.randrange(1, 1 << params.ports)
         self.count = random.randrange(1, params.slots // OPEN_TURNS)
         drawn = random.getrandbits(32)
@@ -61,8 +59,6 @@ class Bench:
         self.due = []  # by cycle: what is told then
         self.seen = set()
         dut.settings.value = random.getrandbits(ACK_SETTINGS.size)  # acks are no verdicts
-        for name in ("valid", "refused", "ahead", "request", "brings", "about", "clear", "acked"):
-            getattr(dut, name).value = 0
         region = {"base": self.base, "count": self.count, "two": open_turns - 1}
         self.fill("regions", params.port_region, region)
         port_job = {"active": 1, "job": self.number, "epoch": 3, "lo": self.lo}
@@ -268,7 +264,7 @@ class Request:
 
 async def judge_job(dut, loaded, gaps):
     """Judge frames of one job; return the verdicts and the kinds of task that came."""
-    bench = Bench(dut, loaded)
+    bench = JudgeBench(dut, loaded)
     dut.clear.value = (1 << OPEN_TURNS * bench.params.ports) - 1
     await bench.step(None, None)
     dut.clear.value = 0

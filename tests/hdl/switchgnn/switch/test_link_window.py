@@ -8,11 +8,11 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.link_window import LinkWindow
-from hdl.switchgnn.switch.params import GnnSwitchParams
+from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
 from sim.harness.streams import Monitor, never, often, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from sim.switchgnn.golden.window import Window
 from tests.hdl.switchgnn.switch.sizes import TINY
 
@@ -25,12 +25,11 @@ def test_link_window(window):
     simulate(LinkWindow(params), __name__, registers=["timer", "mark", "base"])
 
 
-class Bench:
+class LinkWindowBench(Bench):
     """Adds PARTIALs while there is room; the other switch acknowledges those that it gets."""
 
     def __init__(self, dut, *, loss=0.0, stall=never, latency=5, late=False, wanted=0):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut)
         self.width = self.params.link_window
         self.loss, self.stall, self.latency, self.late = loss, stall, latency, late
         self.orders = Monitor(dut, "orders")
@@ -39,9 +38,6 @@ class Bench:
         self.acks = []  # cycle, base, bitmap
         self.left = []  # cycle, seq, again
         self.nonsense = 0  # cycles in which an ACK was no switch's
-        for name in ("clear", "add", "ack_valid", "ack"):
-            getattr(dut, name).value = 0
-        dut.orders_ready.value = 0
         dut.timeout.value = TIMEOUT
         self.running = cocotb.start_soon(self.run())
 
@@ -117,7 +113,7 @@ async def begin(dut, **options):
     for name in ("clear", "add", "ack_valid", "ack", "orders_ready", "timeout"):
         getattr(dut, name).value = 0
     await start(dut)
-    return Bench(dut, **options)
+    return LinkWindowBench(dut, **options)
 
 
 @cocotb.test()

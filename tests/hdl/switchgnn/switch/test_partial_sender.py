@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.switch.egress_port import EgressPort
-from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.partial_sender import PartialSender
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import never, often, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.window import Window
 from sim.switchgnn.wire import from_octets
@@ -27,17 +26,6 @@ from tests.hdl.switchgnn.switch.sizes import TINY
 
 TIMEOUT = 150
 FAR = 3  #: port of the other switch
-OPTIONS = (
-    "active",
-    "turns_0",
-    "turns_1",
-    "two",
-    "clear",
-    "timeout",
-    "claim",
-    "deliver",
-    "delivery",
-)
 
 
 class LinkOut(Component):
@@ -78,12 +66,11 @@ def test_partial_sender(lanes, window, queued):
     simulate(LinkOut(params), __name__, registers=["timer"])
 
 
-class Bench:
+class PartialSenderBench(Bench):
     """Delivers sums of open turns as the switch does, and acknowledges as another switch."""
 
     def __init__(self, dut, *, loss=0.0, stall=never, void=0.0, claims=0.7):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut)
         self.loss, self.stall, self.void, self.claims = loss, stall, void, claims
         self.lo = random.getrandbits(31) << 1  # the open turns, as the port is told of them
         self.after, self.two = self.lo + 1, 1
@@ -230,13 +217,10 @@ def always():
 
 
 async def begin(dut, **options):
-    for name in (*OPTIONS, "ack_valid", "ack"):
-        getattr(dut, name).value = 0
+    bench = PartialSenderBench(dut, **options)
     dut.axis_tready.value = 1
     await start(dut)
-    dut.active.value = 1
-    dut.timeout.value = TIMEOUT
-    bench = Bench(dut, **options)
+    bench.set(active=1, timeout=TIMEOUT)
     await bench.idle(12)
     return bench
 

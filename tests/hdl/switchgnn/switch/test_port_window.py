@@ -4,14 +4,12 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.port_window import ACK_SETTINGS, PortWindow
+from hdl.switchgnn.switch.port_window import PortWindow
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
-from sim.harness.payloads import pack, unpack
+from sim.harness.bench import Bench
+from sim.harness.payloads import unpack
 from sim.harness.streams import started
-from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.window import Window
 from tests.hdl.switchgnn.switch.sizes import TINY
 from tests.simulated import simulated
@@ -44,20 +42,17 @@ class TurnModel:
         return len(before) >= every or old or any(at < now for at in self.repeated)
 
 
-class Bench:
+class PortWindowBench(Bench):
     """Gives a seq per cycle, and in the next cycle whether it is admitted."""
 
     def __init__(self, dut, *, every, delay, acks):
-        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+        super().__init__(dut, settings={"every": every, "delay": delay})
         self.every, self.delay, self.acks = every, delay, acks
-        self.edge, self.now = RisingEdge(dut.clk), 0
+        self.now = 0
         self.models = [TurnModel() for _ in range(OPEN_TURNS)]
         self.looked = None  # turn and seq of the cycle before
         self.golden = None  # what must be said of the frame admitted in the cycle before
         self.seen = set()
-        dut.settings.value = pack(ACK_SETTINGS, {"every": every, "delay": delay})
-        for name in ("clear", "turn", "seq", "admit", "acked"):
-            getattr(dut, name).value = 0
         for k in range(OPEN_TURNS):
             getattr(dut, f"turns_{k}").value = 40 + k
 
@@ -128,7 +123,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(every=[1, 5, 255], delay=[0, 3, 40, 65535], acks=[0.05, 0.5])
 async def any_order(dut, every, delay, acks):
-    bench = await started(Bench(dut, every=every, delay=delay, acks=acks))
+    bench = await started(PortWindowBench(dut, every=every, delay=delay, acks=acks))
     clear = 0
     for _ in range(500):
         turn = random.getrandbits(1)
@@ -147,7 +142,7 @@ async def any_order(dut, every, delay, acks):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def at_full_rate(dut):
     """A frame per cycle, both turns in order or backwards through a window, are all new."""
-    bench = await started(Bench(dut, every=1, delay=0, acks=0.3))
+    bench = await started(PortWindowBench(dut, every=1, delay=0, acks=0.3))
     window = bench.params.window
     for backwards in (False, True):
         await bench.step(admit=False, clear=3)

@@ -4,14 +4,13 @@ import random
 from collections import Counter, deque
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.result_way import ResultWay
 from hdl.switchgnn.switch.sizes import READ_CYCLES
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS
 from tests.hdl.switchgnn.switch.bank_model import some_sums
 from tests.simulated import simulated
 
@@ -30,12 +29,11 @@ def some(shape, **fields):
     return unpack(shape, random.getrandbits(shape.size)) | fields
 
 
-class Bench:
+class ResultWayBench(Bench):
     """Tells the ports' jobs, and knows what becomes of each sum and copy, and when."""
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut)
         self.ports, self.banks = range(self.params.ports), range(self.params.banks)
         self.epochs = [random.getrandbits(16) for _ in range(self.params.jobs)]
         self.jobs, self.regions = [], []
@@ -46,11 +44,6 @@ class Bench:
         self.expected = deque([(0, None)] * ResultWay.latency)
         self.reads = deque([None] * READ_CYCLES)  # banks
         self.seen = Counter()
-        dut.read.value = dut.valids.value = dut.copies.value = 0
-
-    async def start(self):
-        await start(self.dut)
-        return self
 
     def some_job(self):
         params = self.params
@@ -151,7 +144,7 @@ class Bench:
 async def sums_and_copies(dut, stalls):
     """Each comes a fixed time after its input, without a gap if there is none."""
     source, change = stalls
-    bench = await Bench(dut).start()
+    bench = await ResultWayBench(dut).begin()
     for _ in range(1500):
         if change() or random.random() < 0.02:
             k = random.choice(bench.ports)

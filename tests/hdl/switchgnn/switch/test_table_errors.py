@@ -6,15 +6,14 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.aggregator_params import TableError
-from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import INDEX_BITS
 from hdl.switchgnn.switch.table_errors import CAUSES, ERROR_COUNT_BITS, ERROR_LAG, TableErrors
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.switch.sizes import TINY
 
 OF_BANKS = (TableError.NONE, TableError.OUTSIDE, TableError.UNUSED, TableError.COMPLETE)
@@ -28,20 +27,18 @@ def test_table_errors(banks):
     simulate(TableErrors(params), __name__, registers=registers)
 
 
-class Bench:
+class TableErrorsBench(Bench):
     """Gives a row of commands per cycle; what banks say of it comes later."""
 
     def __init__(self, dut):
-        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
-        self.edge, self.parts = RisingEdge(dut.clk), TableErrors(self.params)
+        super().__init__(dut)
+        self.parts = TableErrors(self.params)
         self.under_way = [None] * ERROR_LAG  # rows that banks have not said anything of
         self.ripe = None  # of the cycle before
         self.counts = [Counter() for _ in range(self.params.jobs)]
         self.first = [NOTHING] * self.params.jobs
         self.shown = None  # the job that was asked for, with what it had
         self.seen = Counter()  # causes of which a count was shown
-        for name in ("issued", "missing", "outside", "errors", "begin", "job"):
-            getattr(dut, name).value = 0
 
     def row(self):
         """Draw a row of some job: of lists, of a PARTIAL's aggregator, or one that is not there."""
@@ -123,7 +120,7 @@ class Bench:
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(gaps=[0, 0.7], begins=[0.005, 0.1])
 async def errors_are_counted_and_the_first_is_kept(dut, gaps, begins):
-    bench = await started(Bench(dut))
+    bench = await started(TableErrorsBench(dut))
     for _ in range(600):
         begin = random.randrange(1 << bench.params.jobs) if random.random() < begins else 0
         await bench.step(bench.row() if random.random() >= gaps else None, begin)
@@ -134,7 +131,7 @@ async def errors_are_counted_and_the_first_is_kept(dut, gaps, begins):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def counters_stop_at_their_end(dut):
     """They count from any number on, through carries of any bits, up to 32 bits."""
-    bench = await started(Bench(dut))
+    bench = await started(TableErrorsBench(dut))
     for bits in (*range(2, ERROR_COUNT_BITS, 3), ERROR_COUNT_BITS):
         await bench.settle()
         near = (1 << bits) - 3

@@ -6,16 +6,15 @@ from dataclasses import dataclass, field, replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
 from hdl.switchgnn.switch.task_params import TaskKind
 from hdl.switchgnn.switch.turn_opener import TurnOpener
 from hdl.switchgnn.switch.turn_table import TurnTable
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import never, often, rarely, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.verilator import simulate
 from sim.switchgnn.golden.job_setup import JobSetup, Step
 from tests.hdl.switchgnn.switch.sizes import TINY
 
@@ -118,12 +117,11 @@ class JobModel:
         self.begin(self.lo + self.setup.open_turns - 1)
 
 
-class Bench:
+class TurnTableBench(Bench):
     """Plays hosts, judge and queue of tasks, a cycle at a time."""
 
     def __init__(self, dut, *, stall, noise):
-        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
-        self.edge = RisingEdge(dut.clk)
+        super().__init__(dut)
         self.stall, self.noise, self.workers = stall, noise, 0.5
         members = TurnTable(self.params).signature.members
         self.shapes = {name: members[name].shape for name in ("table", "ports", "regions")}
@@ -138,8 +136,6 @@ class Bench:
         self.ended = []  # of the cycles before: ports that are to be told
         self.seen = Counter()
         self.drawn = random.getrandbits(TURN_BITS - 1) << 1  # see first_turn
-        for name in ("table", "begin", "write", "done", "quiet", "load_ready"):
-            getattr(dut, name).value = 0
 
     async def start(self):
         await start(self.dut)
@@ -457,7 +453,7 @@ class Bench:
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stall=[never, rarely, often], noise=[0, 0.8])
 async def jobs_come_and_go(dut, stall, noise):
-    bench = await Bench(dut, stall=stall, noise=noise).start()
+    bench = await TurnTableBench(dut, stall=stall, noise=noise).start()
     rounds = 15 + 45 // bench.params.jobs
     while rounds > 0 or len(bench.seen) < 5:  # up to the time-out, until all has been seen
         rounds -= 1

@@ -7,7 +7,6 @@ import cocotb
 import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.switchgnn.switch.egress_port import EgressPort
@@ -16,9 +15,9 @@ from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.result_way import ResultWay
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.axi_streams import PacketSink
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, often, start
-from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import from_octets
 from tests.hdl.switchgnn.switch.egress_frames import same
@@ -78,14 +77,14 @@ test_way_out = simulated(
 )
 
 
-class Bench:
+class WayOutBench(Bench):
     """Plays banks, with a list of sums for each port, and links; ports share one job and turn."""
 
     TURN, EPOCH = 77, 5
 
     def __init__(self, dut):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut)
+        params = self.params
         self.ports, self.banks = range(params.ports), range(params.banks)
         self.cycle, self.opened = 0, 0
         self.lists = {(b, p): deque() for b in self.banks for p in self.ports}
@@ -103,10 +102,6 @@ class Bench:
             getattr(dut, f"regions_{p}").value = pack(params.port_region, region)
             stall, told = (lambda p=p: self.link[p]()), (lambda packet, p=p: self.left(p, packet))
             PacketSink(dut, f"axis_{p}", stall=stall, told=told)
-        for b in self.banks:
-            getattr(dut, f"ready_{b}").value = 0
-        for name in ("valids", "copies", "claims", "holes", "taken"):
-            getattr(dut, name).value = 0
 
     async def start(self):
         await start(self.dut)
@@ -194,7 +189,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_sum_leaves_at_once(dut):
     """It leaves as many cycles after the READ as the parts say."""
-    bench = await Bench(dut).start()
+    bench = await WayOutBench(dut).start()
     for bank, port in random.sample([*bench.lists], 4):
         bench.put(bank, port)
         ready_at = bench.cycle
@@ -210,7 +205,7 @@ async def the_sum_leaves_at_once(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def all_links_are_busy(dut):
     """If lists are never empty, every port sends without a gap, whatever holes there are."""
-    bench = await Bench(dut).start()
+    bench = await WayOutBench(dut).start()
     params = bench.params
     cycles = 40 * params.result_beats
     for place in bench.lists:
@@ -229,7 +224,7 @@ async def all_links_are_busy(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def everything_arrives(dut):
     """Sums may be gone when they are read, copies come, links stop, rows have few holes."""
-    bench = await Bench(dut).start()
+    bench = await WayOutBench(dut).start()
     for k in range(2000):
         if k % 100 == 0:
             for p in bench.ports:
