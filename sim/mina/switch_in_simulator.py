@@ -1,21 +1,20 @@
 """Lets jobs hold a switch in turn; compares what leaves it, and what it counts, with a model."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from typing import Any
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.p4sgd.network.frame import FRAME_KEEP
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden import tenancy_frames
 from sim.golden.reduction.allreduce import SwitchSlot, Verdict
 from sim.golden.reduction.frames import BYTES, LANES, WireFrame
 from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
+from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
-from sim.harness.streams import start
+from sim.harness.streams import cycle, edges, start
 from sim.mina.switch_session import TenantSwitchWorkload
 from sim.p4sgd.tree_driver import TreeDriver
 
@@ -29,23 +28,19 @@ class TenantBench:
 
     def __init__(self, dut: Any, params: TreeSwitchParams, asked: TenantSwitchWorkload) -> None:
         self.dut, self.params, self.asked = dut, params, asked
+        self.random = random.Random()
+        self.random.setstate(random.getstate())  # streams draw from what all share
         self.host = TreeDriver(dut, params)
         self.model = TreeSwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
-        self.edge = RisingEdge(dut.clk)
+        self.sources = [AxiSource(dut, f"s_axis_{k}") for k in range(params.ports)]
+        self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in range(params.ports)]
         self.control = params.ports - 1  # the port that the controller is behind
         self.last = [0] * params.jobs  # number of a job's last grant
         self.longest: Counter[str] = Counter()  # cycles until an answer, by what it says
-        self.expected: defaultdict[int, list[bytes]] = defaultdict(list)  # frames to come, by port
-
-    def port(self, bus: str, index: int, name: str) -> Any:
-        """Return a signal of a port."""
-        return getattr(self.dut, f"{bus}_{index}_{name}")
+        self.expected: list[list[bytes]] = [[] for _ in self.sinks]  # frames that leave, by port
 
     async def begin(self) -> None:
         """Register every job with ports and slots that others have, too."""
-        for k in range(self.params.ports):
-            self.port("s_axis", k, "tvalid").value = 0
-            self.port("m_axis", k, "tready").value = 1
         await start(self.dut)
         await self.host.set_addresses(ADDRESS, GROUP)
         await self.host.share(most=self.asked.most, apart=self.asked.apart)
@@ -55,56 +50,45 @@ class TenantBench:
         self.model.open_ports = 1 << self.control
         slots = max(1, self.params.slots // 4)
         for job in range(self.params.jobs):
-            workers = random.sample(range(self.params.ports), 2)
-            base = random.randrange(self.params.slots - slots + 1)
+            workers = self.random.sample(range(self.params.ports), 2)
+            base = self.random.randrange(self.params.slots - slots + 1)
             places = {"ports": sum(1 << k for k in workers), "base": base, "count": min(slots, 64)}
             answer = await self.order(Verb.REGISTER, job, 0, **places)
             assert answer.verb is Verb.REGISTERED
 
-    def offer(self, port: int, data: bytes) -> None:
-        """Show a frame, which the switch always takes."""
-        self.port("s_axis", port, "tvalid").value = 1
-        self.port("s_axis", port, "tdata").value = int.from_bytes(data, "little")
-        self.port("s_axis", port, "tkeep").value = FRAME_KEEP
-        self.port("s_axis", port, "tlast").value = 1
-        self.port("s_axis", port, "tuser").value = 0
-
     async def send(self, port: int, data: bytes) -> None:
-        """Send a frame in a cycle of its own."""
+        """Send a frame in a cycle of its own; the switch always takes it."""
         for where, answer in self.model.take(port, data):
             self.expected[where].append(answer)
-        self.offer(port, data)
-        await self.cycle()
-        self.port("s_axis", port, "tvalid").value = 0
-
-    async def cycle(self) -> None:
-        """Pass a cycle; check that what leaves a port in it is what is expected next there."""
-        await self.edge
-        for port in range(self.params.ports):
-            if self.port("m_axis", port, "tvalid").value:
-                data = int(self.port("m_axis", port, "tdata").value).to_bytes(64, "little")
-                assert self.expected[port], f"port {port}: nobody has asked for {data.hex()}"
-                assert data[:BYTES] == self.expected[port].pop(0), f"port {port}"
+        self.sources[port].extend(list(beats_of(data)))
+        await edges(self.dut.clk, 1)
 
     async def quiet(self) -> int:
-        """Pass cycles until all that is expected has left; then nothing is under way."""
-        cycles, most = 0, 4 * self.params.slots + 20 * self.params.jobs + 100
-        while any(self.expected.values()):
-            await self.cycle()
-            cycles += 1
-            assert cycles < most, "no answer"
-        for _ in range(QUIET):
-            await self.cycle()
+        """Pass cycles until all that is expected has left, and return them; then all is idle."""
+        begun, most = cycle(), 4 * self.params.slots + 20 * self.params.jobs + 100
+        pairs = list(zip(self.sinks, self.expected, strict=True))
+        while any(len(sink.beats) < len(frames) for sink, frames in pairs):
+            await edges(self.dut.clk, 1)
+            assert cycle() - begun < most, "no answer"
+        cycles = cycle() - begun
+        await edges(self.dut.clk, QUIET)
         self.model.settle()
         return cycles
+
+    def compare(self) -> None:
+        """Check that what has left each port is what was expected there."""
+        for port, (sink, frames) in enumerate(zip(self.sinks, self.expected, strict=True)):
+            left = [beat["tdata"].to_bytes(64, "little")[:BYTES] for beat in sink.beats]
+            assert left == frames, f"port {port}"
 
     async def order(self, verb: Verb, job: int, epoch: int, **fields: Any) -> Command:
         """Give a command of the controller; return the answer."""
         command = Command(verb=verb, switch=1, job=job, epoch=epoch, **fields)
         await self.quiet()
         wire = tenancy_frames.to_bytes(command, destination=ADDRESS, source=CONTROLLER)
+        count = len(self.expected[self.control])
         await self.send(self.control, wire)
-        answer = tenancy_frames.from_bytes(self.expected[self.control][0])
+        answer = tenancy_frames.from_bytes(self.expected[self.control][count])
         cycles = await self.quiet()
         self.longest[answer.verb.name] = max(cycles, self.longest[answer.verb.name])
         return answer
@@ -113,7 +97,7 @@ class TenantBench:
         """Return the port and bytes of a job's next frame, whether it holds the switch or not."""
         tenant = self.model.tenants[job]
         assert tenant is not None
-        seq = random.choice(tenant.slots)
+        seq = self.random.choice(tenant.slots)
         slot = SwitchSlot.at_start(tenant.ports, LANES)
         if tenant.holds:
             slot = own_part(self.model.tree_job(job).tree_slot(seq))
@@ -121,8 +105,8 @@ class TenantBench:
         missing = tenant.ports & ~(slot.agg_bm if adds else slot.ack_bm)
         use, is_agg = (slot.use, adds) if missing else ((slot.use + 1) % 256, True)
         bits = missing or tenant.ports
-        port = random.choice([k for k in range(self.params.ports) if bits >> k & 1])
-        payload = tuple(random.randrange(-(1 << 31), 1 << 31) for _ in range(LANES))
+        port = self.random.choice([k for k in range(self.params.ports) if bits >> k & 1])
+        payload = tuple(self.random.randrange(-(1 << 31), 1 << 31) for _ in range(LANES))
         wire = WireFrame(
             destination=ADDRESS,
             is_agg=is_agg,
@@ -140,7 +124,7 @@ class TenantBench:
         tenant = self.model.tenants[job]
         assert tenant is not None
         if tenant.holds:
-            await self.order(Verb.RELEASE, job, self.last[job], force=random.random() < 0.2)
+            await self.order(Verb.RELEASE, job, self.last[job], force=self.random.random() < 0.2)
         else:
             self.last[job] += 1
             await self.order(Verb.ACQUIRE, job, self.last[job])
@@ -157,9 +141,9 @@ class TenantBench:
             for job, one in holders.items()
             if one.state is State.DRAINING and not self.model.unfinished(job)
         }
-        stray = random.random() < self.asked.strays
+        stray = self.random.random() < self.asked.strays
         jobs = set(range(self.params.jobs)) if stray or not holders else set(holders)
-        return random.sample(sorted(jobs - ending), min(1, len(jobs - ending)))
+        return self.random.sample(sorted(jobs - ending), min(1, len(jobs - ending)))
 
     async def counters(self) -> dict[str, Any]:
         """Return what the switch has counted, after a comparison with the model."""
@@ -190,11 +174,11 @@ async def measure(dut: Any) -> None:
     bench = TenantBench(dut, params, asked)
     await bench.begin()
     for _ in range(asked.turns):
-        for job in random.sample(range(params.jobs), params.jobs):
+        for job in bench.random.sample(range(params.jobs), params.jobs):
             await bench.turn(job)
     for job in range(params.jobs):
         await bench.order(Verb.RELEASE, job, bench.last[job], force=True)
-    await ClockCycles(dut.clk, QUIET)
+    bench.compare()
     found = await bench.counters()
     kinds = ("grants", "refusals", "granted_cycles", "busy_cycles", "operations")
     figures = {kind: sum(job[kind] for job in found["jobs"]) for kind in kinds}
