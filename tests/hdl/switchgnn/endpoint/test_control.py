@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.control import CALM, Control
 from hdl.switchgnn.endpoint.params import PRESETS
-from sim.harness.streams import started
+from sim.harness.bench import Bench
 from sim.harness.verilator import simulate
 
 
@@ -16,19 +16,13 @@ def test_control():
     simulate(Control(PRESETS["tiny"]), __name__)
 
 
-class Bench:
+class ControlBench(Bench):
     def __init__(self, dut):
-        self.dut = dut
-        for name in ("start", "stop", "finished", "failures", "inside"):
-            getattr(dut, name).value = 0
-        dut.quiet.value = 1
+        super().__init__(dut, quiet=1)
 
     async def pulse(self, name, value=1, cycles=2):
-        signal = getattr(self.dut, name)
-        signal.value = value
-        await RisingEdge(self.dut.clk)
-        signal.value = 0
-        await ClockCycles(self.dut.clk, cycles)
+        await self.strobe(**{name: value})
+        await self.wait(cycles)
 
     @property
     def state(self):
@@ -36,13 +30,13 @@ class Bench:
         return State(int(self.dut.state.value)), Cause(int(self.dut.cause.value))
 
     async def settle(self, cycles=CALM + 4):
-        await ClockCycles(self.dut.clk, cycles)
+        await self.wait(cycles)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 @cocotb.parametrize(how=["stop", "finished", "failures"])
 async def a_job_runs_and_ends(dut, how):
-    bench = await started(Bench(dut))
+    bench = await ControlBench(dut).begin()
     await bench.settle(2)
     assert bench.state == (State.IDLE, Cause.NONE)
     await bench.pulse("stop")
@@ -75,7 +69,7 @@ async def a_job_runs_and_ends(dut, how):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def the_first_failure_is_kept(dut):
-    bench = await started(Bench(dut))
+    bench = await ControlBench(dut).begin()
     for first in range(len(Cause) - 1):
         await bench.pulse("start")
         dut.failures.value = 1 << first
@@ -93,7 +87,7 @@ async def the_first_failure_is_kept(dut):
 @cocotb.parametrize(name=["quiet", "inside"])
 async def a_job_ends_when_all_has_been_calm_for_a_while(dut, name):
     """A pause that is a cycle too short ends nothing, however often it comes."""
-    bench = await started(Bench(dut))
+    bench = await ControlBench(dut).begin()
     await bench.pulse("start")
     busy = name == "inside"
     getattr(dut, name).value = busy

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, UNDER_WAY
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.record_reader import RecordReader
 from hdl.switchgnn.protocol import Kind
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, start, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, cycle, never
+from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.extremes import some_number
 
 BEAT = 64  #: bytes
@@ -29,19 +29,15 @@ def test_record_reader(preset, bits):
     simulate(RecordReader(replace(PRESETS[preset], address_bits=bits)), __name__)
 
 
-class Bench:
+class ReaderBench(Bench):
     """Plays a memory in which every record is another one, of any kind; some reads fail."""
 
     def __init__(self, dut, *, source=never, sink=never, bad=0.2, latency=10):
-        self.dut, self.edge, self.bad, self.latency = dut, RisingEdge(dut.clk), bad, latency
-        self.params = params = params_in_simulator(EndpointParams)
-        self.context = {name: some_number(field.width) for name, field in params.context}
+        super().__init__(dut, (source, source))
+        self.jobs.stall, self.bad, self.latency = sink, bad, latency
+        self.context = {name: some_number(field.width) for name, field in self.params.context}
         self.turn = some_number()
-        dut.context.value, dut.turn.value = pack(params.context, self.context), self.turn
-        dut.beat.value = 0
-        self.orders = Source(dut, "orders", stall=source)
-        self.request = Sink(dut, "request", stall=source)
-        self.jobs = Sink(dut, "jobs", stall=sink)
+        self.set(context=self.context, turn=self.turn)
         self.illegal, self.expected, self.asked = 0, [], []
         self.coming = deque()  # beats of memory, in the order of the orders
         self.bad_records = 0
@@ -101,15 +97,14 @@ class Bench:
     async def ends(self):
         await self.request.wait_for(len(self.asked))
         await self.jobs.wait_for(len(self.expected))
-        for _ in range(self.latency + 10):
-            await self.edge
+        await self.wait(self.latency + 10)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def jobs_are_what_records_say(dut, stalls):
     source, sink = stalls
-    bench = await started(Bench(dut, source=source, sink=sink))
+    bench = await ReaderBench(dut, source=source, sink=sink).begin()
     for _ in range(ORDERS):
         bench.give({"seq": some_number(), "again": random.getrandbits(1)})
     await bench.ends()
@@ -121,7 +116,7 @@ async def jobs_are_what_records_say(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def makes_a_job_a_cycle(dut):
     """A job leaves per cycle as long as places for orders cover the memory's latency."""
-    bench = await started(Bench(dut, bad=0, latency=UNDER_WAY - 10))
+    bench = await ReaderBench(dut, bad=0, latency=UNDER_WAY - 10).begin()
     for seq in range(ORDERS):
         bench.give({"seq": seq, "again": 0})
     await bench.ends()
@@ -133,13 +128,12 @@ async def makes_a_job_a_cycle(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_more_are_read_than_find_room(dut):
     """Jobs that nobody takes hold orders up; records that are no jobs free their places."""
-    bench = Bench(dut, sink=lambda: blocked, bad=0.3)
+    bench = ReaderBench(dut, sink=lambda: blocked, bad=0.3)
     blocked = True
-    await start(dut)
+    await bench.begin()
     for _ in range(ORDERS):
         bench.give({"seq": random.getrandbits(32), "again": 0})
-    for _ in range(3 * ORDERS):
-        await bench.edge
+    await bench.wait(3 * ORDERS)
     read = len(bench.request.beats)
     assert not bench.jobs.beats
     assert UNDER_WAY <= read < ORDERS

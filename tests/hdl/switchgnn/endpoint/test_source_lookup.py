@@ -7,18 +7,18 @@ import cocotb
 import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect, flipped
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import LOOKUP, SLOTS, TABLE_BEAT
 from hdl.switchgnn.endpoint.memory_layouts import SourceRecord
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.source_lookup import SourceLookup
 from hdl.switchgnn.endpoint.turn_contexts import TurnContexts
 from hdl.switchgnn.protocol import Kind
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS
+from sim.harness.verilator import simulate
 
 
 class LookupBench(Component):
@@ -60,22 +60,18 @@ def test_source_lookup(preset):
     simulate(LookupBench(replace(PRESETS[preset], address_bits=64)), __name__)
 
 
-class Bench:
+class TableBench(Bench):
     """Has a context for each slot, and a table in which every record is another one."""
 
     def __init__(self, dut, source, sink):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params = params_in_simulator(EndpointParams)
-        self.lookups = Source(dut, "lookups", stall=source)
-        self.request, self.jobs = Sink(dut, "request", stall=sink), Sink(dut, "jobs", stall=sink)
+        super().__init__(dut, (source, sink))
         self.contexts = [
-            {name: random.getrandbits(field.width) for name, field in params.context}
+            {name: random.getrandbits(field.width) for name, field in self.params.context}
             for _ in range(SLOTS)
         ]
         self.foreign, self.fails = 0, False
         self.asked, self.given = [], []  # of memory: beats' numbers, what they hold
         self.expected, self.expected_foreign = [], 0
-        dut.beat.value = dut.write.value = 0
         cocotb.start_soon(self.serve())
 
     async def serve(self):
@@ -129,7 +125,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def jobs_are_what_the_table_says(dut, stalls):
-    bench = await started(Bench(dut, *stalls))
+    bench = await TableBench(dut, *stalls).begin()
     await bench.write_contexts()
     for _ in range(150):
         bench.look_up()
@@ -144,7 +140,7 @@ async def jobs_are_what_the_table_says(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_cannot_be_read_makes_no_job(dut):
-    bench = await started(Bench(dut, lambda: False, lambda: False))
+    bench = await TableBench(dut, lambda: False, lambda: False).begin()
     await bench.write_contexts()
     bench.fails = True
     for answer in (0, 1):

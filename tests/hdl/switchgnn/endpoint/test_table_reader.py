@@ -4,14 +4,13 @@ import random
 from collections import deque
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, TABLE_CLIENTS
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.bundles import TABLE_CLIENTS
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.table_reader import TableReader
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
+from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.extremes import some_number
 
 REQUESTS = 100  #: of each client
@@ -25,20 +24,15 @@ def test_table_reader():
 @cocotb.parametrize(stalls=STALLS)
 async def every_client_gets_its_own(dut, stalls):
     """It comes in the order of the requests, however late; a client may ask for nothing."""
-    source, sink = stalls
-    params, edge = params_in_simulator(EndpointParams), RisingEdge(dut.clk)
+    bench = await Bench(dut, stalls).begin()
+    params, sources, bursts = bench.params, bench.requests, bench.bursts
     shape = params.table_port_beat
-    sources = [Source(dut, f"requests_{k}", stall=source) for k in range(TABLE_CLIENTS)]
-    bursts = Sink(dut, "bursts", stall=sink)
-    dut.given.value = 0
-    await start(dut)
     asked = [
         [some_number(params.beat_address_bits) for _ in range(REQUESTS)]
         for _ in range(TABLE_CLIENTS)
     ]
     for source, numbers in zip(sources, asked, strict=True):
-        for number in numbers:
-            source.append(number)
+        source.extend(numbers)
     expected, found = [[] for _ in asked], [[] for _ in asked]
     seen, due = 0, deque()
     while sum(map(len, found)) < TABLE_CLIENTS * REQUESTS:
@@ -47,12 +41,12 @@ async def every_client_gets_its_own(dut, stalls):
             client = due.popleft()
             given |= {"valid": 1, "tag": client}
             expected[client].append((given["failed"], given["data"]))
-        dut.given.value = pack(shape, given)
-        await edge
+        bench.set(given=given)
+        await bench.edge
         due.extend(burst["tag"] for burst in bursts.beats[seen:])
         seen = len(bursts.beats)
         for k, beats in enumerate(found):
-            beat = unpack(TABLE_BEAT, int(getattr(dut, f"beats_{k}").value))
+            beat = bench.value(f"beats_{k}")
             if beat["valid"]:
                 beats.append((beat["failed"], beat["data"]))
     assert found == expected
@@ -69,14 +63,11 @@ async def every_client_gets_its_own(dut, stalls):
 @cocotb.parametrize(client=range(TABLE_CLIENTS))
 async def one_client_alone(dut, client):
     """It waits for nobody, and nobody else is answered."""
-    RisingEdge(dut.clk)
-    bursts = Sink(dut, "bursts")
-    sources = [Source(dut, f"requests_{k}") for k in range(TABLE_CLIENTS)]
-    dut.given.value = 0
-    await start(dut)
+    bench = await Bench(dut).begin()
+    bursts, sources = bench.bursts, bench.requests
     for rounds in range(2):
         await sources[client].send_all(range(20))
-        await ClockCycles(dut.clk, 5)
+        await bench.wait(5)
         assert [burst["tag"] for burst in bursts.beats[20 * rounds :]] == [client] * 20
         first = sources[client].cycles[20 * rounds] + TableReader.latency
         assert bursts.cycles[20 * rounds :] == list(range(first, first + 20))

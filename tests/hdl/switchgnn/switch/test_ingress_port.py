@@ -10,10 +10,9 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.switch.frame_filter import Quality
 from hdl.switchgnn.switch.ingress_port import BAD_FRAMES, GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from sim.harness.axi_streams import AxiSource
+from sim.harness.bench import Bench
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, always, edges, never, often, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.streams import STALLS, Sink, always, edges, never, often
 from tests.hdl.switchgnn.switch.arrivals import (
     Packet,
     agrees,
@@ -36,27 +35,23 @@ test_gnn_ingress_port = simulated(
 )
 
 
-class Bench:
+class PortBench(Bench):
     """Sends packets, takes arrivals and counts what is lost."""
 
     def __init__(self, dut, source=never, sink=never):
-        self.dut = dut
-        self.params = params_in_simulator(GnnSwitchParams)
+        super().__init__(dut, (source, sink))
         self.address, self.bit = random.randbytes(6), 1 << random.randrange(32)
-        dut.address.value = int.from_bytes(self.address, "little")
-        dut.port_bit.value = self.bit
+        self.set(address=int.from_bytes(self.address, "little"), port_bit=self.bit)
         self.sent = []
-        self.source = AxiSource(dut, "axis", stall=source)
-        self.ready = Recorder(dut, "", {"axis_tready": None})
-        self.lost = Recorder(dut, "overflow", {})
+        self.ready, self.lost = self.record("", "axis_tready"), self.record("overflow")
         self.arrivals = Sink(dut, "arrivals", stall=sink, shape=self.params.arrival.size)
         self.arrivals.let_go()
         shown = dict.fromkeys(("arrivals_payload", "arrivals_ready"))
         self.shown = Recorder(dut, "arrivals_valid", shown)
 
-    async def start(self):
-        await start(self.dut)
-        await edges(self.dut.clk, 2)
+    async def begin(self):
+        await super().begin()
+        await self.wait(2)
         return self
 
     @property
@@ -66,7 +61,7 @@ class Bench:
     async def send(self, packets):
         packets = [*packets]
         self.sent += packets
-        await self.source.send_all(beat for packet in packets for beat in packet.beats())
+        await self.axis.send_all(beat for packet in packets for beat in packet.beats())
 
     async def finish(self, *, lost=False):
         """All that was sent came, in order; broken packets may come in between."""
@@ -111,7 +106,7 @@ class Bench:
         """Return how many cycles each arrival comes after the last beat of its packet."""
         ends = [k - 1 for k in accumulate(map(count, self.sent))]
         came = zip(ends, self.arrivals.cycles, strict=True)
-        return {cycle - self.source.cycles[end] for end, cycle in came}
+        return {cycle - self.axis.cycles[end] for end, cycle in came}
 
 
 def count(packet):
@@ -128,7 +123,7 @@ def same(packet, payload, golden):
 @cocotb.parametrize(stalls=STALLS)
 async def any_packet(dut, stalls):
     """With more room than packets, each comes, with its quality."""
-    bench = await Bench(dut, *stalls).start()
+    bench = await PortBench(dut, *stalls).begin()
     for _ in range(80):
         packets = [some_packet(bench.params, bench.address, bench.bit) for _ in range(4)]
         await bench.send(packets)
@@ -141,7 +136,7 @@ async def any_packet(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def follows_the_link(dut):
     """Frames arrive as their last beats do, all of one length or mixed."""
-    bench = await Bench(dut).start()
+    bench = await PortBench(dut).begin()
     packets = [good_packet(bench.params, bench.address, bench.bit) for _ in range(60)]
     packets.sort(key=lambda packet: len(packet.octets))
     packets += [good_packet(bench.params, bench.address, bench.bit) for _ in range(60)]
@@ -152,7 +147,7 @@ async def follows_the_link(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_its_latency(dut):
-    bench = await Bench(dut).start()
+    bench = await PortBench(dut).begin()
     for _ in range(20):
         packet = good_packet(bench.params, bench.address, bench.bit)
         await bench.send([packet])
@@ -164,7 +159,7 @@ async def takes_its_latency(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tells_what_it_loses(dut):
     """While nothing is taken both queues run over, and what has come stays."""
-    bench = await Bench(dut, sink=always).start()
+    bench = await PortBench(dut, sink=always).begin()
     params = bench.params
     broken = [Packet(random.randbytes(64), corrupt=True) for _ in range(40)]
     await bench.send(broken)
@@ -181,6 +176,6 @@ async def tells_what_it_loses(dut):
     await bench.finish(lost=True)
     bench.arrivals.stall = always
     await bench.send(some_packet(params, bench.address, bench.bit) for _ in range(200))
-    bench.arrivals.stall, bench.source.stall = never, often
+    bench.arrivals.stall, bench.axis.stall = never, often
     await bench.send(good_packet(params, bench.address, bench.bit) for _ in range(20))
     await bench.finish(lost=True)

@@ -5,12 +5,11 @@ from collections import deque
 
 import cocotb
 from amaranth.hdl import Module
-from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from hdl.switchgnn.switch.read_schedule import ReadSchedule
 from hdl.switchgnn.switch.read_schedule_params import ReadScheduleParams
-from sim.harness.streams import start
+from sim.harness.bench import Bench
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
 
@@ -45,12 +44,11 @@ class ClosingPorts(Component):
 test_read_schedule = simulated(ClosingPorts, SIZES, __name__)
 
 
-class Bench:
+class ScheduleBench(Bench):
     """Plays lists, ports and rows, and checks every choice against what could be chosen."""
 
     def __init__(self, dut, *, apart=2):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(ReadScheduleParams)
+        super().__init__(dut)
         self.apart = apart  # cycles between claims of a port
         self.ports, self.banks = range(self.params.ports), range(self.params.banks)
         self.cycle = 0
@@ -65,14 +63,6 @@ class Bench:
         self.waited = dict.fromkeys(self.ports, 0)  # cycles of an open port that has ready lists
         self.passed = dict.fromkeys(self.lists, 0)  # reads of its port before one of a ready list
         self.longest = self.most = 0
-
-    async def start(self):
-        for name in ("holes", "open", "urgent", "taken"):
-            getattr(self.dut, name).value = 0
-        for b in self.banks:
-            getattr(self.dut, f"ready_{b}").value = 0
-        await start(self.dut)
-        return self
 
     def is_ready(self, place):
         """Return what its bank says of a list."""
@@ -145,7 +135,7 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_read_two_cycles_after(dut):
     """It comes two cycles after a list is ready, if its bank has a hole and its port is open."""
-    bench = await Bench(dut).start()
+    bench = await ScheduleBench(dut).begin()
     for bank, port in [*bench.lists] * 2:
         for _ in range(random.randint(4, 9)):
             await bench.step()
@@ -163,7 +153,7 @@ async def a_read_every_cycle(dut):
     """With holes everywhere, only ports limit reads, which are claimed at their rate."""
     params = params_in_simulator(ReadScheduleParams)
     for apart in (2, params.ports, params.ports + 1, 9):
-        bench = await Bench(dut, apart=apart).start()
+        bench = await ScheduleBench(dut, apart=apart).begin()
         bench.fill(10**6)
         cycles = 400
         for _ in range(cycles):
@@ -182,7 +172,7 @@ async def a_read_every_cycle(dut):
 @cocotb.test(timeout_time=5, timeout_unit="ms")
 async def any_pace(dut):
     """Lists fill at random, ports stop and go, and holes have any density."""
-    bench = await Bench(dut).start()
+    bench = await ScheduleBench(dut).begin()
     sent = 0
     for k in range(6000):
         if k % 100 == 0:
@@ -236,7 +226,7 @@ async def nobody_starves(dut):
     """Rows leave holes where they help least, and yet waits are bounded."""
     for adversary in ADVERSARIES:
         for urgent in (False, True):
-            bench = await Bench(dut, apart=random.choice((2, 9))).start()
+            bench = await ScheduleBench(dut, apart=random.choice((2, 9))).begin()
             bench.fill(10**6)
             bench.target = random.choice([*bench.lists])
             if adversary is never_for_port:
@@ -256,7 +246,7 @@ async def nobody_starves(dut):
 async def holes_are_made_for_who_is_urgent(dut):
     """As many are made as are needed, and none for ports that are not urgent."""
     params = params_in_simulator(ReadScheduleParams)
-    bench = await Bench(dut).start()
+    bench = await ScheduleBench(dut).begin()
     for k in range(30):
         for place in bench.lists:
             bench.lists[place] = 1
