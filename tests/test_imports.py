@@ -1,6 +1,7 @@
 """Checks that arrows point one way: what each folder may import."""
 
 import ast
+import re
 import sys
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -97,6 +98,11 @@ def rules():
 def test_imports(folders, foreign, allowed):
     found = [i for folder in folders for i in imports_of(folder) if starts(i[1], *foreign)]
     assert [i for i in found if not starts(i[1], *allowed)] == []
+
+
+def test_what_tests_share_is_in_no_test_file():
+    """A test file that another imports hides what is shared, and brings fixtures along."""
+    assert [i for i in imports_of("tests") if re.match(r"tests\..*\btest_", i[1])] == []
 
 
 def test_what_users_get_knows_only_specifications():

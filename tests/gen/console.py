@@ -1,6 +1,9 @@
 """Prepares what a command prints for comparisons."""
 
+import os
 import re
+import subprocess
+import sys
 
 
 def without_progress(text: str) -> str:
@@ -10,3 +13,22 @@ def without_progress(text: str) -> str:
     that on slow machines only.
     """
     return re.sub(r"^.* \.\.\. \d+ s\n", "", text, flags=re.MULTILINE)
+
+
+def ingather(*arguments, cwd=None, python=(), module="gen", env=None):
+    kept = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
+    kept["SOURCE_DATE_EPOCH"] = os.environ["SOURCE_DATE_EPOCH"]  # pages of all tests are of one day
+    return subprocess.run(
+        [sys.executable, *python, "-m", module, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=cwd,
+        env={**kept, **(env or {})},
+        timeout=300,
+    )
+
+
+def tree(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -12,28 +11,10 @@ import pytest
 
 from gen.cli import COMMANDS
 from gen.designs.catalogue import commands
+from tests.gen.console import ingather, tree
 
 VERSION = version("ingather")
 ENGINE = ("generate", "p4sgd-engine", "--preset", "tiny")
-
-
-def ingather(*arguments, cwd=None, python=(), module="gen", env=None):
-    kept = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
-    kept["SOURCE_DATE_EPOCH"] = os.environ["SOURCE_DATE_EPOCH"]  # pages of all tests are of one day
-    return subprocess.run(
-        [sys.executable, *python, "-m", module, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=cwd,
-        env={**kept, **(env or {})},
-        timeout=300,
-    )
-
-
-def tree(folder):
-    files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,7 @@ import pytest
 from gen.board import placement
 from gen.board.boards import BOARDS
 from gen.board.ip_table import FOLDER
-from tests.gen.console import without_progress
-from tests.gen.test_cli import ingather, tree
+from tests.gen.console import ingather, tree, without_progress
 from tests.long import long, short_and_long
 
 BOARD = ("--board", "u280", "--no-estimate")

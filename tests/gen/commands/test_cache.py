@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from gen.base.errors import UserError
 from gen.commands.cache import bytes_of, cache, seconds_of, shown_size, shown_time
-from tests.sim.harness.test_pruning import DAY, make
+from tests.sim.harness.cache_folders import DAY, make
 
 APP = Typer()
 APP.command()(cache)

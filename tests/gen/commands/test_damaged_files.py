@@ -29,7 +29,7 @@ from sim.workloads.datasets import load
 from sim.workloads.files import InputError
 from sim.workloads.matrices import load_matrix
 from tests.gen.report import sample
-from tests.gen.synth.test_comparison import REPORTS
+from tests.gen.synth.made import REPORTS
 from tests.long import long
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -10,7 +10,7 @@ from scipy.io import mmwrite
 from sim.switchgnn.gcn.session import CURVES, CUT, TRAFFIC, WEIGHTS, GcnSession
 from sim.switchgnn.network.network import NetworkParams, build_network
 from tests.gen.commands.running import refused, running
-from tests.hdl.switchgnn.test_network import SIZES
+from tests.hdl.switchgnn.network_sizes import SIZES
 from tests.sim.switchgnn.gcn.cases import VERTICES, problem, saved
 
 TINY = ["--preset", "tiny", "--workers", 3, "--hidden", 2, "--labels", 5, "--epochs", 1]

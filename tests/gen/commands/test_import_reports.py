@@ -9,8 +9,8 @@ from gen.base.errors import UserError
 from gen.commands import import_reports as import_reports_command
 from gen.commands import synth as synth_command
 from gen.commands.import_reports import import_reports
-from tests.gen.commands.test_synth import CIRCUITS
-from tests.gen.test_cli import ingather
+from tests.gen.console import ingather
+from tests.gen.synth.circuits import CIRCUITS
 
 REPORTS = Path(__file__).parents[1] / "synth" / "reports"
 COLUMNS = "Total LUTs | Logic LUTs | LUTRAMs | SRLs | FFs | RAMB36 | RAMB18 | URAM | DSP Blocks"

@@ -10,7 +10,7 @@ import pytest
 
 from sim.harness.cache import cache_root
 from tests.gen.commands.trouble import below, ended, left_in, start, until
-from tests.sim.harness.test_host import lives
+from tests.sim.harness.cache_folders import lives
 
 TRAIN = ("train", "--preset", "tiny", "-o", "above/out")
 SWEEP = """

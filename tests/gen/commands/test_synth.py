@@ -13,19 +13,11 @@ from gen.base.errors import UserError
 from gen.board import boards, placement
 from gen.commands import synth as synth_command
 from gen.commands.synth import synth
-from gen.designs.design import Card, Design
+from gen.designs.design import Card
 from gen.synth.device import DEVICES, U280
 from gen.synth.resources import Resources
-from tests.gen.test_cli import ingather
-
-CIRCUITS = Design(
-    name="circuits",
-    about="small circuits",
-    component="tests.gen.synth.circuits:Circuits",
-    params="tests.gen.synth.circuits:NoParams",
-    presets={"only": {}},
-    preset="only",
-)
+from tests.gen.console import ingather
+from tests.gen.synth.circuits import CIRCUITS
 
 
 @pytest.fixture(autouse=True)

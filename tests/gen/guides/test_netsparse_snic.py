@@ -32,7 +32,7 @@ from sim.workloads.partition import Partition
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.guides.bench import check_text
 from tests.gen.guides.fake_host import FakeBus, FakeMemory
-from tests.hdl.netsparse.concat.test_deconcatenator import verdict
+from tests.hdl.netsparse.concat.concatenator_bench import verdict
 
 DESIGN = find_design("netsparse-snic")
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  # as the driver has them

@@ -4,7 +4,9 @@ import json
 import sqlite3
 from itertools import product
 
+from gen.report.gcn_section import STYLES
 from gen.sweep.store import PointRow, Store
+from sim.switchgnn.gcn.traffic import FRAMES, traffic
 
 SPEC = {"design": "p4sgd-worker", "preset": "tiny", "grid": {"engines": [1, 2, 4]}}
 
@@ -295,3 +297,34 @@ def foreign_database(path):
     connection.commit()
     connection.close()
     return path
+
+
+GCN_COUNTERS = {
+    name for kinds in FRAMES.values() for pair in kinds.values() for side in pair for name in side
+}
+
+
+def gcn_epoch(number):
+    losses = {f"{source}_loss": 2.0 / (1 + number) for source in STYLES}
+    accuracies = {f"{source}_test_accuracy": 0.25 * number for source in STYLES}
+    return {"epoch": number} | losses | accuracies
+
+
+def gcn_run(**changes):
+    """Return a run as ``ingather gcn`` writes it, a small one."""
+    workers = [{name: 10 * k for name in GCN_COUNTERS} | {"sent_again": 0} for k in (1, 2)]
+    found = {
+        "title": "digits, 64 x 32 x 10",
+        "preset": "small",
+        "workload": {"adder": "rtl", "workers": 2, "plan": "destinations"},
+        "data": {"name": "digits", "vertices": 1797, "edges": 24680},
+        "cut": {"edges": 900},
+        "epochs": [gcn_epoch(number) for number in range(4)],
+        "figures": {"frames": 3578.5, "repeats": 0.0, "cycles": 3581.0},
+        "exact": True,
+        "verdict": "all equal",
+        "warnings": [],
+        "hardware_counters": {"workers": workers, "switch": {"rows": 123456}},
+        "traffic": traffic(workers),
+    }
+    return found | changes

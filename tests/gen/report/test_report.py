@@ -5,7 +5,7 @@ import pytest
 from gen.base.errors import UserError
 from gen.report.report import Parts, report, tiles
 from gen.report.sources import find
-from tests.gen.page.test_page import Reader
+from tests.gen.page.reader import Reader
 from tests.gen.report import sample
 
 TITLES = (

@@ -14,8 +14,7 @@ from gen.report.run_section import run_section
 from gen.report.training_section import training_section
 from gen.synth.device import FILL
 from tests.gen.report import sample
-from tests.gen.report.sample import made_by
-from tests.gen.report.test_gcn_section import run as gcn_run
+from tests.gen.report.sample import gcn_run, made_by
 
 
 def test_a_run_shows_its_settings_figures_and_curves():

@@ -28,7 +28,7 @@ from sim.netsparse.links import Receiver, Sender, drained, new_packets
 from sim.netsparse.wire import to_beats
 from tests.gen.guides.snic_from_the_guide import verdict
 from tests.gen.software.fake_card import attach
-from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.hdl.netsparse.switch.bench import SPINE, TOR
 from tests.simulated import simulated
 
 READS, RESPONSES = CLASSES

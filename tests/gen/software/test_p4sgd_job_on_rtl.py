@@ -193,7 +193,7 @@ async def a_job_is_loaded_run_and_read_back(dut):
 @pytest.fixture
 def fakes():
     """Return stand-ins for two workers' cards and a switch, and the list of the switch's calls."""
-    from tests.gen.software.test_p4sgd_worker import Card as FakeWorker
+    from tests.gen.software.worker_card import Card as FakeWorker
 
     cards = [FakeWorker(WORKER) for _ in range(WORKERS)]
     told = []

@@ -6,30 +6,12 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
 from gen.software.emitted.device import DeviceError
-from gen.software.emitted.p4sgd.build import Build
 from gen.software.emitted.p4sgd.worker import WorkerStopped
-from gen.software.p4sgd_worker import software
-from tests.gen.software.fake_card import FakeCard
+from tests.gen.software.worker_card import Card
 
 SIZES = {"tiny": {}, "small": {}, "u280": {"engines": 3}}
 LABELS = "labels"  #: the port of labels
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
-
-
-class Card(FakeCard):
-    """A card with a worker that says what it is told to say at the end of each run."""
-
-    def __init__(self, params):
-        super().__init__(software(params), start=self.end_a_run)
-        self.build = Build(**self.software.build)
-        self.end = {"done": 1}
-
-    def end_a_run(self):
-        self.say(**self.end)
-
-    @property
-    def starts(self):
-        return self.log.count("start")
 
 
 @pytest.fixture(params=SIZES)

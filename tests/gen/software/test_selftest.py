@@ -16,7 +16,7 @@ from gen.software.emitted.sparse_memory import SparseMemory
 from gen.software.emitted.xdma import DEVICE
 from hdl.p4sgd.host.control import Cause
 from tests.gen.software.generated import poisoned, write
-from tests.gen.software.test_p4sgd_worker import Card as WorkerCard
+from tests.gen.software.worker_card import Card as WorkerCard
 
 SIZE, START = 1 << 14, 1 << 13
 PACKETS = 21 * 8

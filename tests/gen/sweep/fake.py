@@ -185,3 +185,10 @@ class Silent:
 
     def ended(self, point):
         self.points.append(point)
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)

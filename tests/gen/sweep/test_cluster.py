@@ -14,8 +14,7 @@ from gen.sweep.plan import Plan
 from gen.sweep.runner import Runner
 from gen.sweep.sources import version
 from gen.sweep.store import Store
-from tests.gen.sweep.fake import Silent, noted, spec
-from tests.gen.sweep.test_sweeping import wait_for
+from tests.gen.sweep.fake import Silent, noted, spec, wait_for
 
 SOURCES = ("tests.gen.sweep.fake",)
 

@@ -15,7 +15,7 @@ from gen.sweep.plan import Plan
 from gen.sweep.search import SearchPlan
 from gen.sweep.store import Store
 from gen.sweep.sweeping import Where
-from tests.gen.sweep.fake import FakeClient, noted, spec
+from tests.gen.sweep.fake import FakeClient, noted, spec, wait_for
 
 
 class Here(Where):
@@ -154,10 +154,3 @@ def done(path):
         return {row.key: replace(row) for row in Store(path).points() if row.status == "done"}
     except Exception:  # not yet begun
         return {}
-
-
-def wait_for(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)

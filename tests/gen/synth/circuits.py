@@ -6,6 +6,7 @@ from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import memory
 from amaranth.lib.wiring import In, Out
 
+from gen.designs.design import Design
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
@@ -145,3 +146,13 @@ class Circuits(Component):
         read = (ultra.read_data, block.read_data, table.o, product.o, total.total, delay.o)
         m.d.comb += self.o.eq(Cat(*read))
         return m
+
+
+CIRCUITS = Design(
+    name="circuits",
+    about="small circuits",
+    component="tests.gen.synth.circuits:Circuits",
+    params="tests.gen.synth.circuits:NoParams",
+    presets={"only": {}},
+    preset="only",
+)

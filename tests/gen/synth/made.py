@@ -1,5 +1,7 @@
 """Makes estimates by hand."""
 
+from pathlib import Path
+
 from gen.synth.depth import Depth
 from gen.synth.memories import MemoryUse
 from gen.synth.resources import Resources
@@ -27,3 +29,18 @@ def memory(bits, depth, style="auto", became="lutram"):
 
 def synthesis_of(*modules):
     return Synthesis(modules={module.name: module for module in modules})
+
+
+REPORTS = Path(__file__).parent / "reports"
+
+
+ENGINE = Resources(lut=9_000, lutram=1_000, ff=18_000, dsp=512, uram=66)
+
+
+def worker(engines):
+    return synthesis_of(
+        module("memory", "DualPortMemory", Resources(uram=6), count=engines),
+        module("engine", "Engine", ENGINE - Resources(uram=6), engines, {"memory": 1}),
+        module("transport", "Transport", Resources(lut=1_250, ff=800, bram18=57)),
+        module("worker", "Worker", children={"engine": engines, "transport": 1}),
+    )

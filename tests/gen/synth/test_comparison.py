@@ -1,6 +1,5 @@
 import io
 import json
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -12,9 +11,8 @@ from gen.synth.report import WIDTH
 from gen.synth.resources import Resources
 from gen.synth.vivado_timing import VivadoTiming
 from gen.synth.vivado_utilization import Placed, read_utilization
-from tests.gen.synth.made import module, synthesis_of
+from tests.gen.synth.made import REPORTS, module, synthesis_of
 
-REPORTS = Path(__file__).parent / "reports"
 ENGINE = synthesis_of(
     module("tree_8x32", "Tree", Resources(lut=100, ff=50), count=2),
     module("bank_8x8", "Bank", Resources(lut=60), count=2, children={"tree_8x32": 1}),

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.gen.test_cli import ingather
+from tests.gen.console import ingather
 
 pytestmark = pytest.mark.long  # `make bench` holds the same limits
 

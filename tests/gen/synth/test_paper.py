@@ -1,17 +1,6 @@
 from gen.synth.paper import netsparse, p4sgd
 from gen.synth.resources import Resources
-from tests.gen.synth.made import memory, module, synthesis_of
-
-ENGINE = Resources(lut=9_000, lutram=1_000, ff=18_000, dsp=512, uram=66)
-
-
-def worker(engines):
-    return synthesis_of(
-        module("memory", "DualPortMemory", Resources(uram=6), count=engines),
-        module("engine", "Engine", ENGINE - Resources(uram=6), engines, {"memory": 1}),
-        module("transport", "Transport", Resources(lut=1_250, ff=800, bram18=57)),
-        module("worker", "Worker", children={"engine": engines, "transport": 1}),
-    )
+from tests.gen.synth.made import memory, module, synthesis_of, worker
 
 
 def test_table_three_counts_all_engines_with_what_is_in_them():

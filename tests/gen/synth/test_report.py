@@ -8,8 +8,7 @@ from gen.synth.fan_out import Net
 from gen.synth.paper import p4sgd
 from gen.synth.report import WIDTH, console, depth_text, report
 from gen.synth.resources import Resources
-from tests.gen.synth.made import memory, module, synthesis_of
-from tests.gen.synth.test_paper import worker
+from tests.gen.synth.made import memory, module, synthesis_of, worker
 
 
 def text_of(synthesis, comparisons=None):

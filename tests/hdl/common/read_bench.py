@@ -1,5 +1,6 @@
 """Surrounds read masters with a memory, a judge of bursts, and expected beats."""
 
+import random
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -111,3 +112,39 @@ def make_plan(beat_bytes, first, beats, stride=0, runs=1, epochs=1) -> dict:
         "runs": runs,
         "epochs": epochs,
     }
+
+
+def random_address(params):
+    """Draw any address, half of the time shortly before a multiple of a power of two."""
+    reach = 1 << random.randrange(params.offset_bits, params.address_bits)
+    address = random.getrandbits(params.address_bits)
+    if random.getrandbits(1):
+        return address
+    return (address // reach * reach - random.randrange(20) * params.data_bits // 8) % (
+        1 << params.address_bits
+    )
+
+
+def random_burst(params):
+    identifier = {"id": random.getrandbits(params.id_bits)} if params.id_bits else {}
+    return identifier | {
+        "addr": random_address(params),
+        "len": random.choice([0, 0, 1, 2, 15, 255, random.randrange(256)]),
+        "size": random.choice([params.offset_bits] * 4 + [*range(8)]),
+        "burst": random.choice([Burst.INCR] * 3 + [Burst.FIXED, Burst.WRAP]),
+    }
+
+
+def expected_beats(params, burst):
+    """Return one beat after the other from the address, with the last one marked."""
+    plain = burst["burst"] == Burst.INCR and burst["size"] == params.offset_bits
+    mask = (1 << params.index_bits) - 1
+    return [
+        {name: burst[name] for name in params.identifier}
+        | {
+            "index": (burst["addr"] >> params.offset_bits) + k & mask,
+            "last": int(k == burst["len"]),
+            "plain": int(plain),
+        }
+        for k in range(burst["len"] + 1)
+    ]

@@ -1,12 +1,11 @@
-import random
 from functools import partial
 
 import cocotb
 from cocotb.triggers import RisingEdge
 
-from hdl.common.axi import Burst
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from sim.harness.verilator import params_in_simulator
+from tests.hdl.common.read_bench import expected_beats, random_burst
 from tests.hdl.common.upset import start_upset
 from tests.hdl.contracts import contracts
 from tests.rejects import rejects
@@ -26,42 +25,6 @@ test_rejects = rejects(
     partial(BurstBeatsParams, data_bits=256, id_bits=1),
     ({"address_bits": 5}, "address_bits must be a whole number from 6 to 64: 5"),
 )
-
-
-def random_address(params):
-    """Draw any address, half of the time shortly before a multiple of a power of two."""
-    reach = 1 << random.randrange(params.offset_bits, params.address_bits)
-    address = random.getrandbits(params.address_bits)
-    if random.getrandbits(1):
-        return address
-    return (address // reach * reach - random.randrange(20) * params.data_bits // 8) % (
-        1 << params.address_bits
-    )
-
-
-def random_burst(params):
-    identifier = {"id": random.getrandbits(params.id_bits)} if params.id_bits else {}
-    return identifier | {
-        "addr": random_address(params),
-        "len": random.choice([0, 0, 1, 2, 15, 255, random.randrange(256)]),
-        "size": random.choice([params.offset_bits] * 4 + [*range(8)]),
-        "burst": random.choice([Burst.INCR] * 3 + [Burst.FIXED, Burst.WRAP]),
-    }
-
-
-def expected_beats(params, burst):
-    """Return one beat after the other from the address, with the last one marked."""
-    plain = burst["burst"] == Burst.INCR and burst["size"] == params.offset_bits
-    mask = (1 << params.index_bits) - 1
-    return [
-        {name: burst[name] for name in params.identifier}
-        | {
-            "index": (burst["addr"] >> params.offset_bits) + k & mask,
-            "last": int(k == burst["len"]),
-            "plain": int(plain),
-        }
-        for k in range(burst["len"] + 1)
-    ]
 
 
 async def takes_a_burst_when_there_is_none(dut):

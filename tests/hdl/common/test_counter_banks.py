@@ -7,7 +7,7 @@ from hdl.common.counter_banks import CounterBanks, CounterBanksParams
 from sim.harness.payloads import pack
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
-from tests.hdl.common.test_event_counters import selected, some_counters, some_events
+from tests.hdl.common.counters import selected, some_counters, some_events
 
 PARTS = 3
 COUNTERS = some_counters(20, 40)

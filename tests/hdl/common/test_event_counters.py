@@ -4,11 +4,11 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.common.counter_bank import CounterBank
 from hdl.common.event_counters import CountersParams, EventCounters
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.common.counters import some_counters, some_events
 from tests.hdl.common.upset import start_upset
 
 SIZES = {3: 8, 24: 48}  # counters, and their bits: the last as the SNIC has them
@@ -19,27 +19,6 @@ def test_event_counters(count):
     params = some_counters(count, SIZES[count])
     names = [name for name, _ in params.counters]
     simulate(EventCounters(params), __name__, registers=names)
-
-
-def some_counters(count, bits):
-    """Draw counters to each of which a cycle adds one, two or three bits."""
-    counters = tuple((f"event_{k}", 1 + k % 3) for k in range(count))
-    return CountersParams(name="test", counters=counters, bits=bits)
-
-
-def some_events(params):
-    """Draw what a cycle adds to each counter."""
-    return {name: random.getrandbits(bits) for name, bits in params.counters}
-
-
-async def selected(dut, names, latency=CounterBank.latency):
-    """Select one counter after the other; return their values, by ``names`` in their order."""
-    found = {}
-    for k, name in enumerate(names):
-        dut.select.value = k
-        await ClockCycles(dut.clk, latency + 1)
-        found[name] = int(dut.value.value)
-    return found
 
 
 def counts(dut, params):

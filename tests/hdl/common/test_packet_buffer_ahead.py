@@ -10,7 +10,7 @@ from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from sim.harness.streams import STALLS, cycle, started
 from sim.harness.verilator import simulate
-from tests.hdl.common.test_packet_buffer import WIDTH, Bench
+from tests.hdl.common.packet_buffer_bench import WIDTH, Bench
 
 
 class AheadBuffer(Component):

@@ -2,20 +2,22 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from cocotb.triggers import ClockCycles
+from cocotbext.pcie.core.tlp import CplStatus, TlpType
 
 from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams
 from sim.gather.card_driver import CardDriver
 from sim.gather.card_ring import CardRing
-from sim.gather.golden.engine import WorkRequest, carry_out, rows_of
+from sim.gather.golden.engine import WorkRequest, carry_out, rows_of, written_until_stopped
 from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.golden.rows import Table
 from sim.gather.surroundings.card_system import CardParams, CardSystem
 from sim.harness.axi_streams import AxiSink
 from sim.harness.payloads import pack
-from sim.harness.streams import never, sample
+from sim.harness.streams import never, sample, until
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 
@@ -190,3 +192,84 @@ def some_idxs(table, count):
 def destination(size):
     """Draw any place in device memory that rows fit."""
     return 4 * random.randrange((DEVICE_BYTES - size) // 4 + 1)
+
+
+def outcomes(reports):
+    """Return of each row that was reported whether it was beyond the table, and whether it failed.
+
+    Those of a row that is in no table were read all the same.
+    """
+    return [(bool(row["beyond"]), bool(row["failed"])) for row, _ in reports.found]
+
+
+TIMEOUT = 2000  #: cycles
+ROW = 512  #: bytes, read at once
+TABLE_OF_ROWS = Table(base=TABLE, rows=60, row_bytes=ROW, stride=ROW)
+
+
+class Completions:
+    """Passes each completion that has data, with its number, to ``change``: whether it goes on."""
+
+    def __init__(self, bench):
+        self.device = bench.card.model.device
+        self.count = 0
+        self.change: Any = None
+        self.device.upstream_port.rx_handler = self.receive
+
+    async def receive(self, tlp):
+        if tlp.fmt_type == TlpType.CPL_DATA and self.change is not None:
+            self.count += 1
+            if not self.change(tlp, self.count):
+                tlp.release_fc()
+                return
+        await self.device.upstream_recv(tlp)
+
+
+def poisoned(tlp):
+    tlp.ep = True
+    return True
+
+
+def unsupported(tlp):
+    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.UR
+    tlp.set_data(b"")
+    return True
+
+
+def aborted(tlp):
+    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.CA
+    tlp.set_data(b"")
+    return True
+
+
+def lost(tlp):
+    return False
+
+
+def many_rows(bench, requests):
+    """Return requests of 100 rows each, one after the other in device memory."""
+    idxs = [random.randrange(60) for _ in range(100)]
+    table = replace(TABLE_OF_ROWS, base=TABLE + 400, row_bytes=160)  # each is two reads
+    return [
+        bench.request(table, idxs, destination=4 + 16000 * k, completion=k, tag=k + 1)
+        for k in range(requests)
+    ]
+
+
+async def ended_early(bench, before, requests):
+    """Check device memory as stopped requests may leave it; return whether some is missing."""
+    wanted = before.copy()
+    for request in requests:
+        carry_out(bench.card.host(), wanted, request)
+    found = np.frombuffer(await bench.card.device(0, DEVICE_BYTES), np.uint8)
+    assert written_until_stopped(before, wanted, found)
+    return not np.array_equal(found, wanted)
+
+
+async def reset(dut):
+    """Reset the function as a host does: the engine says when that has been done."""
+    dut.function_in_process.value = 1
+    await until(dut.clk, dut.function_done, 1)
+    dut.function_in_process.value = dut.function_master.value = 0
+    await ClockCycles(dut.clk, 200)
+    assert not dut.function_done.value

@@ -18,7 +18,7 @@ from sim.harness.records import Reports
 from sim.harness.streams import Sink, Source, never, often, sample
 from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
-from tests.hdl.gather.test_row_packer import outcomes
+from tests.hdl.gather.engine_bench import outcomes
 from tests.hdl.pcie.rq_monitor import RqMonitor
 from tests.simulated import simulated
 

@@ -2,36 +2,39 @@
 
 import random
 from dataclasses import replace
-from typing import Any
 
 import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import ClockCycles, Event
-from cocotbext.pcie.core.tlp import CplStatus, TlpType
 
 from hdl.gather.engine_params import Outcome
 from hdl.gather.registers import IDENTITY
-from sim.gather.golden.engine import carry_out, written_until_stopped
-from sim.gather.golden.rows import Table
+from sim.gather.golden.engine import carry_out
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Recorder
-from sim.harness.streams import until
 from sim.surroundings.axi_memory import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
+    ROW,
     SIZES,
-    TABLE,
+    TABLE_OF_ROWS,
+    TIMEOUT,
     Bench,
+    Completions,
+    aborted,
+    ended_early,
+    lost,
+    many_rows,
+    poisoned,
+    reset,
     run_tests,
     some_idxs,
     some_table,
+    unsupported,
 )
 
-TIMEOUT = 2000  #: cycles
 SOON = 20  #: cycles that are left of a time that is too long for a simulation
-ROW = 512  #: bytes, read at once
-TABLE_OF_ROWS = Table(base=TABLE, rows=60, row_bytes=ROW, stride=ROW)
 
 
 @pytest.mark.parametrize("params", SIZES[:1], ids=lambda params: params.suffix)
@@ -39,48 +42,9 @@ def test_engine_faults(params, tmp_path):
     run_tests(params, __name__, tmp_path)
 
 
-class Completions:
-    """Passes each completion that has data, with its number, to ``change``: whether it goes on."""
-
-    def __init__(self, bench):
-        self.device = bench.card.model.device
-        self.count = 0
-        self.change: Any = None
-        self.device.upstream_port.rx_handler = self.receive
-
-    async def receive(self, tlp):
-        if tlp.fmt_type == TlpType.CPL_DATA and self.change is not None:
-            self.count += 1
-            if not self.change(tlp, self.count):
-                tlp.release_fc()
-                return
-        await self.device.upstream_recv(tlp)
-
-
-def poisoned(tlp):
-    tlp.ep = True
-    return True
-
-
-def unsupported(tlp):
-    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.UR
-    tlp.set_data(b"")
-    return True
-
-
-def aborted(tlp):
-    tlp.fmt_type, tlp.status = TlpType.CPL, CplStatus.CA
-    tlp.set_data(b"")
-    return True
-
-
 def longer(tlp):
     tlp.byte_count += 64
     return True
-
-
-def lost(tlp):
-    return False
 
 
 async def told(bench, request):
@@ -175,26 +139,6 @@ async def completions_come_late(dut):
     assert not await card.registers.read("reads_owed")
 
 
-def many_rows(bench, requests):
-    """Return requests of 100 rows each, one after the other in device memory."""
-    idxs = [random.randrange(60) for _ in range(100)]
-    table = replace(TABLE_OF_ROWS, base=TABLE + 400, row_bytes=160)  # each is two reads
-    return [
-        bench.request(table, idxs, destination=4 + 16000 * k, completion=k, tag=k + 1)
-        for k in range(requests)
-    ]
-
-
-async def ended_early(bench, before, requests):
-    """Check device memory as stopped requests may leave it; return whether some is missing."""
-    wanted = before.copy()
-    for request in requests:
-        carry_out(bench.card.host(), wanted, request)
-    found = np.frombuffer(await bench.card.device(0, DEVICE_BYTES), np.uint8)
-    assert written_until_stopped(before, wanted, found)
-    return not np.array_equal(found, wanted)
-
-
 @cocotb.test(timeout_time=2000, timeout_unit="us")
 @cocotb.parametrize(stalls=[False, True])
 async def stop_under_traffic(dut, stalls):
@@ -222,15 +166,6 @@ async def stop_under_traffic(dut, stalls):
     await card.registers.write(stop=1)  # nothing
     assert not await card.registers.read("stopping")
     await bench.gather(*many_rows(bench, 1))
-
-
-async def reset(dut):
-    """Reset the function as a host does: the engine says when that has been done."""
-    dut.function_in_process.value = 1
-    await until(dut.clk, dut.function_done, 1)
-    dut.function_in_process.value = dut.function_master.value = 0
-    await ClockCycles(dut.clk, 200)
-    assert not dut.function_done.value
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")

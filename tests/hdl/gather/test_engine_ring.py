@@ -16,21 +16,19 @@ from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
     RING,
     SIZES,
-    Bench,
-    destination,
-    run_tests,
-    some_idxs,
-    some_table,
-)
-from tests.hdl.gather.test_engine_faults import (
     TIMEOUT,
+    Bench,
     Completions,
     aborted,
+    destination,
     ended_early,
     lost,
     many_rows,
     poisoned,
     reset,
+    run_tests,
+    some_idxs,
+    some_table,
     unsupported,
 )
 

@@ -12,6 +12,7 @@ from sim.golden.pcie_requester import Cause
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS
+from tests.hdl.gather.engine_bench import outcomes
 from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(tags=4, user_bits=SHARE.size))]
@@ -96,14 +97,6 @@ class PackerBench(Bench):
             assert (beat["last"], beat["beyond"], beat["final"]) == (last, beyond, final)
             assert Cause(int(beat["cause"].value)) == cause, f"beat {k}"
         assert outcomes(self.reported) == self.rows
-
-
-def outcomes(reports):
-    """Return of each row that was reported whether it was beyond the table, and whether it failed.
-
-    Those of a row that is in no table were read all the same.
-    """
-    return [(bool(row["beyond"]), bool(row["failed"])) for row, _ in reports.found]
 
 
 SOME = [Cause.NONE] * 20 + list(Cause)

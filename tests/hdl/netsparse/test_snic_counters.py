@@ -13,7 +13,7 @@ from hdl.netsparse.snic_counters import BUCKETS, BUSES, CLASSES, SNIC_COUNTERS, 
 from sim.harness.bench import Bench
 from sim.harness.streams import strobe
 from sim.harness.verilator import simulate
-from tests.hdl.common.test_event_counters import selected
+from tests.hdl.common.counters import selected
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
 
 NAMES = [name for name, _ in SNIC_COUNTERS.counters]

@@ -14,6 +14,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.word_counter import WordCounter
+from sim.golden.choices import Loss
 from sim.harness import first_wrong, plays
 from sim.harness.beats import Beats
 from sim.harness.payloads import layout_of, unpack
@@ -21,6 +22,7 @@ from sim.harness.records import Recorder
 from sim.harness.streams import Stall, cycle, never, receive, send
 from sim.p4sgd.golden.sgd import update
 from sim.workloads import layout
+from sim.workloads.datasets import DataSet
 from tests.hdl.ports import port_shapes, put
 
 LOW, TOP = -(1 << 31), (1 << 31) - 1
@@ -312,3 +314,22 @@ async def set_up(dut: Any, settings: dict[str, int]) -> None:
     """Set what does not change during a run, as early as it has to be set."""
     put(dut, settings=settings)
     await clock(dut, WordCounter.settings_latency)
+
+
+def random_data(rng, samples, features, loss, *, signed=False, extreme=False):
+    """Draw features, a third of them zero, and labels with noise, or anything that is legal."""
+    values = rng.random((samples, features)) * (rng.random((samples, features)) < 0.67)
+    if signed:
+        values *= rng.choice([-1.0, 1.0], size=values.shape)
+    truth = values @ rng.normal(size=features)
+    if loss is Loss.LINEAR:
+        labels = truth + rng.normal(size=samples)
+        if extreme:
+            labels = rng.choice([-256.0, 255.99999], size=samples)
+    else:
+        labels = np.where((truth > np.median(truth)) ^ (rng.random(samples) < 0.2), 1.0, 0.0)
+        if extreme:
+            labels = rng.integers(0, 2, size=samples).astype(float)
+        if loss is Loss.HINGE:
+            labels = 2 * labels - 1
+    return DataSet("random", values, labels, "")

@@ -31,6 +31,7 @@ from sim.p4sgd.worker_driver import BusError, WorkerDriver, WorkerFailure
 from sim.surroundings.axi_memory import MEMORY_ARRAY, Fault
 from sim.workloads.layout import model_to_weights, weights_to_model
 from tests.hdl.common.register_pace import registers_at_any_pace
+from tests.hdl.p4sgd.bench import random_data
 from tests.hdl.p4sgd.transport.bench import (
     LANES,
     FramePort,
@@ -40,7 +41,6 @@ from tests.hdl.p4sgd.transport.bench import (
     settings,
 )
 from tests.long import short_and_long
-from tests.sim.p4sgd.test_train import random_data
 
 TRAINING = "INGATHER_TEST_TRAINING"
 BEAT_BYTES = PORT_BITS // 8

@@ -25,8 +25,8 @@ from hdl.pcie.requester import Requester
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Tally
 from sim.harness.streams import never, strobe, until
-from tests.hdl.pcie.test_interrupt_sender import VECTORS, Block
-from tests.hdl.pcie.test_requester_on_model import MEMORY, PLACE, Card
+from tests.hdl.pcie.card_on_model import MEMORY, PLACE, Card
+from tests.hdl.pcie.interrupt_block import VECTORS, Block
 
 BYTES = 4096  #: size of the BAR
 COMPLETER, INTERRUPTS = CompleterParams(), InterruptSenderParams(vectors=VECTORS)

@@ -23,8 +23,8 @@ from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import unpack
 from sim.harness.streams import cycle
 from sim.harness.verilator import simulate
+from tests.hdl.pcie.card_on_model import MEMORY
 from tests.hdl.pcie.parts_bench import ACCESSES, LONG, ODD, Bench, Parts
-from tests.hdl.pcie.test_requester_on_model import MEMORY
 
 OUTLIVES_RESET = "the host, and what it has been asked for, are outside"
 

@@ -15,7 +15,7 @@ from sim.golden import tenancy_frames
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.switch.test_control_port import (
+from tests.hdl.switch.control_bench import (
     PortBench,
     PortModel,
     answer_bits,

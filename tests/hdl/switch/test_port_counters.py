@@ -15,18 +15,13 @@ from hdl.switch.port_counters import (
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.common.counters import CYCLES, cleared
 
 PARAMS = SwitchParams(ports=5)
-CYCLES = 2500  # with a look at each
 
 
 def test_port_counters():
     simulate(PortCounters(PARAMS), __name__, registers=tuple(PORT_COUNTERS))
-
-
-def cleared(k):
-    """Draw whether counters are cleared in cycle ``k``: often at first, later never."""
-    return int(k < 500 and random.random() < 0.05)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
-from hdl.switch.tenancy import SHARING, TENANT_ANSWER, TENANT_COMMAND
+from hdl.switch.tenancy import SHARING, TENANT_ANSWER
 from hdl.switch.tenancy_head import COMMAND_KINDS
 from hdl.switch.tenant_control import TenantControl
 from sim.golden.tenancy import (
@@ -24,37 +24,15 @@ from sim.golden.tenancy import (
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import started
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.switch.tenant_commands import TAKEN, legal, packed, shown
 
 PARAMS = TenantSwitchParams(ports=5, jobs=5, slots=1 << 16, lanes=1)
 PATIENCE = 4  #: cycles: under full load every fourth is taken for clearing
-TAKEN = (Reason.SWITCH_TAKEN, Reason.PORTS_TAKEN, Reason.SLOTS_TAKEN)
 
 
 def test_tenant_control():
     uses = [f"uses.uses_{k}" for k in range(PARAMS.jobs)]
     simulate(TenantControl(PARAMS), __name__, registers=[name.split(".")[1] for name in uses])
-
-
-def legal(**fields):
-    """Return a command in which nothing is wrong but what ``fields`` make so."""
-    usual = {"switch": 0, "job": 0, "epoch": 0, "ports": 1, "parent": None, "base": 0, "count": 1}
-    return Command(verb=Verb.REGISTER, **(usual | fields))
-
-
-def shown(params, tenant):
-    """Return the table's entry of a golden tenant."""
-    if tenant is None:
-        return unpack(params.job, 0)
-    return {
-        "active": tenant.holds,
-        "draining": tenant.state is State.DRAINING,
-        "registered": 1,
-        "ports": tenant.ports,
-        "parent": tenant.everyone ^ tenant.ports,
-        "epoch": tenant.epoch,
-        "base": tenant.base,
-        "end": tenant.slots.stop,
-    }
 
 
 @dataclass
@@ -275,16 +253,6 @@ class Bench:
         most, apart = random.choice((0, 1, 2, 3, 5, 32, 63)), random.random() < 0.5
         self.dut.sharing.value = pack(SHARING, {"most": most, "apart": int(apart)})
         self.sizes = replace(self.sizes, most=most, unit=Unit.PORT if apart else Unit.SWITCH)
-
-
-def packed(command):
-    """Return a command as the hardware has it."""
-    kind = next(kind for kind in COMMAND_KINDS if kind.name == command.verb.name)
-    names = ("job", "epoch", "force", "ports", "base", "count")
-    fields = {name: int(getattr(command, name)) for name in names} | {"kind": kind}
-    parent = random.getrandbits(8) if command.parent is None else command.parent
-    fields |= {"parent": parent, "has_parent": int(command.parent is not None)}
-    return pack(TENANT_COMMAND, fields)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

@@ -16,7 +16,7 @@ from sim.golden.tenancy import Command, Sizes, State, Unit, Verb, at_start, drai
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.switch.test_tenant_control import TAKEN, legal, packed, shown
+from tests.hdl.switch.tenant_commands import TAKEN, legal, packed, shown
 
 PARAMS = TreeSwitchParams(ports=5, jobs=3, slots=1 << 16, lanes=2, value_bits=7)
 REFUSED = ("WRONG_WAY", "NOT_GRANTED", "WRONG_JOB", "WRONG_WORKER", "WRONG_RUN", "WRONG_SLOT")

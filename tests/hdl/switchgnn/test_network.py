@@ -1,45 +1,27 @@
 """Runs the real switch between real endpoints, over links that lose, double and reorder frames."""
 
 import random
-from dataclasses import replace
 
 import cocotb
 import numpy as np
 import pytest
 
-from hdl.switchgnn.endpoint.params import PRESETS as ENDPOINTS
-from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.presets import PRESETS as SWITCHES
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.link import ALWAYS
-from sim.switchgnn.network.cluster import ClusterParams
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
 from sim.switchgnn.switch_driver import GnnSwitchDriver
 from tests.hdl.switchgnn.endpoint.bench import EPOCH, LaneCut, finish, launch
+from tests.hdl.switchgnn.network_sizes import SIZES
 from tests.long import short_and_long
 
 GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 1
 BAD = {"drop": 0.3, "duplicate": 0.3, "reorder": 0.3, "corrupt": 0.03}
 SETTINGS = {"latency": 20, "displacement": 400}
-
-
-#: "small" with fewer aggregators, as a test reads all of them; its tables are in memory
-SMALL = replace(ENDPOINTS["small"], depth=64, copies=64)
-SIZES = {
-    "tiny": NetworkParams(
-        switch=GnnSwitchParams(**SWITCHES["tiny"]),
-        endpoints=ClusterParams(endpoint=ENDPOINTS["tiny"], workers=3),
-    ),
-    "small": NetworkParams(
-        switch=GnnSwitchParams(**SWITCHES["small"] | {"tables": "memory"}),
-        endpoints=ClusterParams(endpoint=SMALL, workers=4),
-    ),
-}
 
 
 @pytest.mark.parametrize("size", short_and_long(list(SIZES), ["small"]))

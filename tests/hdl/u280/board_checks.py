@@ -91,3 +91,8 @@ def check_clocks(board, instances):
             path, _, pin = clock.pin.rpartition("/")
             ports = {port.name: port for port in ips[instances[path]].ports}
             assert ports[pin].direction == "output"
+
+
+def hbm_ports(board):
+    (ip,) = [ip for ip in board.vendor_ips if ip.name == "hbm"]
+    return [int(key[-2:]) for key, value in ip.config if "SAXI" in key and value == "true"]

@@ -6,6 +6,8 @@ from itertools import accumulate, chain
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, select
 
+from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
+from hdl.u280.kind_split import READS, RESPONSES
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import never
@@ -134,3 +136,25 @@ def check_after_resets(sent, taken, padded):
         packet == padded(sent[number]) for number, packet in zip(numbers, taken, strict=True)
     )
     assert numbers[-20:] == list(range(len(sent) - 20, len(sent)))
+
+
+CLASSES = {Kind.READ: READS, Kind.RESPONSE: RESPONSES, Kind.ERROR: RESPONSES}
+
+
+def header(kind, **changes):
+    """Return the first 64 bytes of a packet."""
+    upper = PACKET_CONSTANTS | {"destination_mac": random.getrandbits(48)} | changes
+    fields = {"concatenation": {"type": kind, "dest": random.getrandbits(32)}, "upper": upper}
+    return PACKET_HEADER.const(fields).as_bits().to_bytes(64, "big")
+
+
+def random_packet():
+    """Draw a packet; return it and its class, which is None if it has none."""
+    what = random.choice([*Kind, "type", "length", *PACKET_CONSTANTS])
+    if what in CLASSES:
+        return header(what.value) + random.randbytes(random.randrange(300)), CLASSES[what]
+    if what == "type":
+        return header(random.choice([0, 4, 257])) + random.randbytes(100), None
+    if what == "length":
+        return header(Kind.READ.value)[: random.randrange(1, 64)], None
+    return header(Kind.READ.value, **{what: PACKET_CONSTANTS[what] ^ 1}) + bytes(70), None

@@ -17,8 +17,7 @@ from sim.harness.records import Recorder
 from sim.harness.streams import mostly, never, often, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, until
-from tests.hdl.u280.test_kind_split import header, random_packet
+from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, header, random_packet, until
 
 COUNTED = len(events_of(pauses=True))
 LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)  # that is soon full

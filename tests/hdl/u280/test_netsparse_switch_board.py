@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
-from tests.hdl.netsparse.switch.test_switch import TOR
+from tests.hdl.netsparse.switch.bench import TOR
 from tests.hdl.u280.board_checks import check_board
 from tests.hdl.u280.board_table import switch_table
 

@@ -4,9 +4,8 @@ import pytest
 
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.u280.switchgnn_endpoint_board import EndpointBoard
-from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.board_checks import check_board, hbm_ports
 from tests.hdl.u280.board_table import board_table
-from tests.hdl.u280.test_worker_board import hbm_ports
 
 TINY = PRESETS["tiny"]
 

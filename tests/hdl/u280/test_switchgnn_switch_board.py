@@ -5,9 +5,8 @@ import pytest
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
-from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.board_checks import check_board, hbm_ports
 from tests.hdl.u280.board_table import board_table
-from tests.hdl.u280.test_worker_board import hbm_ports
 
 TINY = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 2})
 

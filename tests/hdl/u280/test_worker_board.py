@@ -3,15 +3,10 @@ import pytest
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.worker_board import WorkerBoard
-from tests.hdl.u280.board_checks import check_board
+from tests.hdl.u280.board_checks import check_board, hbm_ports
 from tests.hdl.u280.board_table import board_table
 
 TINY = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
-
-
-def hbm_ports(board):
-    (ip,) = [ip for ip in board.vendor_ips if ip.name == "hbm"]
-    return [int(key[-2:]) for key, value in ip.config if "SAXI" in key and value == "true"]
 
 
 def test_two_engines():

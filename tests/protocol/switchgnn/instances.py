@@ -120,3 +120,8 @@ PAIR = Instance(owners=[0, 0, 1], edges={0: [2], 1: [2], 2: [0, 1]})
 #: A vertex a worker, all neighbours.
 TRIANGLE = Instance(owners=[0, 1, 2], edges={0: [1, 2], 1: [0, 2], 2: [0, 1]})
 #: Two vertices of A, one of them B's neighbour in both directions: A gets one sum, B another.
+
+
+#: Two blocks that have the same aggregators, turn about.
+LOADS = {"blocks": [[0, 2], [1]], "program": [Step(0, 1), Step(1, 1)], "late_loads": True}
+COPIES = {"copies": {0: [1], 2: [0]}}

@@ -8,9 +8,8 @@ from sim.switchgnn.golden.job_state import Job
 from tests.long import short_and_long
 from tests.protocol.explore import STUCK, check
 from tests.protocol.restarts import Restarting, Restarts
-from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
+from tests.protocol.switchgnn.instances import COPIES, LOADS, PAIR, TRIANGLE
 from tests.protocol.switchgnn.nodes import LEFT_BEHIND, WRONG_SUM
-from tests.protocol.switchgnn.test_rule import COPIES, LOADS
 
 ONE_TURN = replace(PAIR, turns=1)
 SYSTEMS = {

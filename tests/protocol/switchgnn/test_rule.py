@@ -4,16 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from sim.switchgnn.golden.job_setup import Step
 from tests.long import short_and_long
 from tests.protocol.explore import check
-from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
+from tests.protocol.switchgnn.instances import COPIES, LOADS, PAIR, TRIANGLE
 from tests.protocol.switchgnn.two_leaves import TwoLeaves
 from tests.protocol.switchgnn.two_levels import TwoLevels
 
-#: Two blocks that have the same aggregators, turn about.
-LOADS = {"blocks": [[0, 2], [1]], "program": [Step(0, 1), Step(1, 1)], "late_loads": True}
-COPIES = {"copies": {0: [1], 2: [0]}}
 TRIANGLE_COPIES = {"copies": {0: [1, 2], 1: [2]}}
 
 #: The short form takes about three seconds; the largest systems have a million states.

@@ -6,7 +6,7 @@ import pytest
 
 from tests.protocol.explore import STUCK, check
 from tests.protocol.ordered import Lossless
-from tests.protocol.switchgnn.instances import PAIR, TRIANGLE
+from tests.protocol.switchgnn.instances import LOADS, PAIR, TRIANGLE
 from tests.protocol.switchgnn.nodes import (
     ALARM,
     FAULTS,
@@ -15,7 +15,6 @@ from tests.protocol.switchgnn.nodes import (
     Rules,
 )
 from tests.protocol.switchgnn.paper import LosingControl, paper
-from tests.protocol.switchgnn.test_rule import LOADS
 from tests.protocol.switchgnn.two_leaves import TwoLeaves
 from tests.protocol.switchgnn.two_levels import TwoLevels
 from tests.protocol.switchgnn.variants import (

@@ -4,7 +4,7 @@ from cocotb.triggers import RisingEdge
 from sim.harness.coincidences import DISTANCES, apart, around, pairs, pulse
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
-from tests.sim.harness.test_streams import Join, JoinParams
+from tests.sim.harness.components import Join, JoinParams
 
 
 def test_coincidences():

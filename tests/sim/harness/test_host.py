@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from sim.harness import host
+from tests.sim.harness.cache_folders import lives
 
 TOLD = r"""
 #include <signal.h>
@@ -163,14 +164,6 @@ def asleep(process):
     """Return the simulations below a process that have said all that they will."""
     children = process.children(recursive=True)
     return [one for one in children if one.name() == "simulation" and one.status() == "sleeping"]
-
-
-def lives(process):
-    """Whether it can do anything; who adopts it may leave its exit status where it is."""
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
 
 
 def until(true):

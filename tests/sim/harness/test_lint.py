@@ -6,7 +6,7 @@ from gen.base.emission.emit import emit
 from sim.harness import lint as linting
 from sim.harness.build_tools import BuildError
 from sim.harness.lint import lint, parts
-from tests.sim.harness.test_verilator import RegisterParams, StreamChain, StreamRegister
+from tests.sim.harness.components import RegisterParams, StreamChain, StreamRegister
 
 
 @pytest.fixture

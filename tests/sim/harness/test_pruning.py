@@ -1,33 +1,18 @@
 """Tests what is pruned from the cache, and what stays because it is young or in use."""
 
-import os
 import time
 
 import pytest
 
 from sim.harness.cache import cached_folder, locked
 from sim.harness.pruning import HOUR, Bounds, entries, prune, too_many
-
-DAY = 24 * HOUR
+from tests.sim.harness.cache_folders import DAY, make
 
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
     return tmp_path
-
-
-def make(kind, key, age, size=1000):
-    """Make an entry of a size that was last used some time ago."""
-
-    def fill(folder):
-        (folder / "inside").mkdir()
-        (folder / "inside" / "file").write_bytes(bytes(size))
-
-    folder, _ = cached_folder(kind, key, fill)
-    then = time.time() - age
-    os.utime(folder, (then, then))
-    return folder
 
 
 def names(found):

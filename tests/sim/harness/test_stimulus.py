@@ -26,7 +26,7 @@ from sim.harness.streams import (
 )
 from sim.harness.verilator import simulate
 from tests.long import short_and_long
-from tests.sim.harness.test_streams import Join, JoinParams
+from tests.sim.harness.components import Join, JoinParams
 
 CHANCES = {"never": 0.0, "rarely": 0.05, "often": 0.5}
 PORTS = ("a", "go")

@@ -1,52 +1,15 @@
 """Tests sources, sinks and monitors on a component that joins streams."""
 
-from dataclasses import dataclass
-
 import cocotb
 import pytest
-from amaranth.hdl import Module
-from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
 from cocotb import handle
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotb_bus.scoreboard import Scoreboard
 
-from hdl.common.component import Component
 from sim.harness import streams
 from sim.harness.streams import Monitor, Sink, Source
 from sim.harness.verilator import simulate
-
-
-@dataclass(frozen=True, kw_only=True)
-class JoinParams:
-    bits: int = 40
-
-
-class Join(Component):
-    """Outputs ``o = a + 1`` when a beat of ``go``, which carries nothing, lets it."""
-
-    def __init__(self, params):
-        super().__init__(
-            params,
-            {
-                "a": In(stream.Signature(params.bits)),
-                "go": In(stream.Signature(0)),
-                "o": Out(stream.Signature(params.bits)),
-                "edges": Out(16),
-            },
-        )
-
-    def elaborate(self, platform):
-        m = Module()
-        moves = self.o.valid & self.o.ready
-        m.d.comb += [
-            self.o.valid.eq(self.a.valid & self.go.valid),
-            self.o.payload.eq((self.a.payload + 1)[: len(self.o.payload)]),
-            self.a.ready.eq(moves),
-            self.go.ready.eq(moves),
-        ]
-        m.d.sync += self.edges.eq(self.edges + 1)
-        return m
+from tests.sim.harness.components import Join, JoinParams
 
 
 def test_join():

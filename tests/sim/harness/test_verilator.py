@@ -9,18 +9,14 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import cocotb
 import pytest
-from amaranth.hdl import Module, signed
-from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.hdl import Module
 from cocotb.triggers import RisingEdge
 
 from gen.base.emission.emit import emit, module_name
-from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from sim.coverage.data import Toggle
 from sim.coverage.data import read as read_coverage
@@ -39,34 +35,7 @@ from sim.harness.verilator import (
     simulate,
 )
 from tests.gen.commands.trouble import STRANGE
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegisterParams:
-    number_bits: int = 8
-
-    @property
-    def suffix(self):
-        return str(self.number_bits)
-
-    @property
-    def beat(self):
-        return data.StructLayout({"number": signed(self.number_bits), "last": 1})
-
-
-class StreamRegister(Component):
-    latency = 1
-
-    def __init__(self, params):
-        member = stream.Signature(params.beat)
-        super().__init__(params, {"i": In(member), "o": Out(member)})
-
-    def elaborate(self, platform):
-        m = Module()
-        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
-        with m.If(self.i.ready):
-            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
-        return m
+from tests.sim.harness.components import RegisterParams, StreamChain, StreamRegister
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,25 +48,6 @@ class LeakyRegister(StreamRegister):
         m = Module()
         m.d.comb += self.i.ready.eq(1)
         m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
-        return m
-
-
-class StreamChain(StreamRegister):
-    """Three registers in a row."""
-
-    def elaborate(self, platform):
-        m = Module()
-        registers = [StreamRegister(self.params) for _ in range(3)]
-        for index, (before, after) in enumerate(pairwise([None, *registers, None])):
-            if after is not None:
-                m.submodules[f"stage_{index}"] = after
-            here = self.i if before is None else before.o
-            there = self.o if after is None else after.i
-            m.d.comb += [
-                there.payload.eq(here.payload),
-                there.valid.eq(here.valid),
-                here.ready.eq(there.ready),
-            ]
         return m
 
 

@@ -4,7 +4,7 @@ from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.cache import CHECKOUT
 from sim.mutation.cells import cells_of, sources
 from sim.mutation.mutants import PASSES, emission_with_sources, read_module
-from tests.hdl.common.test_event_counters import some_counters
+from tests.hdl.common.counters import some_counters
 
 
 def test_sources_are_those_of_the_hardware():

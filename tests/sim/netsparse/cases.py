@@ -1,10 +1,19 @@
 """Has what the tests of gathers share: hardware, matrices, surroundings."""
 
-import numpy as np
+from pathlib import Path
 
+import numpy as np
+from scipy.sparse import csr_array
+
+from gen.designs.catalogue import find_design
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.rig.params import RigParams
+from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.gather import Gather, build_gather, check, simulate_gather
+from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.network import network_params
+from sim.netsparse.topology import LeafSpine
 from sim.workloads.matrices import load_matrix
 from sim.workloads.partition import Partition, batches
 
@@ -118,3 +127,33 @@ def run_gather(gather, snic, tmp_path, rng):
 
 def family(name):
     return load_matrix(FAMILIES[name])
+
+
+NODES, RACKS = 4, 2
+SNIC = find_design("netsparse-snic").params_of("tiny", nodes=NODES, mtu=594, most_property_bytes=64)
+TOR = NetSparseSwitchParams(  # the smallest buffers
+    pipes=1,
+    mtu=SNIC.mtu,
+    most_property_bytes=SNIC.rig.most_property_bytes,
+    most_delay=255,
+    receive_packets=2,
+    output_beats=512,
+    cache=PropertyCacheParams(
+        cache_bytes=2048, segments=4, ways=4, idx_bits=20, latency=10, style="auto"
+    ),
+)
+CLUSTER = ClusterParams(
+    snic=SNIC,
+    network=network_params(
+        LeafSpine(racks=RACKS, nodes_per_rack=NODES // RACKS, spines=1), SNIC, TOR
+    ),
+)
+
+
+def web():
+    """Return the nonzeros of the file, with small whole values."""
+    with np.load(Path(__file__).with_name("cs_stanford_web_1000.npz")) as recorded:
+        lengths, columns = recorded["lengths"].astype(int), recorded["columns"].astype(int)
+    pointers = np.concatenate([[0], np.cumsum(lengths)])
+    values = np.arange(columns.size) % 19 - 9
+    return csr_array((values, columns, pointers), shape=(lengths.size, lengths.size))

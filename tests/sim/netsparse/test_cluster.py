@@ -6,45 +6,27 @@ cs_stanford (a crawl of its web pages): the columns of its nonzeros, and how man
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 
-from gen.designs.catalogue import find_design
-from hdl.netsparse.property_cache.params import PropertyCacheParams
-from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.gather import build_cluster
 from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
-from sim.netsparse.surroundings.cluster_system import ClusterParams
-from sim.netsparse.surroundings.network import network_params
-from sim.netsparse.topology import LeafSpine
 from tests.long import short_products
 from tests.sim.netsparse.calibration import check_calibrated
-from tests.sim.netsparse.cases import FAMILIES, family, surroundings
+from tests.sim.netsparse.cases import (
+    CLUSTER,
+    FAMILIES,
+    NODES,
+    RACKS,
+    SNIC,
+    family,
+    surroundings,
+    web,
+)
 
-NODES, RACKS = 4, 2
-SNIC = find_design("netsparse-snic").params_of("tiny", nodes=NODES, mtu=594, most_property_bytes=64)
-TOR = NetSparseSwitchParams(  # the smallest buffers
-    pipes=1,
-    mtu=SNIC.mtu,
-    most_property_bytes=SNIC.rig.most_property_bytes,
-    most_delay=255,
-    receive_packets=2,
-    output_beats=512,
-    cache=PropertyCacheParams(
-        cache_bytes=2048, segments=4, ways=4, idx_bits=20, latency=10, style="auto"
-    ),
-)
-CLUSTER = ClusterParams(
-    snic=SNIC,
-    network=network_params(
-        LeafSpine(racks=RACKS, nodes_per_rack=NODES // RACKS, spines=1), SNIC, TOR
-    ),
-)
 MECHANISMS = {  # of switches, and whether SNICs concatenate
     "nothing": ({"cache": 0, "concatenate": 0}, False),
     "concatenation": ({"cache": 0, "concatenate": 1}, True),
@@ -131,15 +113,6 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
     if not concatenate:
         counts = [node.snic for node in nodes] + [pipe for tor in tors for pipe in tor.pipes]
         assert all(each["reads_sent_prs"] == each["reads_sent_packets"] for each in counts)
-
-
-def web():
-    """Return the nonzeros of the file, with small whole values."""
-    with np.load(Path(__file__).with_name("cs_stanford_web_1000.npz")) as recorded:
-        lengths, columns = recorded["lengths"].astype(int), recorded["columns"].astype(int)
-    pointers = np.concatenate([[0], np.cumsum(lengths)])
-    values = np.arange(columns.size) % 19 - 9
-    return csr_array((values, columns, pointers), shape=(lengths.size, lengths.size))
 
 
 def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):

@@ -22,7 +22,7 @@ from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSyst
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.workloads.partition import Partition
-from tests.sim.netsparse.test_cluster import CLUSTER, NODES
+from tests.sim.netsparse.cases import CLUSTER, NODES
 
 ROWS, WORDS, IDXS, REQUESTS = 160, 4, 40, 2
 EACH = ROWS // NODES  # idxs that a node owns

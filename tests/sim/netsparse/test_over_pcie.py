@@ -11,8 +11,7 @@ from sim.golden.pcie_link import bytes_of_share, most_of_share
 from sim.netsparse.gather import build_gather
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
-from tests.sim.netsparse.cases import EIGHT, ONE, family, make_gather, run_gather
-from tests.sim.netsparse.test_cluster import web
+from tests.sim.netsparse.cases import EIGHT, ONE, family, make_gather, run_gather, web
 
 PCIE = replace(ONE, units=2, host_bus="pcie", host_requests=64)
 

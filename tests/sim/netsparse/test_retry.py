@@ -12,7 +12,7 @@ from sim.netsparse.retry import GatherFailed
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import link_counts
 from sim.netsparse.topology import LeafSpine
-from tests.sim.netsparse.test_rings import CLIENTS, Bench, simulate_bench
+from tests.sim.netsparse.ring_bench import CLIENTS, Bench, simulate_bench
 
 WATCHDOG = 1000
 LINK = LeafSpine().link_of(0)

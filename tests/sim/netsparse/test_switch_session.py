@@ -3,7 +3,7 @@
 import pytest
 
 from sim.netsparse.switch_session import NetSparseSwitchSession, NetSparseSwitchWorkload
-from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.hdl.netsparse.switch.bench import SPINE, TOR
 from tests.rejects import refuses
 
 

@@ -17,7 +17,7 @@ from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.work_request import Completion, WorkRequest
 from tests.sim.netsparse.cases import EIGHT
-from tests.sim.netsparse.test_rings import ROWS, WORDS, Bench, simulate_bench
+from tests.sim.netsparse.ring_bench import ROWS, WORDS, Bench, simulate_bench
 
 UNITS = EIGHT.units
 REMOTE = ROWS // 2  #: the first idx that node 1 has

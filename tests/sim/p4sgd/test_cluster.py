@@ -27,16 +27,12 @@ from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 from sim.p4sgd.training_report import Comparison
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.p4sgd.worker_driver import WorkerFailure
+from tests.hdl.p4sgd.bench import random_data
 from tests.long import short_and_long, short_products
-from tests.sim.p4sgd.test_train import random_data
+from tests.sim.p4sgd.reproduce.figures import DATA_PARALLEL
 
 # That of preset tiny: the command's tests simulate it, too.
 HARDWARE = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
-DATA_PARALLEL = WorkerParams(
-    engines=2,
-    slots=20,
-    engine=EngineParams(lanes=32, chunks=16, fifo_words=128, data_parallel=True),
-)
 WORKERS = [2, 4, 8]
 
 

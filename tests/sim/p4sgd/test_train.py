@@ -16,7 +16,8 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_report import Comparison, saturations_agree
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.workloads.datasets import DataSet, load
+from sim.workloads.datasets import load
+from tests.hdl.p4sgd.bench import random_data
 from tests.long import short_and_long, short_products
 
 ENGINE = EngineParams(lanes=32, chunks=16, fifo_words=256)
@@ -31,25 +32,6 @@ HARDWARE = {
         engines=1, engine=EngineParams(banks=1, lanes=256, chunks=3, fifo_words=32)
     ),
 }
-
-
-def random_data(rng, samples, features, loss, *, signed=False, extreme=False):
-    """Draw features, a third of them zero, and labels with noise, or anything that is legal."""
-    values = rng.random((samples, features)) * (rng.random((samples, features)) < 0.67)
-    if signed:
-        values *= rng.choice([-1.0, 1.0], size=values.shape)
-    truth = values @ rng.normal(size=features)
-    if loss is Loss.LINEAR:
-        labels = truth + rng.normal(size=samples)
-        if extreme:
-            labels = rng.choice([-256.0, 255.99999], size=samples)
-    else:
-        labels = np.where((truth > np.median(truth)) ^ (rng.random(samples) < 0.2), 1.0, 0.0)
-        if extreme:
-            labels = rng.integers(0, 2, size=samples).astype(float)
-        if loss is Loss.HINGE:
-            labels = 2 * labels - 1
-    return DataSet("random", values, labels, "")
 
 
 def random_memory(rng):

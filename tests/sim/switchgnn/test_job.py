@@ -10,7 +10,7 @@ from sim.switchgnn.links import join, run
 from sim.switchgnn.planning.preparation import PLANS, prepare
 from sim.switchgnn.planning.shape import SwitchShape
 from tests.sim.switchgnn.cases import directed
-from tests.sim.switchgnn.golden.test_bad_links import EARLY, bad_links
+from tests.sim.switchgnn.golden.cut_graphs import EARLY, bad_links
 
 WIDTHS = [5, 3]  #: of two aggregations, in slices of 4
 

@@ -1,13 +1,14 @@
 """Makes a checkout of nothing but fake tests, whose simulations take no time."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from sim.harness.cache import CHECKOUT
 
-__all__ = ["CHECKOUT", "call", "make"]
+__all__ = ["CHECKOUT", "call", "make", "run"]
 
 SETTINGS = '[tool.pytest.ini_options]\naddopts = "-ra"\n'
 
@@ -46,6 +47,7 @@ def simulate(message=""):
 
 IMPORTS = """\
 import os
+import re
 import subprocess
 
 import pytest
@@ -132,3 +134,10 @@ def call(root: Path, *arguments: object, **environment: str) -> subprocess.Compl
             **environment,
         },
     )
+
+
+def run(root, *arguments, what="."):
+    """Run pytest in a checkout; return the items of ``test_fake`` that ran, and what it printed."""
+    result = call(root, "-m", "pytest", "-v", "--rootdir", root, what, *arguments)
+    ran = re.findall(r"test_fake\.py::(\S+) (?:PASSED|FAILED)", result.stdout)
+    return ran, result.stdout

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.sim.verify import sandbox
-from tests.sim.verify.test_one_size import run
+from tests.sim.verify.sandbox import run
 
 LONG = """
 @pytest.mark.parametrize("size", [1, pytest.param(2, marks=pytest.mark.long)])

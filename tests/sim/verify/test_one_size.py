@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.sim.verify import sandbox
+from tests.sim.verify.sandbox import run
 
 SIZES = """
 @pytest.mark.parametrize("size", range(6))
@@ -27,12 +28,6 @@ def test_plain_failure():
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     return sandbox.make(tmp_path_factory.mktemp("checkout"), SIZES, sandbox.GOOD, sandbox.ODD)
-
-
-def run(root, *arguments, what="."):
-    result = sandbox.call(root, "-m", "pytest", "-v", "--rootdir", root, what, *arguments)
-    ran = re.findall(r"test_fake\.py::(\S+) (?:PASSED|FAILED)", result.stdout)
-    return ran, result.stdout
 
 
 def test_one_size_of_each_test_that_simulates(root):

@@ -5,6 +5,7 @@ import random
 import numpy as np
 
 from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.concat.deconcatenator_params import Drop
 from sim.harness.bench import Bench
 from sim.harness.streams import never
 from sim.netsparse.golden.concatenation import (
@@ -248,3 +249,69 @@ class ConcatenatorBench(Bench):
                 size += pr.request.wire_bytes
                 assert grown[pr.entered] == -(-size // BEAT_BYTES) - beats, pr
                 beats = -(-size // BEAT_BYTES)
+
+
+def number(octets, at, size):
+    return int.from_bytes(octets[at : at + size], "big")
+
+
+def verdict(beats, params, node):
+    """Return why the specification drops a packet, or None, and the packet's bytes."""
+    octets = b"".join(data.to_bytes(64, "little") for data, *_ in beats)
+    kept = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
+    size = sum(kept)
+    if beats[-1][3]:
+        return Drop.BROKEN, octets
+    ours = (octets[12:14], octets[14], octets[23], octets[36:38])
+    if not all(kept[:38]) or ours != (b"\x08\x00", 0x45, 17, b"NS"):
+        return Drop.FOREIGN, octets
+    if len(beats) > -(-params.mtu // 64) or any(kept[params.mtu :]):
+        return Drop.OVERSIZE, octets
+    if not all(kept[:64]):
+        return Drop.LENGTH, octets
+    kind, dest, length, prs = (
+        number(octets, at, size) for at, size in ((50, 2), (52, 4), (56, 4), (60, 4))
+    )
+    if kind not in ((2, 3) if params.payload else (1,)):
+        return Drop.KIND, octets
+    if dest >= params.nodes if params.any_dest else dest != node:
+        return Drop.DEST, octets
+    each = 18 + (length if kind == 2 else 0)
+    if (
+        not all(kept[:size])
+        or size <= 64 * (len(beats) - 1)
+        or not (prs >= 1 and size == 64 + prs * each)
+        or (kind == 3 and prs != 1)
+        or length % 4
+        or not 4 <= length <= params.most_property_bytes
+        or number(octets, 16, 2) != size - 14
+        or number(octets, 38, 2) != size - 34
+    ):
+        return Drop.LENGTH, octets
+    if any(number(octets, at, 4) >= params.nodes for at in range(64, size, each)):
+        return Drop.SOURCE, octets
+    return None, octets[:size]
+
+
+def ideal(bench, prs):
+    """Return the cycles that the PRs and the packets' beats need at least."""
+    sizes = [request.wire_bytes for request in bench.requests]
+    ends = [sum(prs[: k + 1]) for k in range(len(prs))]
+    packets = [sum(sizes[end - n : end]) for end, n in zip(ends, prs, strict=True)]
+    return max(bench.beats, sum(1 + -(-size // 64) for size in packets))
+
+
+async def rotate(dut, count, nodes, length):
+    """Return PRs for packets of ``count``: destinations take turns, so each gathers this many."""
+    delay = count * nodes - 2  # the packet is marked a cycle before the next PR comes
+    bench = await ConcatenatorBench(dut, delay=delay).begin()
+    rounds = count * max(600 // (count * nodes), 1)
+    dests = list(range(nodes)) * rounds
+    await bench.send([request(bench.params, dest, length) for dest in dests])
+    await bench.finish()
+    assert bench.pr_counts == [count] * (len(dests) // count)
+    least = ideal(bench, bench.pr_counts)
+    taken = bench.axis.packets[-1].ended - bench.prs.cycles[0] + 1
+    assert taken <= least + delay + len(bench.axis.beats) * nodes // len(bench.pr_counts) + 20
+    if count > 1:
+        assert bench.stall_cycles == 0

@@ -14,6 +14,7 @@ from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Sink, never
 from sim.netsparse.wire import Packet, most_prs, to_beats
+from tests.hdl.netsparse.concat.concatenator_bench import number, verdict
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -42,48 +43,6 @@ test_rejects = rejects(
         "most_property_bytes must be a whole number from 4 to 516: 520",
     ),
 )
-
-
-def number(octets, at, size):
-    return int.from_bytes(octets[at : at + size], "big")
-
-
-def verdict(beats, params, node):
-    """Return why the specification drops a packet, or None, and the packet's bytes."""
-    octets = b"".join(data.to_bytes(64, "little") for data, *_ in beats)
-    kept = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
-    size = sum(kept)
-    if beats[-1][3]:
-        return Drop.BROKEN, octets
-    ours = (octets[12:14], octets[14], octets[23], octets[36:38])
-    if not all(kept[:38]) or ours != (b"\x08\x00", 0x45, 17, b"NS"):
-        return Drop.FOREIGN, octets
-    if len(beats) > -(-params.mtu // 64) or any(kept[params.mtu :]):
-        return Drop.OVERSIZE, octets
-    if not all(kept[:64]):
-        return Drop.LENGTH, octets
-    kind, dest, length, prs = (
-        number(octets, at, size) for at, size in ((50, 2), (52, 4), (56, 4), (60, 4))
-    )
-    if kind not in ((2, 3) if params.payload else (1,)):
-        return Drop.KIND, octets
-    if dest >= params.nodes if params.any_dest else dest != node:
-        return Drop.DEST, octets
-    each = 18 + (length if kind == 2 else 0)
-    if (
-        not all(kept[:size])
-        or size <= 64 * (len(beats) - 1)
-        or not (prs >= 1 and size == 64 + prs * each)
-        or (kind == 3 and prs != 1)
-        or length % 4
-        or not 4 <= length <= params.most_property_bytes
-        or number(octets, 16, 2) != size - 14
-        or number(octets, 38, 2) != size - 34
-    ):
-        return Drop.LENGTH, octets
-    if any(number(octets, at, 4) >= params.nodes for at in range(64, size, each)):
-        return Drop.SOURCE, octets
-    return None, octets[:size]
 
 
 def out_beats(packet):

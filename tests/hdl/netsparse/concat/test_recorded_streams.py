@@ -15,8 +15,7 @@ import pytest
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from sim.harness.verilator import simulate
-from tests.hdl.netsparse.concat.concatenator_bench import ConcatenatorBench, request
-from tests.hdl.netsparse.concat.test_concatenator import rotate
+from tests.hdl.netsparse.concat.concatenator_bench import ConcatenatorBench, request, rotate
 
 ROWS, NODES = 9914, 16
 CYCLES = "INGATHER_CYCLES"

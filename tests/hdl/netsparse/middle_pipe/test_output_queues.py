@@ -9,7 +9,7 @@ from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Stalls, always, edges, never
 from sim.harness.verilator import simulate
-from tests.hdl.netsparse.switch.test_switch import TOR
+from tests.hdl.netsparse.switch.bench import TOR
 
 BEAT_BYTES = 64
 

@@ -11,7 +11,7 @@ from hdl.netsparse.middle_pipe.verdict_credit import VerdictCredit
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
 from sim.harness.verilator import simulate
-from tests.hdl.netsparse.switch.test_switch import TOR
+from tests.hdl.netsparse.switch.bench import TOR
 
 
 @pytest.mark.parametrize("payload", [False, True])

@@ -2,11 +2,14 @@
 
 import random
 
+from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
-from sim.harness.streams import never
+from sim.harness.streams import never, start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
+from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
 from sim.netsparse.links import Receiver, Sender, drained, new_packets
+from sim.netsparse.switch_driver import SwitchDriver
 from sim.netsparse.wire import to_beats
 
 NODE = 77  #: the switch's own number
@@ -113,3 +116,86 @@ def requests_of(links, kind, dest, src, length, idxs, content=content):
         )
         for idx in idxs
     ]
+
+
+SPINE = NetSparseSwitchParams(ports=3, pipes=0, nodes=6, mtu=594, most_property_bytes=64)
+TOR = NetSparseSwitchParams(  # two nodes, two uplinks
+    ports=4,
+    pipes=2,
+    nodes=6,
+    mtu=594,
+    most_property_bytes=64,
+    most_delay=255,
+    pool=20,  # virtual queues, the fewest lines; a middle pipe alone has the full form
+    destinations=8,
+    receive_packets=2,
+    output_beats=512,
+    cache=PropertyCacheParams(
+        cache_bytes=2048, segments=4, ways=4, idx_bits=16, latency=10, style="auto"
+    ),
+)
+LENGTH = 32  #: bytes of the properties that are cached
+
+
+class Bench(Links):
+    """A switch that is set up."""
+
+    def __init__(self, dut, stalls=(never, never), routes=None, **rules):
+        params = params_in_simulator(NetSparseSwitchParams)
+        self.uplinks = (2, 3) if params.pipes else ()
+        # Nodes 0 and 1 are at ports of their own, the others behind uplinks.
+        routes = routes or {
+            node: node if node < 2 else 2 + node % (params.ports - 2)
+            for node in range(params.nodes)
+        }
+        self.rules = SwitchRules(
+            routes=routes, uplinks=self.uplinks, property_bytes=LENGTH, **rules
+        )
+        super().__init__(dut, SwitchLedger(self.rules, params.mtu), stalls)
+
+    async def start(self, **settings):
+        await start(self.dut)
+        self.driver = SwitchDriver(self.dut, self.params)
+        await self.driver.set_routes(self.rules.routes)
+        await self.driver.write(
+            uplinks=sum(1 << port for port in self.uplinks),
+            node=NODE,
+            mac_base_low=0,
+            mac_base_high=0x0200,
+            ip_base=0x0A000000,
+            read_delay=60,
+            response_delay=60,
+            **settings,
+        )
+        await self.driver.configure(LENGTH)
+
+    async def compare_counts(self):
+        """The switch has counted what its links have taken, cut packets too."""
+        for port in range(self.params.ports):
+            found = await self.driver.port_counters(port)
+            for name in CLASSES:
+                receiver = self.receivers[name, port]
+                assert found[f"{name}_out_packets"] == len(receiver.packets)
+                octets = sum(packet.octets for packet in receiver.packets)
+                assert found[f"{name}_out_bytes"] == octets
+
+    def ports_of(self, port):
+        """Return the nodes at ``port``."""
+        return [node for node, way in self.rules.routes.items() if way == port]
+
+    def packet(self, port, idxs=range(24), length=None):
+        """Draw a packet that may come by ``port``, which leads to src; few idxs have any bits."""
+        kind = random.choice([Kind.READ, Kind.READ, Kind.RESPONSE, Kind.RESPONSE, Kind.ERROR])
+        length = length or random.choice([LENGTH] * 3 + [4, 20, 64])
+        src = random.choice(self.ports_of(port))
+        dest = random.choice([node for node in self.rules.routes if node != src])
+        most = (self.params.mtu - 64) // (18 + length * (kind is Kind.RESPONSE))
+        count = 1 if kind is Kind.ERROR else random.choice([1, most, random.randint(1, most)])
+        found = random.choices(idxs, k=count)
+        found = [idx if random.random() < 0.9 else random.getrandbits(64) for idx in found]
+        return requests_of(self, kind, dest, src, length, found)
+
+
+LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are legal
+    ports=32, pipes=32, mtu=9216, most_property_bytes=4096, output_beats=1 << 15
+)

@@ -10,7 +10,7 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.harness.payloads import unpack
 from sim.harness.streams import STALLS, Source, Stalls, cycle, never, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
-from tests.hdl.netsparse.switch.test_switch import SPINE
+from tests.hdl.netsparse.switch.bench import SPINE
 
 
 def test_packet_gate():

@@ -4,13 +4,8 @@ import pytest
 
 from hdl.netsparse.switch import switch
 from hdl.netsparse.switch.params import NetSparseSwitchParams
-from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.hdl.netsparse.switch.bench import LARGEST, SPINE, TOR
 from tests.rejects import rejects
-
-LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are legal
-    ports=32, pipes=32, mtu=9216, most_property_bytes=4096, output_beats=1 << 15
-)
-
 
 test_rejects = rejects(
     NetSparseSwitchParams,

@@ -5,8 +5,7 @@ from hdl.common.event_counters import numbered
 from hdl.netsparse.switch.params import CLASSES, MOST_PORTS, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import IDENTITY, constants, switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
-from tests.hdl.netsparse.switch.test_params import LARGEST
-from tests.hdl.netsparse.switch.test_switch import SPINE, TOR
+from tests.hdl.netsparse.switch.bench import LARGEST, SPINE, TOR
 
 PAPER = NetSparseSwitchParams()
 MAP = switch_registers(PAPER)

@@ -13,8 +13,7 @@ from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, Stalls, always, never
 from sim.netsparse.golden.concatenation import Addresses, Kind, to_bytes
 from sim.netsparse.wire import to_beats
-from tests.hdl.netsparse.switch.bench import requests_of
-from tests.hdl.netsparse.switch.test_switch import LENGTH, SPINE, TOR, Bench
+from tests.hdl.netsparse.switch.bench import LENGTH, SPINE, TOR, Bench, requests_of
 from tests.simulated import simulated
 
 FULL = (1 << 64) - 1  #: tkeep

@@ -12,7 +12,7 @@ from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Stalls, always, cycle, edges, never
 from sim.harness.verilator import simulate
 from sim.netsparse.links import as_beats
-from tests.hdl.netsparse.switch.test_switch import SPINE
+from tests.hdl.netsparse.switch.bench import SPINE
 
 ROUTES = {0: 1, 1: 2, 2: 0, 4: 1, 5: 2}
 FULL = (1 << 64) - 1  #: tkeep

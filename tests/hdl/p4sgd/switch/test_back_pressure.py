@@ -8,8 +8,7 @@ from cocotb.triggers import ClockCycles
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from sim.harness.verilator import simulate
-from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin
-from tests.hdl.p4sgd.switch.test_jobs import reduction
+from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, reduction
 
 PARAMS = SwitchParams(ports=6, slots=64, jobs=2, ingress_depth=8, egress_depth=16)
 DEAD = 2

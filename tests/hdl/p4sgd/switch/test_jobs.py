@@ -13,7 +13,7 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.params import Refusal
 from sim.golden.reduction.allreduce import Verdict
 from sim.harness.switch_driver import CommandRefused
-from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, refusal
+from tests.hdl.p4sgd.switch.bench import Arrival, Schedule, begin, reduction, refusal
 from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.simulated import simulated
 
@@ -112,15 +112,6 @@ async def refuses_commands_while_it_clears(dut):
     assert await bench.host.read("active_jobs") == 0b100
     await bench.host.stop_job(2)
     assert await bench.host.read("active_jobs") == 0
-
-
-def reduction(bench, job, seq, use):
-    """Return one whole AllReduce."""
-    for is_agg in (True, False):
-        for port in bits_of(bench.model.active[job].ports):
-            payload = (random.randint(-99, 99),) * 8
-            frame = bench.frame(port, job, seq, use, payload, is_agg=is_agg)
-            yield Arrival(port, frame.to_bytes())
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

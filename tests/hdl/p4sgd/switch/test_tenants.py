@@ -1,8 +1,6 @@
 """Compares a switch that jobs hold in turn with its golden model: frames of all at any time."""
 
 import random
-from collections import Counter
-from dataclasses import replace
 
 import cocotb
 from cocotb.triggers import ClockCycles
@@ -11,170 +9,17 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from hdl.switch.tenancy_head import Reason, TenancyKind
 from sim.golden import tenancy_frames
-from sim.golden.reduction.allreduce import SwitchSlot, Verdict
-from sim.golden.reduction.frames import BYTES, LANES
-from sim.golden.reduction.tenant_switch import Control, TenantSwitchModel
-from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
+from sim.golden.reduction.allreduce import Verdict
+from sim.golden.reduction.frames import BYTES
+from sim.golden.tenancy import Command, Refused, Verb
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.tenant_driver import TenantDriver, TenantRefused
-from tests.hdl.p4sgd.switch.bench import Arrival, Bench
-from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
+from tests.hdl.p4sgd.switch.bench import ANSWERED, OPEN, REGISTERED, Arrival, TenantBench
 
 PARAMS = TenantSwitchParams(ports=4, slots=16, jobs=4, ingress_depth=32, egress_depth=16)
-#: jobs overlap in ports and slots as registered; two of them only in the port to a parent
-REGISTERED = {
-    0: {"ports": 0b0011, "base": 0, "count": 4},
-    1: {"ports": 0b1100, "base": 4, "count": 6},
-    2: {"ports": 0b1111, "base": 2, "count": 4},
-    3: {"ports": 0b0011, "parent": 3, "base": 12, "count": 4},
-}
-SETTLED = 40  #: cycles in which a job that has nothing under way is given up
-ANSWERED = 60  #: cycles in which a command is answered, with its slots cleared
-OPEN = 0b0110  #: ports that take commands
 
 
 def test_tenants():
     simulate(Switch(PARAMS), __name__)
-
-
-class TenantBench(Bench):
-    """A switch with all jobs registered, in hardware and in the model."""
-
-    model_type, driver_type = TenantSwitchModel, TenantDriver
-
-    async def register(self):
-        self.model.open_ports = OPEN
-        await self.host.open_ports(OPEN)
-        return await self.register_all(REGISTERED)
-
-    async def register_all(self, jobs):
-        self.last = {}  # number of a job's last grant
-        for job, fields in jobs.items():
-            self.last[job] = random.getrandbits(31)
-            answer = await self.order(Verb.REGISTER, job, self.last[job], **fields)
-            assert answer.verb is Verb.REGISTERED
-        return self
-
-    async def share(self, most, apart):
-        self.model.share(most=most, apart=apart)
-        await self.host.share(most=most, apart=apart)
-
-    async def order(self, verb, job, epoch, **fields):
-        """Give a command, by a frame or by registers; the answer is the model's."""
-        command = Command(verb=verb, switch=0, job=job, epoch=epoch, **fields)
-        if random.random() < 0.5:
-            return await self.order_by_frame(replace(command, switch=random.getrandbits(32)))
-        return await self.order_by_registers(command)
-
-    async def order_by_frame(self, command, port=None):
-        """Give a command by a port; the model's answer leaves then, by that port."""
-        port = random.choice((1, 2)) if port is None else port
-        source = random.randbytes(6)
-        wire = tenancy_frames.to_bytes(command, destination=self.model.address, source=source)
-        schedule, expected = self.answers([Arrival(port, wire)])
-        await self.play(schedule, after=ANSWERED)
-        found = {k: [data for _, data in seen] for k, seen in self.seen.items() if seen}
-        assert found == {k: [data for _, data in told] for k, told in expected.items()}
-        return tenancy_frames.from_bytes(expected[port][0][1]) if expected else None
-
-    async def order_by_registers(self, command):
-        """Give a command by the host's registers, which show its answer."""
-        answer, host = self.model.command(command), self.host
-        job, epoch, refused = command.job, command.epoch, None
-        try:
-            if command.verb is Verb.REGISTER:
-                places = {"ports": command.ports, "base": command.base, "slots": command.count}
-                await host.register(job, parent=command.parent, epoch=epoch, **places)
-            elif command.verb is Verb.ACQUIRE:
-                await host.acquire(job, epoch)
-            else:
-                told = await host.release(job, epoch, force=command.force)
-                assert told.name == answer.verb.name
-        except TenantRefused as error:
-            refused = error.reason.name, error.owner, error.owner_epoch
-        owner = answer.reason.name, answer.owner, answer.owner_epoch
-        assert refused == (owner if answer.verb is Verb.REFUSED else None)
-        return answer
-
-    async def acquire(self, job):
-        """Acquire: granted, or refused for the same reason and owner; return the answer."""
-        self.last[job] += random.choice((1, 1, 5))
-        answer = await self.order(Verb.ACQUIRE, job, self.last[job])
-        if answer.verb is Verb.GRANTED:
-            await self.host.write(job_number=job)
-            assert await self.host.read("granted_epoch") == self.last[job]
-        return answer
-
-    async def release(self, job, *, force=False):
-        answer = await self.order(Verb.RELEASE, job, self.last[job], force=force)
-        await self.settle()
-        return answer
-
-    async def settle(self):
-        """Check that jobs that drain are given up once nothing of them is under way."""
-        await ClockCycles(self.dut.clk, SETTLED)
-        self.model.settle()
-        await self.state_agrees()
-
-    async def state_agrees(self):
-        tenants, holders = self.model.tenants, self.model.holders
-        draining = [k for k, one in holders.items() if one.state is State.DRAINING]
-        expected = {
-            "registered_jobs": sum(1 << k for k, one in enumerate(tenants) if one is not None),
-            "active_jobs": sum(1 << k for k in holders),
-            "draining_jobs": sum(1 << k for k in draining),
-            "unfinished_jobs": sum(1 << k for k in holders if self.model.unfinished(k)),
-        }
-        assert {name: await self.host.read(name) for name in expected} == expected
-
-    def some_frame(self):
-        """Draw a frame of any job, by any port, mostly one that carries on what the job began."""
-        model, jobs = self.model, set(REGISTERED)
-        holders = model.holders.items()
-        drain = {k for k, one in holders if one.state is State.DRAINING}
-        ended = {k for k in drain if not model.unfinished(k)}
-        number = random.choice(sorted(jobs - ended))  # in which cycle those are given up is open
-        fields, job = REGISTERED[number], model.active.get(number)
-        seq = fields["base"] + random.randrange(fields["count"])
-        slot = job.slot(seq) if job else SwitchSlot.at_start(fields["ports"], LANES)
-        is_agg, port, use = choose_packet(slot, fields["ports"])
-        changes = {"epoch": self.last[number] % EPOCHS}
-        if random.random() < 0.1:
-            port = random.randrange(self.params.ports)
-        if random.random() < 0.05:
-            changes |= random.choice(
-                ({"epoch": changes["epoch"] ^ 1}, {"job": 4 + number}, {"bm": 15}, {"acked": True})
-            )
-        if random.random() < 0.05:
-            seq = random.randrange(self.params.slots)
-        payload = choose_payload(LANES)
-        number = changes.pop("job", number)
-        frame = self.frame(port, number, seq, use, payload, is_agg=is_agg, **changes)
-        return Arrival(port, frame.to_bytes(), random.random() < 0.02)
-
-    async def counters_agree(self):
-        """Check that what counts by port counts by job, of those that name one."""
-        octets = Counter()
-        for (job, _), count in self.model.by_job.items():
-            octets[job] += BYTES * count
-        await self.jobs_agree(octets)
-        for port in range(self.params.ports):
-            golden = {kind.name.lower(): self.model.control[port, kind] for kind in Control}
-            assert await self.host.control(port) == golden
-
-    async def jobs_agree(self, octets):
-        """Check what is counted by job; its frames have so many ``octets``."""
-        await self.check_verdicts()
-        model = self.model
-        for number in range(self.params.jobs):
-            golden = dict.fromkeys(await self.host.tenant_verdicts(number), 0)
-            for (job, verdict), count in model.by_job.items():
-                if job == number:
-                    golden[verdict.name] = count
-            assert await self.host.tenant_verdicts(number) == golden
-            counts = await self.host.tenant(number)
-            assert counts["operations"] == model.operations[number]
-            assert counts["bytes"] == octets[number]
 
 
 async def begin(dut):

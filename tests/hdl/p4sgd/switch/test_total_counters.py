@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.p4sgd.switch.total_counters import TOTAL_BITS, TotalCounters
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
-from tests.hdl.switch.test_port_counters import CYCLES, cleared
+from tests.hdl.common.counters import CYCLES, cleared
 
 
 def test_total_counters():

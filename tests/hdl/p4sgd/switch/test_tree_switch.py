@@ -15,9 +15,8 @@ from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.tree_driver import TreeDriver
-from tests.hdl.p4sgd.switch.bench import Arrival
+from tests.hdl.p4sgd.switch.bench import Arrival, TenantBench
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
-from tests.hdl.p4sgd.switch.test_tenants import TenantBench
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
 
 PARAMS = DeepTreeSwitchParams(ports=4, slots=16, jobs=4, ingress_depth=32, egress_depth=16)

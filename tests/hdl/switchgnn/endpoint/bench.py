@@ -11,7 +11,7 @@ from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.network.cluster import Cluster, ClusterParams
 from sim.switchgnn.network.golden_hub import GoldenHub
 from sim.switchgnn.network.network import empty_memories
-from tests.sim.switchgnn.golden.test_bad_links import Cut
+from tests.sim.switchgnn.golden.cut_graphs import Cut
 
 JOB, EPOCH = 5, 9
 

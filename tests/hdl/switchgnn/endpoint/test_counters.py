@@ -16,7 +16,7 @@ from hdl.switchgnn.protocol import Kind
 from sim.harness.payloads import pack
 from sim.harness.streams import start, strobe
 from sim.harness.verilator import simulate
-from tests.hdl.common.test_event_counters import selected
+from tests.hdl.common.counters import selected
 
 NAMES = [name for name, _ in ENDPOINT_COUNTERS.counters]
 BITS = ENDPOINT_COUNTERS.bits

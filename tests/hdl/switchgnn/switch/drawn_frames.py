@@ -11,7 +11,7 @@ from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.switch_rule import Verdict
 from sim.switchgnn.golden.window import Window
 from sim.switchgnn.wire import Addresses, judge, to_octets
-from tests.sim.switchgnn.golden.test_bad_links import Cut
+from tests.sim.switchgnn.golden.cut_graphs import Cut
 
 SETTLED = 80  #: cycles in which all that a frame leads to has left, with tables on chip
 MEMORY = 60  #: cycles more with tables in memory

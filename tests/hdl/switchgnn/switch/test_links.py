@@ -18,7 +18,7 @@ from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.wire import Addresses, judge, to_octets
 from tests.hdl.switchgnn.switch.drawn_frames import SETTLED, some_frame, told
 from tests.hdl.switchgnn.switch.sizes import ON_CHIP
-from tests.sim.switchgnn.golden.test_bad_links import Cut
+from tests.sim.switchgnn.golden.cut_graphs import Cut
 
 BELOW, ABOVE = 3, 4  #: ports
 FAR = 2  #: port of the other switches

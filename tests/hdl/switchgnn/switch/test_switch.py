@@ -27,6 +27,7 @@ from tests.hdl.switchgnn.switch.drawn_frames import (
     start_jobs,
 )
 from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
+from tests.hdl.switchgnn.switch.switch_bench import check, workers_of
 
 CHANCE = 0.3  #: of a frame's being lost, of its being doubled, of its coming late
 
@@ -40,19 +41,6 @@ def test_switch(params, tmp_path):
         plusargs=arguments_of(params, tmp_path),
         **sources_of(params),
     )
-
-
-def workers_of(cuts, epoch=7):
-    return {
-        port: cut.worker(port, number, epoch + number)
-        for number, (cut, _) in cuts.items()
-        for port in cut.ports
-    }
-
-
-def check(cuts, workers):
-    for cut, _ in cuts.values():
-        cut.check({port: workers[port] for port in cut.ports})
 
 
 async def fill_with_anything(host):

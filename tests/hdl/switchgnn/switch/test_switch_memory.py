@@ -11,9 +11,9 @@ from sim.harness.verilator import simulate
 from sim.surroundings.axi_memory import Fault
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
+from tests.hdl.switchgnn.switch.drawn_frames import start_jobs
 from tests.hdl.switchgnn.switch.sizes import IN_MEMORY
-from tests.hdl.switchgnn.switch.test_switch import check, start_jobs, workers_of
-from tests.hdl.switchgnn.switch.test_switch_timing import feature, setup_of
+from tests.hdl.switchgnn.switch.switch_bench import check, feature, setup_of, workers_of
 from tests.rejects import rejects
 
 HBM_LATENCY = 128  # cycles, as for other readers of HBM

@@ -1,6 +1,5 @@
 """Measures the switch with nothing in the way: its latency, its rows, and sums that leave."""
 
-import random
 from dataclasses import replace
 
 import cocotb
@@ -12,9 +11,9 @@ from hdl.switchgnn.switch.presets import ON_TWO_DIES, PRESETS
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES
 from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import simulate
-from sim.switchgnn.golden.frames import Frame, Kind
-from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
+from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.switch_bench import begin
+from tests.hdl.switchgnn.switch.switch_bench import feature, setup_of
 
 #: cycles from a completing feature's last beat to its sum's head, with all lanes in one die (the
 #: page); with lanes in two dies it is more by what FarLanes takes
@@ -35,35 +34,6 @@ def test_switch_timing():
 def test_latency_with_long_frames(dies):
     params = replace(AS_LONG_AS_FULL, **dies)
     simulate(GnnSwitch(params), __name__, test_filter="a_sum_leaves_soon")
-
-
-def setup_of(params, rows, expected, port=lambda k: 0, depth=16):
-    """Return a job of all ports and one block, whose aggregators expect this much each."""
-    block = {k: Descriptor(expected, port(k)) for k in range(params.banks * depth)}
-    return JobSetup(
-        ports=(1 << params.ports) - 1,
-        banks=params.banks,
-        depth=depth,
-        window=params.window,
-        blocks=[block],
-        program=[Step(0, 1 << 20)],
-        rows=rows,
-    )
-
-
-def feature(params, port, seq, first, rows):
-    lanes = [random.randrange(-(1 << 15), 1 << 15) for _ in range(params.lanes)]
-    return Frame(
-        kind=Kind.FEATURE,
-        turn=0,
-        seq=seq,
-        list=first,
-        rows=rows,
-        bm=1 << port,
-        job=0,
-        epoch=1,
-        payload=np.array(lanes),
-    )
 
 
 async def begin_job(dut, setup_for):

@@ -4,6 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from sim.mina.agreement.frames import CONTROLLER, Place, Role
+from sim.switchgnn.links import Faults
 from tests.sim.mina.agreement.cluster import Cluster
 from tests.sim.mina.rtl.network import GOOD, RtlNetwork
 
@@ -100,3 +101,6 @@ class RtlCluster(Cluster):
         """Reset a switch, whatever it is about to do."""
         cocotb.start_soon(self.switches[number].reset())
         self.events["switch restarts"] += 1
+
+
+BAD = Faults(drop=0.1, duplicate=0.1, reorder=0.2, again=0.1)

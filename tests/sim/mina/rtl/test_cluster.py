@@ -6,8 +6,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.switchgnn.links import Faults
-from tests.sim.mina.rtl.cluster import RtlCluster
+from tests.sim.mina.rtl.cluster import BAD, RtlCluster
 from tests.sim.mina.rtl.network import GOOD
 from tests.sim.mina.rtl.switches import THREE, Switches, SwitchesParams
 
@@ -15,7 +14,6 @@ JOBS = ((0, (0, 1)), (1, (2, 3)), (2, (4, 5)))
 ONE = ((0,),)
 TREES = ((0,), (1,), (2,))
 OPERATIONS = 8
-BAD = Faults(drop=0.1, duplicate=0.1, reorder=0.2, again=0.1)
 
 
 def test_cluster():

@@ -12,9 +12,9 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.mina.agreement import migration_rule as migrating
 from sim.mina.agreement.frames import CONTROLLER, Place, Role
 from sim.mina.agreement.hold_rule import Step
+from tests.sim.mina.rtl.cluster import BAD
 from tests.sim.mina.rtl.network import GOOD, RtlNetwork
 from tests.sim.mina.rtl.switches import THREE, Switches, SwitchesParams
-from tests.sim.mina.rtl.test_cluster import BAD
 
 JOBS = range(3)
 TICK = 200  #: cycles until what is not answered is asked again

@@ -13,7 +13,7 @@ from hdl.netsparse.switch.routing_table import RoutingTable
 from sim.harness.verilator import emission_of
 from sim.netsparse.reproduce import queues
 from sim.netsparse.surroundings.cluster_system import ClusterSystem
-from tests.sim.netsparse.test_cluster import CLUSTER
+from tests.sim.netsparse.cases import CLUSTER
 
 ARRAY = re.compile(r"^\s*reg (?:\[(\d+):0\] )?\\?\S+ \[(\d+):0\];$", re.MULTILINE)
 

@@ -1,5 +1,7 @@
 """Makes up measurements: by the formula, bent where a test wants it."""
 
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import Schedule
 from sim.p4sgd.reproduce.points import Measurement
 
@@ -19,3 +21,10 @@ def by_the_formula(points, bend=lambda point, cycles: cycles):
 
 def broken(figure):
     return [claim.text for claim in figure.claims if not claim.holds]
+
+
+DATA_PARALLEL = WorkerParams(
+    engines=2,
+    slots=20,
+    engine=EngineParams(lanes=32, chunks=16, fifo_words=128, data_parallel=True),
+)

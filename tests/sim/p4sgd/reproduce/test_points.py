@@ -16,7 +16,7 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
-from tests.sim.p4sgd.test_cluster import DATA_PARALLEL as HARDWARE
+from tests.sim.p4sgd.reproduce.figures import DATA_PARALLEL as HARDWARE
 
 LINK = 20
 

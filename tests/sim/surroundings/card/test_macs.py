@@ -11,7 +11,7 @@ from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import Loopback
 from sim.surroundings.card.cards import QUICK, simulate_cards
-from tests.sim.surroundings.card.test_worker_cards import (
+from tests.sim.surroundings.card.worker_cards import (
     CARDS,
     SWITCH,
     WORKER,

@@ -18,8 +18,8 @@ from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice, HostMemory
 from tests.gen.software.selftests import SelfTest
-from tests.sim.surroundings.card.test_snic_cards import CARDS as BRIDGES
-from tests.sim.surroundings.card.test_snic_cards import NODES, SNIC, set_up, small_gather
+from tests.sim.surroundings.card.snic_cards import CARDS as BRIDGES
+from tests.sim.surroundings.card.snic_cards import NODES, SNIC, set_up, small_gather
 
 STREAMS = replace(SNIC, host_bus="pcie")
 CARDS = CardsParams(cards=(("snic", STREAMS),) * NODES, fibres=BRIDGES.fibres)

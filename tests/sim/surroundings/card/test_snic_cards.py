@@ -1,16 +1,11 @@
 """Runs two whole cards with SNICs, which gather between the memories of their hosts."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import cocotb
-import numpy as np
 from cocotb.triggers import Timer
-from scipy.sparse import csr_array, lil_array
 
-from gen.base.settings import make_params
-from gen.designs.catalogue import find_design
 from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
@@ -18,39 +13,13 @@ from hdl.netsparse.snic import Snic
 from sim.netsparse.card import CardSnic
 from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
-from sim.surroundings.card.cards import CardsParams, simulate_cards
+from sim.surroundings.card.cards import simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice
 from tests.gen.software.selftests import SelfTest
-from tests.sim.netsparse.cases import make_gather
+from tests.sim.surroundings.card.snic_cards import CARDS, NODES, SNIC, set_up, small_gather
 
-SNIC = make_params(
-    find_design("netsparse-snic").params_class,
-    find_design("netsparse-snic").presets["tiny"] | {"address_bits": 40},
-)
-NODES = 2
-CARDS = CardsParams(cards=(("snic", SNIC),) * NODES, fibres=(((0, 0), (1, 0)),))
 FOLDER = "INGATHER_CARDS"
-LINE_BYTES = 64
-LINE_IDXS = 8 * LINE_BYTES  #: of which a line of the idx filter knows
-
-
-def small_gather():
-    """Gather some hundred idxs; each node has a unit that asks and a unit that serves.
-
-    The idxs lie in more lines of the idx filter than its cache holds, two in each, and come twice:
-    the second time, what was written to the SNIC's memory says that they are there.
-    """
-    rng = np.random.default_rng(1)
-    lines = 3 * SNIC.filter_cache_bytes // LINE_BYTES
-    rows = lines * LINE_IDXS
-    matrix = lil_array((NODES * rows, NODES * rows))
-    starts = np.arange(lines) * LINE_IDXS
-    for node in range(NODES):
-        low, high = rng.integers(LINE_IDXS // 2, size=(2, lines)) + starts
-        for row, columns in enumerate((low, high + LINE_IDXS // 2, [*low, *high + LINE_IDXS // 2])):
-            matrix[node * rows + row, (1 - node) * rows + np.sort(columns)] = 1
-    return make_gather(rng, csr_array(matrix), NODES, 16, 1, 1, property_address=36)
 
 
 def test_gather(tmp_path):
@@ -63,28 +32,6 @@ def test_gather(tmp_path):
         plusargs += [ram_file(node + 1, image), dump_file(node + 1, tmp_path / f"dump_{node}")]
     blocks = [Snic(SNIC), RigUnit(SNIC.rig)]
     simulate_cards(CARDS, blocks, __name__, plusargs=plusargs, env={FOLDER: str(tmp_path)})
-
-
-async def set_up(snic, node, gather):
-    job = gather.job(SNIC).nodes[node]
-    await snic.set_partition(node, gather.partition.boundaries)
-    await snic.write(server_units=job.server_units, served_bytes=job.served_bytes)
-    await snic.write_wide(
-        served_address=snic.base + job.served_address, filter_address=job.filter_address
-    )
-    await snic.clear_filter()
-    await snic.board.write(interrupt_enable=1)
-    return [
-        [
-            replace(
-                request,
-                idx_address=snic.base + request.idx_address,
-                property_address=snic.base + request.property_address,
-            )
-            for request in queue
-        ]
-        for queue in job.requests
-    ]
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

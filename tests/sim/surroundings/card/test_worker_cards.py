@@ -8,36 +8,27 @@ from cocotb.triggers import Timer
 from gen.software.emitted.p4sgd import selftest
 from gen.software.p4sgd_worker import software
 from hdl.p4sgd.engine.engine import Engine
-from hdl.p4sgd.engine.params import EngineParams
-from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
-from hdl.p4sgd.worker_params import WorkerParams
-from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.mac_signals import EVENTS
-from sim.p4sgd.card import CardCluster, CardSwitch, CardWorker
-from sim.p4sgd.surroundings.cluster import ClusterParams
-from sim.p4sgd.surroundings.network import NetworkParams
-from sim.p4sgd.training import TrainingRun
-from sim.p4sgd.training_job import NetworkSettings
-from sim.p4sgd.training_workload import TrainingWorkload
-from sim.surroundings.card.cards import CardsParams, simulate_cards
-from sim.surroundings.card.host import switch_on
+from sim.surroundings.card.cards import simulate_cards
 from sim.surroundings.card.host_device import HostDevice
-from sim.workloads.datasets import DataSet
 from tests.gen.software.selftests import SelfTest
-
-# Two engines with two ports each: neither may be taken for another.
-WORKER = WorkerParams(engines=2, engine=EngineParams(lanes=64, chunks=2, fifo_words=32), slots=16)
-SWITCH = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
-CARDS = CardsParams(
-    cards=(("worker", WORKER), ("worker", WORKER), ("switch", SWITCH)),
-    fibres=(((0, 0), (2, 0)), ((1, 0), (2, 1))),
+from tests.sim.surroundings.card.worker_cards import (
+    CARDS,
+    SWITCH,
+    WORDS,
+    WORKER,
+    begin,
+    load,
+    places,
+    train_together,
+    training_run,
+    transceiver,
 )
+
 FAR_ENDS = CARDS.far_ends
-PORTS = (0, 1, 4, 5, 2)  #: of HBM: the words of engine 0 and of engine 1, the labels
 HOST_PORT = 3
-WORDS, LABELS = 0x5A5_A5A0, 0xA5A_5A40  #: where they lie in a port's 256 MB
 
 
 def test_workers_and_switch():
@@ -45,46 +36,8 @@ def test_workers_and_switch():
     simulate_cards(CARDS, blocks, __name__)
 
 
-def training_run(workers, features):
-    rng = np.random.default_rng(features)
-    values = rng.random((20, features))
-    data = DataSet("random", values, (values[:, 0] > 0.5).astype(float), "")
-    return TrainingRun(
-        data, WORKER, TrainingWorkload(eta=1.0, bits=2, batch=8, epochs=1, workers=workers)
-    )
-
-
-async def begin(dut):
-    """Return the three cards' drivers when every link is up."""
-    switch = CardSwitch(dut.card_2, SWITCH)
-    cards = await switch_on(dut, switch)
-    workers = [CardWorker(card, WORKER) for card in cards[:2]]
-    for driver, links in ((workers[0], 1), (workers[1], 1), (switch, 0b11)):
-        assert await driver.board.read("links") == links
-    return workers, switch
-
-
-def places(images):
-    """Return address in HBM and content of each port's words or labels."""
-    offsets = (*(WORDS for _ in PORTS[:-1]), LABELS)
-    addresses = [(port << CHANNEL_BITS) + at for port, at in zip(PORTS, offsets, strict=True)]
-    return list(zip(addresses, images, strict=True))
-
-
-async def load(worker, images, model, settings):
-    """Do what a host does before a run: write HBM, the model and the registers."""
-    for address, image in places(images):
-        await worker.write_memory(address, image)
-    await worker.load(model)
-    await worker.write(**settings | {"word_address_low": WORDS, "label_address_low": LABELS})
-
-
 def hbm(dut, card):
     return getattr(dut, f"card_{card}").memory.ip
-
-
-def transceiver(dut, card, cage):
-    return getattr(getattr(dut, f"card_{card}"), f"mac_{cage}").cmac.core
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -131,25 +84,6 @@ async def a_card_trains_alone(dut):
     # Only the host's port reaches beyond its own 256 MB, and nobody reads what nobody wrote.
     assert int(hbm(dut, 0).lateral.value) == 1 << HOST_PORT
     assert int(hbm(dut, 0).unwritten.value) == 0
-
-
-async def train_together(workers, switch):
-    """Train for an epoch over the network; its weights are the golden model's."""
-    training = training_run(len(workers), 100 + 100 * len(workers))
-    weights = np.zeros(training.features, dtype=np.int64)
-    count = len(PORTS)
-    for k, (worker, model) in enumerate(zip(workers, training.models(weights), strict=True)):
-        images = training.images[k * count : (k + 1) * count]
-        await load(worker, images, model, training.settings(1, k))
-    cluster = CardCluster(
-        workers,
-        switch,
-        ClusterParams(worker=WORKER, network=NetworkParams(workers=len(workers), slots=256)),
-    )
-    await cluster.start_job(NetworkSettings(latency=300), training.under_way)
-    await cluster.run()
-    found = training.weights([await worker.read_model(training.chunks) for worker in workers])
-    assert (found == training.golden(weights)[0]).all()
 
 
 async def losses(drivers):

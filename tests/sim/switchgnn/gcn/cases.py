@@ -11,6 +11,7 @@ from sim.switchgnn.gcn.network import Network
 from sim.switchgnn.gcn.problem import problem_of, without_loops
 from sim.switchgnn.gcn.training import Schedule
 from sim.switchgnn.graphs.graph import Graph
+from sim.switchgnn.planning.workers import WorkerPartition
 from tests.sim.switchgnn.cases import directed
 
 VERTICES = 40
@@ -54,3 +55,6 @@ def saved(folder, small, name="graph.npz", **more):
     with np.load(path) as archive:
         np.savez(path, **dict(archive), **content)
     return path
+
+
+PARTITION = WorkerPartition(workers=4, owner=owner())

@@ -10,11 +10,9 @@ from sim.switchgnn.links import Faults
 from sim.switchgnn.planning.orders import ORDERS
 from sim.switchgnn.planning.preparation import PLANS
 from sim.switchgnn.planning.shape import SwitchShape
-from sim.switchgnn.planning.workers import WorkerPartition
 from tests.sim.switchgnn.cases import bytes_of_slice
-from tests.sim.switchgnn.gcn.cases import VERTICES, owner, problem
+from tests.sim.switchgnn.gcn.cases import PARTITION, VERTICES, problem
 
-PARTITION = WorkerPartition(workers=4, owner=owner())
 BAD = Faults(drop=0.3, duplicate=0.3, reorder=0.3, corrupt=0.03)
 WIDTHS = [9, 2, 5]  #: in slices of 4 lanes
 

@@ -11,9 +11,8 @@ from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.patience import UNLIKELY, Patience
 from sim.switchgnn.planning.shape import SwitchShape
-from tests.hdl.switchgnn.test_network import SIZES
-from tests.sim.switchgnn.gcn.cases import problem
-from tests.sim.switchgnn.gcn.test_golden_aggregator import PARTITION
+from tests.hdl.switchgnn.network_sizes import SIZES
+from tests.sim.switchgnn.gcn.cases import PARTITION, problem
 
 PARAMS = SIZES["small"]
 

@@ -15,7 +15,7 @@ from sim.switchgnn.network.network import build_network
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import WorkerPartition
-from tests.hdl.switchgnn.test_network import SIZES
+from tests.hdl.switchgnn.network_sizes import SIZES
 from tests.sim.switchgnn.cases import bytes_of_slice, directed
 
 PARAMS = SIZES["tiny"]

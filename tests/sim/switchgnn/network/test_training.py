@@ -9,7 +9,7 @@ from sim.harness.verilate import Build
 from sim.switchgnn.gcn.session import WEIGHTS, GcnSession
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 from sim.switchgnn.network.network import build_network, network_of
-from tests.hdl.switchgnn.test_network import SIZES
+from tests.hdl.switchgnn.network_sizes import SIZES
 from tests.sim.switchgnn.gcn.cases import problem, saved
 
 BAD = {"drop": 0.05, "duplicate": 0.05, "reorder": 0.1}

@@ -1,0 +1,37 @@
+"""Draws counters and events, and selects counters as hardware does."""
+
+import random
+
+from cocotb.triggers import ClockCycles
+
+from hdl.common.counter_bank import CounterBank
+from hdl.common.event_counters import CountersParams
+
+
+def some_counters(count, bits):
+    """Draw counters to each of which a cycle adds one, two or three bits."""
+    counters = tuple((f"event_{k}", 1 + k % 3) for k in range(count))
+    return CountersParams(name="test", counters=counters, bits=bits)
+
+
+def some_events(params):
+    """Draw what a cycle adds to each counter."""
+    return {name: random.getrandbits(bits) for name, bits in params.counters}
+
+
+async def selected(dut, names, latency=CounterBank.latency):
+    """Select one counter after the other; return their values, by ``names`` in their order."""
+    found = {}
+    for k, name in enumerate(names):
+        dut.select.value = k
+        await ClockCycles(dut.clk, latency + 1)
+        found[name] = int(dut.value.value)
+    return found
+
+
+CYCLES = 2500  # with a look at each
+
+
+def cleared(k):
+    """Draw whether counters are cleared in cycle ``k``: often at first, later never."""
+    return int(k < 500 and random.random() < 0.05)

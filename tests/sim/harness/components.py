@@ -1,0 +1,89 @@
+"""Holds small components for tests of the harness."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+from amaranth.hdl import Module, signed
+from amaranth.lib import data, stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinParams:
+    bits: int = 40
+
+
+class Join(Component):
+    """Outputs ``o = a + 1`` when a beat of ``go``, which carries nothing, lets it."""
+
+    def __init__(self, params):
+        super().__init__(
+            params,
+            {
+                "a": In(stream.Signature(params.bits)),
+                "go": In(stream.Signature(0)),
+                "o": Out(stream.Signature(params.bits)),
+                "edges": Out(16),
+            },
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        moves = self.o.valid & self.o.ready
+        m.d.comb += [
+            self.o.valid.eq(self.a.valid & self.go.valid),
+            self.o.payload.eq((self.a.payload + 1)[: len(self.o.payload)]),
+            self.a.ready.eq(moves),
+            self.go.ready.eq(moves),
+        ]
+        m.d.sync += self.edges.eq(self.edges + 1)
+        return m
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisterParams:
+    number_bits: int = 8
+
+    @property
+    def suffix(self):
+        return str(self.number_bits)
+
+    @property
+    def beat(self):
+        return data.StructLayout({"number": signed(self.number_bits), "last": 1})
+
+
+class StreamRegister(Component):
+    latency = 1
+
+    def __init__(self, params):
+        member = stream.Signature(params.beat)
+        super().__init__(params, {"i": In(member), "o": Out(member)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += self.i.ready.eq(~self.o.valid | self.o.ready)
+        with m.If(self.i.ready):
+            m.d.sync += [self.o.valid.eq(self.i.valid), self.o.payload.eq(self.i.payload)]
+        return m
+
+
+class StreamChain(StreamRegister):
+    """Three registers in a row."""
+
+    def elaborate(self, platform):
+        m = Module()
+        registers = [StreamRegister(self.params) for _ in range(3)]
+        for index, (before, after) in enumerate(pairwise([None, *registers, None])):
+            if after is not None:
+                m.submodules[f"stage_{index}"] = after
+            here = self.i if before is None else before.o
+            there = self.o if after is None else after.i
+            m.d.comb += [
+                there.payload.eq(here.payload),
+                there.valid.eq(here.valid),
+                here.ready.eq(there.ready),
+            ]
+        return m
