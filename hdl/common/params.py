@@ -50,7 +50,7 @@ def tagged(tag: str, *, default: Any) -> Any:
     field_specifiers=(field, whole, choice, same_as, tagged),
 )
 class Params:
-    """Is the base of parameters: what is derived is a frozen, keyword-only dataclass as it stands.
+    """Is the base of parameters: each derived class becomes a frozen, keyword-only dataclass.
 
     Each field is checked when an object is made: by the rule that :func:`whole`, :func:`choice` or
     :func:`same_as` gives it, or by its type, if that is int or bool. A class whose fields depend on
@@ -63,9 +63,8 @@ class Params:
 
     suffix_form: ClassVar[str] = ""  #: the class argument ``suffix``
     field_rules: ClassVar[Mapping[str, Rule]] = {}  #: what is legal, by the names of fields
-    field_tags: ClassVar[
-        Mapping[str, tuple[str, Any]]
-    ] = {}  #: tags and usual values, by names of fields
+    #: tags and usual values, by the names of fields
+    field_tags: ClassVar[Mapping[str, tuple[str, Any]]] = {}
 
     def __init_subclass__(cls, suffix: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
