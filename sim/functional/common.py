@@ -30,13 +30,12 @@ ARBITER = UnitGroup(
 
 ROUND_ROBIN = UnitGroup(
     name="turns",
-    ports=("asking", "grant"),
     when=("take",),
     sizes=lambda params: {"count": params.count},
     bins={
-        "one asks": lambda now, before: now["asking"].bit_count() == 1,
-        "several ask": lambda now, before: now["asking"].bit_count() > 1,
-        "all ask": lambda now, before: now["asking"].bit_count() == now["count"],
+        "one asks": "asking.bit_count() == 1",
+        "several ask": "asking.bit_count() > 1",
+        "all ask": "asking.bit_count() == count",
         "the last": "index == count - 1",
         "from the last on to the first": "before.index == count - 1 and index == 0",
         "the same again": "index == before.index",

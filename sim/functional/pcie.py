@@ -42,9 +42,9 @@ REQUESTS: Bins = {
 
 READS = UnitGroup(
     name="places and sizes",
-    ports=("requests_payload",),
     when=("requests_valid", "requests_ready"),
     sizes=lambda params: {"most": params.max_read},
+    ports=("requests_payload",),
     bins=REQUESTS,
 )
 

@@ -43,11 +43,11 @@ class Indexing(ast.NodeTransformer):
         return self.port("now", node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        """Return a field, a port of the previous sample, or name or value of an enum's member."""
+        """Return a field, a port of the previous sample, or what enums and numbers have."""
         if isinstance(node.value, ast.Name) and node.value.id == "before":
             return self.port("before", node.attr)
         value = self.visit(node.value)
-        if node.attr in ("name", "value"):
+        if node.attr in ("name", "value", "bit_count"):
             return ast.Attribute(value, node.attr, ast.Load())
         return ast.Subscript(value, ast.Constant(node.attr), ast.Load())
 
@@ -62,7 +62,8 @@ def ask_of(condition: Ask | str) -> tuple[Ask, frozenset[str]]:
     """Return a condition as a function, and the ports that it names if it is an expression.
 
     In ``events.hit and not before.busy``, ``events`` is a port, ``hit`` its field, and ``busy`` is
-    a port in the sample before. ``.name`` and ``.value`` are those of a member of an enum.
+    a port in the sample before. ``.name`` and ``.value`` are those of a member of an enum,
+    ``.bit_count()`` is that of a number.
     """
     if not isinstance(condition, str):
         return condition, frozenset()
@@ -73,21 +74,9 @@ def ask_of(condition: Ask | str) -> tuple[Ask, frozenset[str]]:
     return eval(code), frozenset(indexing.ports)
 
 
-def enum_bits(
-    port: str, kinds: Any, *path: str
-) -> dict[str, Callable[[PortValues, PortValues], bool]]:
-    """Return a bin for each member of ``kinds`` whose bit is high in a field of ``port``."""
-
-    def asks(kind: Any) -> Callable[[PortValues, PortValues], bool]:
-        def ask(now: PortValues, before: PortValues) -> bool:
-            value = now[port]
-            for key in path:
-                value = value[key]
-            return bool(value >> kind.value & 1)
-
-        return ask
-
-    return {kind.name: asks(kind) for kind in kinds}
+def enum_bits(value: str, kinds: Any) -> dict[str, str]:
+    """Return a bin for each member of ``kinds`` whose bit is high in a port or field."""
+    return {kind.name: f"{value} >> {kind.value} & 1" for kind in kinds}
 
 
 def at_once(control: str, event: str) -> UnitGroup:

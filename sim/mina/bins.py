@@ -1,22 +1,18 @@
 """Defines the bins of MINA's units: a switch's tenants, and the commands to them."""
 
-from collections.abc import Callable
 from typing import Any
 
 from hdl.switch.tenancy_head import Reason, TenancyKind
 from sim.functional.unit_bins import PortValues, UnitGroup
 
-Ask = Callable[[PortValues, PortValues], bool]
 
-
-def told(kind: TenancyKind, reason: Reason = Reason.NONE) -> Ask:
-    """Return a bin's test: whether a command is answered by ``kind``, for ``reason``."""
-    return lambda now, before: (now["answer"]["kind"], now["answer"]["reason"]) == (kind, reason)
+def told(kind: TenancyKind, reason: Reason = Reason.NONE) -> str:
+    """Return the condition that a command is answered by ``kind``, for ``reason``."""
+    return f"answer.kind.name == '{kind.name}' and answer.reason.name == '{reason.name}'"
 
 
 ANSWERS = UnitGroup(
     name="what comes of commands",
-    ports=("answer",),
     when=("answered",),
     bins={
         **{

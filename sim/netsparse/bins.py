@@ -7,7 +7,7 @@ from sim.netsparse import middle_pipe_bins, switch_bins
 DROPS = UnitGroup(
     name="drops",
     bins={
-        **enum_bits("events", Drop, "drops"),
+        **enum_bits("events.drops", Drop),
         "none": "events.packet and not events.drops",
         "one after a drop": "events.packet and before.events.drops",
     },
@@ -25,7 +25,6 @@ LINE_POOL = UnitGroup(
 
 EXPIRATION = UnitGroup(
     name="expirations",
-    ports=("ready",),
     bins={
         "opens while one closes": "opens and closes",
         "opens while one expires": "opens and expires",
@@ -38,7 +37,6 @@ EXPIRATION = UnitGroup(
 
 CONCATENATOR = UnitGroup(
     name="packets",
-    ports=("prs_valid",),
     bins={
         "one PR": "events.packet and events.prs == 1",
         "several PRs": "events.packet and events.prs > 1",
@@ -52,7 +50,6 @@ CONCATENATOR = UnitGroup(
 
 CACHE = UnitGroup(
     name="requests of a cycle",
-    ports=("busy",),
     bins={
         "one hit": "events.hit == 1",
         "several hits": "events.hit > 1",
@@ -67,7 +64,6 @@ CACHE = UnitGroup(
 
 BANK = UnitGroup(
     name="cache",
-    ports=("clear",),
     bins={
         "hit after hit": "hit and before.hit",
         "miss after miss": "miss and before.miss",
@@ -124,7 +120,6 @@ PENDING = UnitGroup(
 
 MATCH = UnitGroup(
     name="responses",
-    ports=("responses_valid",),
     bins={
         "good": "events.response",
         "stale": "events.stale",

@@ -38,7 +38,6 @@ def lacks_room(now: PortValues) -> bool:
 
 GATHER = UnitGroup(
     name="properties",
-    ports=("ready",),
     bins={
         "kept": "moves and last and keep",
         "not kept": "moves and last and not keep",
@@ -62,7 +61,7 @@ HITS = UnitGroup(
 OUTPUT = UnitGroup(
     name="queues",
     bins={
-        "beats leave several": lambda now, before: now["left"].bit_count() > 1,
+        "beats leave several": "left.bit_count() > 1",
         "one comes, one leaves": "axis_tvalid and left",
     },
 )
@@ -70,7 +69,7 @@ OUTPUT = UnitGroup(
 VERDICTS = UnitGroup(
     name="verdicts",
     bins={
-        **enum_bits("events", Drop, "drops"),
+        **enum_bits("events.drops", Drop),
         "good": "events.packet",
         "one after another": "events.packet and before.events.packet",
         "nothing is given back": "before.events.packet and not give.beats",
@@ -79,7 +78,6 @@ VERDICTS = UnitGroup(
 
 ENTRIES = UnitGroup(
     name="entries",
-    ports=("give",),
     bins={
         "a PR ends in a beat that is there": "credit and grows == 0",
         "it takes a beat more": "credit and grows == 1",
@@ -123,7 +121,6 @@ MARKS = UnitGroup(
 
 EXHAUSTED = UnitGroup(
     name="marks",
-    ports=("enters",),
     bins={
         "too little is left": "force and not before.force",
         "a packet is marked for it": "force and forced",

@@ -7,9 +7,7 @@ from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
 from hdl.netsparse.protocol import PR_BYTES
 from hdl.netsparse.switch.params import CLASSES
-from sim.functional.unit_bins import PortValues, UnitGroup
-
-Ask = Callable[[PortValues, PortValues], bool]
+from sim.functional.unit_bins import Ask, PortValues, UnitGroup
 
 SWITCH = UnitGroup(
     name="links",
@@ -85,7 +83,7 @@ ROOM = UnitGroup(
         "open to items again": "open_items & ~before.open_items",
         "an item with a packet": "packets and item.valid",
         "all give": lambda now, before: all(give["beats"] for give in now["gives[]"]),
-        "beats leave several queues": lambda now, before: now["left"].bit_count() > 1,
+        "beats leave several queues": "left.bit_count() > 1",
         "taken, given and left": lambda now, before: (
             now["packets"] and now["left"] and any(give["beats"] for give in now["gives[]"])
         ),
@@ -94,7 +92,6 @@ ROOM = UnitGroup(
 
 CUT = UnitGroup(
     name="cuts",
-    ports=("i_tvalid", "i_tready"),
     bins={
         "while a packet leaves": "before.cut and o_tvalid and o_tlast and o_tuser",
         "between packets": "before.cut and not o_tvalid",

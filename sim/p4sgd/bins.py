@@ -10,23 +10,13 @@ def high(events: Any) -> int:
     return sum(map(bool, events.values()))
 
 
-def saturates(events: str, kind: str, several: bool = False) -> Any:
-    """Return a predicate on cycles: ``kind`` of saturation happens, in several lanes if asked."""
-
-    def ask(now: PortValues, before: PortValues) -> bool:
-        return now[events][kind] > int(several)
-
-    return ask
-
-
 LOSS_UNIT = UnitGroup(
     name="saturations of a beat",
-    ports=("saturations",),
     bins={
-        "derivative": saturates("saturations", "derivative"),
-        "derivatives of several lanes": saturates("saturations", "derivative", True),
-        "delta": saturates("saturations", "delta"),
-        "deltas of several lanes": saturates("saturations", "delta", True),
+        "derivative": "saturations.derivative > 0",
+        "derivatives of several lanes": "saturations.derivative > 1",
+        "delta": "saturations.delta > 0",
+        "deltas of several lanes": "saturations.delta > 1",
     },
 )
 
@@ -129,7 +119,6 @@ def goes_up(now: PortValues) -> bool:
 #: ``refused`` has a meaning of its own, also in cycles without ``valid``
 JOB_TABLE = UnitGroup(
     name="refusals",
-    ports=("refused",),
     bins={
         name: f"refused.name == '{name}'"
         for name in (

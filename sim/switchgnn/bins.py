@@ -13,7 +13,6 @@ def named(value: str, names: Iterable[str]) -> dict[str, str]:
 
 VERDICTS = UnitGroup(
     name="what becomes of frames",
-    ports=("verdict",),
     bins=named(
         "verdict",
         (
@@ -26,7 +25,6 @@ VERDICTS = UnitGroup(
 #: What a frame is refused for stands beside ``valid``, and means something without it.
 REFUSALS = UnitGroup(
     name="refusals",
-    ports=("refused",),
     bins=named(
         "refused",
         ("WRONG_RUN", "WRONG_WORKER", "WRONG_JOB", "MALFORMED", "FOREIGN", "CORRUPT"),
@@ -35,14 +33,11 @@ REFUSALS = UnitGroup(
 
 TASKS = UnitGroup(
     name="tasks",
-    ports=("raw_request_to",),
     when=("task_valid",),
     bins={
         **named("task.kind", ("DROP", "ROWS", "ONE", "FETCH")),
         "more rows than there are": "task.kind.name == 'ROWS' and task.rows > task.there",
-        "copied to several ports": lambda now, before: (
-            now["task"]["kind"].name == "ROWS" and now["task"]["raw"].bit_count() > 1
-        ),
+        "copied to several ports": "task.kind.name == 'ROWS' and task.raw.bit_count() > 1",
     },
 )
 
@@ -96,7 +91,6 @@ SENDING = UnitGroup(
 
 TURNS = UnitGroup(
     name="turns",
-    ports=("begin",),
     bins={
         "two have begun": "has_begun == 3",
         "one is loaded ahead": "is_loaded == 3 and has_begun < 3",

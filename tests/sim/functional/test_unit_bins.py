@@ -32,7 +32,7 @@ def test_a_group_is_sampled_when_it_means_something():
         when=("take",),
         sizes=lambda params: {"most": params},
         bins={
-            **enum_bits("events", Drop, "drops"),
+            **enum_bits("events.drops", Drop),
             "after a packet": "before.events.packet",
             "as many as may be": lambda now, before: now["release[]"] == [now["most"], 1],
         },
