@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.bundles import LEAVING
 from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import CONTROL_BYTES, ETHERTYPE_ON_WIRE, VERSION, Head, Kind
+from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, cycle, never, started
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.streams import STALLS, cycle, never, started
+from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.extremes import some_number
 
 FRAMES = 200
@@ -35,19 +35,16 @@ def test_frame_writer(lanes):
     simulate(FrameWriter(replace(PRESETS["tiny"], lanes=lanes)), __name__)
 
 
-class Bench:
+class WriterBench(Bench):
     """Gives frames in the order of their heads, and checks what is told while they leave."""
 
     def __init__(self, dut, *, source=never, sink=never):
-        self.dut, self.edge, self.sink = dut, RisingEdge(dut.clk), sink
-        self.params = params_in_simulator(EndpointParams)
-        self.heads = Source(dut, "heads", stall=source)
-        self.payload = Source(dut, "payload", stall=source)
+        super().__init__(dut, (source, never), may_begin=1)
+        self.sink = sink
         self.signature = {
             name: random.getrandbits(SIGNATURE[name].width) for name in SIGNATURE.members
         }
-        dut.signature_of_job.value = pack(SIGNATURE, self.signature)
-        dut.may_begin.value, dut.stop.value, dut.axis_tready.value = 1, 0, 0
+        self.set(signature_of_job=self.signature)
         self.expected, self.beats, self.cycles = [], [], []
         self.frames = []  # kind and again, in order
         self.told, self.beats_told = [], 0  # of frames and beats that leave
@@ -83,8 +80,7 @@ class Bench:
             self.expected.append((content, (1 << keep) - 1, last, last and failed))
         self.frames.append((kind, job["again"]))
         self.heads.append(job)
-        for beat in payload:
-            self.payload.append(beat)
+        self.payload.extend(payload)
 
     async def step(self):
         """Play a cycle, and check all that is told in it."""
@@ -129,7 +125,7 @@ class Bench:
 async def frames_are_as_their_heads_say(dut, stalls, held):
     """Frames leave in order and whole, a beat per cycle while nothing holds them up."""
     source, sink = stalls
-    bench = await started(Bench(dut, source=source, sink=sink))
+    bench = await started(WriterBench(dut, source=source, sink=sink))
     for _ in range(FRAMES):
         bench.give(random.choice(list(LANES)))
     while len(bench.beats) < len(bench.expected):
@@ -148,7 +144,7 @@ async def frames_are_as_their_heads_say(dut, stalls, held):
 @cocotb.parametrize(name=["may_begin", "stop"])
 async def none_begins_while_it_may_not(dut, name):
     """A frame that has begun leaves, whatever its kind; no other begins."""
-    bench = await started(Bench(dut))
+    bench = await started(WriterBench(dut))
     for kind in LANES:
         getattr(dut, name).value = name == "may_begin"
         bench.give(kind)

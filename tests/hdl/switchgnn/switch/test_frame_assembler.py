@@ -7,8 +7,8 @@ from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.switch.frame_assembler import FrameAssembler
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Sink
 from sim.switchgnn.golden.frames import Kind, Quality
 from tests.hdl.switchgnn.switch.arrivals import (
     agrees,
@@ -37,32 +37,29 @@ def words(packet):
     return [{name: beat[f"t{name}"] for name in names} for beat in packet.beats()]
 
 
-class Bench:
+class AssemblerBench(Bench):
     """Sends packets, and compares what they become."""
 
-    def __init__(self, dut, stalls):
-        source, sink = stalls
-        self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
+    def __init__(self, dut, *stalls):
+        super().__init__(dut, *stalls)
         self.address, self.bit = random.randbytes(6), 1 << random.randrange(32)
-        dut.port_bit.value, dut.undone.value = self.bit, 0
-        self.source = Source(dut, "beats", stall=source)
-        self.sink = Sink(dut, "frames", stall=sink, shape=self.params.arrival.size)
+        self.set(port_bit=self.bit)
+        shape = self.params.arrival.size
+        self.frames = Sink(dut, "frames", stall=self.sink_stall, shape=shape)
 
-    async def play(self, packets):
+    async def judge(self, packets):
         """Send them all; return what is expected of them."""
-        await start(self.dut)
-        for packet in packets:
-            for word in words(packet):
-                self.source.append(word)
-        await self.sink.wait_for(len(packets))
+        await self.begin()
+        self.beats.extend([word for packet in packets for word in words(packet)])
+        await self.frames.wait_for(len(packets))
         golden = [expected(packet, self.params, self.address, self.bit) for packet in packets]
         self.check(golden)
         return golden
 
     def check(self, golden):
         """Compare what has come with what was expected."""
-        assert len(self.sink.beats) == len(golden)
-        for k, (found, frame) in enumerate(zip(self.sink.beats, golden, strict=True)):
+        assert len(self.frames.beats) == len(golden)
+        for k, (found, frame) in enumerate(zip(self.frames.beats, golden, strict=True)):
             packet, payload = arrival_of(self.params, found)
             assert agrees(packet, frame), (k, packet, frame)
             if frame["brings"]:
@@ -73,9 +70,9 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def any_frame(dut, stalls):
-    bench = Bench(dut, stalls)
+    bench = AssemblerBench(dut, stalls)
     packets = [nearly_good(bench.params, bench.address, bench.bit) for _ in range(500)]
-    golden = await bench.play(packets)
+    golden = await bench.judge(packets)
     kinds = {frame["header"]["kind"].name for frame in golden if "header" in frame}
     assert kinds == {kind.name for kind in Kind}
     assert sum(frame["quality"] == Quality.MALFORMED.name for frame in golden) > 50
@@ -83,7 +80,7 @@ async def any_frame(dut, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def every_bit_that_is_zero(dut):
-    bench = Bench(dut, STALLS[0])
+    bench = AssemblerBench(dut)
     packets = []
     for wrong in every_zero_bit(bench.params, bench.address, bench.bit):
         if wrong.octets[33] or wrong.octets[32] > 1:
@@ -91,42 +88,41 @@ async def every_bit_that_is_zero(dut):
         packets += [wrong, good_packet(bench.params, bench.address, bench.bit)]
     random.shuffle(packets)
     packets = packets[:1500]
-    golden = await bench.play(packets)
+    golden = await bench.judge(packets)
     assert 600 < sum(frame["quality"] == "GOOD" for frame in golden) < 900
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_beat_a_cycle(dut):
     """A frame leaves in the cycle of its last beat, and no beat waits."""
-    bench = Bench(dut, STALLS[0])
+    bench = AssemblerBench(dut)
     packets = [good_packet(bench.params, bench.address, bench.bit) for _ in range(100)]
-    await bench.play(packets)
+    await bench.judge(packets)
     beats = [word for packet in packets for word in words(packet)]
-    first = bench.source.cycles[0]
-    assert [*bench.source.cycles] == [first + k for k in range(len(beats))]
+    first = bench.beats.cycles[0]
+    assert [*bench.beats.cycles] == [first + k for k in range(len(beats))]
     ends = [first + k for k, word in enumerate(beats) if word["last"]]
-    assert [*bench.sink.cycles] == [end + FrameAssembler.latency for end in ends]
+    assert [*bench.frames.cycles] == [end + FrameAssembler.latency for end in ends]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_frame_that_is_undone_leaves_no_trace(dut):
     """It is told to be undone with one of its beats, or after it."""
-    bench, golden = Bench(dut, STALLS[0]), []
-    await start(dut)
+    bench, golden = await AssemblerBench(dut).begin(), []
     for _ in range(100):
         packet = good_packet(bench.params, bench.address, bench.bit)
         beats = words(packet)
         if len(beats) > 1 and random.random() < 0.5:
             *before, last = beats[: random.randrange(1, len(beats))]
-            await bench.source.send_all(before)
+            await bench.beats.send_all(before)
             behind = random.getrandbits(1)
             dut.undone.value = not behind
-            await bench.source.send_all([last])
+            await bench.beats.send_all([last])
             if behind:
                 dut.undone.value = 1
                 await RisingEdge(dut.clk)
             dut.undone.value = 0
         else:
-            await bench.source.send_all(beats)
+            await bench.beats.send_all(beats)
             golden.append(expected(packet, bench.params, bench.address, bench.bit))
     bench.check(golden)
