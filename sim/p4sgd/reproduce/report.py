@@ -5,10 +5,8 @@ from functools import cache, partial
 
 from sim.p4sgd.reproduce import allreduce, convergence, parallelism
 from sim.p4sgd.reproduce.asked import FIGURES, P4sgdAsked
-from sim.p4sgd.reproduce.batch_size import BATCH_SIZE
 from sim.p4sgd.reproduce.points import measure
-from sim.p4sgd.reproduce.scale_out import SCALE_OUT
-from sim.p4sgd.reproduce.scale_up import SCALE_UP
+from sim.p4sgd.reproduce.scaling import BATCH_SIZE, SCALE_OUT, SCALE_UP
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
 

@@ -4,9 +4,7 @@ import csv
 
 import pytest
 
-from sim.p4sgd.reproduce.batch_size import BATCH_SIZE
-from sim.p4sgd.reproduce.scale_out import SCALE_OUT
-from sim.p4sgd.reproduce.scale_up import SCALE_UP
+from sim.p4sgd.reproduce.scaling import BATCH_SIZE, SCALE_OUT, SCALE_UP
 from tests.sim.p4sgd.reproduce.figures import TURNAROUNDS, broken, by_the_formula
 
 SWEEPS = [BATCH_SIZE, SCALE_UP, SCALE_OUT]
