@@ -1,47 +1,28 @@
 """Defines the functional bins of the gather engine."""
 
-from collections.abc import Callable
-
 from hdl.common.axi import FOUR_KB
 from hdl.gather.params import LINE, SECTOR, ReadOrder
-from sim.functional.unit_bins import PortValues, UnitGroup
+from sim.functional.unit_bins import UnitGroup
 
+#: Address of the first and of the last byte of the row of an idx.
+FIRST = "(table.base + table.stride * idxs_payload.idx)"
+LAST = f"({FIRST} + table.row_bytes - 1)"
 
-def first_byte(now: PortValues) -> int:
-    """Return the address of the first byte of the row of the idx."""
-    return now["table"]["base"] + now["table"]["stride"] * now["idxs_payload"]["idx"]
-
-
-def is_inside(now: PortValues) -> bool:
-    """Return whether the idx is in the table."""
-    return now["idxs_payload"]["idx"] < now["table"]["rows"]
-
-
-PLACES: dict[str, Callable[[int, int], bool]] = {  # by address of the row's first byte, and size
-    "at a line": lambda first, size: first % LINE == 0,
-    "at a sector": lambda first, size: first % LINE != 0 and first % SECTOR == 0,
-    "within a sector": lambda first, size: first % SECTOR != 0,
-    "of one sector": lambda first, size: first // SECTOR == (first + size - 1) // SECTOR,
-    "of several lines": lambda first, size: first // LINE != (first + size - 1) // LINE,
-    "across 4 KB": lambda first, size: first // FOUR_KB != (first + size - 1) // FOUR_KB,
+PLACES = {
+    "at a line": f"{FIRST} % {LINE} == 0",
+    "at a sector": f"{FIRST} % {LINE} != 0 and {FIRST} % {SECTOR} == 0",
+    "within a sector": f"{FIRST} % {SECTOR} != 0",
+    "of one sector": f"{FIRST} // {SECTOR} == {LAST} // {SECTOR}",
+    "of several lines": f"{FIRST} // {LINE} != {LAST} // {LINE}",
+    "across 4 KB": f"{FIRST} // {FOUR_KB} != {LAST} // {FOUR_KB}",
 }
-
-
-def row(order: ReadOrder, place: Callable[[int, int], bool]) -> Callable[..., bool]:
-    """Return the condition of a bin that a row at such a ``place`` is read in ``order``."""
-    return lambda now, before: (
-        now["table"]["order"] == order
-        and is_inside(now)
-        and place(first_byte(now), now["table"]["row_bytes"])
-    )
-
+IS_INSIDE = "idxs_payload.idx < table.rows"
 
 ROWS = UnitGroup(
     name="rows by order of reads",
-    ports=("table", "idxs_payload"),
     when=("idxs_valid", "idxs_ready"),
     bins={
-        f"{order.name}, {name}": row(order, place)
+        f"{order.name}, {name}": f"table.order.name == '{order.name}' and {IS_INSIDE} and {place}"
         for order in ReadOrder
         for name, place in PLACES.items()
     },
