@@ -1,6 +1,5 @@
 """Defines the functional bins of requesters on PCI Express."""
 
-from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 from hdl.common.axi import FOUR_KB
@@ -9,56 +8,43 @@ from hdl.pcie.read_requester import EVENTS
 from sim.functional.unit_bins import PortValues, UnitGroup
 from sim.harness.payloads import unpack
 
-Bins = Mapping[str, Callable[[PortValues, PortValues], bool]]
-
 BOUNDARY = 64  #: bytes: the smallest read completion boundary
 DWORD = 4  #: bytes
 
 
-def end_of(request: Mapping[str, int]) -> int:
-    """Return the address after a request's last byte."""
-    return request["address"] + request["bytes"]
+ADDRESS, BYTES = "requests_payload.address", "requests_payload.bytes"
 
 
-def crosses(request: Mapping[str, int], size: int) -> bool:
-    """Return whether bytes of ``request`` are on both sides of a multiple of ``size``."""
-    return request["address"] // size != (end_of(request) - 1) // size
+def crosses(size: int | str) -> str:
+    """Return the condition that a request has bytes on both sides of a multiple of ``size``."""
+    return f"({ADDRESS} // {size} != ({ADDRESS} + {BYTES} - 1) // {size})"
 
 
-REQUESTS: Bins = {
-    "within a packet": lambda now, before: not crosses(now["requests_payload"], now["most"]),
-    "cut at the largest packet": lambda now, before: (
-        crosses(now["requests_payload"], now["most"])
-        and not crosses(now["requests_payload"], FOUR_KB)
-    ),
-    "cut at 4 KB": lambda now, before: crosses(now["requests_payload"], FOUR_KB),
-    "ends at 4 KB": lambda now, before: end_of(now["requests_payload"]) % FOUR_KB == 0,
-    "4 KB long": lambda now, before: now["requests_payload"]["bytes"] == FOUR_KB,
-    "begins within a completion boundary": lambda now, before: (
-        now["requests_payload"]["address"] % BOUNDARY != 0
-    ),
-    "ends within a dword": lambda now, before: end_of(now["requests_payload"]) % DWORD != 0,
+REQUESTS = {
+    "within a packet": f"not {crosses('most')}",
+    "cut at the largest packet": f"{crosses('most')} and not {crosses(FOUR_KB)}",
+    "cut at 4 KB": crosses(FOUR_KB),
+    "ends at 4 KB": f"({ADDRESS} + {BYTES}) % {FOUR_KB} == 0",
+    "4 KB long": f"{BYTES} == {FOUR_KB}",
+    "begins within a completion boundary": f"{ADDRESS} % {BOUNDARY} != 0",
+    "ends within a dword": f"({ADDRESS} + {BYTES}) % {DWORD} != 0",
 }
 
 READS = UnitGroup(
     name="places and sizes",
     when=("requests_valid", "requests_ready"),
     sizes=lambda params: {"most": params.max_read},
-    ports=("requests_payload",),
     bins=REQUESTS,
 )
 
 WRITES = UnitGroup(
     name="places and sizes",
-    ports=("requests_payload",),
     when=("requests_valid", "requests_ready"),
     sizes=lambda params: {"most": params.max_payload},
     bins={
         **REQUESTS,
-        "begins within a dword": lambda now, before: now["requests_payload"]["address"] % DWORD,
-        "within a dword": lambda now, before: (
-            now["requests_payload"]["bytes"] < DWORD and not crosses(now["requests_payload"], DWORD)
-        ),
+        "begins within a dword": f"{ADDRESS} % {DWORD}",
+        "within a dword": f"{BYTES} < {DWORD} and not {crosses(DWORD)}",
     },
 )
 
