@@ -12,7 +12,7 @@ import typer
 from gen.designs.catalogue import designs
 from gen.designs.design import Bench, Design, load
 from gen.output.consoles import Console, Table, bar
-from gen.papers.catalogue import papers
+from gen.papers.catalogue import PAPERS
 
 EXAMPLE = "Example: python -m gen.commands.bench --only cycles --json build/bench.json"
 
@@ -39,7 +39,7 @@ def parts() -> dict[str, tuple[Design | None, Bench]]:
         for name, bench in design.benches.items()
     }
     of_papers = {
-        name: (None, bench) for paper in papers().values() for name, bench in paper.benches.items()
+        name: (None, bench) for paper in PAPERS.values() for name, bench in paper.benches.items()
     }
     of_all = {name: (None, bench) for name, bench in OF_ALL.items()}
     return {**of_designs, **of_papers, **of_all}

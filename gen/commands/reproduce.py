@@ -16,21 +16,21 @@ from gen.designs.design import load
 from gen.output.consoles import Console, Table, bar
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.packages import require
-from gen.papers.catalogue import find_paper, papers
+from gen.papers.catalogue import PAPERS, find_paper
 from gen.papers.paper import Paper
 from hdl.common.core_clock import CORE_MHZ
 
 
 def command() -> Any:
     """Return the function of the command, with the options of all papers."""
-    known = papers().values()
+    known = PAPERS.values()
     names = "; ".join(f"of {paper.name} {', '.join(paper.figure_names)}" for paper in known)
     options = [
         parameter(
             "paper",
             str,
             inspect.Parameter.empty,
-            typer.Argument(help=f"Reproduce this paper: {', '.join(papers())}."),
+            typer.Argument(help=f"Reproduce this paper: {', '.join(PAPERS)}."),
         ),
         parameter(
             "output",
@@ -75,7 +75,7 @@ def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
 def asked_of(paper: Paper, values: Mapping[str, Any]) -> Any:
     """Return the settings that the options give; raise UserError for an option of another paper."""
     given: dict[str, Any] = {}
-    for other in papers().values():
+    for other in PAPERS.values():
         for one in fields(other.asked_class):
             if values[one.name] is None:
                 continue

@@ -12,8 +12,6 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
 from pkgutil import iter_modules
-from types import ModuleType
-from typing import Any
 
 import gen.designs
 from gen.base.errors import UserError, unknown
@@ -37,15 +35,10 @@ def designs() -> Mapping[str, Design]:
 
 def ours() -> Iterator[tuple[str, Design]]:
     """Return the designs of this folder, in the order of their files, and where each comes from."""
-    return of_package(gen.designs, "DESIGN")
-
-
-def of_package(package: ModuleType, name: str) -> Iterator[tuple[str, Any]]:
-    """Yield each module of ``package`` that has an object ``name``, and that object."""
-    for info in iter_modules(package.__path__):
-        module = import_module(f"{package.__name__}.{info.name}")
-        if hasattr(module, name):
-            yield module.__name__, getattr(module, name)
+    for info in iter_modules(gen.designs.__path__):
+        module = import_module(f"gen.designs.{info.name}")
+        if hasattr(module, "DESIGN"):
+            yield module.__name__, module.DESIGN
 
 
 def theirs() -> Iterator[tuple[str, Design]]:

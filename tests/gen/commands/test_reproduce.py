@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import pytest
 
-from gen.papers.catalogue import papers
+from gen.papers.catalogue import PAPERS
 from sim.p4sgd.reproduce import report
 from sim.p4sgd.reproduce.asked import FIGURES
 from sim.reproduce.figure import Figure, Panel, by_paper, by_us
@@ -73,12 +73,12 @@ def test_leaves_a_report(ingather, tmp_path):
 
 def test_every_name_is_made():
     assert set(FIGURES) == set(report.OF_POINTS) | set(report.OF_THEIR_OWN)
-    for paper in papers().values():
+    for paper in PAPERS.values():
         assert len(set(paper.figure_names)) == len(paper.figure_names) > 0
 
 
 def test_no_two_papers_have_an_option_of_one_name():
-    names = [one.name for paper in papers().values() for one in fields(paper.asked_class)]
+    names = [one.name for paper in PAPERS.values() for one in fields(paper.asked_class)]
     assert len(set(names)) == len(names)
 
 
@@ -86,7 +86,7 @@ def test_help_has_an_example(ingather):
     status, out, _ = ingather("--help")
     assert status == 0
     assert "ingather reproduce p4sgd --quick" in out
-    for paper in papers().values():
+    for paper in PAPERS.values():
         for name in paper.figure_names:
             assert name in "".join(out.split())  # lines end at hyphens, too
 

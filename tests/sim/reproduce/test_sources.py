@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gen.papers.catalogue import papers
+from gen.papers.catalogue import PAPERS
 from sim.reproduce.figure import Claim
 
 MAKERS = {"by_paper", "by_program", "by_us", "printed"}
@@ -17,7 +17,7 @@ def test_a_statement_without_a_source_is_refused():
         Claim("it is faster", True, "2 times")  # pyright: ignore
 
 
-@pytest.mark.parametrize("paper", papers().values(), ids=lambda paper: paper.name)
+@pytest.mark.parametrize("paper", PAPERS.values(), ids=lambda paper: paper.name)
 def test_every_statement_has_a_source(paper):
     """All are made by the functions of a source, or with a source that their caller gives."""
     folder = ROOT / Path(*paper.reproduce.partition(":")[0].split(".")).parent
