@@ -66,7 +66,7 @@ COPIED = "gen/software/emitted"
 MAY_SIMULATE = [f"gen/{name}" for name in ("api.py", "commands", "sweep", "tutorials", "verify")]
 MAY_SIMULATE += ["gen/cli.py", COPIED, "gen/software/bench"]
 #: MINA has no switch of its own: it adds tenancy and trees to P4SGD's, which its simulations build
-MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.tree_driver"]
+MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.tenant_driver"]
 
 
 def rules():

@@ -144,8 +144,4 @@ class CardDriver:
 
     async def counters(self) -> dict[str, int]:
         """Return all counters."""
-        found = {}
-        for number, (name, _) in enumerate(ENGINE_COUNTERS.counters):
-            await self.registers.write(engine_counter=number)
-            found[name] = await self.registers.read("engine_count")
-        return found
+        return await self.registers.counted("engine", ENGINE_COUNTERS)

@@ -1,15 +1,17 @@
 """Drives a register map as a host does: by the generated Python driver, on a simulated bus."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from itertools import chain
 from logging import WARNING, getLogger
 from types import ModuleType
 from typing import Any
 
+from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from gen.base.registers.python_driver import class_name, python_driver
+from hdl.common.event_counters import CountersParams
 from hdl.common.registers import WORD_BYTES, RegisterMap
 
 
@@ -84,3 +86,20 @@ class RegisterDriver:
             name: self.registers.decode(name, [words[address] for address in addresses])
             for name, addresses in places.items()
         }
+
+    async def counted(
+        self, kind: str, counters: CountersParams, *, names: Collection[str] = (), wait: int = 0
+    ) -> dict[str, int]:
+        """Return the counters of a set by name, all of them or those of ``names``.
+
+        Each is chosen by its number in ``KIND_counter`` and shown ``wait`` cycles later in
+        ``KIND_count``.
+        """
+        counts = {}
+        for number, (name, _) in enumerate(counters.counters):
+            if not names or name in names:
+                await self.write(**{f"{kind}_counter": number})
+                if wait:
+                    await ClockCycles(self.dut.clk, wait)
+                counts[name] = await self.read(f"{kind}_count")
+        return counts

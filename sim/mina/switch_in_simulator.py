@@ -16,7 +16,7 @@ from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import cycle, edges, start
 from sim.mina.switch_session import TenantSwitchWorkload
-from sim.p4sgd.tree_driver import TreeDriver
+from sim.p4sgd.tenant_driver import TenantDriver
 
 ADDRESS, GROUP, CONTROLLER = (bytes([2, 0, 0, 0, 0, k]) for k in (1, 2, 3))
 QUIET = 40  #: number of cycles after which nothing is under way
@@ -30,7 +30,7 @@ class TenantBench:
         self.dut, self.params, self.asked = dut, params, asked
         self.random = random.Random()
         self.random.setstate(random.getstate())  # streams draw from what all share
-        self.host = TreeDriver(dut, params)
+        self.host = TenantDriver(dut, params)
         self.model = TreeSwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
         self.sources = [AxiSource(dut, f"s_axis_{k}") for k in range(params.ports)]
         self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in range(params.ports)]

@@ -1,7 +1,7 @@
 """Drives a SNIC as a host does: partition, work requests, completions, counters."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from cocotb.triggers import ClockCycles
@@ -110,23 +110,14 @@ class SnicDriver(RegisterDriver):
         await self.clients_at_rest()
         await self.clear_filter()
 
-    async def unit_counters(self, unit: int) -> dict[str, int]:
-        """Return the counters of a unit by name."""
-        counts = {}
-        for index, (name, _) in enumerate(UNIT_COUNTERS.counters):
-            await self.write(counter_unit=unit, unit_counter=index)
-            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
-            counts[name] = await self.read("unit_count")
-        return counts
+    async def unit_counters(self, unit: int, names: Collection[str] = ()) -> dict[str, int]:
+        """Return the counters of a unit by name, all of them or those of ``names``."""
+        await self.write(counter_unit=unit)
+        return await self.counted("unit", UNIT_COUNTERS, names=names, wait=COUNTER_CYCLES)
 
-    async def counters(self) -> dict[str, int]:
-        """Return the counters of the SNIC by name."""
-        counts = {}
-        for index, (name, _) in enumerate(SNIC_COUNTERS.counters):
-            await self.write(snic_counter=index)
-            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
-            counts[name] = await self.read("snic_count")
-        return counts
+    async def counters(self, names: Collection[str] = ()) -> dict[str, int]:
+        """Return the counters of the SNIC by name, all of them or those of ``names``."""
+        return await self.counted("snic", SNIC_COUNTERS, names=names, wait=COUNTER_CYCLES)
 
     async def run(
         self, requests: Sequence[Sequence[WorkRequest]], interrupts: Any, index: int = 0

@@ -6,7 +6,6 @@ from typing import Any
 
 from cocotb.triggers import ClockCycles
 
-from hdl.common.event_counters import CountersParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.registers import switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
@@ -83,17 +82,10 @@ class SwitchDriver(RegisterDriver):
 
     async def port_counters(self, port: int) -> dict[str, int]:
         """Return the counters of a port by name."""
-        return await self.counters_of(PORT_COUNTERS, "port", port)
+        await self.write(counter_part=port)
+        return await self.counted("port", PORT_COUNTERS, wait=COUNTER_CYCLES)
 
     async def pipe_counters(self, pipe: int) -> dict[str, int]:
         """Return the counters of a middle pipe by name."""
-        return await self.counters_of(PIPE_COUNTERS, "pipe", pipe)
-
-    async def counters_of(self, counters: CountersParams, kind: str, part: int) -> dict[str, int]:
-        """Return the counters of one part by name."""
-        counts = {}
-        for index, (name, _) in enumerate(counters.counters):
-            await self.write(**{"counter_part": part, f"{kind}_counter": index})
-            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
-            counts[name] = await self.read(f"{kind}_count")
-        return counts
+        await self.write(counter_part=pipe)
+        return await self.counted("pipe", PIPE_COUNTERS, wait=COUNTER_CYCLES)

@@ -4,7 +4,6 @@ from enum import Enum
 from typing import Any
 
 from hdl.common.counter_banks import CounterBanks
-from hdl.common.event_counters import CountersParams
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams, TenantVerdict
 from hdl.switch.control_port import CONTROL_COUNTERS
 from hdl.switch.tenancy_head import Reason, TenancyKind
@@ -39,6 +38,11 @@ class TenantDriver(SwitchDriver):
     async def open_ports(self, ports: int) -> None:
         """Let the ports of a bitmap take frames with commands, and no others."""
         await self.write(control_ports=ports)
+
+    async def set_parents(self, address: bytes, place: int) -> None:
+        """Set the address of the switches above, and which child of theirs this switch is."""
+        await self.write_wide(parent_address=int.from_bytes(address, "little"))
+        await self.write(place_at_parents=place)
 
     async def register(
         self,
@@ -84,22 +88,12 @@ class TenantDriver(SwitchDriver):
     async def tenant(self, job: int) -> dict[str, int]:
         """Read the counters of a job."""
         await self.write(counter_job=job)
-        return await self.chosen_counters("tenant", TENANT_COUNTERS)
+        return await self.counted("tenant", TENANT_COUNTERS, wait=CounterBanks.latency)
 
     async def control(self, port: int) -> dict[str, int]:
         """Read the counters of the commands that came by a port."""
         await self.write(counter_port=port)
-        return await self.chosen_counters("control", CONTROL_COUNTERS)
-
-    async def chosen_counters(self, kind: str, counters: CountersParams) -> dict[str, int]:
-        """Read all counters of what has been chosen, by their names."""
-        found = {}
-        for k, (name, _) in enumerate(counters.counters):
-            await self.write(**{f"{kind}_counter": k})
-            for _ in range(CounterBanks.latency):  # reads are longer than that each
-                await self.read(f"{kind}_count")
-            found[name] = await self.read(f"{kind}_count")
-        return found
+        return await self.counted("control", CONTROL_COUNTERS, wait=CounterBanks.latency)
 
     async def tenant_verdicts(self, job: int) -> dict[str, int]:
         """Read how many packets named a job, by the name of what became of them."""

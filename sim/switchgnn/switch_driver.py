@@ -114,21 +114,12 @@ class GnnSwitchDriver(JobSwitchDriver):
 
     async def port_counts(self, port: int, names: Collection[str] = ()) -> dict[str, int]:
         """Return the counters of a port, all of them or those of ``names``."""
-        found = {}
-        for k, (name, _) in enumerate(port_counters(self.params).counters):
-            if not names or name in names:
-                await self.write(counter_port=port, port_counter=k)
-                found[name] = await self.read("port_count")
-        return found
+        await self.write(counter_port=port)
+        return await self.counted("port", port_counters(self.params), names=names)
 
     async def totals(self, names: Collection[str] = ()) -> dict[str, int]:
         """Return the counters of the switch as a whole, all of them or those of ``names``."""
-        found = {}
-        for k, (name, _) in enumerate(TOTAL_COUNTERS.counters):
-            if not names or name in names:
-                await self.write(total_counter=k)
-                found[name] = await self.read("total_count")
-        return found
+        return await self.counted("total", TOTAL_COUNTERS, names=names)
 
     async def errors(self, job: int) -> tuple[dict[str, int], dict[str, Any] | None]:
         """Return how many table errors of each cause a job has, and the first of them."""

@@ -13,7 +13,7 @@ from sim.mina.rtl.ends import Ends
 from sim.mina.rtl.jobs import SECONDS, RtlJobs
 from sim.mina.surroundings.cluster_system import ClusterParams
 from sim.mina.workload import Unit
-from sim.p4sgd.tree_driver import TreeDriver
+from sim.p4sgd.tenant_driver import TenantDriver
 
 TRIED = (240, 80)  #: frames of the all-reduces that are measured
 
@@ -22,7 +22,7 @@ async def configure(dut: Any, params: ClusterParams, unit: Unit) -> None:
     """Set the switches' addresses and places, and let them take the controller's commands."""
     wiring = params.wiring
     for number in range(params.cluster.switches):
-        driver = TreeDriver(dut, params.switch, bus=f"s_axil_{number}")
+        driver = TenantDriver(dut, params.switch, bus=f"s_axil_{number}")
         own, below, above = wiring.addresses(number)
         await driver.set_addresses(own, below)
         await driver.set_parents(above, wiring.place(number))

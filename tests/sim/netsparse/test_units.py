@@ -5,11 +5,9 @@ import numpy as np
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.rig.params import Cause
-from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
 from sim.harness.verilator import params_in_simulator
-from sim.netsparse.driver import COUNTER_CYCLES
 from sim.netsparse.gather import FILTER_ADDRESS
 from sim.netsparse.gather_in_simulator import together
 from sim.netsparse.golden.concatenation import HEADER_BYTES, PR_BYTES
@@ -77,21 +75,12 @@ class Units(Bench):
 
     async def counts(self, snic, name):
         """Return a counter of each unit, of those that have counted."""
-        index = [counter for counter, _ in UNIT_COUNTERS.counters].index(name)
-        found = {}
-        for unit in range(UNITS):
-            await snic.write(counter_unit=unit, unit_counter=index)
-            await ClockCycles(self.dut.clk, COUNTER_CYCLES)
-            found[unit] = await snic.read("unit_count")
+        found = {unit: (await snic.unit_counters(unit, [name]))[name] for unit in range(UNITS)}
         return {unit: count for unit, count in found.items() if count}
 
     async def count(self, snic, name):
         """Return a counter of the SNIC."""
-        await snic.write(
-            snic_counter=[counter for counter, _ in SNIC_COUNTERS.counters].index(name)
-        )
-        await ClockCycles(self.dut.clk, COUNTER_CYCLES)
-        return await snic.read("snic_count")
+        return (await snic.counters([name]))[name]
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")

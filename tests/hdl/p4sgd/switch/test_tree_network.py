@@ -15,7 +15,7 @@ from sim.harness.payloads import pack
 from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
-from sim.p4sgd.tree_driver import TreeDriver
+from sim.p4sgd.tenant_driver import TenantDriver
 from sim.surroundings.link import LinkParams
 from tests.sim.golden.reduction.tree_network import (
     above,
@@ -53,7 +53,8 @@ class Bench:
             take = lambda beat, number=number: self.take(number, beat)  # noqa: E731
             self.sinks[number] = AxiSink(dut, f"to_workers_{k}", callback=take)
         self.hosts = [
-            TreeDriver(dut, self.params.switch, bus=f"s_axil_{number}") for number in PLAN.switches
+            TenantDriver(dut, self.params.switch, bus=f"s_axil_{number}")
+            for number in PLAN.switches
         ]
         self.workers = {ALL["job"]: {}, PART["job"]: {}}
 

@@ -14,7 +14,7 @@ from sim.golden.reduction.tree_frames import LENGTHS, long_frame
 from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.tree_driver import TreeDriver
+from sim.p4sgd.tenant_driver import TenantDriver
 from tests.hdl.p4sgd.switch.bench import Arrival, TenantBench
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
@@ -44,7 +44,7 @@ def test_latency_of_a_hop():
 class TreeBench(TenantBench):
     """A switch with all jobs registered, in hardware and in the model."""
 
-    model_type, driver_type = TreeSwitchModel, TreeDriver
+    model_type, driver_type = TreeSwitchModel, TenantDriver
     lengths = LENGTHS
 
     async def register(self):
