@@ -1,8 +1,9 @@
-"""Makes estimates by hand."""
+"""Makes estimates and netlists by hand; cells are (type, connections), wires are numbers."""
 
 from pathlib import Path
 
 from gen.synth.depth import Depth
+from gen.synth.mapping import MappedModule
 from gen.synth.memories import MemoryUse
 from gen.synth.resources import Resources
 from gen.synth.synthesis import ModuleEstimate, Synthesis
@@ -44,3 +45,25 @@ def worker(engines):
         module("transport", "Transport", Resources(lut=1_250, ff=800, bram18=57)),
         module("worker", "Worker", children={"engine": engines, "transport": 1}),
     )
+
+
+def netlist(cells, ports=None, names=None):
+    return MappedModule(
+        ports={
+            port: {"direction": direction, "bits": bits}
+            for port, (direction, bits) in (ports or {}).items()
+        },
+        cells={
+            cell: {"type": kind, "connections": dict(wires), **dict(*more)}
+            for cell, (kind, wires, *more) in cells.items()
+        },
+        names=names or {},
+    )
+
+
+def flip_flop(d, q):
+    return "FDRE", {"C": [1], "CE": ["1"], "D": [d], "Q": [q], "R": ["0"]}
+
+
+def lut(o, *inputs):
+    return f"LUT{len(inputs)}", {"O": [o], **{f"I{i}": [bit] for i, bit in enumerate(inputs)}}

@@ -4,7 +4,7 @@ import pytest
 
 from gen.synth import fan_out
 from gen.synth.fan_out import nets_of
-from tests.gen.synth.netlists import flip_flop, lut, netlist
+from tests.gen.synth.made import flip_flop, lut, netlist
 
 
 @pytest.fixture(autouse=True)

@@ -1,6 +1,6 @@
 from gen.synth.arrival import Way
 from gen.synth.graph import Graph, bit_names, graph_of, sort
-from tests.gen.synth.netlists import flip_flop, lut, netlist
+from tests.gen.synth.made import flip_flop, lut, netlist
 
 
 def graph_with(*arcs):

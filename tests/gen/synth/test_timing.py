@@ -2,7 +2,7 @@
 
 from gen.synth.depth import Depth
 from gen.synth.timing import timing_of
-from tests.gen.synth.netlists import flip_flop, lut, netlist
+from tests.gen.synth.made import flip_flop, lut, netlist
 
 
 def depth(cells, **more):

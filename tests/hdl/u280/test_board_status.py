@@ -2,6 +2,7 @@ import random
 from collections import Counter
 
 import cocotb
+import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
@@ -9,6 +10,7 @@ from hdl.u280.board_status import BoardStatus
 from hdl.u280.cage_status import CageStatusParams
 from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import (
+    COUNT_BITS,
     IDENTITY,
     RARE_BITS,
     VERSION,
@@ -205,3 +207,11 @@ async def refuses_what_is_not_there(dut):
             assert (await axil.read(address, 4)).resp == AxiResp.SLVERR
         if address not in writable:
             assert (await axil.write(address, random.randbytes(4))).resp == AxiResp.SLVERR
+
+
+@pytest.mark.parametrize("pauses", [False, True])
+def test_sums_have_the_width_of_their_registers(pauses):
+    sums = CageStatusParams(pauses=pauses).sums
+    assert sums["dropped"].width == COUNT_BITS
+    assert sums["watchdog"].width == RARE_BITS
+    assert ("paused_reads" in sums.members) == pauses

@@ -1,6 +1,9 @@
+from importlib import import_module
 from types import SimpleNamespace
 
+from sim.verify import plugin
 from sim.verify.order import UNKNOWN_SECONDS, longest_first, read_durations, write_durations
+from tests import conftest
 
 
 def item(nodeid):
@@ -33,3 +36,15 @@ def test_damaged_durations_are_none(tmp_path):
     for text in ("{", "[1]", '{"a": null}'):
         (tmp_path / "file").write_text(text)
         assert read_durations(tmp_path / "file") == {}
+
+
+def test_the_suite_has_it_and_it_has_its_parts():
+    assert conftest.pytest_plugins == ["sim.verify.plugin"]
+    for name in plugin.pytest_plugins:
+        assert any(hook.startswith("pytest_") for hook in vars(import_module(name)))
+
+
+def test_options_are_known(pytestconfig):
+    assert pytestconfig.getoption("--seeds") >= 1
+    assert pytestconfig.getoption("--seed")
+    assert pytestconfig.getoption("--durations-file", "none") != "none"
