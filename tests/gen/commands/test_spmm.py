@@ -100,7 +100,7 @@ def bad_files(folder):
         (["--link-latency", "256"], "link-latency"),
         (["--preset", "tiy"], "did you mean tiny?"),
         (["--set", "lsq_entry=3"], "did you mean lsq_entries?"),
-        (["--set", "pending_entries=2"], "from 4 to 256"),
+        (["--set", "pending_entries=2"], "must be one of 4, 5, 6"),
         (["--seed", "-1"], "seed"),
         (["-o", "taken"], "was not made by ingather"),
         (["-o", "taken/precious.txt"], "not a folder"),

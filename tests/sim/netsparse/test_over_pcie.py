@@ -18,7 +18,7 @@ PCIE = replace(ONE, units=2, host_bus="pcie", host_requests=64)
 
 @pytest.mark.parametrize("host_bus", ["PCIe", ""])
 def test_rejects(host_bus):
-    with pytest.raises(ValueError, match="host_bus must be axi or pcie"):
+    with pytest.raises(ValueError, match="host_bus must be one of axi, pcie"):
         SnicParams(host_bus=host_bus)
 
 
