@@ -164,7 +164,7 @@ class SendWindow(Component):
             m.d.sync += sent.eq(sent + 1)
         with m.If(scanning):
             m.d.sync += [
-                looked.eq(~looked),
+                looked.eq(~looked & ~moved),  # the index would be from the old base
                 index.eq((cursor - base)[: len(index)]),
                 below.eq(cursor < base),
             ]

@@ -47,7 +47,6 @@ class SendWindowBench(Bench):
         self.by_hand = False  # a test drives the ACKs
         self.under_way, self.hold = 0, False  # orders that have not left; none leaves
         self.offered = None  # cycle from which on an order is there
-        self.moved = 0  # cycle in which an ACK moved the base: a look at a frame may be too late
         self.first = 0  # seq that a turn begins with, of which others count from
         self.left = []  # cycle, seq, again
         self.nonsense = 0  # ACKs that were said to be no switch's
@@ -91,7 +90,7 @@ class SendWindowBench(Bench):
             assert seq in self.ordered
             if self.dut.timeout.value == TIMEOUT:  # else a test has set the timer, too
                 assert self.offered - self.last[seq] >= TIMEOUT
-            told = max(self.known.get(seq, self.offered), self.moved)
+            told = self.known.get(seq, self.offered)
             assert self.late or self.offered - told <= ACK_LAG
         else:
             assert seq == len(self.ordered)
@@ -126,8 +125,7 @@ class SendWindowBench(Bench):
             bitmap = window.arrived >> base & (1 << 128) - 1
             said = {"valid": 1, "base": self.first + base, "bitmap": bitmap}
             self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
-            before, self.told = self.told, self.told.acknowledged(window.base, window.ahead)
-            self.moved = self.moved if before.base == self.told.base else cycle()
+            self.told = self.told.acknowledged(window.base, window.ahead)
             self.known |= {k: cycle() for k in self.ordered if self.told.has(k) > (k in self.known)}
 
     async def begin(self, sends, first=0):
