@@ -33,7 +33,7 @@ from sim.p4sgd.training_job import (
     NetworkSettings,
     combined,
 )
-from sim.surroundings.axi_memory import MEMORY_ARRAY, memory_file
+from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
 from sim.surroundings.link import Link
 
 
@@ -77,7 +77,7 @@ def build_system(system: Component, blocks: Sequence[Component], **options: Any)
     emission = emission_of(system)
     return build(
         emission,
-        extra_sources=[MEMORY_ARRAY],
+        extra_sources=[RAM_ARRAY],
         hier_blocks=[module_name(block) for block in blocks],
         optimise=True,
         **options,
@@ -90,7 +90,7 @@ def memory_arguments(training: TrainingRun, folder: Path) -> list[str]:
     for index, image in enumerate(training.images):
         path = folder / f"memory_{index}.bin"
         path.write_bytes(image)
-        arguments.append(memory_file(index, path))
+        arguments.append(ram_file(index, path))
     return arguments
 
 

@@ -19,7 +19,7 @@ MODELS = "models.bin"  #: weights as hardware has them, all of an epoch behind t
 
 @dataclass(frozen=True, kw_only=True)
 class MemorySettings:
-    """Says how the simulated memories behave; see ``AxiMemory``."""
+    """Says how the simulated memories behave; see ``AxiRam``."""
 
     latency: int = 128  #: cycles from a burst's address to its first beat
     ar_stall: int = 0  #: chance in 256, every cycle, that an address waits
@@ -27,18 +27,19 @@ class MemorySettings:
     seed: int = 1
     fail_index: int = 0  #: number of the memory that answers a beat wrongly
     fail_beat: int | None = None  #: number of that beat; None: all beats are answered rightly
-    fault: int = 0  #: what is wrong: a value of sim.surroundings.axi_memory.Fault
+    fault: int = 0  #: what is wrong: a value of sim.surroundings.axi_ram.Fault
 
     @property
     def fields(self) -> dict[str, int]:
         """Return the values for the settings port of a memory."""
         return {
-            "latency": self.latency,
+            "read_latency": self.latency,
             "ar_stall": self.ar_stall,
             "r_stall": self.r_stall,
             "seed": self.seed,
-            "fail": int(self.fail_beat is not None),
-            "fail_beat": self.fail_beat or 0,
+            "fail_read": int(self.fail_beat is not None),
+            "fail_read_beat": self.fail_beat or 0,
+            "fail_response": 2,  # AXI's SLVERR
             "fault": self.fault,
         }
 

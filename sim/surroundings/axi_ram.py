@@ -3,22 +3,30 @@
 from pathlib import Path
 
 from amaranth.hdl import ClockSignal, Const, Instance, Module, Mux, Signal, Value
-from amaranth.lib import data
+from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.axi import ID_BITS, Axi4Signature, Response
+from hdl.common.axi import ID_BITS, Axi4Signature, AxiReadSignature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.params import Params, whole
-from sim.surroundings.axi_memory import Fault
+from hdl.common.params import Params, tagged, whole
 from sim.surroundings.chance import random_bits
 
 RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: C++ that every such simulation needs
-OUTSTANDING = 256  #: bursts of each direction taken and not yet begun; bursts written, no B yet
 TIME_BITS = 32
 CHANCE_BITS = 8
 LATENCY_BITS = 10
+
+
+class Fault(enum.Enum, shape=3):
+    """Names what a memory does where it fails."""
+
+    ERROR = 0  #: answers with an error
+    LAST = 1  #: RLAST is wrong: missing from a burst's last beat, or with an earlier one
+    EXTRA = 2  #: an extra beat with RLAST is sent
+    MUTE = 3  #: the beat and all later ones are not answered
+    DEAF = 4  #: no address is taken
 
 
 def ram_file(index: int, path: Path) -> str:
@@ -31,14 +39,18 @@ def dump_file(index: int, path: Path) -> str:
     return f"+dump_{index}={path}"
 
 
-class AxiRamParams(Params):
+class AxiRamParams(Params, suffix="{bus.suffix}"):
     """Sets the widths of the port, and what holds the words."""
 
     address_bits: int = 28  #: width of a byte address; at most 2**31 beats
     data_bits: int = whole(32, 1024, power_of_two=True, default=512)  #: width of a beat
     id_bits: int = whole(1, 32, default=ID_BITS)  #: width of identifiers
-    array: str = "axi_ram_array"  #: module that holds the words
-    processor: bool = False  #: a host's processor uses the memory too, beside the bus
+    array: str = tagged("_{}", default="axi_ram_array")  #: module that holds the words
+    #: a host's processor uses the memory too, beside the bus
+    processor: bool = tagged("_processor", default=False)
+    read_only: bool = tagged("_read_only", default=False)  #: the port has no channels to write
+    #: bursts of each direction that are taken and not yet begun; bursts written that have no B yet
+    bursts: int = whole(1, 1024, default=256, tag="_b{}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,20 +60,15 @@ class AxiRamParams(Params):
             )
 
     @property
-    def suffix(self) -> str:
-        """Return the end of the module's name: all sizes, an unusual array, a processor."""
-        other = "" if self.usual else f"_{self.array}"
-        return self.bus.suffix + other + ("_processor" if self.processor else "")
-
-    @property
     def usual(self) -> bool:
         """Return whether the words are in the usual module."""
         return self.array == "axi_ram_array"
 
     @property
-    def axi(self) -> Axi4Signature:
+    def axi(self) -> Axi4Signature | AxiReadSignature:
         """Return the port, as the master sees it."""
-        return Axi4Signature(
+        signature = AxiReadSignature if self.read_only else Axi4Signature
+        return signature(
             address_bits=self.address_bits, data_bits=self.data_bits, id_bits=self.id_bits
         )
 
@@ -110,20 +117,20 @@ class AxiRamParams(Params):
 class AxiRam(Component):
     """Reads and writes what the file that ``ram_file(index, ...)`` names held at first.
 
-    ``index`` must be constant. Reads and writes are each answered in order, with their
-    identifiers. A read sees every write that was answered before it was
-    asked. Beats beyond the file's end read as zero and are not written; ``missing`` and ``lost``
-    count them. Full-width INCR bursts of any length are legal: others are not written and answer
-    SLVERR, as do bursts whose WLAST is wrong. A beat that fails by ``settings`` is read and
-    written all the same. When ``dump`` rises, the contents go to the file that
-    ``dump_file(index, ...)`` names; it is complete a cycle later. With ``params.processor`` an
-    ``access`` a cycle is possible beside the bus, and ``accessed`` is what the beat held.
+    ``index`` must be constant. Reads and writes are each answered in order, with their identifiers.
+    A read sees every write that was answered before it was asked. Beats beyond the file's end read
+    as zero and are not written; ``missing`` and ``lost`` count them. Full-width INCR bursts of any
+    length are legal: others are not written and answer SLVERR, as do bursts whose WLAST is wrong. A
+    beat that fails by ``settings`` is read and written all the same. When ``dump`` rises, the
+    contents go to the file that ``dump_file(index, ...)`` names; it is complete a cycle later. With
+    ``params.processor`` an ``access`` a cycle is possible beside the bus, and ``accessed`` is what
+    the beat held. With ``params.read_only`` there is nothing of writes, nor ``dump``.
 
     Latency: ``settings.read_latency`` cycles from AR to the burst's first beat, at least
     ``least_read_latency``; ``settings.write_latency`` from a burst's last W to its B, at least
     ``least_write_latency``; more while earlier beats or stalls hold it up. W is taken from
     two cycles after its AW on. Throughput: without stalls one beat a cycle in each direction at
-    once, while at most 256 bursts cover the latency. Full: AR, AW or W waits.
+    once, while at most ``params.bursts`` cover the latency. Full: AR, AW or W waits.
     """
 
     least_read_latency = 3
@@ -136,9 +143,8 @@ class AxiRam(Component):
                 "axi": In(params.axi),
                 "index": In(8),
                 "settings": In(params.settings),
-                "dump": In(1),
                 "missing": Out(32),
-                "lost": Out(32),
+                **({} if params.read_only else {"dump": In(1), "lost": Out(32)}),
                 **(
                     {"access": In(params.access), "accessed": Out(params.data_bits)}
                     if params.processor
@@ -152,21 +158,56 @@ class AxiRam(Component):
         now = Signal(TIME_BITS)
         m.d.sync += now.eq(now + 1)
         m.submodules.reads = reads = BurstBeats(self.params.bus)
+        ar, r, *chances = self.chances(m)
+        settings = self.settings
+        hears = self.hears(settings.fail_read)
+        self.take_bursts(m, "ar", reads, now, (ar >= settings.ar_stall) & hears)
+        fetch = self.answer_reads(m, reads, r >= settings.r_stall)
+        writes = self.no_writes if self.params.read_only else self.add_writes(m, now, chances)
+        self.add_array(m, reads, fetch, writes)
+        return m
+
+    def hears(self, fails: Value) -> Value:
+        """Return whether addresses are taken in a direction that ``fails``, or does not."""
+        return ~((self.settings.fault == Fault.DEAF) & fails)
+
+    def add_writes(self, m: Module, now: Signal, chances: list[Value]) -> dict[str, Value]:
+        """Add what takes and answers writes; return the ports of the words for them."""
         m.submodules.writes = writes = BurstBeats(self.params.bus)
         m.submodules.answers = answers = Fifo(
-            FifoParams(width=self.answer_layout.size, depth=OUTSTANDING, style="distributed")
+            FifoParams(width=self.answer_layout.size, depth=self.params.bursts, style="distributed")
         )
-        ar, r, aw, w, b = self.chances(m)
-        deaf = self.settings.fault == Fault.DEAF
-        mute = self.settings.fail_write & (self.settings.fault == Fault.MUTE)
-        hears = [~(deaf & fails) for fails in (self.settings.fail_read, self.settings.fail_write)]
-        self.take_bursts(m, "ar", reads, now, (ar >= self.settings.ar_stall) & hears[0])
-        self.take_bursts(m, "aw", writes, now, (aw >= self.settings.aw_stall) & hears[1])
-        fetch = self.answer_reads(m, reads, r >= self.settings.r_stall)
-        store = self.take_writes(m, writes, answers, now, w >= self.settings.w_stall)
-        self.answer_writes(m, answers, now, (b >= self.settings.b_stall) & ~mute)
-        self.add_array(m, reads, fetch, writes, store)
-        return m
+        aw, w, b = chances
+        settings = self.settings
+        mute = settings.fail_write & (settings.fault == Fault.MUTE)
+        hears = self.hears(settings.fail_write)
+        self.take_bursts(m, "aw", writes, now, (aw >= settings.aw_stall) & hears)
+        store = self.take_writes(m, writes, answers, now, w >= settings.w_stall)
+        self.answer_writes(m, answers, now, (b >= settings.b_stall) & ~mute)
+        lost = Signal()
+        with m.If(lost):
+            m.d.sync += self.lost.eq(self.lost + 1)
+        return {
+            "i_write": store,
+            "i_write_address": writes.beats.payload.index,
+            "i_write_data": self.axi.wdata,
+            "i_write_enable": self.axi.wstrb,
+            "o_lost": lost,
+            "i_dump": self.dump,
+        }
+
+    @property
+    def no_writes(self) -> dict[str, Value]:
+        """Return the ports of the words for writes where there are none."""
+        bits = self.params.data_bits
+        return {
+            "i_write": Const(0),
+            "i_write_address": Const(0, self.params.bus.index_bits),
+            "i_write_data": Const(0, bits),
+            "i_write_enable": Const(0, bits // 8),
+            "o_lost": Signal(name="lost"),
+            "i_dump": Const(0),
+        }
 
     def chances(self, m: Module) -> list[Value]:
         """Return random bytes every cycle, others in each memory."""
@@ -180,7 +221,7 @@ class AxiRam(Component):
         """Take AR or AW into a queue, and from there to the walker; AR when its time has come."""
         layout = data.StructLayout({"burst": self.params.bus.burst, "since": TIME_BITS})
         m.submodules[f"{prefix}_queue"] = queue = Fifo(
-            FifoParams(width=layout.size, depth=OUTSTANDING, style="distributed")
+            FifoParams(width=layout.size, depth=self.params.bursts, style="distributed")
         )
         port = {
             name: getattr(self.axi, prefix + name)
@@ -292,11 +333,12 @@ class AxiRam(Component):
                 axi.bresp.eq(waiting.response),
             ]
 
-    def add_array(self, m: Module, reads, fetch: Signal, writes, store: Signal) -> None:
-        """Add the words, and the counts of beats that are not among them."""
+    def add_array(
+        self, m: Module, reads: BurstBeats, fetch: Signal, writes: dict[str, Value]
+    ) -> None:
+        """Add the words, and the count of beats that are not among them."""
         axi = self.axi
         missing = Signal()
-        lost = Signal()
         m.submodules.array = Instance(
             self.params.array,
             p_WIDTH=self.params.data_bits,
@@ -307,18 +349,11 @@ class AxiRam(Component):
             i_read_address=reads.beats.payload.index,
             o_read_data=axi.rdata,
             o_missing=missing,
-            i_write=store,
-            i_write_address=writes.beats.payload.index,
-            i_write_data=axi.wdata,
-            i_write_enable=axi.wstrb,
-            o_lost=lost,
-            i_dump=self.dump,
+            **writes,
             **self.processor_ports(),
         )
         with m.If(axi.rvalid & axi.rready & missing):
             m.d.sync += self.missing.eq(self.missing + 1)
-        with m.If(lost):
-            m.d.sync += self.lost.eq(self.lost + 1)
 
     def processor_ports(self) -> dict:
         """Return the ports by which a processor reaches the words beside the bus."""

@@ -1,6 +1,6 @@
 // A simulation without Python: what the same Verilated model can do at most.
 //
-//   free_running [+memory_<index>=<file> ...] +script=<file>
+//   free_running [+ram_<index>=<file> ...] +script=<file>
 //
 // The script has a command a line, numbers in hexadecimal, wide ones as words, the low one first:
 //

@@ -12,12 +12,14 @@ from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.surroundings.axi_memory import AxiMemory, AxiMemoryParams
+from sim.surroundings.axi_ram import AxiRam, AxiRamParams
 
 
-def memory_params(params: WorkerParams) -> AxiMemoryParams:
+def memory_params(params: WorkerParams) -> AxiRamParams:
     """Return the sizes of the memory behind each port of a worker."""
-    return AxiMemoryParams(address_bits=params.address_bits, data_bits=PORT_BITS)
+    return AxiRamParams(
+        address_bits=params.address_bits, data_bits=PORT_BITS, read_only=True, bursts=64
+    )
 
 
 def memory_count(params: WorkerParams) -> int:
@@ -26,10 +28,10 @@ def memory_count(params: WorkerParams) -> int:
 
 
 class WorkerSystem(Component):
-    """Connects a :class:`Worker` and an :class:`AxiMemory` behind each of its memory ports.
+    """Connects a :class:`Worker` and an :class:`AxiRam` behind each of its memory ports.
 
     Memory i (the word ports in order, then the labels, from ``first_memory`` on) holds the file
-    that ``+memory_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail`` holds for
+    that ``+ram_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail_read`` holds for
     memory ``fail_index`` only. ``missing`` counts beats that were read beyond the end of a file.
     """
 
@@ -64,13 +66,13 @@ class WorkerSystem(Component):
         m.d.comb += self.busy.eq(worker.busy)
         missing = Const(0, 32)
         for index, port in enumerate([*worker.m_axi_words, worker.m_axi_labels]):
-            memory = AxiMemory(memory_params(self.params))
+            memory = AxiRam(memory_params(self.params))
             m.submodules[f"memory_{index}"] = memory
             connect(m, port, memory.axi)
             settings = Signal(data.Layout.cast(memory_params(self.params).settings))
             m.d.comb += [
                 settings.eq(self.memory),
-                settings.fail.eq(self.memory.fail & (self.fail_index == memory.index)),
+                settings.fail_read.eq(self.memory.fail_read & (self.fail_index == memory.index)),
                 memory.index.eq((self.first_memory + index)[: len(memory.index)]),
                 memory.settings.eq(settings),
             ]

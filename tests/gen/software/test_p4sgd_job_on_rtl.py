@@ -34,7 +34,7 @@ from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.surroundings.worker_system import memory_count, memory_params
 from sim.p4sgd.train import build_cluster, cluster_params
 from sim.p4sgd.training_job import NetworkSettings
-from sim.surroundings.axi_memory import memory_file
+from sim.surroundings.axi_ram import ram_file
 from sim.workloads.layout import Geometry, hbm_images
 from sim.workloads.quantise import to_fixed
 
@@ -60,7 +60,7 @@ def simulate(case, images, tmp_path, seed):
     for number, image in enumerate(images):
         path = tmp_path / f"memory_{number}.bin"
         path.write_bytes(image)
-        arguments.append(memory_file(number, path))
+        arguments.append(ram_file(number, path))
     simulation = Simulation(
         test_module=__name__,
         params=cluster_params(WORKER, WORKERS),
@@ -129,7 +129,7 @@ def attached(made, kind, build, card):
 async def begin(dut):
     """Return the cards, out of reset, and what made them."""
     params = params_in_simulator()
-    dut.memory.value = pack(memory_params(WORKER).settings, {"latency": 20})
+    dut.memory.value = pack(memory_params(WORKER).settings, {"read_latency": 20})
     links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
     dut.link.value = pack(params.network.link.settings, links.fields)
     dut.cut.value, dut.fail_index.value = 0, 0

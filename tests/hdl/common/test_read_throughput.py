@@ -14,11 +14,12 @@ from hdl.common.read_plan import ReadMasterParams
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, start
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
+from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, ram_file
 from tests.hdl.common.read_bench import beats_of, make_plan
 
 BEATS = 1 << 13
 LATENCY = 128  #: of HBM, in cycles
+BURSTS = 64  #: that it takes ahead
 BEAT_LATENCY = ReadMaster(ReadMasterParams(address_bits=28)).beat_latency
 AROUND = 10  #: cycles that a beat spends in the reader itself, at most
 
@@ -28,8 +29,11 @@ class ReadPathParams(Params, suffix="{reader.suffix}"):
 
     @property
     def memory(self):
-        return AxiMemoryParams(
-            address_bits=self.reader.address_bits, data_bits=self.reader.data_bits
+        return AxiRamParams(
+            address_bits=self.reader.address_bits,
+            data_bits=self.reader.data_bits,
+            read_only=True,
+            bursts=BURSTS,
         )
 
 
@@ -50,7 +54,7 @@ class ReadPath(Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.reader = reader = ReadMaster(self.params.reader)
-        m.submodules.memory = memory = AxiMemory(self.params.memory)
+        m.submodules.memory = memory = AxiRam(self.params.memory)
         connect(m, flipped(self.plan), reader.plan)
         connect(m, reader.o, flipped(self.o))
         connect(m, reader.axi, memory.axi)
@@ -66,22 +70,21 @@ def test_read_throughput(prefetch, tmp_path, rng):
     simulate(
         ReadPath(params),
         __name__,
-        extra_sources=[MEMORY_ARRAY],
-        plusargs=[memory_file(0, path)],
+        extra_sources=[RAM_ARRAY],
+        plusargs=[ram_file(0, path)],
     )
 
 
 async def read(dut, plan, **settings):
     """Return the cycles in which beats came, and the cycle in which the plan was taken."""
     params = params_in_simulator(ReadPathParams)
-    zero = {name: 0 for name, _ in params.memory.settings}
-    dut.settings.value = pack(params.memory.settings, zero | {"latency": LATENCY} | settings)
+    dut.settings.value = pack(params.memory.settings, {"read_latency": LATENCY} | settings)
     await start(dut)
     sink, source = Sink(dut, "o"), Source(dut, "plan")
     await source.send_all([plan])
     indices = list(beats_of(plan, 32))
     await sink.wait_for(len(indices))
-    words = np.fromfile(cocotb.plusargs["memory_0"], dtype=np.uint8).reshape(-1, 32)
+    words = np.fromfile(cocotb.plusargs["ram_0"], dtype=np.uint8).reshape(-1, 32)
     assert sink.beats == [int.from_bytes(words[index].tobytes(), "little") for index in indices]
     assert int(dut.missing.value) == 0
     return source.cycles[0], sink.cycles
@@ -104,12 +107,12 @@ async def reads_a_beat_every_cycle(dut, latency, shape):
     """It does as long as buffer and queue cover the memory's latency."""
     params = params_in_simulator(ReadPathParams)
     shape = {"first": 0} | shape
-    taken, cycles = await read(dut, make_plan(32, **shape), latency=latency)
+    taken, cycles = await read(dut, make_plan(32, **shape), read_latency=latency)
     assert cycles[0] == taken + ReadMaster.plan_latency + latency + BEAT_LATENCY
     spent = cycles[-1] - cycles[0] + 1
     rate = len(cycles) / spent
     cocotb.log.info("latency %d, %s: %.3f beats a cycle", latency, shape, rate)
-    covered = min(params.reader.prefetch_beats - params.reader.burst_beats, 64 * shape["beats"])
+    covered = min(params.reader.prefetch_beats - params.reader.burst_beats, BURSTS * shape["beats"])
     if covered > latency + AROUND:
         assert spent == len(cycles)
     else:

@@ -14,7 +14,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table
 from sim.golden.pcie_link import bytes_of_share
 from sim.harness.clock import cycle
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
     QUIET,

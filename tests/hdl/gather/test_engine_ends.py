@@ -10,7 +10,7 @@ from cocotb.triggers import ClockCycles
 from hdl.gather.engine_params import Outcome
 from sim.gather.golden.engine import rows_of
 from sim.harness.streams import never, often
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.engine_bench import (
     CARD,
     DEVICE_BYTES,

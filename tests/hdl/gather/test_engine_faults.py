@@ -13,7 +13,7 @@ from hdl.gather.registers import IDENTITY
 from sim.gather.golden.engine import carry_out
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Recorder
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
     ROW,

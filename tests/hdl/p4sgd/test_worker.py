@@ -28,7 +28,7 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.p4sgd.worker_driver import BusError, WorkerDriver, WorkerFailure
-from sim.surroundings.axi_memory import MEMORY_ARRAY, Fault
+from sim.surroundings.axi_ram import RAM_ARRAY, Fault
 from sim.workloads.layout import model_to_weights, weights_to_model
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.bench import random_data
@@ -65,7 +65,7 @@ def test_worker(size, tmp_path, rng):
     simulate(
         WorkerSystem(hardware),
         __name__,
-        extra_sources=[MEMORY_ARRAY],
+        extra_sources=[RAM_ARRAY],
         hier_blocks=[module_name(Engine(hardware.engine))],
         plusargs=memories,
         env={TRAINING: str(tmp_path / "training.pickle")},

@@ -50,7 +50,7 @@ def changes(checkout):
         "sim/p4sgd/golden/float_sgd.py",
         "sim/p4sgd/golden/formula.py",
         "sim/p4sgd/train_in_simulator.py",
-        "sim/surroundings/memory_array.sv",
+        "sim/surroundings/axi_ram_array.sv",
     ],
 )
 def test_an_edit_of_what_a_worker_is_measured_with_changes_its_points(path, changes):

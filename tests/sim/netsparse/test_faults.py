@@ -27,7 +27,7 @@ from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
 from sim.netsparse.work_request import WorkRequest
-from sim.surroundings.axi_memory import Fault as Misdeed
+from sim.surroundings.axi_ram import Fault as Misdeed
 from sim.workloads.partition import Partition
 from tests.long import short_and_long
 from tests.sim.netsparse.cases import EIGHT

@@ -8,7 +8,7 @@ from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from sim.netsparse.driver import RequestRefused
 from sim.netsparse.work_request import Completion
-from sim.surroundings.axi_memory import Fault as Misdeed
+from sim.surroundings.axi_ram import Fault as Misdeed
 from tests.sim.netsparse.ring_bench import RINGS, Bench, simulate_bench
 
 

@@ -15,16 +15,20 @@ from tests.rejects import rejects
 
 INDEX = 5
 CONTENT = bytearray()  # the RAM keeps it from one cocotb test to the next
+READS = "each_burst_has_its_latency|seeds_repeat_and_indices_differ"  #: tests that write nothing
+READ_ONLY = AxiRamParams(data_bits=256, read_only=True, bursts=64)
 
 
 @pytest.mark.parametrize(
-    ("params", "size"),
+    ("params", "size", "tests"),
     [
-        (AxiRamParams(processor=True), 100 * 64 - 9),  # the last beat is not whole
-        (AxiRamParams(address_bits=12, data_bits=32, id_bits=3), 1024),
+        (AxiRamParams(processor=True), 100 * 64 - 9, None),  # the last beat is not whole
+        (AxiRamParams(address_bits=12, data_bits=32, id_bits=3), 1024, None),
+        (READ_ONLY, 5000, READS),
+        (READ_ONLY, 1 << 25, READS),
     ],
 )
-def test_axi_ram(params, size, tmp_path, rng):
+def test_axi_ram(params, size, tests, tmp_path, rng):
     content, dump = tmp_path / "content.bin", tmp_path / "dump.bin"
     content.write_bytes(rng.bytes(size))
     simulate(
@@ -32,6 +36,7 @@ def test_axi_ram(params, size, tmp_path, rng):
         __name__,
         extra_sources=[RAM_ARRAY],
         plusargs=[ram_file(INDEX, content), dump_file(INDEX, dump)],
+        test_filter=tests,
     )
 
 
@@ -64,11 +69,13 @@ class Port:
             CONTENT.extend(Path(cocotb.plusargs[f"ram_{INDEX}"]).read_bytes())
             CONTENT.extend(bytes(-len(CONTENT) % self.beat_bytes))
         self.content = CONTENT
-        self.queues = {"ar": [], "aw": [], "w": []}
-        self.cycles = {name: [] for name in ("ar", "aw", "w", "r", "b")}
-        self.taken = {"r": [], "b": []}
+        writes = not self.params.read_only
+        self.queues = {"ar": []} | ({"aw": [], "w": []} if writes else {})
+        self.taken = {"r": []} | ({"b": []} if writes else {})
+        self.cycles = {name: [] for name in (*self.queues, *self.taken)}
         dut.index.value = INDEX
-        dut.dump.value = 0
+        if writes:
+            dut.dump.value = 0
         self.set()
         for channel in self.queues:
             self.signal(channel, "valid").value = 0
@@ -221,6 +228,44 @@ async def keeps_its_latencies_at_full_rate(dut, latency):
     least = max(latency, AxiRam.least_write_latency)
     lasts = beats[count - 1 :: count]
     assert port.cycles["b"] == [number + least for number in lasts]
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def each_burst_has_its_latency(dut):
+    """It does wherever it begins, and whatever came before it; the last one ends beyond the end."""
+    port = Port(dut)
+    port.set(read_latency=30)
+    await start(dut)
+    beats, firsts = [], []
+    bursts = [*(random_burst(port) for _ in range(20)), (port.beats - 1, 3, 1)]
+    for burst in bursts:
+        await ClockCycles(dut.clk, random.choice([0, 3, 17, 40]))
+        firsts.append(len(beats))
+        beats += port.read(*burst)
+        await port.until("r", len(beats))
+    await ClockCycles(dut.clk, 3)
+    assert port.taken["r"][:-2] == beats[:-2]
+    assert [beat["data"] for beat in port.taken["r"][-2:]] == [0, 0]
+    assert [port.cycles["r"][k] for k in firsts] == [at + 30 for at in port.cycles["ar"]]
+    assert int(dut.missing.value) == 2
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def seeds_repeat_and_indices_differ(dut):
+    """After a reset with the same seed, addresses are taken in the same cycles."""
+    port, traces = await started(Port(dut)), {}
+    for index, seed in ((INDEX, 5), (INDEX, 5), (INDEX, 6), (INDEX + 1, 5)):
+        port.set(r_stall=128, ar_stall=128, seed=seed)
+        dut.index.value, dut.rst.value = index, 1
+        await ClockCycles(dut.clk, 3)
+        dut.rst.value = 0
+        ready = []
+        for _ in range(100):
+            await RisingEdge(dut.clk)
+            ready.append(bool(dut.axi_arready.value))
+        traces.setdefault((index, seed), set()).add(tuple(ready))
+    assert [len(found) for found in traces.values()] == [1] * 3
+    assert len(set.union(*traces.values())) == 3
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

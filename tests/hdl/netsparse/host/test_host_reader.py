@@ -5,7 +5,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
 from sim.harness.streams import STALLS, often
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     RAM_BYTES,

@@ -11,7 +11,7 @@ from hdl.netsparse.host.params import HostParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, never, often
 from sim.harness.verilator import simulate
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
     RamBench,

@@ -11,13 +11,15 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from hdl.common.axi import Response
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, never, start, strobe
 from sim.harness.verilator import component_in_simulator, simulate
-from sim.surroundings.axi_memory import MEMORY_ARRAY, AxiMemory, AxiMemoryParams, memory_file
+from sim.p4sgd.surroundings.worker_system import memory_params
+from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 
 BEAT_BYTES = PORT_BITS // 8
 
@@ -33,7 +35,7 @@ class ReaderOnMemoriesParams:
 
     @property
     def memory(self):
-        return AxiMemoryParams(address_bits=self.worker.address_bits, data_bits=PORT_BITS)
+        return memory_params(self.worker)
 
 
 class ReaderOnMemories(Component):
@@ -51,7 +53,7 @@ class ReaderOnMemories(Component):
         m.submodules.reader = reader = self.reader
         ports = reader.m_axi if isinstance(reader.m_axi, Sequence) else [reader.m_axi]
         for index, port in enumerate(ports):
-            memory = AxiMemory(self.params.memory)
+            memory = AxiRam(self.params.memory)
             m.submodules[f"memory_{index}"] = memory
             connect(m, port, memory.axi)
             m.d.comb += [memory.index.eq(index), memory.settings.eq(self.settings[index])]
@@ -75,8 +77,8 @@ def run_on_memories(reader, worker, test_module, folder: Path, rng, beats: int):
     for index in range(component.ports):
         path = folder / f"memory_{index}.bin"
         path.write_bytes(rng.bytes(beats * BEAT_BYTES))
-        plusargs.append(memory_file(index, path))
-    simulate(component, test_module, extra_sources=[MEMORY_ARRAY], plusargs=plusargs)
+        plusargs.append(ram_file(index, path))
+    simulate(component, test_module, extra_sources=[RAM_ARRAY], plusargs=plusargs)
 
 
 class Bench:
@@ -87,7 +89,7 @@ class Bench:
         self.component = component_in_simulator()
         self.params = self.component.params
         self.memories = [
-            np.fromfile(cocotb.plusargs[f"memory_{index}"], dtype=np.uint8).reshape(-1, BEAT_BYTES)
+            np.fromfile(cocotb.plusargs[f"ram_{index}"], dtype=np.uint8).reshape(-1, BEAT_BYTES)
             for index in range(self.component.ports)
         ]
         self.failed = 0
@@ -97,9 +99,8 @@ class Bench:
     def set(self, index, **settings):
         """Set memory ``index`` up; with stalls, memories stall apart."""
         layout = self.params.memory.settings
-        zero = {name: 0 for name, _ in layout} | {"seed": random.getrandbits(31)}
-        signal = getattr(self.dut, f"settings_{index}")
-        signal.value = pack(layout, zero | settings)
+        usual = {"seed": random.getrandbits(31), "fail_response": Response.SLVERR}
+        getattr(self.dut, f"settings_{index}").value = pack(layout, usual | settings)
 
     async def begin(self):
         self.dut.halt.value = 0

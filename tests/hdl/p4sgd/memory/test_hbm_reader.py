@@ -10,7 +10,7 @@ from hdl.p4sgd.memory.hbm_reader import HbmReader
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often, start, strobe
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.bench import Trace, clock
 from tests.hdl.p4sgd.memory.reader_bench import BEAT_BYTES, Bench, run_on_memories
@@ -53,7 +53,7 @@ def words_of(bench, *plans):
 @cocotb.parametrize(sink_stall=[never, often], stall=[0, 100], latency=[0, 40])
 async def puts_ports_side_by_side(dut, sink_stall, stall, latency):
     bench = Bench(
-        dut, "words", sink_stall=sink_stall, r_stall=stall, ar_stall=stall, latency=latency
+        dut, "words", sink_stall=sink_stall, r_stall=stall, ar_stall=stall, read_latency=latency
     )
     await bench.begin()
     plans = [random_plan() for _ in range(5)]
@@ -66,7 +66,7 @@ async def puts_ports_side_by_side(dut, sink_stall, stall, latency):
 @cocotb.parametrize(shape=[(2000, 0, 1), (4, 8, 250), (16, 16, 100)])
 async def reads_a_word_every_cycle(dut, shape):
     beats, stride, runs = shape
-    bench = await Bench(dut, "words", latency=128).begin()
+    bench = await Bench(dut, "words", read_latency=128).begin()
     await bench.source.send_all([make_plan(BEAT_BYTES, 0, beats, stride, runs)])
     await bench.sink.wait_for(beats * runs)
     cycles = bench.sink.cycles
@@ -88,9 +88,9 @@ async def ports_that_stall_apart_do_not_add_up(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def any_port_s_failure_is_one(dut):
     bench = Bench(dut, "words")
-    bench.set(0, fail=1, fail_beat=5)
+    bench.set(0, fail_read=1, fail_read_beat=5)
     if len(bench.memories) > 1:
-        bench.set(1, fail=1, fail_beat=50)
+        bench.set(1, fail_read=1, fail_read_beat=50)
     await bench.begin()
     plan = make_plan(BEAT_BYTES, 0, 100)
     await bench.source.send_all([plan])
@@ -120,7 +120,7 @@ async def each_port_has_its_own_bus(dut, fault):
 
     for port in ports:
         trace = Trace(dut, *(f"bus_{k}" for k in ports))
-        bench.set(port, fail=1, fail_beat=50, fault=fault.value)
+        bench.set(port, fail_read=1, fail_read_beat=50, fault=fault.value)
         await source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
         await clock(dut, bench.params.worker.prefetch_beats)  # the others fill their buffers
         for _ in range(4):
@@ -148,12 +148,12 @@ async def each_port_has_its_own_bus(dut, fault):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def halt_leaves_no_port_behind(dut):
     """However far each port has come, the next plan's words are whole."""
-    bench = await Bench(dut, "words", r_stall=100, ar_stall=100, latency=20).begin()
+    bench = await Bench(dut, "words", r_stall=100, ar_stall=100, read_latency=20).begin()
     for attempt in range(20):
         for port in range(len(bench.memories)):
             behind = port == attempt % len(bench.memories)  # far behind the others
-            slow = {"r_stall": 200, "latency": 100} if behind else {"r_stall": 100, "latency": 20}
-            bench.set(port, ar_stall=100, **slow)
+            stall, latency = (200, 100) if behind else (100, 20)
+            bench.set(port, ar_stall=100, r_stall=stall, read_latency=latency)
         await bench.source.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
         await ClockCycles(dut.clk, attempt * 4)
         await bench.halt()

@@ -53,7 +53,9 @@ def some_plan(bench, micro_batches):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(sink_stall=[never, often], stall=[0, 100])
 async def delivers_micro_batches(dut, sink_stall, stall):
-    bench = await Bench(dut, "labels", sink_stall=sink_stall, r_stall=stall, latency=30).begin()
+    bench = await Bench(
+        dut, "labels", sink_stall=sink_stall, r_stall=stall, read_latency=30
+    ).begin()
     expected = []
     sizes = [1, 2, 3, 7, 8, 9, random.randint(1, 60)]
     random.shuffle(sizes)
@@ -67,7 +69,7 @@ async def delivers_micro_batches(dut, sink_stall, stall):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def delivers_a_micro_batch_every_cycle(dut):
-    bench = await Bench(dut, "labels", latency=128).begin()
+    bench = await Bench(dut, "labels", read_latency=128).begin()
     most = 4 * BEATS // bench.params.worker.engine.banks
     expected = []
     for micro_batches, epochs in ((most, 3), (most // 2 + 1, 1), (most // 2 + 2, 1)):
@@ -84,7 +86,7 @@ async def delivers_a_micro_batch_every_cycle(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def epochs_are_as_long_as_they_like(dut):
     """No bit of the number of micro-batches is overlooked; only the first ones are read."""
-    bench = await Bench(dut, "labels", latency=10).begin()
+    bench = await Bench(dut, "labels", read_latency=10).begin()
     for bit in range(6, 32):
         micro_batches = (1 << bit) + 3
         dut.micro_batches.value = micro_batches
@@ -103,7 +105,7 @@ async def epochs_are_as_long_as_they_like(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def halt_starts_anew(dut):
     """It does even in the middle of a beat."""
-    bench = await Bench(dut, "labels", r_stall=50, latency=10, sink_stall=often).begin()
+    bench = await Bench(dut, "labels", r_stall=50, read_latency=10, sink_stall=often).begin()
     for attempt in range(20):
         dut.micro_batches.value = 999
         await bench.source.send_all([plan_of(bench, 0, 999, 5)])
@@ -120,7 +122,7 @@ async def halt_starts_anew(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reports_failures(dut):
-    bench = await Bench(dut, "labels", fail=1, fail_beat=2).begin()
+    bench = await Bench(dut, "labels", fail_read=1, fail_read_beat=2).begin()
     micro_batches = 40 // bench.params.worker.engine.banks
     dut.micro_batches.value = micro_batches
     plan = plan_of(bench, 0, micro_batches, 3)

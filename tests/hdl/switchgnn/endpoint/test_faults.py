@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.memory_layouts import SendRecord, TurnRecord
 from hdl.switchgnn.endpoint.params import PRESETS
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.network.wires import Faults
 from sim.switchgnn.network.worker_host import SWITCH, own_address

@@ -8,7 +8,7 @@ import numpy as np
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from sim.harness.verilator import simulate
-from sim.surroundings.axi_memory import Fault
+from sim.surroundings.axi_ram import Fault
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from tests.hdl.switchgnn.switch.drawn_frames import start_jobs

@@ -17,8 +17,7 @@ from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import Sink, Source, never, often, rarely, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.surroundings.axi_memory import Fault
-from sim.surroundings.axi_ram import RAM_ARRAY
+from sim.surroundings.axi_ram import RAM_ARRAY, Fault
 from sim.switchgnn.table_rams import TableRams, add_rams, empty_rams, ram_members
 
 SIZES = {
