@@ -1,6 +1,6 @@
 """Surrounds a component as its signature says, for a cocotb test to drive it and to look at it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
 
 from amaranth.lib.wiring import Flow, Member
@@ -14,7 +14,19 @@ from sim.harness.in_simulator import component_in_simulator, declared_ports
 from sim.harness.payloads import pack, streams_in, unpack
 from sim.harness.plays import play, played
 from sim.harness.records import Recorder, Reports, Tally
-from sim.harness.streams import Sink, Source, cycle, edges, never, start, until
+from sim.harness.stalls import Stall
+from sim.harness.streams import (
+    RESET_CYCLES,
+    Sink,
+    Source,
+    Stalls,
+    cycle,
+    edges,
+    never,
+    start,
+    until,
+)
+from sim.harness.upset import upset
 
 __all__ = ["Bench"]
 
@@ -66,8 +78,24 @@ class Bench:
         made = first_wrong.streams[self._first :]
         return [stream for stream in made if stream.drives or stream.takes]
 
-    async def begin(self) -> Self:
-        """Make what is missing at streams, start the clock, and come out of reset."""
+    @property
+    def sources(self) -> list[Any]:
+        """Return what drives streams into the component."""
+        return [end for end in self.agents if end.drives]
+
+    @property
+    def sinks(self) -> list[Any]:
+        """Return what takes streams out of it."""
+        return [end for end in self.agents if not end.drives]
+
+    async def begin(self, *, after_anything: bool = False) -> Self:
+        """Make what is missing at streams, start the clock, and come out of reset.
+
+        The component has seen random inputs for some cycles by then, if it begins
+        ``after_anything``, for which there must be no model of a neighbour yet.
+        """
+        if after_anything:
+            await upset(self.dut)
         self.connect()
         await start(self.dut)
         return self
@@ -125,6 +153,55 @@ class Bench:
         """Wait until a port has a value."""
         await until(self.dut.clk, getattr(self.dut, name), value)
 
+    async def reset(self, cycles: int = RESET_CYCLES, *, moves: bool = False) -> None:
+        """Reset the component, which then has nothing to do.
+
+        What sources have not sent is given up at the beginning or, if it ``moves`` meanwhile, at
+        the end.
+        """
+        self.dut.rst.value = 1
+        if moves:
+            await edges(self.dut.clk, cycles)
+        for source in self.sources:
+            source.give_up()
+        if not moves:
+            await edges(self.dut.clk, cycles)
+        self.dut.rst.value = 0
+
+    def forget(self) -> None:
+        """Forget the beats that have moved, and when."""
+        for end in self.agents:
+            end.cycles.clear()
+            if not end.drives:
+                end.beats.clear()
+
+    def offer(self, given: Any, stalls: Iterable[Stall] = Stalls.NONE) -> None:
+        """Forget what has moved, and send beats, now that ends of streams pause as ``stalls`` says.
+
+        Beats are a list if one stream leads into the component, else lists by streams' names.
+        """
+        self.forget()
+        self.source_stall, self.sink_stall = stalls
+        for end in self.agents:
+            end.stall = self.source_stall if end.drives else self.sink_stall
+        for name, beats in by_stream(self.sources, given).items():
+            getattr(self, name).extend(beats)
+
+    async def exchange(
+        self, given: Any, expected: Any, stalls: Iterable[Stall] = Stalls.NONE
+    ) -> None:
+        """Send all of ``given``: what leaves is ``expected``, and nothing more.
+
+        As :meth:`offer` says, these are lists, or lists by streams' names.
+        """
+        self.offer(given, stalls)
+        await self.drain(expected)
+
+    async def drain(self, expected: Any) -> None:
+        """Wait for what is left of what was offered: in all it is ``expected``, and no more."""
+        cycles = 2 * getattr(self.component, "latency", 0) + 10
+        await self.finish(cycles, **by_stream(self.sinks, expected))
+
     async def settle(self, cycles: int = 10) -> None:
         """Wait until no beat has waited or moved, at a source or a sink, for a number of cycles.
 
@@ -165,3 +242,11 @@ def streams_of(component: Component, ports: dict[str, Member]) -> Iterator[tuple
     for name, member in ports.items():
         if name.endswith("_tvalid"):
             yield name.removesuffix("_tvalid"), AxiSource if member.flow is Flow.In else AxiSink
+
+
+def by_stream(ends: list[Any], beats: Any) -> dict[str, Sequence[Any]]:
+    """Return beats by the names of their streams, of which there is one if they are a list."""
+    if isinstance(beats, dict):
+        return beats
+    (end,) = ends
+    return {end.name: beats}

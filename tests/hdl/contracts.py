@@ -16,18 +16,23 @@ They hold for every such component, whatever it computes:
 
 import random
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import cocotb
-from cocotb.triggers import ClockCycles
 
+from sim.harness.bench import Bench
 from sim.harness.in_simulator import component_in_simulator
 from sim.harness.streams import STALLS, Stalls, always, never, often
-from tests.hdl.common.upset import start_upset
-from tests.hdl.stream_ends import Ends, stated
 
 Beats = Any  #: a list of beats, or lists by the streams' names where there are several streams
 Pace = Callable[[list[int], list[int], int], None]
+
+
+def stated(name: str) -> int:
+    """Return a number that the component under test, or else its parameters, states."""
+    component = component_in_simulator()
+    return getattr(component if hasattr(component, name) else component.params, name)
 
 
 def one_by_one(sent: list[int], left: list[int], latency: int) -> None:
@@ -41,7 +46,7 @@ def contracts(
     draw: Callable[[int], tuple[Beats, Beats]],
     *,
     pace: Pace = one_by_one,
-    begin: Callable[[Any], Any] = start_upset,
+    bench: Callable[[Any], Bench] = Bench,
     count: int = 300,
     joined: bool = False,
 ) -> Sequence[Any]:
@@ -49,32 +54,36 @@ def contracts(
 
     ``draw(count)`` draws so many beats, or groups of beats of which something leaves, and returns
     what goes in and what leaves; ``count`` is how many ``keeps_order`` draws. ``pace`` checks the
-    cycles in which they moved, at each pair of an input and an output, if nobody pauses. ``begin``
-    starts the clock and drives what is no stream. Inputs that are ``joined`` move together.
+    cycles in which they moved, at each pair of an input and an output, if nobody pauses.
+    ``bench(dut)`` returns the bench, with what is to be at inputs of no stream. Inputs that are
+    ``joined`` move together.
     """
 
+    def check_pace(around: Bench) -> None:
+        for source, sink in product(around.sources, around.sinks):
+            pace(source.cycles, sink.cycles, stated("latency"))
+
     async def keeps_order(dut: Any, stalls: Stalls) -> None:
-        await begin(dut)
-        moved = await Ends(dut).exchange(*draw(count), stalls)
-        assert not joined or len({tuple(cycles) for cycles in moved.sent.values()}) == 1
+        around = await bench(dut).begin(after_anything=True)
+        await around.exchange(*draw(count), stalls)
+        assert not joined or len({tuple(source.cycles) for source in around.sources}) == 1
         if stalls.none:
-            moved.check(pace)
+            check_pace(around)
 
     async def takes_its_latency(dut: Any) -> None:
-        await begin(dut)
-        ends = Ends(dut)
+        around = await bench(dut).begin(after_anything=True)
         for _ in range(20):
-            (await ends.exchange(*draw(1))).check(pace)
+            await around.exchange(*draw(1))
+            check_pace(around)
 
     async def a_reset_empties_it(dut: Any) -> None:
-        await begin(dut)
-        ends = Ends(dut)
+        around = await bench(dut).begin(after_anything=True)
         shortest = getattr(component_in_simulator(), "reset_cycles", 1)
         for cycles in [*range(12), *random.sample(range(12, 60), 8)]:
-            ends.offer(draw(60)[0], (random.choice((never, often)), random.choice(SINKS)))
-            await ClockCycles(dut.clk, cycles)
-            await ends.reset(shortest, moves=random.random() < 0.5)
-            await ends.exchange(*draw(20), random.choice(STALLS))
+            around.offer(draw(60)[0], (random.choice((never, often)), random.choice(SINKS)))
+            await around.wait(cycles)
+            await around.reset(shortest, moves=random.random() < 0.5)
+            await around.exchange(*draw(20), random.choice(STALLS))
 
     return [as_test(module, body) for body in (keeps_order, takes_its_latency, a_reset_empties_it)]
 
@@ -83,7 +92,7 @@ def filling(
     module: str,
     draw: Callable[[int], tuple[Beats, Beats]],
     *,
-    begin: Callable[[Any], Any] = start_upset,
+    bench: Callable[[Any], Bench] = Bench,
 ) -> Any:
     """Return ``fills_and_empties``, for a component that has, or whose parameters have, a capacity.
 
@@ -91,19 +100,19 @@ def filling(
     """
 
     async def fills_and_empties(dut: Any) -> None:
-        await begin(dut)
-        ends, most = Ends(dut), stated("capacity")
-        ((source,), (sink,)) = ends.sources.values(), ends.sinks.values()
+        around, most = await bench(dut).begin(after_anything=True), stated("capacity")
+        (source,), (sink,) = around.sources, around.sinks
         for _ in range(2):
             given, expected = draw(3 * most + 20)
-            sink.stall, before = always, len(source.cycles)
-            await ClockCycles(dut.clk, 1)  # a sink pauses from the next cycle on
-            ends.offer(given, (never, always))
-            await ClockCycles(dut.clk, 2 * most + 10)
-            assert len(source.cycles) - before == most
+            sink.stall = always
+            await around.wait(1)  # a sink pauses from the next cycle on
+            around.offer(given, (never, always))
+            await around.wait(2 * most + 10)
+            assert len(source.cycles) == most
             assert not source.bus.ready.value
-            left = (await ends.drain(expected)).left[sink.name]
-            assert left == list(range(left[0], left[0] + len(left)))
+            sink.stall = never
+            await around.drain(expected)
+            assert sink.cycles == list(range(sink.cycles[0], sink.cycles[0] + len(sink.cycles)))
 
     return as_test(module, fills_and_empties)
 

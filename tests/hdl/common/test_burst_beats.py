@@ -4,9 +4,9 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
+from sim.harness.bench import Bench
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import expected_beats, random_burst
-from tests.hdl.common.upset import start_upset
 from tests.hdl.contracts import contracts
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -44,11 +44,11 @@ def pace(sent, left, latency):
     assert left == list(range(sent[0] + latency, sent[0] + latency + len(left)))
 
 
-async def begin(dut):
-    await start_upset(dut)
+def bench(dut):
     cocotb.start_soon(takes_a_burst_when_there_is_none(dut))
+    return Bench(dut)
 
 
 keeps_order, takes_its_latency, a_reset_empties_it = contracts(
-    __name__, draw, pace=pace, begin=begin, count=40
+    __name__, draw, pace=pace, bench=bench, count=40
 )

@@ -7,9 +7,9 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.common.event_counters import CountersParams, EventCounters
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
+from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.counters import some_counters, some_events
-from tests.hdl.common.upset import start_upset
 
 SIZES = {3: 8, 24: 48}  # counters, and their bits: the last as the SNIC has them
 

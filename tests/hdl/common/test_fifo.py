@@ -4,16 +4,13 @@ from functools import partial
 
 import cocotb
 import pytest
-from cocotb.triggers import ClockCycles
 
 from gen.base.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
-from sim.harness.records import Recorder
+from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, always, never
 from sim.harness.verilator import params_in_simulator
-from tests.hdl.common.upset import start_upset
-from tests.hdl.contracts import contracts, filling
-from tests.hdl.stream_ends import Ends, stated
+from tests.hdl.contracts import contracts, filling, stated
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -66,10 +63,9 @@ fills_and_empties = filling(__name__, draw)
 @cocotb.parametrize(stalls=[*STALLS, (never, always)])
 async def counts_what_is_inside(dut, stalls):
     """It does in every cycle, up to its capacity."""
-    await start_upset(dut)
-    levels, ends = Recorder(dut, "", {"level": None}), Ends(dut)
-    (source,), (sink,) = ends.sources.values(), ends.sinks.values()
-    ends.offer(draw(2 * stated("capacity") + 50)[0], stalls)
-    await ClockCycles(dut.clk, 300)
+    bench = await Bench(dut).begin(after_anything=True)
+    levels, (source,), (sink,) = bench.record("", "level"), bench.sources, bench.sinks
+    bench.offer(draw(2 * stated("capacity") + 50)[0], stalls)
+    await bench.wait(300)
     inside = [bisect_left(source.cycles, at) - bisect_left(sink.cycles, at) for at in levels.cycles]
     assert [one["level"] for one in levels.beats] == inside

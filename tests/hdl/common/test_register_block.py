@@ -15,9 +15,9 @@ from hdl.common.registers import Field, Register, RegisterMap
 from sim.harness.payloads import pack, unpack
 from sim.harness.records import Recorder
 from sim.harness.streams import mostly, never, often, start
+from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.register_pace import Port
-from tests.hdl.common.upset import start_upset
 from tests.simulated import simulated
 
 MIXED = RegisterMap(

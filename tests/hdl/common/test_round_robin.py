@@ -9,8 +9,8 @@ from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.round_robin import RoundRobin, RoundRobinParams, pick_in_turn
 from sim.harness.in_simulator import component_in_simulator
+from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.common.upset import start_upset
 
 
 class Picked(Component):

@@ -6,9 +6,9 @@ from cocotb.triggers import ClockCycles
 
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from sim.harness.streams import STALLS, Sink, Source, cycle, start
+from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.cuts import stand_still
-from tests.hdl.common.upset import start_upset
 from tests.rejects import rejects
 from tests.simulated import simulated
 

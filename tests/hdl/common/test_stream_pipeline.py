@@ -6,6 +6,7 @@ import pytest
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
+from sim.harness.bench import Bench
 from sim.harness.streams import Sink, Source, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
@@ -35,9 +36,9 @@ def draw(count):
     return beats, beats
 
 
-async def begin(dut):
-    await start(dut)
+def bench(dut):
     cocotb.start_soon(is_empty_after_a_reset(dut))
+    return Bench(dut)
 
 
 async def is_empty_after_a_reset(dut):
@@ -47,8 +48,8 @@ async def is_empty_after_a_reset(dut):
         assert dut.empty.value
 
 
-keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw, begin=begin)
-fills_and_empties = filling(__name__, draw, begin=begin)
+keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw, bench=bench)
+fills_and_empties = filling(__name__, draw, bench=bench)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -2,15 +2,14 @@ import random
 
 import cocotb
 import pytest
-from amaranth.lib.wiring import Flow
 from cocotb.triggers import RisingEdge
 
 from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
+from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Source, receive, start
 from sim.harness.verilator import component_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
-from tests.hdl.stream_ends import Ends, stream_names
 
 
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
@@ -32,12 +31,13 @@ def test_stream_skid():
 
 def draw(count):
     """Draw beats, which each output gives as they are."""
-    component = component_in_simulator()
-    width = component.params.width
+    params = component_in_simulator().params
+    width = params.width
     extremes = (0, (1 << width) - 1)
     beats = (random.getrandbits(width) for _ in range(count))
     beats = [random.choice(extremes) if random.random() < 0.1 else beat for beat in beats]
-    return beats, dict.fromkeys(stream_names(component, Flow.Out), beats)
+    copies = [beats] * params.count if isinstance(params, ForkParams) else beats
+    return beats, {"o": copies}
 
 
 keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw)
@@ -48,9 +48,9 @@ fills_and_empties = filling(__name__, draw)
 @cocotb.parametrize(stalls=STALLS)
 async def fork_ends_a_beat_with_its_last_copy(dut, stalls):
     """It leaves when the last copy has been taken, not later."""
-    await start(dut)
-    moved = await Ends(dut).exchange(*draw(300), stalls)
-    assert moved.sent["i"] == [max(cycles) for cycles in zip(*moved.left.values(), strict=True)]
+    bench = await Bench(dut).begin()
+    await bench.exchange(*draw(300), stalls)
+    assert bench.i.cycles == [max(all_) for all_ in zip(*(o.cycles for o in bench.o), strict=True)]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

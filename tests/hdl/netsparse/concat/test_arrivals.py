@@ -9,8 +9,8 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import PR_LAYER
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import STALLS, Source, cycle
+from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.common.upset import start_upset
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, request, zeros
 
 

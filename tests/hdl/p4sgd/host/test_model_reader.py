@@ -8,9 +8,9 @@ from hdl.p4sgd.host.model_reader import ModelReader
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Sink, Source
+from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import expected_beats, random_burst
-from tests.hdl.common.upset import start_upset
 from tests.hdl.p4sgd.bench import generator, wild
 from tests.simulated import simulated
 
