@@ -1,69 +1,81 @@
 import random
+from collections import Counter
 from itertools import product
 
 import cocotb
-import pytest
 from amaranth.hdl import Shape
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.host.control import RESET_CYCLES, Cause, Control
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
-from hdl.p4sgd.worker_params import Loss, WorkerParams
-from sim.harness import streams
-from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import clock, play, port_shapes, pulse, put
+from hdl.p4sgd.worker_params import ADDRESS_BITS, LOSS_SETTINGS, Loss, WorkerParams
+from sim.harness.bench import Bench
+from sim.harness.payloads import pack, unpack
+from sim.harness.verilator import params_in_simulator
+from tests.hdl.stateful import follow
+from tests.simulated import simulated
 
-SIZES = [
+ENGINES = [
     EngineParams(chunks=100, fifo_words=300),
     EngineParams(banks=4, max_bits=3, chunks=64, fifo_words=100, l2=True),
     EngineParams(banks=2, lanes=128, chunks=50, fifo_words=100, data_parallel=True),
 ]
+ONES = ("bits", "chunks", "batch_micro_batches", "epoch_micro_batches", "tail_samples", "epochs")
 LEGAL = {
-    "bits": 1,
-    "chunks": 1,
-    "batch_micro_batches": 1,
-    "epoch_micro_batches": 1,
-    "tail_samples": 1,
-    "epochs": 1,
+    "settings": dict.fromkeys(ONES, 1) | {"l2_shift": 0, "data_parallel": 0},
+    "loss": {"loss": Loss.LINEAR.value, "exponent": 1},
+    "network": {"worker": 2, "workers": 0b101, "slot_base": 0, "slot_count": 8, "timeout": 1},
+    "word_address": 0,
+    "label_address": 0,
+    "join": 1,
+    "vanilla": 0,
+    "network_open": 1,
 }
-LOSS = {"loss": Loss.LINEAR, "mantissa": 1, "exponent": 1}
-NETWORK = {"worker": 2, "workers": 0b101, "slot_count": 8, "timeout": 1}
-INPUTS = (
-    "start",
-    "soft_reset",
-    "memory_broken",
-    "memory_silent",
-    "memory_owes",
-    "tick",
-    "words_failed",
-    "labels_failed",
-    "readers_busy",
-    "starved",
-    "network_open",
-    "network_busy",
-    "gave_up",
-    "peers_missing",
+SLOTS = 1 << 16  #: at the switch, of all jobs
+
+test_control = simulated(
+    Control, [WorkerParams(engines=1, engine=engine) for engine in ENGINES], __name__
 )
-WIDE = ("batch_micro_batches", "epoch_micro_batches", "epochs")  #: any number but zero
-OUTPUTS = ("begin", "idle", "busy", "running", "halt", "core_reset", "done", "failed")
-LATENCY = Control.check_latency
-IDLE, FAILED = {"idle"}, {"failed", "halt"}
-RUNNING, RESET = {"busy", "running"}, {"busy", "core_reset"}
 
 
-@pytest.mark.parametrize("engine", SIZES, ids=lambda params: params.suffix)
-def test_control(engine):
-    simulate(Control(WorkerParams(engines=1, engine=engine)), __name__)
+def may_run(params, case):
+    """Return whether a run may begin with what is set."""
+    engine, set_, network = params.engine, case["settings"], case["network"]
+    words, batch = set_["bits"] * set_["chunks"], set_["batch_micro_batches"]
+    decays = engine.l2 and 4 <= set_["l2_shift"] <= 23
+    legal = [
+        1 <= set_["bits"] <= engine.max_bits,
+        1 <= set_["chunks"] <= engine.chunks,
+        words <= engine.fifo_words,
+        batch and set_["epoch_micro_batches"] and set_["epochs"],
+        1 <= set_["tail_samples"] <= engine.banks,
+        not set_["l2_shift"] or decays,
+        case["loss"]["exponent"],
+        case["loss"]["loss"] in [loss.value for loss in Loss],
+        *(
+            case[name] % 32 == 0 and case[name] < 1 << params.address_bits
+            for name in ("word_address", "label_address")
+        ),
+    ]
+    if not case["join"]:
+        end = network["slot_base"] + network["slot_count"]
+        legal += [case["network_open"], network["timeout"]]
+        legal += [1 <= network["slot_count"] <= params.slots, end <= SLOTS]
+        legal += [network["workers"] >> network["worker"] & 1]
+    if case["vanilla"]:  # all words and slots of a mini-batch are taken before its first is done
+        legal += [not case["join"], words * batch <= engine.fifo_words]
+        legal += [batch <= network["slot_count"]]
+    if set_["data_parallel"]:
+        legal += [not case["join"], not case["vanilla"], engine.data_parallel]
+    return all(legal)
 
 
-def shown(dut):
-    """Return the outputs that are high."""
-    return {name for name in OUTPUTS if getattr(dut, name).value}
-
-
-def bits_of(name):
-    """Return the bits of a field of the settings."""
-    return port_shapes()["settings"][name].width
+def edges(bits, bound):
+    """Return 0, all ones, powers of two and, where there is a bound, what is about it and far."""
+    some = {0, -1, *(1 << k for k in range(bits))}
+    if bound:
+        some |= {bound - 1, bound, bound + 1, *(1 | 1 << k for k in range(bits))}
+    return sorted({number % (1 << bits) for number in some})
 
 
 def powers_below(*ends):
@@ -71,472 +83,218 @@ def powers_below(*ends):
     return product(*([1 << bit for bit in range(end.bit_length())] for end in ends))
 
 
-def cause(dut):
-    return Cause(int(dut.cause.value))
+def layouts(params):
+    return {"settings": params.settings, "loss": LOSS_SETTINGS, "network": NETWORK_SETTINGS}
 
 
-async def begin(dut, settings=None, loss=None, before=None):
-    """Set legal settings except for those given, as late as can be; trace from ``start`` on.
+def changes(params):
+    """Yield changes of what is legal: of one field to every edge, and of those that go together."""
+    engine, slots = params.engine, params.slots
+    bounds = {"bits": engine.max_bits, "chunks": engine.chunks, "tail_samples": engine.banks}
+    bounds |= {"slot_count": slots, "slot_base": SLOTS - 8, "l2_shift": 23}
+    for port, layout in layouts(params).items():
+        for name in LEGAL[port].keys() - {"worker", "workers"}:
+            for value in edges(Shape.cast(layout[name].shape).width, bounds.get(name)):
+                yield {port: {name: value}, "join": int(port != "network")}
+    for name in ("word_address", "label_address"):
+        yield from ({name: 1 << bit} for bit in range(ADDRESS_BITS))
+    for bits in range(1, engine.max_bits + 1):
+        for chunks in (engine.fifo_words // bits, engine.fifo_words // bits + 1):
+            yield {"settings": {"bits": bits, "chunks": min(chunks, engine.chunks)}}
+    for bits, chunks, batch in powers_below(engine.max_bits, engine.chunks, slots):
+        set_ = {"bits": bits, "chunks": chunks, "batch_micro_batches": batch}
+        yield {"settings": set_, "join": 0, "vanilla": 1, "network": {"slot_count": slots}}
+    for bits, chunks, batch, slots_ in (
+        *((3, 1, batch, 8) for batch in (7, 8, 9)),
+        *((3, engine.fifo_words // 6 + more, 2, 8) for more in (-1, 0, 1)),
+    ):
+        set_ = {"bits": bits, "chunks": chunks, "batch_micro_batches": batch}
+        for join in (0, 1):
+            yield {"settings": set_, "join": join, "vanilla": 1, "network": {"slot_count": slots_}}
+    for count, more in product((2, 8, 16), (-1, 0, 1)):
+        yield {"join": 0, "network": {"slot_base": SLOTS - count + more, "slot_count": count}}
+    for worker in range(32):
+        for workers in (1 << worker, ~(1 << worker) % (1 << 32)):
+            yield {"join": 0, "network": {"worker": worker, "workers": workers}}
+    for join, vanilla, parallel, open_ in product((0, 1), repeat=4):
+        exchange = {"settings": {"data_parallel": parallel}, "network_open": open_}
+        yield exchange | {"join": join, "vanilla": vanilla}
 
-    ``before`` stands until the cycle in which ``start`` and the settings come together.
+
+def cases(params):
+    """Return inputs, and whether a run may begin with them, in a random order.
+
+    They have any value where any will do, and their structs are bits, which is quicker.
     """
-    put(dut, settings=LEGAL | (before or {}), loss=LOSS)
-    await clock(dut, 5)
-    put(dut, settings=LEGAL | (settings or {}), loss=LOSS | (loss or {}))
-    return await play(dut, [{"start": 1}, *[{"start": 0}] * 9], *OUTPUTS)
-
-
-def begins(trace):
-    """Return whether the run begins, and check that it does so when it should."""
-    assert sum(trace["begin"]) == trace["begin"][LATENCY]
-    assert trace["failed"] == [0] * (LATENCY + 1) + [not trace["begin"][LATENCY]] * (9 - LATENCY)
-    return bool(trace["begin"][LATENCY])
-
-
-async def reset(dut):
-    """Reset, so that nothing of the test before is left."""
-    zero = dict.fromkeys(INPUTS, 0)
-    put(dut, finished=0, join=1, vanilla=0, network_idle=0, model_busy=0, **zero)
-    put(dut, word_address=0, label_address=0)
-    await streams.start(dut)
-    await clock(dut)
-    assert shown(dut) == IDLE
-
-
-async def recover(dut):
-    """Do a soft reset with idle readers."""
-    await pulse(dut, "soft_reset")
-    await clock(dut, RESET_CYCLES + 1)
-    assert shown(dut) == IDLE
-    assert cause(dut) is Cause.NONE
-
-
-@cocotb.test(timeout_time=10, timeout_unit="us")
-async def runs_to_the_end(dut):
-    await reset(dut)
-    for _ in range(3):
-        trace = await begin(dut)
-        assert begins(trace)
-        assert trace["busy"] == [0] + [1] * 9
-        assert trace["running"] == [0] * (LATENCY + 1) + [1] * (9 - LATENCY)
-        assert not any(trace["failed"] + trace["halt"] + trace["core_reset"])
-        assert trace["done"][1:] == [0] * 9
-        await pulse(dut, "finished")
-        await clock(dut)
-        assert shown(dut) == IDLE | {"done"}
-        assert cause(dut) is Cause.NONE
-
-
-@cocotb.test(timeout_time=40, timeout_unit="us")
-async def accepts_every_legal_setting(dut):
-    """Settings are at the edges of what is legal."""
-    engine = params_in_simulator(WorkerParams).engine
-    legal = [
-        {"bits": engine.max_bits},
-        *({"bits": 1 << bit} for bit in range(engine.max_bits.bit_length())),
-        {"chunks": engine.chunks},
-        *({"chunks": 1 << bit} for bit in range(engine.chunks.bit_length())),
-        *({"tail_samples": 1 << bit} for bit in range(engine.banks.bit_length())),
-        {"bits": 2, "chunks": min(engine.chunks, engine.fifo_words // 2)},
-        {"bits": 3, "chunks": engine.fifo_words // 3},
-        {"batch_micro_batches": 0xFFFF, "epoch_micro_batches": 0xFFFF_FFFF, "epochs": 0xFFFF_FFFF},
-        {"tail_samples": engine.banks},
-        {"signed_features": 1},
-        *({name: 1 << bit} for name in WIDE for bit in range(bits_of(name))),
-        *({"l2_shift": shift * engine.l2} for shift in range(4, 24)),
-    ]
-    await reset(dut)
-    for settings in legal:
-        assert begins(await begin(dut, settings, before={"chunks": 0})), settings
-        await pulse(dut, "finished")
-    exponents = [{"exponent": exponent} for exponent in (63, *(1 << bit for bit in range(6)))]
-    for loss in [*({"loss": loss} for loss in Loss), {"mantissa": -1}, *exponents]:
-        assert begins(await begin(dut, loss=loss)), loss
-        await pulse(dut, "finished")
-
-
-@cocotb.test(timeout_time=40, timeout_unit="us")
-async def refuses_every_illegal_setting(dut):
-    engine = params_in_simulator(WorkerParams).engine
-    l2 = [1, 2, 3, 24, 31] if engine.l2 else range(1, 32)
-    illegal = [
-        *({name: 0} for name in LEGAL),
-        *({"bits": bits} for bits in range(engine.max_bits + 1, 1 << bits_of("bits"))),
-        {"chunks": engine.chunks + 1},
-        # Such as are legal where the registers' upper bits are cut off.
-        *({"chunks": 1 | 1 << bit} for bit in range(engine.chunks.bit_length(), bits_of("chunks"))),
-        {"bits": 3, "chunks": engine.fifo_words // 3 + 1},
-        *(
-            {"bits": bits, "chunks": chunks}
-            for bits, chunks in powers_below(engine.max_bits, engine.chunks)
-            if bits * chunks > engine.fifo_words
-        ),
-        *({"tail_samples": tail} for tail in range(engine.banks + 1, 16)),
-        *({"l2_shift": shift} for shift in l2),
-        {"data_parallel": 1},  # without a network
-    ]
-    await reset(dut)
-    for settings, loss in [*((s, {}) for s in illegal), ({}, {"exponent": 0}), ({}, {"loss": 3})]:
-        trace = await begin(dut, settings, loss)
-        assert not begins(trace), settings
-        assert not any(trace["running"])
-        assert shown(dut) == FAILED, settings
-        assert cause(dut) is Cause.CONFIGURATION
-        await recover(dut)
-
-
-@cocotb.test(timeout_time=40, timeout_unit="us")
-@cocotb.parametrize(name=["word_address", "label_address"])
-async def refuses_what_is_no_address_of_a_beat(dut, name):
-    """It does whichever bit it is that memory, or a beat, has not."""
-    legal = range(5, params_in_simulator(WorkerParams).address_bits)
-    await reset(dut)
-    for bit in range(Shape.cast(port_shapes()[name]).width):
-        put(dut, **{name: 1 << bit})
-        assert begins(await begin(dut)) == (bit in legal), bit
-        await recover(dut)
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(
-    fault=[
-        ("memory_broken", Cause.MEMORY_BEATS),
-        ("words_failed", Cause.WORD_READ),
-        ("labels_failed", Cause.LABEL_READ),
-        ("starved", Cause.SHORT_PLAN),
-    ],
-    finished=[0, 1],
-)
-async def fails_with_its_cause(dut, fault, finished):
-    """It does in the cycle in which the run ends, too, but then nobody can be starved."""
-    name, expected = fault
-    await reset(dut)
-    await begin(dut)
-    put(dut, finished=finished)
-    await pulse(dut, name)
-    put(dut, finished=0)
-    await clock(dut)
-    if name == "starved" and finished:
-        assert shown(dut) == IDLE | {"done"}
-        return
-    for _ in range(5):
-        assert shown(dut) == FAILED
-        assert cause(dut) is expected
-        put(dut, words_failed=1, labels_failed=1, starved=1, finished=1)  # nothing more to say
-        await clock(dut)
-    put(dut, words_failed=0, labels_failed=0, starved=0, finished=0)
-    await recover(dut)
-    assert begins(await begin(dut))
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-async def names_one_cause_of_several(dut):
-    await reset(dut)
-    await begin(dut)
-    put(dut, words_failed=1, labels_failed=1, starved=1)
-    await clock(dut, 2)
-    assert cause(dut) is Cause.WORD_READ
-    put(dut, words_failed=0, labels_failed=0, starved=0)
-    await recover(dut)
-    await begin(dut)
-    put(dut, memory_broken=1, memory_silent=1, words_failed=1, starved=1)
-    await clock(dut, 2)
-    assert cause(dut) is Cause.MEMORY_SILENT
-    await recover(dut)
-    put(dut, memory_broken=0, memory_silent=0, words_failed=0, starved=0)
-    await open_job(dut)
-    await begin(dut)
-    put(dut, words_failed=1, gave_up=1)
-    await clock(dut, 2)
-    assert cause(dut) is Cause.WORD_READ
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-async def finds_what_is_left_over(dut):
-    await reset(dut)
-    await begin(dut)
-    put(dut, readers_busy=1)
-    await pulse(dut, "finished")
-    await clock(dut, 2)
-    assert shown(dut) == FAILED
-    assert cause(dut) is Cause.LONG_PLAN
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-async def settles_before_it_listens_to_the_core(dut):
-    """An old ``finished`` or ``starved`` ends nothing; errors count."""
-    await reset(dut)
-    put(dut, settings=LEGAL, loss=LOSS, finished=1, starved=1)
-    judged = [{"start": 1}, {"start": 0}, *[{}] * (LATENCY - 1)]
-    rows = [*judged, {}, {"finished": 0, "starved": 0}, *[{}] * 5]
-    trace = await play(dut, rows, "running", "failed")
-    assert trace["running"] == [0] * (LATENCY + 1) + [1] * 7
-    await recover(dut)
-    rows = [*judged, {"labels_failed": 1}, {"labels_failed": 0}, {}]
-    assert (await play(dut, rows, "failed"))["failed"][-1]
-    assert cause(dut) is Cause.LABEL_READ
-
-
-async def go_to(dut, state):
-    """Bring the worker into a state; it is there in the next cycle."""
-    if state in ("FAILED", "RUN"):
-        await begin(dut, {"bits": 0} if state == "FAILED" else {})
-    if state in ("BEGIN", "SETTLE"):
-        put(dut, settings=LEGAL, loss=LOSS)
-        await pulse(dut, "start")
-        await clock(dut, LATENCY * (state == "SETTLE"))
-    if state == "RESET":
-        await pulse(dut, "soft_reset")
-        await clock(dut, 5)
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(
-    state=["IDLE", "BEGIN", "SETTLE", "RUN", "FAILED", "RESET"], outstanding=[0, 40]
-)
-async def soft_reset_recovers(dut, state, outstanding):
-    await reset(dut)
-    await go_to(dut, state)
-    put(dut, readers_busy=outstanding > 0)
-    await pulse(dut, "soft_reset")
-    put(dut, start=1, finished=1, words_failed=1)  # nobody listens
-    await clock(dut)
-    assert shown(dut) == RESET | {"halt"}
-    cycles = max(RESET_CYCLES, outstanding)
-    for _ in range(cycles - 2):
-        await clock(dut)
-        assert shown(dut) == RESET
-    put(dut, readers_busy=0, start=0, finished=0, words_failed=0)
-    await clock(dut, 3)
-    assert shown(dut) == IDLE
-    assert cause(dut) is Cause.NONE
-    assert begins(await begin(dut))
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(ticks=[1, 3, 4, 5, 9], before=[0, 3])
-async def a_reset_waits_for_the_memory_for_four_ticks(dut, ticks, before):
-    """It also waits while they owe the readers something, which give up then.
-
-    Ticks ``before`` are those of another reset, which this one comes in the middle of.
-    """
-    await reset(dut)
-    await go_to(dut, "RUN")
-    put(dut, memory_owes=1, readers_busy=1)
-    if before:
-        await pulse(dut, "soft_reset")
-    for _ in range(before):
-        await pulse(dut, "tick")
-    await pulse(dut, "soft_reset")
-    for _ in range(ticks):
-        await clock(dut, 30)
-        assert shown(dut) == RESET
-        assert dut.revive.value
-        await pulse(dut, "tick")
-    await clock(dut, 10)
-    assert shown(dut) == RESET
-    put(dut, readers_busy=0)
-    await clock(dut, 3)
-    assert shown(dut) == (RESET if ticks < 4 else IDLE)
-    put(dut, memory_owes=0)
-    await clock(dut, 3)
-    assert shown(dut) == IDLE
-    assert not dut.revive.value
-    assert any((await begin(dut))["begin"])
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(state=["BEGIN", "SETTLE", "RUN", "FAILED", "RESET"])
-async def start_is_ignored_when_busy(dut, state):
-    await reset(dut)
-    await go_to(dut, state)
-    trace = await play(dut, [{"start": 1}, *[{"start": 0}] * 30], "begin", "running")
-    assert sum(trace["begin"]) == (state == "BEGIN")  # that of its own start
-    assert trace["running"][-1] == (state in ("BEGIN", "SETTLE", "RUN"))
-    expected = {"FAILED": FAILED, "RESET": IDLE}
-    assert shown(dut) == expected.get(state, RUNNING)
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-async def waits_for_an_access_to_the_model(dut):
-    """A run and a reset begin after it."""
-    await reset(dut)
-    put(dut, model_busy=1)
-    trace = await begin(dut)
-    assert not any(trace["begin"] + trace["failed"])
-    trace = await play(dut, [{"model_busy": 0}, *[{}] * 9], "begin", "running")
-    assert trace["begin"] == [1] + [0] * 9
-    assert trace["running"] == [0] + [1] * 9
-    put(dut, model_busy=1)
-    await pulse(dut, "soft_reset")
-    for _ in range(2 * RESET_CYCLES):
-        await clock(dut)
-        assert not dut.core_reset.value
-        assert dut.busy.value
-    put(dut, model_busy=0)
-    trace = await play(dut, [{}] * (RESET_CYCLES + 1), "core_reset")
-    assert trace["core_reset"] == [1] * RESET_CYCLES + [0]
-    assert shown(dut) == IDLE
-
-
-async def open_job(dut, **network):
-    await reset(dut)
-    put(dut, join=0, network_open=1, network=NETWORK | network)
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(
-    network=[{}, {"slot_base": (1 << 16) - 8}, {"timeout": 1 << 22}, {"retries": 0}]
-)
-async def runs_over_the_network(dut, network):
-    """It runs until the core is finished and nothing is under way."""
-    await open_job(dut, **network)
-    put(dut, gave_up=0)
-    assert begins(await begin(dut))
-    put(dut, finished=1)
-    await clock(dut, 5)
-    assert shown(dut) == RUNNING
-    put(dut, network_idle=1)
-    await clock(dut, 2)
-    assert shown(dut) == IDLE | {"done"}
-
-
-@cocotb.test(timeout_time=40, timeout_unit="us")
-async def accepts_every_legal_job(dut):
-    """Every bit of a time-out, of a number of slots and of the first slot comes alone."""
-    slots = params_in_simulator(WorkerParams).slots
-    legal = [
-        *({"timeout": 1 << bit} for bit in range(NETWORK_SETTINGS["timeout"].width)),
-        *({"slot_count": 1 << bit} for bit in range(slots.bit_length())),
-        *({"slot_base": 1 << bit} for bit in range(16)),
-    ]
-    for network in legal:
-        await open_job(dut, **network)
-        assert begins(await begin(dut)), network
-        await pulse(dut, "soft_reset")
-
-
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(slots=[1, 0])
-async def waits_for_a_job_that_begins(dut, slots):
-    """It is busy from the cycle after the pulse, then open at once, as the slots' table is."""
-    clearing = 8
-    for start in range(clearing + 3):  # this many cycles behind the pulse
-        await open_job(dut, slot_count=slots)
-        put(dut, network_open=0, settings=LEGAL, loss=LOSS)
-        await clock(dut, 5)
-        rows = [
-            {
-                "network_busy": 0 < k <= clearing,
-                "network_open": k > clearing,
-                "start": k == start,
+    some = []
+    for change in changes(params):
+        case = LEGAL | change
+        packed = {}
+        for port, layout in layouts(params).items():
+            case[port] = LEGAL[port] | change.get(port, {})
+            ignored = {
+                name: unpack(field.shape, random.getrandbits(Shape.cast(field.shape).width))
+                for name, field in layout
+                if name not in case[port]
             }
-            for k in range(2 * clearing)
-        ]
-        trace = await play(dut, rows, "begin", "failed")
-        begin = max(start, clearing) + LATENCY
-        assert trace["begin"] == [slots and k == begin for k in range(2 * clearing)], start
-        assert trace["failed"] == [not slots and k > begin for k in range(2 * clearing)], start
-        await recover(dut)
+            packed[port] = pack(layout, ignored | case[port])
+        some.append((case | packed, may_run(params, case)))
+    return random.sample(some, len(some))
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(finished=[0, 1], join=[0, 1], missing=[0, 1])
-async def fails_when_the_network_gives_up(dut, finished, join, missing):
-    """It does when only confirmations are left, too; with ``join`` nobody cares."""
-    await open_job(dut)
-    put(dut, join=join)
-    assert begins(await begin(dut))
-    put(dut, finished=finished, peers_missing=missing)
-    await pulse(dut, "gave_up")
-    await clock(dut)
-    if join:
-        assert shown(dut) == (IDLE | {"done"} if finished else RUNNING)
-        return
-    assert shown(dut) == FAILED
-    assert cause(dut) is (Cause.PEERS if missing else Cause.NETWORK)
-    put(dut, finished=0)
-    await recover(dut)
+class Model:
+    """Has the worker's state, as the host and the core bring it from one to the next."""
+
+    faults = ("memory_broken", "words_failed", "labels_failed", "starved", "gave_up")
+
+    def __init__(self, params):
+        self.cases = cases(params)
+        legal = [one for one in self.cases if one[1]]
+        self.runs = [[one for one in legal if one[0]["join"] == join] for join in (0, 1)]
+        (self.case, self.legal), self.started = self.cases[0], 0
+        self.held = dict.fromkeys(("memory_owes", "readers_busy"), 0)
+        self.opening = 0  #: cycles for which a job is being opened yet
+        self.failures = Counter()
+        self.forget()
+
+    def forget(self):
+        self.state, self.cause, self.done = "idle", Cause.NONE, 0
+        self.since = 0  #: cycles in this state
+        self.ticks = self.left = 0  #: ticks since the reset began; its cycles
+
+    def preset(self):
+        """Draw how often faults, resets and changes come in the coming cycles."""
+        self.rare, self.common = random.choice([*[(0, 0)] * 3, (0.05, 0.1), (0.1, 0.1), (0.3, 0.2)])
+        self.possible = random.sample(self.faults, random.randint(1, 3))
+        if not self.common:  # to see many settings
+            self.held = dict.fromkeys(self.held, 0)
+        return {}
+
+    def draw(self):
+        chance = random.random
+        start = int(chance() < 0.7)
+        if self.state == "idle":
+            if self.rare:
+                self.case, self.legal = random.choice(random.choice(self.runs))
+            else:
+                self.case, self.legal = self.cases[self.started % len(self.cases)]
+                self.started += start
+        for name in self.held:
+            self.held[name] ^= chance() < self.common / 2
+        if self.state in ("idle", "begin") and chance() < self.common / 4:
+            self.opening = random.randrange(1, 9)
+        inputs = {name: int(chance() < self.rare) for name in self.possible}
+        inputs = dict.fromkeys(self.faults, 0) | inputs
+        ends = "failed" if self.rare else ("failed", "run")
+        resets = max(self.rare / 5, 0.5 * (self.state in ends))
+        inputs |= {"model_busy": int(chance() < 3 * self.common)}
+        inputs |= {"start": start, "soft_reset": int(chance() < resets)}
+        inputs |= {name: random.getrandbits(1) for name in ("memory_silent", "peers_missing")}
+        inputs |= {name: int(chance() < 0.3) for name in ("tick", "network_idle")}
+        inputs |= {"finished": int(chance() < (0.1 if self.rare else 0.3))}
+        if self.opening:  # whether there is a job counts when none is being opened
+            inputs |= {"network_open": random.getrandbits(1)}
+        inputs |= {"network_busy": int(self.opening > 0), "rst": int(chance() < self.rare / 10)}
+        return self.case | self.held | inputs
+
+    def judged(self, inputs):
+        """Return whether it is known by now whether the run may begin."""
+        waited = self.since >= Control.check_latency - 1
+        return self.state == "begin" and waited and not inputs["network_busy"]
+
+    def outputs(self, inputs):
+        state, model_busy = self.state, inputs["model_busy"]
+        begin = self.judged(inputs) and self.legal and not model_busy
+        resets = state == "reset" and self.left == RESET_CYCLES
+        return {
+            "begin": int(begin),
+            "idle": int(state == "idle"),
+            "busy": int(state not in ("idle", "failed")),
+            "running": int(state in ("settle", "run")),
+            "halt": int(state == "failed" or resets),
+            "revive": int(state == "reset"),
+            "core_reset": int(state == "reset" and not model_busy),
+            "done": self.done,
+            "failed": int(state == "failed"),
+            "cause": self.cause,
+        }
+
+    def step(self, inputs):
+        self.opening -= self.opening > 0
+        if inputs["rst"]:
+            return self.forget()
+        silent = inputs["memory_silent"]
+        memory = {
+            "memory_broken": Cause.MEMORY_SILENT if silent else Cause.MEMORY_BEATS,
+            "words_failed": Cause.WORD_READ,
+            "labels_failed": Cause.LABEL_READ,
+        }
+        running = self.state in ("settle", "run")
+        if causes := [cause for name, cause in memory.items() if inputs[name] and running]:
+            self.fail(causes[0])
+        else:
+            getattr(self, self.state)(inputs)
+        if inputs["soft_reset"]:
+            self.go("reset")
+            self.left, self.ticks = RESET_CYCLES, 0
+        self.since += 1
+
+    def go(self, state):
+        self.state, self.since = state, -1
+
+    def fail(self, cause):
+        self.go("failed")
+        self.cause, self.done = cause, 0
+        self.failures[cause] += 1
+
+    def idle(self, inputs):
+        if inputs["start"]:
+            self.go("begin")
+            self.done = 0
+
+    def begin(self, inputs):
+        if inputs["network_busy"]:
+            self.since = -1
+        elif self.judged(inputs) and not self.legal:
+            self.fail(Cause.CONFIGURATION)
+        elif self.judged(inputs) and not inputs["model_busy"]:
+            self.go("settle")
+
+    def settle(self, inputs):
+        """Listen to no old ``finished`` or ``starved``."""
+        if self.since == 2:
+            self.go("run")
+
+    def run(self, inputs):
+        if inputs["finished"] and (inputs["join"] or inputs["network_idle"]):
+            self.go("idle")
+            self.done = 1
+            if inputs["readers_busy"]:
+                self.fail(Cause.LONG_PLAN)
+        elif inputs["starved"]:
+            self.fail(Cause.SHORT_PLAN)
+        elif inputs["gave_up"] and not inputs["join"]:
+            self.fail(Cause.PEERS if inputs["peers_missing"] else Cause.NETWORK)
+
+    def failed(self, inputs):
+        """Wait for a reset."""
+
+    def reset(self, inputs):
+        self.done, self.cause = 0, Cause.NONE
+        owes = inputs["memory_owes"] and self.ticks < 4
+        if self.left > 1:
+            self.left -= not inputs["model_busy"]
+        elif not inputs["readers_busy"] and not owes:
+            self.go("idle")
+        self.ticks += inputs["tick"]
 
 
-@cocotb.test(timeout_time=40, timeout_unit="us")
-async def refuses_a_network_that_is_not_ready(dut):
-    params = params_in_simulator(WorkerParams)
-    for inputs, network in (
-        ({"network_open": 0}, {}),
-        ({}, {"slot_count": 0}),
-        ({}, {"slot_count": params.slots + 1}),
-        *(({}, {"slot_count": (1 << bit) | 8}) for bit in range(params.slots.bit_length() - 1, 17)),
-        ({}, {"worker": 1}),
-        ({}, {"worker": 31}),
-        ({}, {"timeout": 0}),
-        ({}, {"slot_base": (1 << 16) - 7}),
-        *(({}, {"slot_base": (1 << 16) - count, "slot_count": 2 * count}) for count in (1, 16, 64)),
-    ):
-        await open_job(dut, **network)
-        put(dut, **inputs)
-        assert not begins(await begin(dut)), (inputs, network)
-        assert cause(dut) is Cause.CONFIGURATION
-        put(dut, join=1)  # which does not use it
-        await recover(dut)
-        assert begins(await begin(dut))
-
-
-@cocotb.test(timeout_time=80, timeout_unit="us")
-async def is_one_of_the_job_s_workers(dut):
-    alone = [(worker, workers ^ 1 << worker) for worker in range(32) for workers in (0, ~0 % 2**32)]
-    some = [(random.randrange(32), random.getrandbits(32)) for _ in range(24)]
-    for worker, workers in alone + some:
-        await open_job(dut, worker=worker, workers=workers)
-        legal = workers >> worker & 1
-        assert begins(await begin(dut)) == legal, (worker, workers)
-        put(dut, join=1)
-        await recover(dut)
-
-
-@cocotb.test(timeout_time=40, timeout_unit="us")
-async def models_are_exchanged_over_the_network(dut):
-    """They are where that is built, and in the order of the pipeline."""
-    built = params_in_simulator(WorkerParams).engine.data_parallel
-    for join, vanilla, legal in ((0, 0, built), (0, 1, False), (1, 0, False)):
-        await open_job(dut)
-        put(dut, join=join, vanilla=vanilla)
-        assert begins(await begin(dut, {"data_parallel": 1})) == legal, (join, vanilla)
-
-
-@cocotb.test(timeout_time=40, timeout_unit="us")
-async def refuses_a_vanilla_order_that_would_hang(dut):
-    """A mini-batch must fit the word FIFO and the slots."""
-    params = params_in_simulator(WorkerParams)
-    fits = params.engine.fifo_words // 6
-    for join, settings, slots, legal in (
-        (0, {"bits": 3, "chunks": 1, "batch_micro_batches": 8}, 8, True),
-        (0, {"bits": 3, "chunks": 1, "batch_micro_batches": 9}, 8, False),
-        (0, {"bits": 3, "chunks": fits, "batch_micro_batches": 2}, 8, True),
-        (0, {"bits": 3, "chunks": fits + 1, "batch_micro_batches": 2}, 8, False),
-        (1, {"bits": 3, "chunks": 1, "batch_micro_batches": 8}, 8, False),
-    ):
-        await open_job(dut, slot_count=slots)
-        put(dut, join=join, vanilla=1)
-        assert begins(await begin(dut, settings)) == legal, (join, settings)
-        put(dut, join=1, vanilla=0)
-        await pulse(dut, "soft_reset")
-        await clock(dut, RESET_CYCLES + 2)
-
-
-@cocotb.test(timeout_time=80, timeout_unit="us")
-async def no_bit_of_a_mini_batch_s_words_is_overlooked(dut):
-    """In vanilla order, with all slots, words and micro-batches are powers of two."""
-    params = params_in_simulator(WorkerParams)
-    engine = params.engine
-    for bits, chunks, batch in powers_below(engine.max_bits, engine.chunks, params.slots):
-        if bits * chunks > engine.fifo_words or bits not in (1, engine.max_bits):
-            continue
-        await open_job(dut, slot_count=params.slots)
-        put(dut, vanilla=1)
-        settings = {"bits": bits, "chunks": chunks, "batch_micro_batches": batch}
-        legal = bits * chunks * batch <= engine.fifo_words
-        assert begins(await begin(dut, settings)) == legal, settings
-        put(dut, join=1, vanilla=0)
-        await pulse(dut, "soft_reset")
-        await clock(dut, RESET_CYCLES + 2)
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def begins_ends_fails_and_recovers(dut):
+    """Every setting at its bounds is judged; faults, resets and starts come in any cycle."""
+    model = Model(params_in_simulator(WorkerParams))
+    await Bench(dut).begin()
+    await follow(dut, model, runs=900)
+    assert model.started > len(model.cases), model.started
+    causes = set(Cause) - {Cause.NONE}
+    assert min(model.failures[cause] for cause in causes) > 1, model.failures
