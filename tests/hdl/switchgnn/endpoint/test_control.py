@@ -1,105 +1,98 @@
-"""Tests how jobs start and end."""
+"""Compares the start and the end of jobs with a model, whatever comes in whichever cycle."""
 
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.control import CALM, Control
 from hdl.switchgnn.endpoint.params import PRESETS
 from sim.harness.bench import Bench
 from sim.harness.verilator import simulate
+from tests.hdl.stateful import follow
+
+ENDS = {"stop": State.IDLE, "finished": State.FINISHED, "failures": State.FAILED}
 
 
 def test_control():
     simulate(Control(PRESETS["tiny"]), __name__)
 
 
-class ControlBench(Bench):
-    def __init__(self, dut):
-        super().__init__(dut, quiet=1)
+class Job:
+    """Is the state of a job, with what comes to it drawn: rarely or often, alone or together."""
 
-    async def pulse(self, name, value=1, cycles=2):
-        await self.strobe(**{name: value})
-        await self.wait(cycles)
+    def __init__(self):
+        self.chances = {}
+        self.reset()
 
-    @property
-    def state(self):
-        assert int(self.dut.reset.value) == 1 - int(self.dut.run.value)
-        return State(int(self.dut.state.value)), Cause(int(self.dut.cause.value))
+    def reset(self):
+        self.state, self.cause, self.after, self.runs = State.IDLE, Cause.NONE, State.IDLE, False
+        self.calm = 0  # cycles in which nothing has been under way
 
-    async def settle(self, cycles=CALM + 4):
-        await self.wait(cycles)
+    def preset(self):
+        names = ("start", "stop", "finished", "failures", "quiet", "inside", "rst")
+        self.chances = {name: random.choice((0, 0.05, 0.3)) for name in names}
+        self.chances |= {"start": 0.3, "quiet": random.choice((0.6, 0.9, 1)), "rst": 0.01}
+        return {}
+
+    def draw(self):
+        inputs = {name: int(random.random() < chance) for name, chance in self.chances.items()}
+        causes = random.choice((1 << random.randrange(5), random.getrandbits(5)))
+        return inputs | {"failures": causes * inputs["failures"]}
+
+    def outputs(self, _):
+        halt = self.state is State.STOPPING or (self.runs and self.cause is not Cause.NONE)
+        return {
+            "state": self.state,
+            "cause": self.cause,
+            "run": int(self.runs),
+            "reset": int(not self.runs),
+            "halt": int(halt),
+        }
+
+    def step(self, inputs):
+        if inputs["rst"]:
+            return self.reset()
+        ran, self.runs = self.runs, self.state in (State.RUNNING, State.STOPPING)
+        if self.state is State.RUNNING:
+            self.calm = 0
+            failed = self.cause is not Cause.NONE
+            if ran and (inputs["stop"] or inputs["finished"] or failed):
+                self.after = State.IDLE if inputs["stop"] else State.FINISHED
+                self.after = State.FAILED if failed else self.after
+                self.state = State.STOPPING
+            if ran and inputs["failures"] and not failed:
+                lowest = inputs["failures"] & -inputs["failures"]
+                self.cause = list(Cause)[lowest.bit_length()]
+                self.after = State.FAILED
+        elif self.state is State.STOPPING:
+            if self.calm == CALM:
+                self.state, self.runs = self.after, False
+            self.calm = self.calm + 1 if inputs["quiet"] and not inputs["inside"] else 0
+        elif inputs["start"]:
+            self.state, self.cause = State.RUNNING, Cause.NONE
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def follows_its_model(dut):
+    await Bench(dut).begin()
+    await follow(dut, Job(), runs=400)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(how=["stop", "finished", "failures"])
+@cocotb.parametrize(how=[*ENDS])
 async def a_job_runs_and_ends(dut, how):
-    bench = await ControlBench(dut).begin()
-    await bench.settle(2)
-    assert bench.state == (State.IDLE, Cause.NONE)
-    await bench.pulse("stop")
-    assert bench.state == (State.IDLE, Cause.NONE)
-    for _ in range(3):
-        await bench.pulse("start")
-        assert bench.state == (State.RUNNING, Cause.NONE)
-        assert dut.run.value
-        assert not dut.halt.value
-        await bench.pulse("start")
-        assert bench.state == (State.RUNNING, Cause.NONE)
-        dut.quiet.value, dut.inside.value = 0, 1
-        await bench.pulse(how, cycles=3)
-        cause = Cause.TABLES if how == "failures" else Cause.NONE
-        assert bench.state == (State.STOPPING, cause)
-        for quiet, inside in ((1, 1), (0, 0), (0, 1)):
-            dut.quiet.value, dut.inside.value = quiet, inside
-            await bench.settle()
-            await bench.pulse("start")
-            assert bench.state == (State.STOPPING, cause)
-            assert dut.run.value
-            assert dut.halt.value
-        dut.quiet.value, dut.inside.value = 1, 0
-        await bench.settle()
-        ends = {"stop": State.IDLE, "finished": State.FINISHED, "failures": State.FAILED}
-        assert bench.state == (ends[how], cause)
-        assert not dut.run.value
-        assert not dut.halt.value
-
-
-@cocotb.test(timeout_time=10, timeout_unit="us")
-async def the_first_failure_is_kept(dut):
-    bench = await ControlBench(dut).begin()
-    for first in range(len(Cause) - 1):
-        await bench.pulse("start")
-        dut.failures.value = 1 << first
-        await RisingEdge(dut.clk)
-        await bench.pulse("failures", (1 << len(Cause) - 1) - 1)
-        await bench.pulse("failures", 1)
-        await bench.settle()
-        assert bench.state == (State.FAILED, list(Cause)[1 + first])
-    await bench.pulse("failures", 3)  # without a job
-    await bench.pulse("start")
-    assert bench.state == (State.RUNNING, Cause.NONE)
-
-
-@cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(name=["quiet", "inside"])
-async def a_job_ends_when_all_has_been_calm_for_a_while(dut, name):
-    """A pause that is a cycle too short ends nothing, however often it comes."""
-    bench = await ControlBench(dut).begin()
-    await bench.pulse("start")
-    busy = name == "inside"
-    getattr(dut, name).value = busy
-    await bench.pulse("stop")
-    for _ in range(10):
-        getattr(dut, name).value = not busy
-        await ClockCycles(dut.clk, CALM - 1)
-        getattr(dut, name).value = busy
-        await ClockCycles(dut.clk, random.choice([1, 2]))
-        assert bench.state == (State.STOPPING, Cause.NONE)
-    getattr(dut, name).value = not busy
-    await ClockCycles(dut.clk, CALM + 1)
-    assert bench.state == (State.STOPPING, Cause.NONE)
-    await RisingEdge(dut.clk)
-    assert bench.state == (State.IDLE, Cause.NONE)
+    """It ends when all has been calm for so many cycles and one, and as it was asked to."""
+    bench = await Bench(dut, quiet=0, inside=0).begin()
+    await bench.strobe(start=1)
+    await bench.wait(5)
+    assert bench.value("state") is State.RUNNING
+    await bench.strobe(**{how: 1})
+    await bench.wait(20)
+    assert bench.value("state") is State.STOPPING
+    bench.set(quiet=1)
+    await bench.wait(CALM + 1)
+    assert bench.value("state") is State.STOPPING
+    await bench.wait()
+    assert bench.value("state") is ENDS[how]
+    assert bench.value("cause") is (Cause.TABLES if how == "failures" else Cause.NONE)

@@ -3,13 +3,16 @@
 import random
 
 import cocotb
-from cocotb.triggers import RisingEdge
+import numpy as np
 
 from hdl.switchgnn.endpoint.done_timer import DoneTimer
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import Kind
-from sim.harness.streams import Sink, cycle, never, often, start
-from sim.harness.verilator import simulate
+from sim.harness.bench import Bench
+from sim.harness.payloads import pack
+from sim.harness.streams import cycle, start
+from sim.harness.verilator import component_in_simulator, simulate
+from tests.hdl.stateful import follow
 
 TIMEOUT = 50
 
@@ -18,108 +21,83 @@ def test_done_timer():
     simulate(DoneTimer(PRESETS["tiny"]), __name__, registers=["timer"])
 
 
-async def begin(dut, stall=never):
-    for name in ("turn", "complete", "over"):
-        getattr(dut, name).value = 0
-    dut.timeout.value = TIMEOUT
-    await start(dut)
-    return Sink(dut, "jobs", stall=stall), RisingEdge(dut.clk)
-
-
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def says_it_at_once_and_again(dut):
-    sink, edge = await begin(dut)
-    for _ in range(3 * TIMEOUT):
-        await edge
-        assert not dut.said.value
-    assert not sink.beats
-    dut.turn.value, dut.complete.value = 77, 1
-    await edge
+    bench = await Bench(dut, timeout=TIMEOUT).begin()
+    await bench.wait(3 * TIMEOUT)
+    assert not dut.said.value
+    assert not bench.jobs.beats
+    bench.set(turn=77, complete=1)
+    await bench.wait()
     complete = cycle()
-    for _ in range(3 * TIMEOUT + 20):
-        await edge
-    assert all(job["kind"] is Kind.DONE and job["turn"] == 77 for job in sink.beats)
-    assert sink.cycles[0] == complete + DoneTimer.latency
-    steps = [b - a for a, b in zip(sink.cycles, sink.cycles[1:], strict=False)]
-    assert len(steps) == 3
+    await bench.jobs.wait_for(4)
+    assert all(job["kind"] is Kind.DONE and job["turn"] == 77 for job in bench.jobs.beats)
+    assert bench.jobs.cycles[0] == complete + DoneTimer.latency
+    steps = np.diff(bench.jobs.cycles)
     assert all(TIMEOUT < step < TIMEOUT + 5 for step in steps)
     assert dut.said.value
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
-async def each_turn_is_said(dut, stall):
-    """DONE is said of the oldest turn, and of no other, though two may differ in a single bit."""
-    sink, edge = await begin(dut, stall)
-    order = [random.getrandbits(32)]
-    for bit in random.sample(range(32), 32):
-        order.append(order[-1] ^ 1 << bit)
-    for turn in order:
-        dut.turn.value, dut.complete.value = turn, random.random() < 0.5
-        await edge
-        assert not dut.said.value
-        dut.complete.value = 1
-        while not dut.said.value:
-            await edge
-        assert turn in [job["turn"] for job in sink.beats]
-        for _ in range(random.choice([0, 1, 2, TIMEOUT, TIMEOUT + 3])):
-            await edge
-        dut.over.value = 1
-        await edge
-        dut.over.value = 0
-    places = [order.index(job["turn"]) for job in sink.beats]
-    assert places == sorted(places)
-    assert {*places} == {*range(len(order))}
-    assert all(job == {**dict.fromkeys(job, 0), **told(job["turn"])} for job in sink.beats)
+class Timer:
+    """Is the job that is offered, and what is known of the turn; turns end at any time."""
+
+    def __init__(self):
+        self.shape = component_in_simulator().params.job
+        self.timeout = self.turn = self.timer = 0
+        self.has_all = False  # of the turn
+        self.reset()
+
+    def reset(self):
+        self.complete = self.said = False
+        self.offered = None  # the turn of the job that waits
+
+    def preset(self):
+        """Draw a timeout of any bits, and set the timer just before it or to all but one bit."""
+        self.timeout = random.choice((random.randrange(40), random.getrandbits(32)))
+        bit = 1 << random.randrange(32)
+        near = self.timeout - random.randrange(1, 20)
+        self.timer = max(0, random.choice((near, near, self.timeout ^ bit)))
+        self.ready, self.ends = random.choice((0.1, 0.5, 1)), random.choice((0, 0.1, 0.4))
+        return {"timer": self.timer}
+
+    def draw(self):
+        self.has_all = self.has_all or random.random() < 0.3
+        return {
+            "turn": self.turn,
+            "complete": int(self.has_all),
+            "over": int(random.random() < self.ends),
+            "timeout": self.timeout,
+            "jobs_ready": int(random.random() < self.ready),
+            "rst": int(random.random() < 0.01),
+        }
+
+    def outputs(self, _):
+        shown = {"said": int(self.said), "jobs_valid": int(self.offered is not None)}
+        if self.offered is not None:
+            job = {"kind": Kind.DONE, "turn": self.offered}
+            shown["jobs_payload"] = pack(self.shape, job)
+        return shown
+
+    def step(self, inputs):
+        over, moves = inputs["over"], inputs["jobs_ready"] or self.offered is None
+        due = self.complete and (not self.said or self.timer >= self.timeout)
+        taken = inputs["jobs_ready"] and self.offered is not None
+        self.timer = 0 if taken else (self.timer + 1) % (1 << 32)
+        if taken:
+            self.said = self.offered == self.turn
+        if moves:
+            self.offered = self.turn if due and not over and not taken else None
+        self.complete = self.has_all and not over
+        if over:
+            self.said = self.has_all = False
+            self.turn ^= random.choice((1 << random.randrange(32), random.getrandbits(32)))
+        if inputs["rst"]:
+            self.reset()
 
 
-def told(turn):
-    """Return what is not zero in a job."""
-    return {"kind": Kind.DONE, "turn": turn}
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_job_that_waits_is_of_its_own_turn(dut):
-    """It leaves when its turn is over, and says nothing of the next one."""
-    for name in ("turn", "complete", "over", "timeout"):
-        getattr(dut, name).value = 0
-    dut.timeout.value, edge = 4, RisingEdge(dut.clk)
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def follows_its_model(dut):
+    """A job is of its own turn, though two may differ in a single bit; every bit counts."""
+    Bench(dut)
     await start(dut)
-    turn = random.getrandbits(32)
-    for bit in range(32):
-        dut.turn.value, dut.complete.value, dut.jobs_ready.value = turn, 1, 1
-        while not dut.said.value:
-            await edge
-        dut.jobs_ready.value = 0
-        while not dut.jobs_valid.value:
-            await edge
-        dut.over.value = 1
-        await edge
-        turn ^= 1 << bit
-        dut.turn.value, dut.complete.value, dut.over.value = turn, 0, 0
-        for ready in (0, 1, 1, 1):
-            dut.jobs_ready.value = ready
-            await edge
-            assert not dut.said.value
-        assert not dut.jobs_valid.value
-
-
-@cocotb.test(timeout_time=100, timeout_unit="us")
-async def waits_as_long_as_it_is_told(dut):
-    """It waits for the timeout, whatever the bits of that are."""
-    sink, edge = await begin(dut)
-    dut.complete.value = 1
-    while not dut.said.value:
-        await edge
-    for bit in range(6, 32):
-        timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
-        for limit in (timeout, 1 << bit):
-            dut.timeout.value, dut.timer.value = limit, limit - (1 << bit)
-            said = len(sink.beats)
-            for _ in range(10):
-                await edge
-            assert len(sink.beats) == said
-            dut.timer.value = limit - 5
-            for cycles in range(12):
-                await edge
-                assert len(sink.beats) == said + (cycles > 5)
+    await follow(dut, Timer(), runs=400)
