@@ -2,7 +2,6 @@
 
 import itertools
 import random
-from collections import deque
 from dataclasses import replace
 
 import cocotb
@@ -12,8 +11,8 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.payload_reader import PayloadReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, cycle, never
+from sim.harness.streams import STALLS, never
+from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
 
@@ -39,25 +38,19 @@ class PayloadReaderBench(Bench):
         held = held or (lambda stream: sink())
         self.heads.stall = lambda: held("heads")
         self.payload.stall = lambda: held("payload")
-        self.given = []
+        self.given = []  # beats of all bursts
         self.expected_heads, self.expected_bursts = [], []
-        cocotb.start_soon(self.serve())
+        answer(self, self.bursts, "given", self.read, latency=latency)
 
-    async def serve(self):
-        shape, seen, due = self.params.payload_port_beat, 0, deque()
-        while True:
-            await self.edge
-            asked = sum(burst["length"] + 1 for burst in self.bursts.beats)
-            assert asked - len(self.payload.beats) <= self.params.prefetch_beats
-            for burst in self.bursts.beats[seen:]:
-                due.extend([cycle() + self.latency] * (burst["length"] + 1))
-            seen = len(self.bursts.beats)
-            beat = {name: random.getrandbits(field.width) for name, field in shape}
-            beat["valid"] = bool(due) and due[0] <= cycle()
-            if beat["valid"]:
-                due.popleft()
-                self.given.append({name: beat[name] for name in ("failed", "data")})
-            self.dut.given.value = pack(shape, beat)
+    def read(self, burst):
+        """Draw the beats of a burst, for which there is room."""
+        beats = [
+            {"failed": random.getrandbits(1), "data": random.getrandbits(8 * BEAT)}
+            for _ in range(burst["length"] + 1)
+        ]
+        self.given += beats
+        assert len(self.given) - len(self.payload.beats) <= self.params.prefetch_beats
+        return beats
 
     def size(self, kind):
         if kind in WIDE:
@@ -76,14 +69,10 @@ class PayloadReaderBench(Bench):
         self.jobs.append(job)
 
     async def ends(self):
-        await self.heads.wait_for(len(self.expected_heads))
-        await self.payload.wait_for(sum(b["length"] + 1 for b in self.expected_bursts))
-        for _ in range(self.latency + 10):
-            await self.edge
-        assert self.heads.beats == self.expected_heads
+        await self.bursts.wait_for(len(self.expected_bursts))
+        await self.finish(self.latency + 10, heads=self.expected_heads, payload=self.given)
         found = [{name: b[name] for name in ("address", "length")} for b in self.bursts.beats]
         assert found == self.expected_bursts
-        assert self.payload.beats == self.given
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -112,8 +101,7 @@ async def jobs_wait_for_room(dut, name):
     params = bench.params
     for _ in range(UNDER_WAY + params.prefetch_beats):
         bench.give(NARROW if name == "payload" else CONTROL)
-    for _ in range(4 * (UNDER_WAY + params.prefetch_beats)):
-        await bench.edge
+    await bench.wait(4 * (UNDER_WAY + params.prefetch_beats))
     if name == "payload":
         size, room = params.feature_beats, params.prefetch_beats - params.sum_beats
         assert len(bench.bursts.beats) == room // size + 1

@@ -2,31 +2,30 @@
 
 import itertools
 import random
-from collections import deque
 from dataclasses import replace
 
 import cocotb
-import pytest
 
-from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, UNDER_WAY
+from hdl.switchgnn.endpoint.bundles import UNDER_WAY
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.record_reader import RecordReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, cycle, never
-from sim.harness.verilator import simulate
+from sim.harness.streams import STALLS, never
+from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.hdl.switchgnn.extremes import some_number
+from tests.simulated import simulated
 
 BEAT = 64  #: bytes
 ORDERS = 300
 
 
-@pytest.mark.parametrize(("preset", "bits"), [("tiny", 20), ("small", 64), ("full", 64)])
-def test_record_reader(preset, bits):
-    """Addresses are wide, so that every bit of a place counts, or narrow."""
-    simulate(RecordReader(replace(PRESETS[preset], address_bits=bits)), __name__)
+#: Addresses are wide, so that every bit of a place counts, or narrow.
+ADDRESSES = {"tiny": 20, "small": 64, "full": 64}
+SIZES = {name: replace(PRESETS[name], address_bits=bits) for name, bits in ADDRESSES.items()}
+
+test_record_reader = simulated(RecordReader, SIZES, __name__)
 
 
 class ReaderBench(Bench):
@@ -38,12 +37,12 @@ class ReaderBench(Bench):
         self.context = {name: some_number(field.width) for name, field in self.params.context}
         self.turn = some_number()
         self.set(context=self.context, turn=self.turn)
-        self.illegal, self.expected, self.asked = 0, [], []
-        self.coming = deque()  # beats of memory, in the order of the orders
-        self.bad_records = 0
-        cocotb.start_soon(self.serve())
+        self.illegal, self.bad_records = self.record("illegal"), 0
+        self.expected, self.asked = [], []
+        self.coming = []  # beats of memory, in the order of the orders
+        answer(self, self.request, "beat", lambda _: [self.coming.pop(0)], latency=latency)
 
-    def record(self):
+    def some_record(self):
         """Draw a record of any content, after its fields too."""
         record = {name: some_number(field.width) for name, field in SendRecord.as_shape()}
         kind = random.choice([Kind.FEATURE, Kind.PARTIAL]).value
@@ -53,14 +52,14 @@ class ReaderBench(Bench):
 
     def give(self, order):
         """Give an order, and note what becomes of it."""
-        params, record = self.params, self.record()
+        params, record = self.params, self.some_record()
         shape = SendRecord.as_shape()
         offsets = {name: field.offset for name, field in shape}
         bits = sum(value << offsets[name] for name, value in record.items())
         other = random.getrandbits(256)
         data = bits << 256 | other if order["seq"] & 1 else bits | other << 256
         failed = random.random() < self.bad / 2
-        self.coming.append({"valid": 1, "failed": failed, "data": data})
+        self.coming.append({"failed": failed, "data": data})
         whole = 1 << params.beat_address_bits
         self.asked.append((ALIGNMENT // BEAT * self.context["list"] + order["seq"] // 2) % whole)
         legal = record["kind"] in (Kind.FEATURE.value, Kind.PARTIAL.value)
@@ -81,23 +80,9 @@ class ReaderBench(Bench):
             )
         self.orders.append(order)
 
-    async def serve(self):
-        dut, seen, due = self.dut, 0, deque()
-        while True:
-            await self.edge
-            self.illegal += int(dut.illegal.value)
-            due.extend([cycle() + self.latency] * (len(self.request.beats) - seen))
-            seen = len(self.request.beats)
-            given = 0
-            if due and due[0] <= cycle():
-                due.popleft()
-                given = pack(TABLE_BEAT, self.coming.popleft())
-            dut.beat.value = given or random.getrandbits(TABLE_BEAT.size) & ~1
-
     async def ends(self):
-        await self.request.wait_for(len(self.asked))
-        await self.jobs.wait_for(len(self.expected))
-        await self.wait(self.latency + 10)
+        await self.finish(self.latency + 10, request=self.asked, jobs=self.expected)
+        assert len(self.illegal.cycles) == self.bad_records
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -108,9 +93,6 @@ async def jobs_are_what_records_say(dut, stalls):
     for _ in range(ORDERS):
         bench.give({"seq": some_number(), "again": random.getrandbits(1)})
     await bench.ends()
-    assert bench.request.beats == bench.asked
-    assert bench.jobs.beats == bench.expected
-    assert bench.illegal == bench.bad_records
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -122,7 +104,6 @@ async def makes_a_job_a_cycle(dut):
     await bench.ends()
     assert {b - a for a, b in itertools.pairwise(bench.jobs.cycles)} == {1}
     assert bench.request.cycles == bench.orders.cycles  # request_latency
-    assert bench.jobs.beats == bench.expected
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -139,4 +120,3 @@ async def no_more_are_read_than_find_room(dut):
     assert UNDER_WAY <= read < ORDERS
     blocked = False
     await bench.ends()
-    assert bench.jobs.beats == bench.expected

@@ -4,36 +4,32 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect, flipped
 
 from hdl.common.component import Component
-from hdl.switchgnn.endpoint.bundles import LOOKUP, SLOTS, TABLE_BEAT
+from hdl.switchgnn.endpoint.bundles import LOOKUP, SLOTS
 from hdl.switchgnn.endpoint.memory_layouts import SourceRecord
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.source_lookup import SourceLookup
 from hdl.switchgnn.endpoint.turn_contexts import TurnContexts
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS
-from sim.harness.verilator import simulate
+from sim.harness.payloads import unpack
+from sim.harness.streams import STALLS, Stalls
+from tests.hdl.switchgnn.endpoint.answers import answer
+from tests.simulated import simulated
 
 
 class LookupBench(Component):
     """Wraps the lookup and the contexts that it asks for."""
 
     def __init__(self, params):
-        lookup, kept = (
-            SourceLookup(params).signature.members,
-            TurnContexts(params).signature.members,
-        )
+        lookup, kept = (part(params).signature.members for part in (SourceLookup, TurnContexts))
         super().__init__(
             params,
             {name: lookup[name] for name in ("lookups", "request", "beat", "jobs", "foreign")}
-            | {name: kept[name] for name in ("write", "context")}
-            | {"slot": kept["slot"]},
+            | {name: kept[name] for name in ("write", "context", "slot")},
         )
 
     def elaborate(self, platform):
@@ -54,45 +50,34 @@ class LookupBench(Component):
         return m
 
 
-@pytest.mark.parametrize("preset", ["tiny", "full"])
-def test_source_lookup(preset):
-    """In these addresses every bit of a place counts."""
-    simulate(LookupBench(replace(PRESETS[preset], address_bits=64)), __name__)
+#: In these addresses every bit of a place counts.
+SIZES = {name: replace(PRESETS[name], address_bits=64) for name in ("tiny", "full")}
+
+test_source_lookup = simulated(LookupBench, SIZES, __name__)
 
 
 class TableBench(Bench):
     """Has a context for each slot, and a table in which every record is another one."""
 
-    def __init__(self, dut, source, sink):
-        super().__init__(dut, (source, sink))
+    def __init__(self, dut, stalls=Stalls.NONE):
+        super().__init__(dut, stalls)
         self.contexts = [
             {name: random.getrandbits(field.width) for name, field in self.params.context}
             for _ in range(SLOTS)
         ]
-        self.foreign, self.fails = 0, False
-        self.asked, self.given = [], []  # of memory: beats' numbers, what they hold
+        self.foreign, self.fails = self.record("foreign"), False
+        self.asked, self.given = [], []  # of memory: beats' numbers, what is to come of them
         self.expected, self.expected_foreign = [], 0
-        cocotb.start_soon(self.serve())
+        answer(self, self.request, "beat", self.read)
 
-    async def serve(self):
-        dut, seen, waits = self.dut, 0, 0
-        while True:
-            await self.edge
-            self.foreign += int(dut.foreign.value)
-            given = {"valid": 0, "failed": random.getrandbits(1), "data": random.getrandbits(512)}
-            if len(self.request.beats) > seen:
-                waits += 1
-                if waits > 5:
-                    given = {"valid": 1, "failed": self.fails, "data": self.given[seen]}
-                    seen, waits = seen + 1, 0
-            dut.beat.value = pack(TABLE_BEAT, given)
+    def read(self, _):
+        return [{"failed": self.fails, "data": self.given.pop(0)}]
 
-    async def write_contexts(self):
+    async def begin(self):
+        await super().begin()
         for slot, context in enumerate(self.contexts):
-            self.dut.slot.value, self.dut.write.value = slot, 1
-            self.dut.context.value = pack(self.params.context, context)
-            await self.edge
-        self.dut.write.value = 0
+            await self.strobe(write=1, slot=slot, context=context)
+        return self
 
     def look_up(self, **fields):
         """Do some lookup; note what is read for it, and what becomes of it."""
@@ -102,7 +87,7 @@ class TableBench(Bench):
         self.asked.append((8 * context["sources"] + source // 8) % whole)
         self.given.append(random.getrandbits(512))
         record = unpack(SourceRecord, self.given[-1] >> 64 * (source % 8) & (1 << 64) - 1)
-        job = {name: 0 for name, _ in params.job} | {"turn": lookup["turn"], "source": source}
+        job = dict.fromkeys(params.job.members, 0) | {"turn": lookup["turn"], "source": source}
         if not lookup["answer"]:
             job |= {"kind": Kind.RAWFETCH, "raw": 1 << record["port"], "beat": None}
             self.expected.append(job)
@@ -125,30 +110,24 @@ class TableBench(Bench):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def jobs_are_what_the_table_says(dut, stalls):
-    bench = await TableBench(dut, *stalls).begin()
-    await bench.write_contexts()
+    bench = await TableBench(dut, stalls).begin()
     for _ in range(150):
         bench.look_up()
-    await bench.request.wait_for(150)
     await bench.jobs.wait_for(len(bench.expected))
-    for _ in range(30):
-        await bench.edge
-    assert bench.request.beats == bench.asked
+    await bench.finish(30, request=bench.asked)
     assert bench.made() == bench.expected
-    assert bench.foreign == bench.expected_foreign
+    assert len(bench.foreign.cycles) == bench.expected_foreign
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_cannot_be_read_makes_no_job(dut):
-    bench = await TableBench(dut, lambda: False, lambda: False).begin()
-    await bench.write_contexts()
+    bench = await TableBench(dut).begin()
     bench.fails = True
-    for answer in (0, 1):
-        bench.look_up(answer=answer)
-        for _ in range(30):
-            await bench.edge
+    for asked in (0, 1):
+        bench.look_up(answer=asked)
+        await bench.wait(30)
     assert not bench.jobs.beats
-    assert not bench.foreign
+    assert not bench.foreign.cycles
     bench.fails = False
     bench.expected.clear()
     bench.look_up(answer=0)

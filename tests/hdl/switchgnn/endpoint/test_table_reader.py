@@ -1,7 +1,6 @@
 """Checks that each client of the tables' port gets what it asked for, and nothing else."""
 
 import random
-from collections import deque
 
 import cocotb
 
@@ -9,8 +8,9 @@ from hdl.switchgnn.endpoint.bundles import TABLE_CLIENTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.table_reader import TableReader
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, rarely
 from sim.harness.verilator import simulate
+from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.hdl.switchgnn.extremes import some_number
 
 REQUESTS = 100  #: of each client
@@ -26,31 +26,25 @@ async def every_client_gets_its_own(dut, stalls):
     """It comes in the order of the requests, however late; a client may ask for nothing."""
     bench = await Bench(dut, stalls).begin()
     params, sources, bursts = bench.params, bench.requests, bench.bursts
-    shape = params.table_port_beat
     asked = [
         [some_number(params.beat_address_bits) for _ in range(REQUESTS)]
         for _ in range(TABLE_CLIENTS)
     ]
+    expected, found = [[] for _ in asked], [bench.reports(f"beats_{k}") for k in range(len(asked))]
+
+    def read(burst):
+        beat = {"failed": random.getrandbits(1), "data": random.getrandbits(512)}
+        expected[burst["tag"]].append(beat)
+        return [beat | {"tag": burst["tag"]}]
+
+    answer(bench, bursts, "given", read, latency=1, pause=rarely)
     for source, numbers in zip(sources, asked, strict=True):
         source.extend(numbers)
-    expected, found = [[] for _ in asked], [[] for _ in asked]
-    seen, due = 0, deque()
-    while sum(map(len, found)) < TABLE_CLIENTS * REQUESTS:
-        given = {name: random.getrandbits(field.width) for name, field in shape} | {"valid": 0}
-        if due and random.random() < 0.7:
-            client = due.popleft()
-            given |= {"valid": 1, "tag": client}
-            expected[client].append((given["failed"], given["data"]))
-        bench.set(given=given)
-        await bench.edge
-        due.extend(burst["tag"] for burst in bursts.beats[seen:])
-        seen = len(bursts.beats)
-        for k, beats in enumerate(found):
-            beat = bench.value(f"beats_{k}")
-            if beat["valid"]:
-                beats.append((beat["failed"], beat["data"]))
-    assert found == expected
+    await bursts.wait_for(TABLE_CLIENTS * REQUESTS)
+    await bench.wait(TABLE_CLIENTS * REQUESTS)
     for k, numbers in enumerate(asked):
+        beats = [beat for beat, _ in found[k].found]
+        assert [{name: b[name] for name in ("failed", "data")} for b in beats] == expected[k]
         ours = [burst["address"] for burst in bursts.beats if burst["tag"] == k]
         assert ours == [64 * number for number in numbers]
     if stalls.none:

@@ -4,6 +4,7 @@ import random
 from dataclasses import replace
 
 import cocotb
+import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -18,6 +19,7 @@ from hdl.switchgnn.endpoint.turn_loader import KEPT, TurnLoader
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle, never, often, rarely
+from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.simulated import simulated
 
 SIZES = {
@@ -26,6 +28,8 @@ SIZES = {
     "no whole beat": replace(PRESETS["tiny"], depth=128, copies=64, address_bits=34),
 }
 PROGRAM = 1000  #: beat at which the program begins
+INPUTS = ("load", "turn", "program")
+OUTPUTS = ("write", "slot", "context", "loaded", "missing", "illegal")
 
 
 class LoaderBench(Component):
@@ -33,10 +37,9 @@ class LoaderBench(Component):
 
     def __init__(self, params):
         loader, reader = TurnLoader(params).signature.members, TableReader(params).signature.members
-        names = ("load", "turn", "program", "write", "slot", "context", "words", "loaded")
         super().__init__(
             params,
-            {name: loader[name] for name in (*names, "missing", "illegal")}
+            {name: loader[name] for name in (*INPUTS, *OUTPUTS, "words")}
             | {
                 "bursts": reader["bursts"],
                 "given": reader["given"],
@@ -59,14 +62,16 @@ class LoaderBench(Component):
             self.other_came.valid.eq(reader.beats[2].valid),
             self.other_came.data.eq(reader.beats[2].data),
         ]
-        for name in ("load", "turn", "program"):
-            m.d.comb += getattr(loader, name).eq(getattr(self, name))
-        for name in ("write", "slot", "context", "loaded", "missing", "illegal"):
-            m.d.comb += getattr(self, name).eq(getattr(loader, name))
+        m.d.comb += [getattr(loader, name).eq(getattr(self, name)) for name in INPUTS]
+        m.d.comb += [getattr(self, name).eq(getattr(loader, name)) for name in OUTPUTS]
         return m
 
 
 test_turn_loader = simulated(LoaderBench, SIZES, __name__)
+
+
+def ones(words):
+    return sum(word.bit_count() for word in words)
 
 
 class TurnLoaderBench(Bench):
@@ -74,33 +79,18 @@ class TurnLoaderBench(Bench):
 
     def __init__(self, dut, *, stall=never, latency=5):
         super().__init__(dut, (rarely, stall), program=PROGRAM)
-        self.latency = latency
-        self.memory, self.coming, self.failing = {}, [], None
-        self.contexts, self.loaded, self.other_beats = [], [], []
-        cocotb.start_soon(self.serve())
+        self.latency, self.memory, self.failing = latency, {}, None
+        self.contexts = self.record("write", "slot", "context")
+        self.loaded = self.record("loaded", "slot", "missing")
+        self.others = self.reports("other_came")
+        answer(self, self.bursts, "given", self.read, latency=latency)
 
-    async def serve(self):
-        dut, seen, shape = self.dut, 0, self.params.table_port_beat
-        while True:
-            await self.edge
-            for burst in self.bursts.beats[seen:]:
-                assert burst["address"] % BEAT_BYTES == 0
-                assert burst["tag"] < TABLE_CLIENTS
-                self.coming.append((cycle() + self.latency, burst))
-            seen = len(self.bursts.beats)
-            dut.given.value = 0
-            if self.coming and self.coming[0][0] <= cycle():
-                _, burst = self.coming.pop(0)
-                at = burst["address"] // BEAT_BYTES
-                beat = {"valid": 1, "tag": burst["tag"], "data": self.memory.get(at, at)}
-                dut.given.value = pack(shape, beat | {"failed": at == self.failing})
-            if dut.write.value:
-                self.contexts.append((int(dut.slot.value), int(dut.context.value)))
-            if dut.loaded.value:
-                self.loaded.append((cycle(), int(dut.slot.value), int(dut.missing.value)))
-            came = int(dut.other_came.value)
-            if came & 1:
-                self.other_beats.append(came >> 1)
+    def read(self, burst):
+        at, below = divmod(burst["address"], BEAT_BYTES)
+        assert below == 0
+        assert burst["tag"] < TABLE_CLIENTS
+        data = self.memory.get(at, at)
+        return [{"tag": burst["tag"], "data": data, "failed": at == self.failing}]
 
     def lay_out(self, turn, *, whole=False):
         """Write a turn of random tables; return its context and words, ``whole`` ones or not."""
@@ -112,10 +102,10 @@ class TurnLoaderBench(Bench):
         while abs(record["wanted"] // BEAT_BYTES - PROGRAM) < 64:  # not where the program lies
             record["wanted"] = ALIGNMENT * random.randrange(1, 1 << params.base_bits)
         self.memory[PROGRAM + turn] = pack(TurnRecord, record)
-        ones = (1 << 32) - 1
         kinds = 1 if whole else 3  # all ones; any; none
         words = [
-            random.choice([ones, random.getrandbits(32), 0][:kinds]) for _ in range(params.words)
+            random.choice([(1 << 32) - 1, random.getrandbits(32), 0][:kinds])
+            for _ in range(params.words)
         ]
         for k in range(0, len(words), 16):
             beat = sum(word << 32 * j for j, word in enumerate(words[k : k + 16]))
@@ -123,20 +113,26 @@ class TurnLoaderBench(Bench):
             place = (record["wanted"] // BEAT_BYTES + k // 16) % (1 << params.beat_address_bits)
             self.memory[place] = (beat | behind) & (1 << 512) - 1
         kept = {name: record[name] // ALIGNMENT for name in KEPT} | {"sends": record["sends"]}
-        return pack(params.context, kept), words
+        return kept, words
 
-    async def load(self, turn, cycles=5000):
-        self.dut.turn.value, self.dut.load.value = turn, 1
-        before = len(self.loaded)
+    async def load(self, turn):
+        """Load a turn until it is loaded or cannot be; return when that began."""
+        before = len(self.loaded.beats)
+        self.set(turn=turn, load=1)
         await self.edge
         began = cycle()
-        for _ in range(cycles):
-            if len(self.loaded) > before or self.dut.illegal.value:
-                break
+        while len(self.loaded.beats) == before and not self.dut.illegal.value:
             await self.edge
-        self.dut.load.value = 0
+        self.set(load=0)
         await self.edge
         return began
+
+    async def reset(self):
+        self.set(load=0)
+        self.dut.rst.value = 1
+        await self.edge
+        self.dut.rst.value = 0
+        await self.edge
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -150,17 +146,16 @@ async def loads_what_is_in_memory(dut, stall, latency):
         context, words = bench.lay_out(turn, whole=turn == 3)
         await bench.load(turn)
         slot = turn % SLOTS
-        assert bench.contexts[-1] == (slot, context)
+        assert bench.contexts.beats[-1] == {"slot": slot, "context": context}
         expected += [
             {"place": k | slot << params.word_bits, "word": word} for k, word in enumerate(words)
         ]
         assert bench.words.beats == expected
-        assert bench.loaded[-1][1:] == (slot, sum(word.bit_count() for word in words))
+        assert bench.loaded.beats[-1] == {"slot": slot, "missing": ones(words)}
     await sends
-    for _ in range(latency + 20):
-        await bench.edge
-    assert bench.other_beats == others
-    assert len(bench.loaded) == 7
+    await bench.wait(latency + 20)
+    assert [beat["data"] for beat, _ in bench.others.found] == others
+    assert len(bench.loaded.beats) == 7
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -169,10 +164,9 @@ async def takes_a_cycle_a_word(dut):
     bench = await TurnLoaderBench(dut, latency=50).begin()
     bench.lay_out(5)
     began = await bench.load(5)
-    cycles = bench.loaded[0][0] - began
+    cycles = bench.loaded.cycles[0] - began
     assert bench.params.words + 100 < cycles < bench.params.words + 125
-    gaps = zip(bench.words.cycles, bench.words.cycles[1:], strict=False)
-    assert {b - a for a, b in gaps} <= {1}
+    assert all(np.diff(bench.words.cycles) == 1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -181,17 +175,13 @@ async def a_reset_leaves_nothing(dut):
     bench = await TurnLoaderBench(dut).begin()
     for cycles in range(1, 40, 2):
         bench.lay_out(0, whole=True)
-        dut.turn.value, dut.load.value = 0, 1
-        for _ in range(10 + cycles):
-            await bench.edge
-        dut.load.value, dut.rst.value = 0, 1
-        await bench.edge
-        dut.rst.value = 0
-        for _ in range(20):
-            await bench.edge
+        bench.set(turn=0, load=1)
+        await bench.wait(10 + cycles)
+        await bench.reset()
+        await bench.wait(20)
         _, words = bench.lay_out(1)
         await bench.load(1)
-        assert bench.loaded[-1][1:] == (1, sum(word.bit_count() for word in words))
+        assert bench.loaded.beats[-1] == {"slot": 1, "missing": ones(words)}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -205,12 +195,9 @@ async def an_address_that_is_none(dut):
             bench.memory[PROGRAM] |= 1 << TurnRecord.as_shape()[name].offset + bit
             await bench.load(0)
             assert dut.illegal.value
-            dut.rst.value = 1
-            await bench.edge
-            dut.rst.value = 0
-            await bench.edge
-    assert not bench.contexts
-    assert not bench.loaded
+            await bench.reset()
+    assert not bench.contexts.beats
+    assert not bench.loaded.beats
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -225,4 +212,4 @@ async def a_read_that_fails(dut, where):
     bench.failing = PROGRAM if where == "program" else wanted
     await bench.load(0)
     assert bool(dut.illegal.value) == (where == "program")
-    assert bool(bench.loaded) == (where == "wanted")
+    assert bool(bench.loaded.beats) == (where == "wanted")
