@@ -5,29 +5,27 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.arrivals import OWN, Arrivals
 from hdl.switchgnn.endpoint.bundles import Verdict
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
+from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import CONTROL_BYTES
-from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source, start
-from sim.harness.verilator import params_in_simulator, simulate
+from sim.harness.axi_streams import beats_of
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.wire import Addresses, judge, to_octets
+from tests.simulated import simulated
 
 ADDRESS = bytes.fromhex("02aabbccdd01")
 FRAMES = 150
 LANE_BITS = {Kind.FEATURE: 16, Kind.RAW: 16, Kind.PARTIAL: 32, Kind.RESULT: 32}
-KIND, FLAGS, ABOUT, FIELDS = 15, 32, 34, 50  #: bytes of a head
+KIND, FIELDS = 15, 50  #: bytes of a head
+WORD = ("data", "keep", "last")  #: of a packet
+SIZES = [replace(PRESETS["tiny"], lanes=lanes) for lanes in (2, 32, 128)]
 
-
-@pytest.mark.parametrize("lanes", [2, 32, 128])
-def test_arrivals(lanes):
-    simulate(Arrivals(replace(PRESETS["tiny"], lanes=lanes)), __name__)
+test_arrivals = simulated(Arrivals, SIZES, __name__, ids=lambda params: str(params.lanes))
 
 
 def one_bit(octets, at):
@@ -40,13 +38,12 @@ def near(value, bits):
     return random.choice([value, value, value, value ^ 1 << random.randrange(bits)])
 
 
-class Bench:
+class ArrivalsBench(Bench):
     """Sends frames of a worker, its job and its turns, and others that are nearly so."""
 
-    def __init__(self, dut):
-        self.dut, self.params = dut, params_in_simulator(EndpointParams)
+    def begin_run(self):
         self.own = {name: random.getrandbits(field.width) for name, field in OWN}
-        dut.own.value = pack(OWN, self.own)
+        self.set(own=self.own)
 
     def frame(self):
         """Draw a frame of any kind."""
@@ -133,28 +130,16 @@ class Bench:
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def every_frame_is_judged(dut, stalls):
-    source_stall, sink_stall = stalls
-    source, sink = Source(dut, "packets", stall=source_stall), Sink(dut, "beats", stall=sink_stall)
-    await start(dut)
-    broken = 0
+    bench, broken = await ArrivalsBench(dut, stalls).begin(), 0
     for _ in range(3):
-        bench = Bench(dut)
-        frames = [bench.octets() for _ in range(FRAMES)]
-        sink.beats.clear()
-        words = []
+        bench.begin_run()
+        bench.beats.beats.clear()
+        frames, words = [bench.octets() for _ in range(FRAMES)], []
         for octets in frames:
-            parts = [octets[at : at + BEAT_BYTES] for at in range(0, len(octets), BEAT_BYTES)]
-            for k, part in enumerate(parts):
-                noise = random.randbytes(BEAT_BYTES - len(part))
-                keep, last = (1 << len(part)) - 1, k == len(parts) - 1
-                words.append(
-                    {"data": int.from_bytes(part + noise, "little"), "keep": keep, "last": last}
-                )
-        for word in words:
-            source.append(word)
-        while len(sink.beats) < len(words):
-            await RisingEdge(dut.clk)
-        beats = iter(sink.beats)
+            words += [{name: beat[f"t{name}"] for name in WORD} for beat in beats_of(octets)]
+        bench.packets.extend(words)
+        await bench.beats.wait_for(len(words))
+        beats = iter(bench.beats.beats)
         for octets in frames:
             said, malformed = bench.expected(octets)
             size = -(-len(octets) // BEAT_BYTES)
@@ -164,13 +149,11 @@ async def every_frame_is_judged(dut, stalls):
                 assert beat["last"] == (k == size - 1)
                 if k == 0:
                     assert {name: beat[name] for name in said} == said
-                if beat["last"]:
-                    assert beat["malformed"] == malformed
-                    broken += malformed
-        assert [beat["data"] for beat in sink.beats] == [word["data"] for word in words]
+            assert beat["malformed"] == malformed
+            broken += malformed
+        assert [beat["data"] for beat in bench.beats.beats] == [word["data"] for word in words]
         if stalls.none:
-            first = source.cycles[-len(words)]
-            assert sink.cycles[-len(words) :] == [
-                first + Arrivals.latency + k for k in range(len(words))
-            ]
+            sent = bench.packets.cycles[-len(words) :]
+            assert sent == list(range(sent[0], sent[0] + len(words)))
+            assert bench.beats.cycles[-len(words) :] == [at + Arrivals.latency for at in sent]
     assert FRAMES // 5 < broken < FRAMES * 2

@@ -5,18 +5,16 @@ import random
 from dataclasses import replace
 
 import cocotb
-import pytest
 
 from hdl.common.packets import BEAT_BYTES
-from hdl.switchgnn.endpoint.bundles import LEAVING
 from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import CONTROL_BYTES, ETHERTYPE_ON_WIRE, VERSION, Head, Kind
 from sim.harness.bench import Bench
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, cycle, never, started
-from sim.harness.verilator import simulate
+from sim.harness.payloads import pack
+from sim.harness.streams import STALLS, Stalls
 from tests.hdl.switchgnn.extremes import some_number
+from tests.simulated import simulated
 
 FRAMES = 200
 #: What leaves a worker, with the bits of a lane.
@@ -30,24 +28,22 @@ LANES = {
 }
 
 
-@pytest.mark.parametrize("lanes", [2, 32, 128])
-def test_frame_writer(lanes):
-    simulate(FrameWriter(replace(PRESETS["tiny"], lanes=lanes)), __name__)
+SIZES = [replace(PRESETS["tiny"], lanes=lanes) for lanes in (2, 32, 128)]
+
+test_frame_writer = simulated(FrameWriter, SIZES, __name__, ids=lambda params: str(params.lanes))
 
 
 class WriterBench(Bench):
     """Gives frames in the order of their heads, and checks what is told while they leave."""
 
-    def __init__(self, dut, *, source=never, sink=never):
-        super().__init__(dut, (source, never), may_begin=1)
-        self.sink = sink
+    def __init__(self, dut, stalls=Stalls.NONE):
+        super().__init__(dut, stalls, may_begin=1)
         self.signature = {
             name: random.getrandbits(SIGNATURE[name].width) for name in SIGNATURE.members
         }
         self.set(signature_of_job=self.signature)
-        self.expected, self.beats, self.cycles = [], [], []
-        self.frames = []  # kind and again, in order
-        self.told, self.beats_told = [], 0  # of frames and beats that leave
+        self.expected, self.frames = [], []  # beats; kind and again, in order
+        self.leaving = self.reports("leaving")
         self.begun = self.left = self.coming = 0  # frames, frames, beats of the payload
 
     def size(self, kind):
@@ -77,31 +73,25 @@ class WriterBench(Bench):
         data = [pack(Head, head), *(beat["data"] & mask for beat in payload)]
         for k, (content, keep) in enumerate(zip(data, keeps, strict=True)):
             last = k == size
-            self.expected.append((content, (1 << keep) - 1, last, last and failed))
-        self.frames.append((kind, job["again"]))
+            end = {"tlast": int(last), "tuser": int(last and failed)}
+            self.expected.append({"tdata": content, "tkeep": (1 << keep) - 1} | end)
+        self.frames.append({"valid": 1, "kind": kind, "again": job["again"]})
         self.heads.append(job)
         self.payload.extend(payload)
 
     async def step(self):
-        """Play a cycle, and check all that is told in it."""
+        """Play a cycle, and check what is said in it; return whether a frame begins."""
         dut = self.dut
-        dut.axis_tready.value = ready = not self.sink()
         await self.edge
-        valid, heads, payload = (
-            bool(getattr(dut, name).value)
-            for name in ("axis_tvalid", "heads_valid", "payload_valid")
-        )
+        heads, payload = bool(dut.heads_valid.value), bool(dut.payload_valid.value)
         assert dut.inside.value == (self.begun > self.left)
-        size = self.size(self.frames[self.begun][0]) if heads else 0
+        size = self.size(self.frames[self.begun]["kind"]) if heads else 0
         assert dut.waits.value == (size > 0 and not self.coming and not payload)
         begins = heads and bool(dut.heads_ready.value)
         continues = payload and bool(dut.payload_ready.value)
         assert dut.beat.value == (begins or continues)
-        leaving = int(dut.leaving.value)
-        assert leaving & 1 == ((begins and not size) or (continues and self.coming == 1))
-        if leaving & 1:
-            told = unpack(LEAVING, leaving)
-            self.told.append((told["kind"], told["again"]))
+        ends = (begins and not size) or (continues and self.coming == 1)
+        assert int(dut.leaving.value) & 1 == ends
         if begins:
             assert dut.may_begin.value
             assert not dut.stop.value
@@ -109,14 +99,7 @@ class WriterBench(Bench):
             assert payload or not size
             self.begun, self.coming = self.begun + 1, size
         self.coming -= continues
-        if valid:
-            names = ("tdata", "tkeep", "tlast", "tuser")
-            beat = tuple(int(getattr(dut, f"axis_{name}").value) for name in names)
-            assert beat == self.expected[len(self.beats)]  # also while it waits
-            if ready:
-                self.beats.append(beat)
-                self.cycles.append(cycle())
-                self.left += beat[2]
+        self.left += int(dut.axis_tvalid.value & dut.axis_tready.value & dut.axis_tlast.value)
         return begins
 
 
@@ -124,27 +107,25 @@ class WriterBench(Bench):
 @cocotb.parametrize(stalls=STALLS, held=[False, True])
 async def frames_are_as_their_heads_say(dut, stalls, held):
     """Frames leave in order and whole, a beat per cycle while nothing holds them up."""
-    source, sink = stalls
-    bench = await started(WriterBench(dut, source=source, sink=sink))
+    bench = await WriterBench(dut, stalls).begin()
     for _ in range(FRAMES):
         bench.give(random.choice(list(LANES)))
-    while len(bench.beats) < len(bench.expected):
+    while len(bench.axis.beats) < len(bench.expected):
         if held:
             dut.may_begin.value = random.random() < 0.7
             dut.stop.value = random.random() < 0.1
         await bench.step()
-    assert bench.told == bench.frames
-    await bench.step()
-    assert not dut.axis_tvalid.value
+    await bench.finish(axis=bench.expected)
+    assert [frame for frame, _ in bench.leaving.found] == bench.frames
     if stalls.none and not held:
-        assert {b - a for a, b in itertools.pairwise(bench.cycles)} == {1}
+        assert {b - a for a, b in itertools.pairwise(bench.axis.cycles)} == {1}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(name=["may_begin", "stop"])
 async def none_begins_while_it_may_not(dut, name):
     """A frame that has begun leaves, whatever its kind; no other begins."""
-    bench = await started(WriterBench(dut))
+    bench = await WriterBench(dut).begin()
     for kind in LANES:
         getattr(dut, name).value = name == "may_begin"
         bench.give(kind)
@@ -158,4 +139,4 @@ async def none_begins_while_it_may_not(dut, name):
         getattr(dut, name).value = name == "may_begin"
         for _ in range(20):
             await bench.step()
-    assert bench.beats == bench.expected
+    assert bench.axis.beats == bench.expected

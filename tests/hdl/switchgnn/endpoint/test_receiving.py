@@ -7,20 +7,17 @@ from dataclasses import replace
 
 import cocotb
 import numpy as np
-from cocotb.triggers import RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.switch.frame_filter import Quality as HardwareQuality
-from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, SLOTS, Verdict
+from hdl.switchgnn.endpoint.bundles import SLOTS, Verdict
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT
-from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
-from hdl.switchgnn.endpoint.receiver import RECEIVER_EVENTS, Receiver
-from hdl.switchgnn.endpoint.taker import TURNS
+from hdl.switchgnn.endpoint.params import PRESETS
+from hdl.switchgnn.endpoint.receiver import Receiver
 from sim.golden.job_table import Stranger
-from sim.harness.axi_streams import AxiSource, beats_of
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Sink, cycle, never, start
-from sim.harness.verilator import params_in_simulator
+from sim.harness.axi_streams import beats_of
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, cycle, never
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, Taken, WorkerSetup
@@ -37,21 +34,10 @@ SIZES = {
     "long": replace(PRESETS["tiny"], lanes=128),
 }
 NAMES = {
-    Taken.SUM: "SUM",
-    Taken.FEATURE: "FEATURE",
-    Taken.REPEATED: "REPEATED",
-    Taken.UNWANTED: "UNWANTED",
-    Taken.ACKNOWLEDGED: "ACKNOWLEDGED",
-    Taken.ADVANCED: "ADVANCED",
+    **{taken: taken.name for taken in Taken},
     Taken.ANSWERED: "ASKED",
-    Taken.UNSENT: "UNSENT",
-    Taken.CLOSED: "CLOSED",
-    Stranger.WRONG_JOB: "WRONG_JOB",
-    Stranger.WRONG_WORKER: "WRONG_WORKER",
-    Stranger.WRONG_RUN: "WRONG_RUN",
-    Quality.MALFORMED: "MALFORMED",
-    Quality.FOREIGN: "FOREIGN",
-    Quality.CORRUPT: "CORRUPT",
+    **{stranger: stranger.name for stranger in Stranger},
+    **{quality: quality.name for quality in Quality},
 }
 
 
@@ -66,13 +52,13 @@ test_receiver = simulated(Receiver, SIZES, __name__)
 BENCHES = itertools.count()  #: each begins with another slot
 
 
-class Bench:
+class ReceivingBench(Bench):
     """Surrounds the receiver with turns, a memory and a link; a golden worker gets the same."""
 
     def __init__(self, dut, *, open_turns=2, source=never, sink=never, loses=False):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(EndpointParams)
-        self.axis, self.open_turns = AxiSource(dut, "axis", stall=source), open_turns
+        settings = {"address": int.from_bytes(OWN, "little"), "worker": 1 << PORT}
+        super().__init__(dut, (never, sink), settings=settings | {"job": JOB, "epoch": EPOCH})
+        self.axis.stall, self.lookups.stall, self.open_turns = source, never, open_turns
         self.shares = [self.share() for _ in range(TURNS_OF_JOB)]
         setup = WorkerSetup(
             turns=TURNS_OF_JOB,
@@ -83,22 +69,13 @@ class Bench:
         )
         self.golden = WorkerModel(setup, PORT, JOB, EPOCH, ready=TURNS_OF_JOB)
         self.expected, self.found = Counter(), Counter()
-        self.acks, self.advances, self.lookups, self.news = [], 0, Sink(dut, "lookups"), 0
+        self.acks, self.advances, self.news = [], 0, 0
         self.expected_acks, self.expected_lookups = [], []
         #: what turns count from on the wire, where that of the golden worker's job is 0
         self.first = (random.getrandbits(30) << 2) + next(BENCHES) % SLOTS
-        self.bursts = Sink(dut, "bursts", stall=sink)
-        self.beats = Sink(dut, "beats", stall=sink)
         self.answered = self.ecn_acks = 0
         self.loses = loses  # frames, for want of room
         self.context = {name: some_number(field.width) for name, field in self.params.context}
-        for name in ("set", "words_valid", "scan_valid", "stop", "answered"):
-            getattr(dut, name).value = 0
-        shape = dut.settings
-        settings = {"address": int.from_bytes(OWN, "little"), "worker": 1 << PORT}
-        settings |= {"job": JOB, "epoch": EPOCH}
-        dut.settings.value = pack(self.params.settings, settings)
-        assert len(shape) == self.params.settings.size
 
     def share(self):
         """Return half of all sums and copies, the first and the last ones among them."""
@@ -110,7 +87,7 @@ class Bench:
         return Share(sends, sorted(sums), [Copy(source, 1) for source in sorted(sources)])
 
     async def begin(self):
-        await start(self.dut)
+        await super().begin()
         self.golden.send()  # begins what may begin
         self.say_turns()
         for turn in range(SLOTS - 1):
@@ -118,18 +95,13 @@ class Bench:
         cocotb.start_soon(self.watch())
         return self
 
-    async def scan(self, turn):
+    async def missing(self, turn):
         """Return all that is missing of a turn, as one number."""
-        dut, bits = self.dut, 0
+        bits = 0
         for number in range(self.params.words):
-            dut.scan_payload.value = number | self.slot(turn) << self.params.word_bits
-            dut.scan_valid.value = 1
+            await self.scan.send_all([number | self.slot(turn) << self.params.word_bits])
             await self.edge
-            while not dut.scan_ready.value:
-                await self.edge
-            dut.scan_valid.value = 0
-            await self.edge
-            bits |= int(dut.word.value) << 32 * number
+            bits |= int(self.dut.word.value) << 32 * number
         return bits
 
     def wanted(self, turn):
@@ -139,22 +111,14 @@ class Bench:
         return bits | sum(1 << behind + copy.source for copy in share.copies)
 
     async def load(self, turn):
-        """Return the bitmap of a turn, as the loader gives it."""
-        dut, params, bits = self.dut, self.params, self.wanted(turn)
-        slot = self.slot(turn)
-        for number in range(params.words):
-            place = number | slot << params.word_bits
-            word = bits >> 32 * number & 0xFFFFFFFF
-            dut.words_payload.value = place | word << params.table_bits
-            dut.words_valid.value = 1
-            await self.edge
-            while not dut.words_ready.value:
-                await self.edge
-        dut.words_valid.value = 0
-        dut.set.value, dut.set_slot.value = 1, slot
-        dut.set_missing.value = bits.bit_count()
-        await self.edge
-        dut.set.value = 0
+        """Give the bitmap of a turn, as the loader does."""
+        bits, slot = self.wanted(turn), self.slot(turn)
+        words = [
+            {"place": k | slot << self.params.word_bits, "word": bits >> 32 * k & 0xFFFFFFFF}
+            for k in range(self.params.words)
+        ]
+        await self.words.send_all(words)
+        await self.strobe(set=1, set_slot=slot, set_missing=bits.bit_count())
 
     def on_wire(self, turn):
         """Return the number on the wire of a turn of the golden worker's."""
@@ -166,12 +130,11 @@ class Bench:
 
     def say_turns(self, **changes):
         state = self.golden.state
-        self.dut.lo.value, self.dut.next.value = self.on_wire(state.lo), self.on_wire(state.lo + 1)
-        self.dut.sending.value = self.on_wire(max(state.begun - 1, 0))
         begun = max(state.begun - state.lo, 0)
+        sending = self.on_wire(max(state.begun - 1, 0))
         turns = {
             "lo": self.slot(state.lo),
-            "sending": self.slot(max(state.begun - 1, 0)),
+            "sending": sending % SLOTS,
             "is_open": sum(
                 (state.lo + ahead < TURNS_OF_JOB) << ahead for ahead in range(self.open_turns)
             ),
@@ -179,19 +142,20 @@ class Bench:
             "has_begun": (1 << begun) - 1,
             "may_advance": 1,
         }
-        self.dut.turns.value = pack(TURNS, turns | changes)
-        self.dut.context.value = pack(self.params.context, self.context)
+        lo, following = self.on_wire(state.lo), self.on_wire(state.lo + 1)
+        self.set(lo=lo, next=following, sending=sending, turns=turns | changes)
+        self.set(context=self.context)
 
     async def watch(self):
-        dut, edge = self.dut, self.edge
+        dut = self.dut
         while True:
-            await edge
+            await self.edge
             dut.answered.value = 0
             if self.answered < len(self.beats.beats) and random.random() < 0.3:
                 dut.answered.value = 1
                 dut.answered_slot.value = self.bursts.beats[self.answered]["tag"]
                 self.answered += 1
-            events = unpack(RECEIVER_EVENTS, int(dut.events.value))
+            events = self.value("events")
             if events["verdict"] is not Verdict.NONE:
                 self.found[events["verdict"].name] += 1
             if events["judged"] and events["quality"] is not HardwareQuality.GOOD:
@@ -205,7 +169,7 @@ class Bench:
             assert not complete & ~int(dut.none.value)
             for burst in self.bursts.beats[self.answered :]:
                 assert not complete >> burst["tag"] & 1
-            ack = unpack(ACKNOWLEDGEMENT, int(dut.ack.value))
+            ack = self.value("ack")
             if ack["valid"]:
                 self.acks.append((ack["base"], ack["bitmap"]))
             self.advances += int(dut.advance.value)
@@ -281,10 +245,7 @@ class Bench:
         return NAMES[what]
 
     async def settle(self, cycles=40):
-        quiet = 0
-        while quiet < cycles:
-            await self.edge
-            quiet = 0 if self.dut.bursts_valid.value or self.dut.beats_valid.value else quiet + 1
+        await super().settle(cycles)
 
     def some_frame(self):
         """Draw a frame that is ours, or nearly."""
@@ -340,7 +301,7 @@ class Bench:
 @cocotb.parametrize(stalls=STALLS, open_turns=[1, 2])
 async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
     source, sink = stalls
-    bench = await Bench(dut, open_turns=open_turns, source=source, sink=sink).begin()
+    bench = await ReceivingBench(dut, open_turns=open_turns, source=source, sink=sink).begin()
     for _ in range(700):
         await bench.give(bench.some_packet(), random.random() < 0.03)
         if sink is not never:  # the port's buffer holds less than all
@@ -362,7 +323,7 @@ async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
 async def writes_every_sum_to_its_place(dut, stalls):
     """A turn's sums come in any order, with repeats; it is complete when memory has answered."""
     _, sink = stalls
-    bench = Bench(dut, sink=sink)
+    bench = ReceivingBench(dut, sink=sink)
     params, rng = bench.params, np.random.default_rng(random.getrandbits(32))
     origin = 1 << params.address_bits - 1  # of the sums; the copies are lower down
     bench.context |= {"sums": origin // ALIGNMENT, "copies": (1 << 14) // ALIGNMENT}
@@ -403,7 +364,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nothing_else_is_written(dut):
     """Nothing else is written, though it be as long as a sum."""
-    bench = await Bench(dut).begin()
+    bench = await ReceivingBench(dut).begin()
     for kind in {*Kind} - {Kind.RESULT, Kind.RAW}:
         payload = None
         if kind in (Kind.FEATURE, Kind.PARTIAL):
@@ -420,7 +381,7 @@ async def nothing_else_is_written(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def takes_a_beat_every_cycle(dut):
     """Frames come back to back and all are written: memory gets every beat of a payload."""
-    bench = await Bench(dut).begin()
+    bench = await ReceivingBench(dut).begin()
     params, share = bench.params, bench.shares[0]
     payload = np.arange(params.lanes)
     frames = [bench.ours(Kind.RESULT, list=k, payload=payload) for k in share.sums]
@@ -437,7 +398,7 @@ async def takes_a_beat_every_cycle(dut):
 async def memory_holds_frames_up(dut):
     """It is told that memory holds frames up, and nothing is lost."""
     held = True
-    bench = await Bench(dut, sink=lambda: held).begin()
+    bench = await ReceivingBench(dut, sink=lambda: held).begin()
     *items, later = bench.shares[0].sums[:5]
     await bench.send_frames(*(bench.ours(Kind.RESULT, list=k) for k in items))
     for _ in range(30):
@@ -460,7 +421,7 @@ async def memory_holds_frames_up(dut):
 async def a_frame_without_room_is_lost(dut):
     """It is told that a frame was lost, and all others are taken as they come."""
     held = True
-    bench = await Bench(dut, sink=lambda: held, loses=True).begin()
+    bench = await ReceivingBench(dut, sink=lambda: held, loses=True).begin()
     items, count = bench.shares[0].sums[:4], bench.params.ingress_beats // 2 + 10
     await bench.send_frames(*(bench.ours(Kind.RESULT, list=k) for k in (items * count)[:count]))
     held = False
@@ -473,7 +434,7 @@ async def a_frame_without_room_is_lost(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
     """A frame comes again when the tables of its turn are there."""
-    bench = await Bench(dut).begin()
+    bench = await ReceivingBench(dut).begin()
     bench.say_turns(is_loaded=2)
     frames = [
         bench.ours(Kind.RESULT, list=bench.shares[0].sums[0]),
@@ -489,7 +450,7 @@ async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def tables_wait_for_frames(dut):
     """Words are loaded and scanned while sums and control frames come back to back."""
-    bench = Bench(dut)
+    bench = ReceivingBench(dut)
     bench.first = 0
     await bench.begin()
     asks, others = bench.ours(Kind.RAWFETCH, source=1), bench.ours(Kind.ACK, turn=1)
@@ -498,7 +459,7 @@ async def tables_wait_for_frames(dut):
     for share in itertools.cycle([Share([], [], []), bench.shares[1]]):
         bench.shares[2] = share
         await bench.load(2)
-        assert await bench.scan(2) == bench.wanted(2)
+        assert await bench.missing(2) == bench.wanted(2)
         if sending.done():
             break
     await bench.settle()
@@ -513,7 +474,7 @@ async def tables_wait_for_frames(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_malformed_result_is_still_missing(dut):
     """Whatever it wrote, the sum is missing, and a later frame takes its place."""
-    bench = await Bench(dut).begin()
+    bench = await ReceivingBench(dut).begin()
     params = bench.params
     item = bench.shares[0].sums[-1]
     frame = bench.ours(Kind.RESULT, list=item, payload=np.full(params.lanes, 7))
@@ -524,12 +485,12 @@ async def a_malformed_result_is_still_missing(dut):
     await bench.settle()
     assert {*+bench.found} == {"MALFORMED"}
     for turn in range(SLOTS - 1):
-        assert await bench.scan(turn) == bench.wanted(turn)
+        assert await bench.missing(turn) == bench.wanted(turn)
     await bench.send(octets)
     await bench.settle()
     assert bench.found["SUM"] == 1
     written = bench.memory()
-    assert await bench.scan(0) == bench.wanted(0) ^ 1 << item
+    assert await bench.missing(0) == bench.wanted(0) ^ 1 << item
     at = ALIGNMENT * bench.context["sums"] + 4 * params.lanes * item
     slot, whole = bench.slot(0), 1 << params.address_bits
     assert all(
@@ -540,7 +501,7 @@ async def a_malformed_result_is_still_missing(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_turn_is_over_for_the_very_next_frame(dut):
     """This holds though the frame was compared before the turns moved on."""
-    bench = await Bench(dut).begin()
+    bench = await ReceivingBench(dut).begin()
     over = bench.ours(Kind.ADVANCE, turn=1)
     old, new = (bench.ours(Kind.RESULT, turn, list=0) for turn in (0, 1))
 
