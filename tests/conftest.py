@@ -14,7 +14,10 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")
 def pytest_terminal_summary(terminalreporter):
     left = str([one.longrepr for one in terminalreporter.stats.get("skipped", [])]).count(MISSING)
     terminalreporter.write_line(f"{left} tests are left out: {MISSING}" * bool(left))
+    if "--update-ports" in terminalreporter.config.invocation_params.args:
+        terminalreporter.write_line("--update-ports is called --update-lists from now on")
 
 
 def pytest_addoption(parser):
-    parser.addoption("--update-ports", action="store_true", help="rewrite committed ports, limits")
+    about = "rewrite the committed lists of ports and limits; once called --update-ports"
+    parser.addoption("--update-lists", "--update-ports", action="store_true", help=about)

@@ -123,6 +123,6 @@ def limits():
 def test_limits_are_as_reviewed(request):
     """A bound, a default, or a name that changes is seen in a review."""
     text = "\n".join(limits()) + "\n"
-    if request.config.getoption("--update-ports"):
+    if request.config.getoption("--update-lists"):
         REVIEWED.write_text(text)
-    assert REVIEWED.read_text() == text, "if this change is meant: pytest --update-ports"
+    assert REVIEWED.read_text() == text, "if this change is meant: pytest --update-lists"

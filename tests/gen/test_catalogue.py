@@ -90,10 +90,10 @@ def test_no_signal_has_a_name_of_cpp(design, preset):
 def test_ports_are_as_reviewed(design, preset, request):
     ports = port_list(emission_of(design.name, preset))
     path = PORTS / f"{design.name}-{preset}.txt"
-    if request.config.getoption("--update-ports"):
+    if request.config.getoption("--update-lists"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(ports)
-    assert path.read_text() == ports, "if this change is meant: pytest --update-ports"
+    assert path.read_text() == ports, "if this change is meant: pytest --update-lists"
 
 
 def test_models_of_buses_find_all_that_they_insist_on():
