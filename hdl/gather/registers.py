@@ -1,5 +1,7 @@
 """Declares a gather engine's registers, once for the hardware, the driver and the documentation."""
 
+from functools import cache
+
 from amaranth.hdl import Shape
 
 from hdl.common import ring_registers
@@ -197,6 +199,7 @@ RING_REGISTERS = (
 )
 
 
+@cache
 def engine_registers(params: GatherEngineParams) -> RegisterMap:
     """Return the register map of an engine; the same for all sizes, so that one driver fits all."""
     return RegisterMap(

@@ -5,6 +5,8 @@ written field by field and submitted to a client unit, or is in a ring in host m
 (:mod:`hdl.netsparse.queue.params`); its completion is read later, here or from another ring.
 """
 
+from functools import cache
+
 from hdl.common import ring_registers
 from hdl.common.register_parts import (
     buses_register,
@@ -315,6 +317,7 @@ COUNTER_REGISTERS = (
 )
 
 
+@cache
 def snic_registers(params: SnicParams) -> RegisterMap:
     """Return the register map of a SNIC; the same for all sizes, so that one driver fits all."""
     return RegisterMap(

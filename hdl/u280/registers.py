@@ -1,5 +1,7 @@
 """Declares the registers of the board, beside those of the design."""
 
+from functools import cache
+
 from hdl.common.params import Params, whole
 from hdl.common.register_parts import COMMANDS_DOC, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
@@ -43,6 +45,7 @@ class BoardRegistersParams(Params):
         return "_".join([f"{self.cages}", *(name for name, is_there in parts.items() if is_there)])
 
 
+@cache
 def board_registers(params: BoardRegistersParams) -> RegisterMap:
     """Return the registers of links, memory, packets that a MAC lost, and the interrupt."""
     registers = [

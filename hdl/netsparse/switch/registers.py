@@ -1,5 +1,7 @@
 """Declares a NetSparse switch's registers, once for hardware, driver and documentation."""
 
+from functools import cache
+
 from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw, wide
 from hdl.netsparse.protocol import LENGTH_BITS
@@ -182,6 +184,7 @@ COUNTER_REGISTERS = (
 )
 
 
+@cache
 def switch_registers(params: NetSparseSwitchParams) -> RegisterMap:
     """Return the register map of a switch; the same for all sizes, so that one driver fits all."""
     return RegisterMap(

@@ -1,5 +1,7 @@
 """Declares the worker's registers, once for the hardware, the driver and the documentation."""
 
+from functools import cache
+
 from hdl.common.read_plan import COUNT_BITS
 from hdl.common.register_parts import COMMANDS_DOC, identity_registers, memory_timeout, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
@@ -251,6 +253,7 @@ def counter_registers() -> tuple[Register, ...]:
     )
 
 
+@cache
 def worker_registers(params: WorkerParams) -> RegisterMap:
     """Return the register map of a worker; the same for all sizes, so that one driver fits all."""
     return RegisterMap(

@@ -1,5 +1,7 @@
 """Declares the switch's registers, once for the hardware, the driver and the documentation."""
 
+from functools import cache
+
 from amaranth.hdl import Shape
 
 from hdl.common.register_parts import commands, identity_registers, single
@@ -143,6 +145,7 @@ def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
     )
 
 
+@cache
 def switch_registers(params: SwitchParams) -> RegisterMap:
     """Return the register map of a switch; the same for all sizes, so that one driver fits all.
 

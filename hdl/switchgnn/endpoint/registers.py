@@ -1,5 +1,7 @@
 """Declares an endpoint's registers, once for the hardware, the driver and the documentation."""
 
+from functools import cache
+
 from hdl.common.event_counters import numbered
 from hdl.common.register_parts import (
     buses_register,
@@ -231,6 +233,7 @@ COUNTER_REGISTERS = (
 )
 
 
+@cache
 def endpoint_registers(params: EndpointParams) -> RegisterMap:
     """Return the register map of an endpoint; the same for all sizes, so that one driver fits."""
     return RegisterMap(

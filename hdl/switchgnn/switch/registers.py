@@ -1,6 +1,7 @@
 """Declares the registers of SwitchGNN's switch, once for hardware, driver and documentation."""
 
 from enum import IntEnum
+from functools import cache
 
 from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
@@ -266,6 +267,7 @@ ERRORS = {
 }
 
 
+@cache
 def gnn_switch_registers(params: GnnSwitchParams) -> RegisterMap:
     """Return the register map of a switch.
 
