@@ -1,9 +1,10 @@
 """Tutorial: make hardware a design that every command of ingather knows.
 
 The design is the package ``tally`` beside this script, a counter of events. Read its files in this
-order: ``tally/hardware.py`` (component, parameters, registers), ``tally/run.py`` (what it does in
-simulation), ``tally/descriptor.py`` (what ingather reads), ``tests/test_tally.py``, and at last
-``pyproject.toml``, whose entry point makes it a design.
+order: ``tally/golden.py`` (what must come out), ``tally/hardware.py`` (component, parameters,
+registers), ``tally/run.py`` (what it does in simulation, and its host), ``tally/descriptor.py``
+(what ingather reads), ``tests/test_tally.py``, and at last ``pyproject.toml``, whose entry point
+makes it a design.
 """
 
 # %% 1. Install the package
@@ -36,7 +37,8 @@ assert json.loads(Path("made/manifest.json").read_text())["parameters"] == {"bit
 
 # %% 3. It has a run
 # The descriptor names a session with `command="count"`. That is a command now; the fields of its
-# workload are the options.
+# workload are the options. A host reads the count, by the driver `made/tally_driver.py`, here over
+# the simulated bus.
 
 terminal("ingather count --events 20 -o run")
 result = json.loads(Path("run/result.json").read_text())

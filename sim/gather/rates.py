@@ -1,6 +1,5 @@
 """Measures what share of a link's best case is data of rows, by the counters of RTL and host."""
 
-import json
 import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,9 +11,9 @@ from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.surroundings.gather_on_host import GatherOnHost, GatherOnHostParams, idxs_of
 from sim.golden.pcie_link import BEST_CASE, Order, aligned, merged, naive
-from sim.harness.in_simulator import FOUND, WORKLOAD, to_text
+from sim.harness.measuring import run_workload
 from sim.harness.verilate import build
-from sim.harness.verilator import Simulation, emission_of, run
+from sim.harness.verilator import Simulation, emission_of
 from sim.surroundings.pcie.params import HOST_ARRAY, READ_DEPTH, Split, host_file
 
 ORDERS: dict[ReadOrder, Order] = {
@@ -79,17 +78,15 @@ def measure(params: GatherOnHostParams, asked: Sequence[Asked]) -> list[Measured
     words = np.random.default_rng(1).integers(0, 1 << 32, most // 4, dtype=np.uint32)
     simulator = build(emission_of(GatherOnHost(params)), optimise=True, extra_sources=[HOST_ARRAY])
     with tempfile.TemporaryDirectory() as name:
-        memory, found = Path(name) / "memory.bin", Path(name) / "found.json"
+        memory = Path(name) / "memory.bin"
         words.tofile(memory)
         simulation = Simulation(
             test_module=TEST,
             params=params,
             component=GatherOnHost,
             plusargs=[host_file(0, memory)],
-            env={FOUND: str(found), WORKLOAD: to_text(list(asked))},
         )
-        run(simulator, simulation, seed=1)
-        told = json.loads(found.read_text())
+        told = run_workload(simulator, simulation, list(asked), Path(name))
     results = []
     for one, (figures, counts, rate) in zip(asked, told, strict=True):
         check(one, words, figures, counts)

@@ -6,6 +6,7 @@ hands what it finds to :func:`sim.harness.in_simulator.tell`.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +20,10 @@ FILE = "results.json"
 
 
 class MeasuringSession(Session):
-    """Runs a session whose figures a module of tests finds; its workload has a ``seed``."""
+    """Runs a session whose figures a module of tests finds.
+
+    Its workload may have a ``seed``.
+    """
 
     component: ClassVar[Callable[[Any], Component]]  #: what is simulated, made from ``hardware``
     test_module: ClassVar[str]  #: what drives it
@@ -43,17 +47,26 @@ class MeasuringSession(Session):
     ) -> Result:
         """Drive the component in ``folder``; what it gives is checked on the way."""
         folder.mkdir(parents=True, exist_ok=True)
-        found = folder / FILE
         simulation = Simulation(
             test_module=self.test_module,
             params=self.hardware(self.params, self.asked),
             component=type(self).component,
             plusargs=self.plusargs(folder),
-            env={FOUND: str(found), WORKLOAD: to_text(self.asked)},
         )
-        run(simulator, simulation, seed=self.asked.seed, folder=folder)
-        return self.result(json.loads(found.read_text()), clock_mhz * 1e6)
+        seed = getattr(self.asked, "seed", 1)
+        found = run_workload(simulator, simulation, self.asked, folder, seed)
+        return self.result(found, clock_mhz * 1e6)
 
     def result(self, found: Any, clock_hz: float) -> Result:
         """Turn what was found into a result, for a clock of ``clock_hz``."""
         raise NotImplementedError
+
+
+def run_workload(
+    simulator: Build, simulation: Simulation, asked: Any, folder: Path, seed: int = 1
+) -> Any:
+    """Run ``simulation`` in ``folder`` for the workload ``asked``; return what it tells."""
+    file = folder.absolute() / FILE
+    env = {FOUND: str(file), WORKLOAD: to_text(asked)}
+    run(simulator, replace(simulation, env=env), seed=seed, folder=folder)
+    return json.loads(file.read_text())

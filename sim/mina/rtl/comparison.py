@@ -1,6 +1,5 @@
 """Compares the simulator with switches in hardware on the same jobs: grants, times of steps."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,8 +11,8 @@ from gen.base.emission.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.tree_plan import MOST_WORKERS
 from sim.harness.clock import PERIOD_NS
-from sim.harness.in_simulator import FOUND, WORKLOAD, to_text
-from sim.harness.verilator import Simulation, build, emission_of, run
+from sim.harness.measuring import run_workload
+from sim.harness.verilator import Simulation, build, emission_of
 from sim.mina.jobs import JobList
 from sim.mina.schedule import Schedule, schedule
 from sim.mina.surroundings.cluster_system import ClusterParams, ClusterSystem
@@ -155,18 +154,14 @@ def compare(asked: SwitchRun, folder: Path) -> Agreement:
     SimulationError if a sum is wrong, or the switches do not answer in time.
     """
     params = asked.params
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / "found.json"
     simulation = Simulation(
         test_module="sim.mina.rtl.in_simulator",
         params=params,
         component=ClusterSystem,
-        env={FOUND: str(file.absolute()), WORKLOAD: to_text(asked)},
     )
     blocks = [module_name(Switch(params.switch))]  # compiled once, however many there are
     simulator = build(emission_of(ClusterSystem(params)), hier_blocks=blocks)
-    run(simulator, simulation, seed=asked.asked.seed, folder=folder)
-    found = json.loads(file.read_text())
+    found = run_workload(simulator, simulation, asked, folder, asked.asked.seed)
     grants, begins = in_order(asked, asked.simulated(found["latency"], found["frame"]))
     return Agreement(
         latency_cycles=found["latency"] / SECONDS,

@@ -27,6 +27,12 @@ def test_every_script_is_listed():
     assert [name for name in sorted(scripts) if f"| `{name}.py` |" not in page] == []
 
 
+def test_the_whole_design_is_read_in_minutes():
+    files = [path for path in (FOLDER / "tally").rglob("*") if path.suffix in (".py", ".toml")]
+    assert {"golden.py", "hardware.py", "run.py", "test_tally.py"} <= {path.name for path in files}
+    assert sum(len(path.read_text().splitlines()) for path in files) <= 250
+
+
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_runs(name, tmp_path):
     clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST")}

@@ -1,22 +1,22 @@
-"""Runs a tally: a number of events goes in, and its count is compared with what it must be.
+"""Runs a tally: events go in, and the count that a host reads is compared with the golden model's.
 
 A workload says what can be asked: its fields become options of ``ingather count`` and names that a
-sweep may use. A session builds the simulator, runs it, and returns figures, a verdict and curves.
+sweep may use. A session names the hardware and the module whose cocotb tests drive it, here this
+one, and turns what they tell into figures, a verdict and curves.
 """
 
-import json
-import os
 from dataclasses import dataclass
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
-from sim.harness.session import Result, Session
-from sim.harness.streams import start
-from sim.harness.verilate import build
-from sim.harness.verilator import Simulation, emission_of, run
+from sim.harness.bench import Bench
+from sim.harness.in_simulator import tell, workload_in_simulator
+from sim.harness.measuring import MeasuringSession
+from sim.harness.register_driver import RegisterDriver
+from sim.harness.session import Result
 from sim.harness.workload import Workload, setting
-from tally.hardware import Tally
+from tally.golden import count_of
+from tally.hardware import Tally, tally_registers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,53 +26,39 @@ class CountWorkload(Workload):
     events: int = setting(10, "Count this many events.", least=0, most=1000)
 
 
-class CountSession(Session):
+class CountSession(MeasuringSession):
     """Counts events on the Verilog of a tally."""
 
     workload = CountWorkload
-    counted = {"count": "what the tally counted", "cycles": "clock cycles of the run"}
+    component = Tally
+    test_module = "tally.run"
+    counted = {"count": "what the host reads", "cycles": "clock cycles of the run"}
     calculated = {"wraps": "times that the count wraps"}
     maximise = ("count",)
-
-    @classmethod
-    def build(cls, hardware):
-        return build(emission_of(Tally(hardware)))
 
     @classmethod
     def calculate(cls, params, asked):
         return {"wraps": asked.events >> params.bits}
 
-    def run(self, simulator, folder, listener=None, clock_mhz=250.0):
-        events, out = self.asked.events, folder / "counts.json"
-        where = {"TALLY_EVENTS": str(events), "TALLY_OUT": str(out.resolve())}
-        run(
-            simulator,
-            Simulation(test_module="tally.run", params=self.params, component=Tally, env=where),
-            folder=folder,
-        )
-        counts = json.loads(out.read_text())
-        expected = events % (1 << self.params.bits)
+    def result(self, found, clock_hz):
+        count, expected = found["read"], count_of(self.asked.events, self.params.bits)
+        cycles = list(range(self.asked.events))
         return Result(
-            figures={"count": counts[-1], "cycles": events, "wraps": events >> self.params.bits},
-            compared="the count equals the number of events",
-            difference="" if counts[-1] == expected else f"{counts[-1]} is not {expected}",
-            curves={"count": {"cycle": list(range(len(counts))), "count": counts}},
+            figures={"count": count, "cycles": self.asked.events}
+            | self.calculate(self.params, self.asked),
+            compared="the count that the host reads equals the golden model's",
+            difference="" if count == expected else f"{count} is not {expected}",
+            curves={"count": {"cycle": cycles, "count": found["counts"]}},
         )
 
 
 @cocotb.test()
 async def counts(dut):
-    """Raise ``event`` for as many cycles as the session asks; write the counts as JSON."""
-    dut.event.value = 0
-    await start(dut)
-    found = [int(dut.count.value)]
-    dut.event.value = 1
-    for _ in range(int(os.environ["TALLY_EVENTS"])):
-        await RisingEdge(dut.clk)
-        found.append((found[-1] + 1) % (1 << len(dut.count)))
-    dut.event.value = 0
-    await RisingEdge(dut.clk)
-    await RisingEdge(dut.clk)
-    found[-1] = int(dut.count.value)
-    with open(os.environ["TALLY_OUT"], "w") as file:
-        json.dump(found, file)
+    """Raise ``event`` for as many cycles as the session asks; then the host reads the count."""
+    bench = await Bench(dut).begin()
+    host = RegisterDriver(dut, "axil", tally_registers(bench.params))
+    shown = bench.record("event", "count")
+    bench.set(event=1)
+    await bench.wait(workload_in_simulator(CountWorkload).events)
+    bench.set(event=0)
+    tell({"read": await host.read("events"), "counts": [one["count"] for one in shown.beats]})

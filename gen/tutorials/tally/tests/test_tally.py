@@ -1,23 +1,23 @@
 """Tests the tally as ``ingather verify tally`` does."""
 
 import cocotb
-from cocotb.triggers import RisingEdge
+from tally.golden import count_of
 from tally.hardware import Tally, TallyParams
 
-from sim.harness.streams import start
+from sim.harness.bench import Bench
 from sim.harness.verilator import simulate
 
 
 @cocotb.test()
 async def wraps(dut):
     """Three events more than a count can hold leave it at three."""
-    dut.event.value = 0
-    await start(dut)
-    for high, cycles in ((1, 3 + (1 << len(dut.count))), (0, 2)):
-        dut.event.value = high
-        for _ in range(cycles):
-            await RisingEdge(dut.clk)
-    assert int(dut.count.value) == 3
+    bench = await Bench(dut).begin()
+    events = 3 + (1 << bench.params.bits)
+    bench.set(event=1)
+    await bench.wait(events)
+    bench.set(event=0)
+    await bench.wait()
+    assert bench.value("count") == count_of(events, bench.params.bits) == 3
 
 
 def test_tally():
