@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from gen.base.emission.emit import Emission
-from gen.base.heads import with_heads
 from gen.base.registers.documents import register_documents
 from gen.board.boards import Board
 from gen.board.check import problems
@@ -17,7 +16,7 @@ from gen.board.values import below, values_of
 from gen.datasheet.page import datasheet
 from gen.designs.design import Design
 from gen.output.folder import MANIFEST
-from gen.output.manifest import as_bytes, digest, to_json
+from gen.output.manifest import write_files, write_manifest
 from hdl.common.core_clock import CORE_MHZ
 
 #: file of the package <- template of the card
@@ -53,21 +52,16 @@ def write_package(
     does not fit the Verilog.
     """
     manifest = json.loads((folder / MANIFEST).read_text())
-    files = with_heads(
-        package_files(emission, board, design, placement, manifest["preset"], manifest["settings"])
+    hashes = write_files(
+        folder,
+        package_files(emission, board, design, placement, manifest["preset"], manifest["settings"]),
     )
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(as_bytes(text))
-    hashes = {name: digest(text) for name, text in files.items()}
     manifest["board"] = {"name": board.name, "part": board.device.part}
     manifest["files"] |= hashes
-    text = to_json(manifest)
-    (folder / MANIFEST).write_text(text)
+    written = write_manifest(folder, manifest)
     if found := problems(folder, board.constraints / "pins.csv", emission.top.component):
         raise ValueError("\n".join(found))
-    return hashes | {MANIFEST: digest(text)}
+    return hashes | written
 
 
 def package_files(

@@ -51,8 +51,7 @@ def write_design(
     files["datasheet.html"] = datasheet(
         emission, design=design, preset=preset, settings=settings, resources=resources, guide=guide
     )
-    files = with_heads(files)
-    hashes = {name: digest(text) for name, text in files.items()}
+    hashes = write_files(folder, files)
     manifest = {
         "made_by": MADE_BY,
         "design": design,
@@ -67,12 +66,24 @@ def write_design(
         "digest": emission.digest,
         "files": hashes,
     }
-    files[MANIFEST] = to_json(manifest)
-    for name, text in files.items():
+    return hashes | write_manifest(folder, manifest)
+
+
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> dict[str, str]:
+    """Write files, each with its head, into ``folder``; return their hashes, by name."""
+    contents = {name: as_bytes(text) for name, text in with_heads(files).items()}
+    for name, content in contents.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(as_bytes(text))
-    return hashes | {MANIFEST: digest(files[MANIFEST])}
+        path.write_bytes(content)
+    return {name: sha256(content).hexdigest() for name, content in contents.items()}
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> dict[str, str]:
+    """Write the manifest of ``folder``; return its hash, by its name."""
+    text = json.dumps(manifest, indent=2) + "\n"
+    (folder / MANIFEST).write_text(text)
+    return {MANIFEST: sha256(text.encode()).hexdigest()}
 
 
 def guide_of(design: str, params: Any) -> str:
@@ -114,16 +125,6 @@ def port_list(emission: Emission) -> str:
     return "\n".join([emission.top.name, *lines, ""])
 
 
-def digest(text: str | bytes) -> str:
-    """Return the SHA-256 digest of a file's contents."""
-    return sha256(as_bytes(text)).hexdigest()
-
-
 def as_bytes(text: str | bytes) -> bytes:
     """Return a file's contents as bytes."""
     return text.encode() if isinstance(text, str) else text
-
-
-def to_json(value: Any) -> str:
-    """Return ``value`` as indented JSON."""
-    return json.dumps(value, indent=2) + "\n"
