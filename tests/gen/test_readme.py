@@ -31,7 +31,10 @@ PLACEHOLDER = re.compile(r"(?<![a-z])(?:NAME|DESIGN|FILE|SPEC)(?![a-z])")
 README = READMES[0].read_text()
 PLAIN = " ".join(README.split())
 SHOWN = re.compile(r"(?:`|^    \.venv/bin/)ingather ([a-z][^`\n]*)", re.M)
-COMMANDS = sorted({command for page in READMES for command in SHOWN.findall(page.read_text())})
+RUN = re.compile(r"pytest (tests[\w/.]*)")
+COMMANDS = sorted(
+    {one for page in READMES for one in SHOWN.findall(page.read_text().replace("\\\n", ""))}
+)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +92,7 @@ def test_commands_have_the_options_that_they_are_shown_with(app, command):
         found = found.commands[words.pop(0)]
     assert found is not app, f"no such command: {command}"
     options = {text for parameter in found.params for text in parameter.opts}
-    assert {word for word in words if word.startswith("-")} <= options
+    assert {word for word in words if word.startswith("-")} <= options | {"--help"}
 
 
 def test_the_picture_says_what_it_shows():
@@ -111,8 +114,40 @@ def test_limits_are_told_up_front():
         assert text in limits
 
 
-def test_lines_are_short():
-    assert [line for line in README.splitlines() if len(line) > 105 and line[0] != "|"] == []
+MARKDOWN = [*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))]
+
+
+def most_columns(line, block):
+    """Return how wide a line may be; rows of tables and links to pictures cannot be broken."""
+    if line.startswith(("|", "![")):
+        return len(line)
+    return 100 if block or line.startswith("    ") else 120
+
+
+@pytest.mark.parametrize("page", MARKDOWN, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_lines_are_short(page):
+    blocks = page.read_text().split("```")
+    lines = [(line, k % 2) for k, block in enumerate(blocks) for line in block.splitlines()]
+    assert [line for line, block in lines if len(line) > most_columns(line, block)] == []
+
+
+def test_a_newcomer_finds_file_and_command():
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    index = page.partition("## I want to")[2].partition("\n## ")[0]
+    rows = [row.strip("| ").split(" | ") for row in index.splitlines() if row.startswith("| ")]
+    assert len(rows) > 12
+    for _, opened, command in rows[2:]:
+        assert LINKS.search(opened) or SECTIONS.search(opened) or "`" in opened, opened
+        named = [name for name in re.findall(r"`([\w/.]+)`", opened) if "/" in name]
+        assert [name for name in named if not (ROOT / name).exists()] == []
+        assert re.fullmatch("`(ingather|pytest) .*`", command), command
+
+
+def test_tests_that_pages_run_exist():
+    texts = {page: page.read_text() for page in MARKDOWN}
+    run = [(page, one) for page, text in texts.items() for one in RUN.findall(text)]
+    assert len(run) > 10
+    assert [(page, one) for page, one in run if not (ROOT / one).exists()] == []
 
 
 CODE = re.compile(r"\{[%{].*?[%}]\}|```[^`]*```|`[^`]*`|\]\([^)]*\)|doi:\S+|Python 3\S+")
