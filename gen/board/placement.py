@@ -21,7 +21,9 @@ class Placement:
     svg: str
 
 
-def estimated(emission: Emission, progress: Callable[[str], None], cache: Any) -> "Synthesis":
+def estimated(
+    emission: Emission, progress: Callable[[str], None], cache: Any, jobs: int | None = None
+) -> "Synthesis":
     """Estimate the resources of a design, the vendor's IP left out.
 
     The first time this takes minutes. What has been estimated before is found in ``cache``, a
@@ -32,7 +34,7 @@ def estimated(emission: Emission, progress: Callable[[str], None], cache: Any) -
     def mapped(done: int, of: int, name: str) -> None:
         progress(f"estimated {done} of {of} modules, {name}")
 
-    return synthesise(with_boxes(emission), cache, mapped)
+    return synthesise(with_boxes(emission), cache, mapped, jobs)
 
 
 def place(

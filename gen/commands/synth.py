@@ -135,8 +135,7 @@ def crossing_lines(crossings: list[str]) -> list[str]:
 
 def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any, Any]:
     """Return the Emission and the Synthesis of ``component``, with progress on standard error."""
-    from gen.board.black_boxes import with_boxes
-    from gen.synth.synthesis import synthesise
+    from gen.board.placement import estimated
     from sim.harness.cache import cached_folder
     from sim.harness.emissions import emission_of
 
@@ -147,12 +146,7 @@ def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any,
                 generated=True,
                 progress=lambda name: update(f"elaborating {name}"),
             )
-            return emission, synthesise(
-                with_boxes(emission),
-                progress=lambda done, of, name: update(f"module {done} of {of}: {name} mapped"),
-                jobs=jobs,
-                cache=cached_folder,
-            )
+            return emission, estimated(emission, update, cached_folder, jobs)
     except KeyboardInterrupt as stop:
         stop.add_note("modules that are mapped stay in the cache: the same command goes on there")
         raise

@@ -16,19 +16,9 @@ from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
 from gen.guides.guide import as_html
 from gen.page.page import Section, environment, render
+from gen.synth.resources import KINDS
 from hdl.common.component import Component
 from hdl.common.core_clock import CORE_MHZ
-
-#: kinds of resources, as an estimate names them and as people do
-RESOURCES = {
-    "lut": "LUT",
-    "lutram": "LUTRAM",
-    "ff": "FF",
-    "carry": "CARRY8",
-    "dsp": "DSP",
-    "bram18": "BRAM18",
-    "uram": "URAM",
-}
 
 
 def datasheet(
@@ -44,7 +34,7 @@ def datasheet(
 
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
-    RESOURCES. ``guide`` is the programming guide, in Markdown. Equal
+    KINDS. ``guide`` is the programming guide, in Markdown. Equal
     arguments give equal text on the same day, see :func:`gen.base.heads.made_line`.
     """
     top = emission.top
@@ -69,7 +59,7 @@ def datasheet(
         "signals": [port for port in ports if port.kind == SIGNAL],
         "latencies": latencies(component),
         "modules": module_rows(emission, resources),
-        "kinds": RESOURCES,
+        "kinds": KINDS,
         "total": (resources or {}).get("total"),
         "map": None if register_map is None else register_map(component.params),
         "guide": as_html(guide) if guide else "",

@@ -6,7 +6,7 @@ from typing import Any
 
 from gen.base.templates import render
 from gen.floorplan.model import Floorplan, Part
-from gen.synth.device import FILL, LIMITED
+from gen.synth.device import FILL, LIMITED, TITLES
 
 WIDTH = 980
 MARGIN = 24
@@ -16,7 +16,6 @@ GAP = 54  #: between SLRs, where the wires are
 BOXES_WIDTH = 520
 BARS_LEFT = MARGIN + BOXES_WIDTH + 32
 BAR_LEFT, BAR_WIDTH, WIRES_WIDTH = BARS_LEFT + 58, 150, 220
-NAMES = {"luts": "LUT", "ff": "FF", "bram18": "BRAM18", "uram": "URAM", "dsp": "DSP"}
 
 INK, FAINT, SHELL, EDGE = "#1f2733", "#5c6673", "#c3c9d1", "#d5dae1"
 LIMIT = "#b3261e"
@@ -112,7 +111,7 @@ def bars(floorplan: Floorplan, index: int) -> Iterator[dict[str, Any]]:
         used, budget = getattr(use, kind), slr.budget[kind]
         pixels = BAR_WIDTH / max(getattr(slr.offers, kind), 1)
         yield {
-            "kind": NAMES[kind],
+            "kind": TITLES[kind],
             "shell": getattr(slr.shell, kind) * pixels,
             "used": used * pixels,
             "limit": BAR_WIDTH * FILL[kind] / 100,

@@ -7,11 +7,10 @@ from typing import Any
 
 from gen.page.page import Section, environment
 from gen.report.figures import figure
-from gen.synth.device import FILL
+from gen.synth.device import FILL, TITLES
 
 HERE = Path(__file__).parent
 
-NAMES = {"luts": "LUT", "ff": "FF", "bram18": "BRAM18", "uram": "URAM", "dsp": "DSP"}
 MODULES = 8  #: most modules that have a colour of their own; the others share one
 
 
@@ -45,7 +44,7 @@ def resources_section(estimates: Sequence[tuple[str, Mapping[str, Any]]]) -> Sec
     """Make one part for all estimates, each with its label."""
     template = environment(HERE).get_template("resources.html.j2")
     rows = [(label, content, uses(content), by_module(content)) for label, content in estimates]
-    return Section("Resources", template.render(estimates=rows, names=NAMES))
+    return Section("Resources", template.render(estimates=rows, names=TITLES))
 
 
 def uses(content: Mapping[str, Any]) -> list[Use]:
@@ -63,7 +62,7 @@ def uses(content: Mapping[str, Any]) -> list[Use]:
             design=content["total"][kind],
             limit=FILL[kind],
         )
-        for kind, name in NAMES.items()
+        for kind, name in TITLES.items()
     ]
 
 
@@ -73,7 +72,7 @@ def by_module(content: Mapping[str, Any]) -> Any:
     shares = {
         f"{module['name']} x {module['count']}": [
             100 * module["own"][kind] * module["count"] / whole
-            for kind, whole in zip(NAMES, offered, strict=True)
+            for kind, whole in zip(TITLES, offered, strict=True)
         ]
         for module in content["modules"]
     }
@@ -81,7 +80,7 @@ def by_module(content: Mapping[str, Any]) -> Any:
     shown = {name: shares[name] for name in largest[:MODULES]}
     if rest := [shares[name] for name in largest[MODULES:]]:
         shown[f"{len(rest)} others"] = [sum(amounts) for amounts in zip(*rest, strict=True)]
-    kinds = list(NAMES.values())
+    kinds = list(TITLES.values())
     traces = [
         {
             "type": "bar",

@@ -5,19 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from gen.synth.resources import Resources
+from gen.synth.resources import KINDS, Resources
 from gen.synth.synthesis import Synthesis
 from gen.synth.vivado_utilization import Placed, Utilization
 
-#: kinds that both know: title -> field
-KINDS = {
-    "LUT": "lut",
-    "LUTRAM": "lutram",
-    "FF": "ff",
-    "DSP": "dsp",
-    "BRAM18": "bram18",
-    "URAM": "uram",
-}
+#: kinds that both know, with their titles: Vivado's tables by hierarchy have no carry chains
+COMPARED = {kind: title for kind, title in KINDS.items() if kind != "carry"}
 #: matches what Vivado puts behind the name of a module that it makes distinct
 DISTINCT = re.compile(r"(_+\d+|__parameterized\d+|__xdcDup__\d+|_HD\d+)+")
 
@@ -37,7 +30,7 @@ class Comparison:
         """Divide Vivado's amounts by the estimated ones; None where the estimate is 0."""
         return {
             field: round(getattr(self.vivado, field) / ours, 3) if ours else None
-            for field in KINDS.values()
+            for field in COMPARED
             for ours in (getattr(self.estimate, field),)
         }
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 
-from gen.synth.comparison import KINDS, Comparison
+from gen.synth.comparison import COMPARED, Comparison
 from gen.synth.depth import Depth
 from gen.synth.report import new_table
 from gen.synth.vivado_timing import VivadoTiming
@@ -18,7 +18,7 @@ def comparison_report(
 ) -> RenderableType:
     """Make a table with a row per module and a total, and the lines on timing below it."""
     table = new_table("One of each module with all below it: estimate > Vivado (ratio)", "module")
-    for title in ("x", "found", *KINDS):
+    for title in ("x", "found", *COMPARED.values()):
         table.add_column(title, justify="right")
     for row in modules:
         table.add_row(row.module, f"{row.count:,}", f"{row.found:,}", *cells(row))
@@ -30,7 +30,7 @@ def comparison_report(
 
 def cells(row: Comparison) -> Iterable[str]:
     """Show an estimated amount, the found one and their ratio: ``12,000 > 9,000 (0.75)``."""
-    for field in KINDS.values():
+    for field in COMPARED:
         ours, theirs = getattr(row.estimate, field), getattr(row.vivado, field)
         ratio = row.ratios[field]
         text = f"{ours:,} > {theirs:,}" + (f" ({ratio:.2f})" if ratio is not None else "")

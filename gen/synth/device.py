@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from gen.synth.resources import Resources
+from gen.synth.resources import KINDS, Resources
 
 #: most of each kind, in per cent, that a placement should fill (see LIMITED)
 FILL = {"luts": 70, "ff": 50, "bram18": 80, "uram": 80, "dsp": 80}
@@ -90,8 +90,8 @@ DEVICES = {device.name: device for device in (U280,)}
 assert {field.name for field in fields(Resources)} - {"lut", "lutram", "carry"} < set(LIMITED)
 
 
-#: names of the resources as people call them
-TITLES = {"luts": "LUT", "ff": "FF", "bram18": "BRAM18", "uram": "URAM", "dsp": "DSP"}
+#: names of the limited kinds as people call them
+TITLES = {kind: KINDS["lut" if kind == "luts" else kind] for kind in LIMITED}
 
 
 def free_of(device: Device) -> dict[str, int]:

@@ -9,19 +9,9 @@ from gen.synth.depth import Depth
 from gen.synth.device import LIMITED, TITLES, Device, crowded, fits
 from gen.synth.limits import WISHED_LEVELS
 from gen.synth.paper import Comparisons
-from gen.synth.resources import Resources
+from gen.synth.resources import KINDS, Resources
 from gen.synth.synthesis import Synthesis
 
-#: maps the title of a column to the field that it shows
-COLUMNS = {
-    "LUT": "lut",
-    "LUTRAM": "lutram",
-    "FF": "ff",
-    "CARRY8": "carry",
-    "DSP": "dsp",
-    "BRAM18": "bram18",
-    "URAM": "uram",
-}
 WIDTH = 150  #: characters, where the output is no terminal that has a width of its own
 
 
@@ -41,13 +31,13 @@ def report(
 def modules_table(synthesis: Synthesis) -> Table:
     """Return a table of what each module takes without children, one and all of its kind."""
     table = new_table("Estimate by module, without what it places", "module", "x")
-    for title in COLUMNS:
+    for title in KINDS.values():
         table.add_column(title, justify="right")
     for title in ("x: LUTs", "x: FF", "depth"):
         table.add_column(title, justify="right")
     for module in synthesis.modules.values():
         of_all = module.count * module.own
-        figures = (amount(module.own, field) for field in COLUMNS.values())
+        figures = (amount(module.own, field) for field in KINDS)
         table.add_row(
             module.name,
             f"{module.count:,}",
@@ -58,7 +48,7 @@ def modules_table(synthesis: Synthesis) -> Table:
         )
     table.add_section()
     total = synthesis.total
-    figures = (amount(total, field) for field in COLUMNS.values())
+    figures = (amount(total, field) for field in KINDS)
     deepest = depth_text(synthesis.deepest.depth)
     table.add_row("total", "", *figures, f"{total.luts:,}", f"{total.ff:,}", deepest)
     return table

@@ -2,6 +2,17 @@
 
 from dataclasses import astuple, dataclass, fields
 
+#: kinds of resources, as people call them
+KINDS = {
+    "lut": "LUT",
+    "lutram": "LUTRAM",
+    "ff": "FF",
+    "carry": "CARRY8",
+    "dsp": "DSP",
+    "bram18": "BRAM18",
+    "uram": "URAM",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Resources:

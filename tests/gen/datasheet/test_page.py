@@ -4,8 +4,9 @@ from html.parser import HTMLParser
 import pytest
 
 from gen.base.emission.emit import emit
-from gen.datasheet.page import RESOURCES, datasheet
+from gen.datasheet.page import datasheet
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
+from gen.synth.resources import KINDS
 from tests.gen.sample import Pair, PairParams
 
 VOID = {"meta", "br", "img", "link", "hr"}
@@ -92,8 +93,8 @@ def test_what_a_user_changed_is_marked(demo):
 
 
 def test_resources_where_there_is_an_estimate(demo):
-    own = dict.fromkeys(RESOURCES, 0) | {"lut": 1234}
-    total = dict.fromkeys(RESOURCES, 1) | {"lut": 2468}
+    own = dict.fromkeys(KINDS, 0) | {"lut": 1234}
+    total = dict.fromkeys(KINDS, 1) | {"lut": 2468}
     estimate = {"total": total, "modules": [{"name": "unit_2x40", "count": 2, "own": own}]}
     page = Page(sheet(demo, resources=estimate))
     assert ["unit_2x40", "2", "1,234", *["0"] * 6, "Adds step."] in page.rows
