@@ -11,8 +11,8 @@ from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
 from hdl.switchgnn.switch.sizes import ENTRY_BITS, INDEX_BITS, PROGRAM_STEPS
-from hdl.switchgnn.switch.table_memory_params import BEAT_BYTES as TABLE_BEAT_BYTES
-from hdl.switchgnn.switch.table_writer import STEP_WORDS
+from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES as TABLE_BEAT_BYTES
+from hdl.switchgnn.switch.tables.table_writer import STEP_WORDS
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie_ip import BRIDGE, DMA

@@ -3,7 +3,7 @@
 from gen.guides.p4sgd_switch_uses import REFUSALS as OF_SLOTS
 from gen.guides.p4sgd_switch_uses import VERDICTS as OF_FRAMES
 from hdl.switch.params import Refusal
-from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.banks.aggregator_params import TableError
 
 VERDICTS = {
     **{name: OF_FRAMES[name] for name in ("WRONG_RUN", "WRONG_WORKER", "FOREIGN", "CORRUPT")},

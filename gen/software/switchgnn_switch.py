@@ -2,11 +2,11 @@
 
 from gen.guides.switchgnn_switch_uses import ERRORS, REFUSALS
 from gen.software.software import Software, board_fields
-from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
-from hdl.switchgnn.switch.table_memory_params import BEAT_BYTES
+from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.hbm_ip import CHANNEL_BITS
 

@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from os.path import normpath
 from pathlib import Path
 from typing import Any, Literal
 
@@ -100,7 +101,8 @@ def mirrors(test: str, component: str) -> bool:
     """
     module = component.rpartition(".")[0].replace(".", "/")
     folder, _, file = module.rpartition("/")
-    files = f"{folder}/test_{file}.py", *ELSEWHERE.get(f"{module}.py", ())
+    names = f"test_{file}.py", *ELSEWHERE.get(f"{module}.py", ())
+    files = tuple(normpath(f"{folder}/{name}") for name in names)
     return test.removeprefix("tests/").startswith(files)
 
 

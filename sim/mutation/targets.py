@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from os.path import normpath
 from pathlib import Path
 
 from hdl.common.component import Component
@@ -11,103 +12,85 @@ from sim.harness.cache import CHECKOUT, digest
 from sim.harness.closure import digest_of
 from sim.harness.verilate import class_path
 
-BUFFER_TESTS = ("hdl/common/test_packet_buffer.py", "hdl/common/test_packet_buffer_ahead.py")
-BUS_TESTS = ("hdl/common/test_bus_watch.py", "hdl/common/test_axi_read_port.py")
-ENDS = ("hdl/gather/test_engine_ends.py",)
-ENGINE_TESTS = ("hdl/gather/test_engine.py", "hdl/gather/test_engine_faults.py")
-RING_TESTS = ("hdl/gather/test_engine_ring.py",)
+BUFFER_TESTS = ("test_packet_buffer.py", "test_packet_buffer_ahead.py")
+BUS_TESTS = ("test_bus_watch.py", "test_axi_read_port.py")
+ENDS = ("test_engine_ends.py",)
+ENGINE_TESTS = ("test_engine.py", "test_engine_faults.py")
+RING_TESTS = ("test_engine_ring.py",)
 #: lists tests of components that no test file of their own simulates: those of what contains them;
-#: and of those whose tests are in several files
+#: and of those whose tests are in several files; by paths from the folder of the mirrored tests
 ELSEWHERE = {
     "hdl/common/bus_watch.py": BUS_TESTS,
     "hdl/common/packet_buffer.py": BUFFER_TESTS,
     "hdl/gather/card_reader.py": ENDS,
-    "hdl/gather/engine_counters.py": ("hdl/gather/test_engine.py",),
+    "hdl/gather/engine_counters.py": ("test_engine.py",),
     "hdl/gather/row_fetcher.py": ENGINE_TESTS,
-    "hdl/gather/row_finder.py": ("hdl/gather/test_datapath.py",),
+    "hdl/gather/row_finder.py": ("test_datapath.py",),
     "hdl/gather/row_output.py": (*ENGINE_TESTS, *ENDS),
     "hdl/gather/row_stream.py": ENDS,
     "hdl/gather/row_writer.py": ENGINE_TESTS,
     "hdl/gather/work_control.py": (*ENGINE_TESTS, *RING_TESTS),
-    "hdl/gather/work_judge.py": ("hdl/gather/test_engine.py", *RING_TESTS),
-    "hdl/gather/work_sources.py": ("hdl/gather/test_engine.py", *RING_TESTS),
-    "hdl/netsparse/request_check.py": ("hdl/netsparse/test_work_queue.py",),
-    "hdl/netsparse/host/pcie_reader.py": ("hdl/netsparse/host/test_pcie_way.py",),
-    "hdl/netsparse/host/pcie_writer.py": ("hdl/netsparse/host/test_pcie_way.py",),
-    "hdl/netsparse/rig/command_tally.py": ("hdl/netsparse/rig/test_client.py",),
-    "hdl/netsparse/rig/pending_way.py": ("hdl/netsparse/rig/test_pending_table.py",),
-    "hdl/netsparse/rig/slot_table.py": ("hdl/netsparse/rig/test_client.py",),
-    "hdl/netsparse/snic.py": ("hdl/netsparse/test_snic.py", "sim/netsparse/test_units.py"),
-    "hdl/netsparse/switch/packet_path.py": ("hdl/netsparse/switch/test_switch.py",),
-    "hdl/netsparse/switch/pipe_fabric.py": ("hdl/netsparse/switch/test_switch.py",),
-    "hdl/netsparse/switch/spine_fabric.py": ("hdl/netsparse/switch/test_switch.py",),
-    "hdl/netsparse/switch/switch.py": (
-        "hdl/netsparse/switch/test_switch.py",
-        "hdl/netsparse/switch/test_switch_counters.py",
-    ),
-    "hdl/p4sgd/engine/datapath.py": ("hdl/p4sgd/engine/test_engine.py",),
-    "hdl/p4sgd/core/engine_group.py": ("hdl/p4sgd/core/test_engine_chain.py",),
-    "hdl/p4sgd/host/model_writer.py": ("hdl/p4sgd/host/test_model_port.py",),
-    "hdl/p4sgd/switch/aggregator.py": (
-        "hdl/p4sgd/switch/test_aggregator.py",
-        "hdl/p4sgd/switch/test_tree_aggregator.py",
-    ),
-    "hdl/p4sgd/switch/slot_rule.py": ("hdl/p4sgd/switch/test_aggregator.py",),
-    "hdl/p4sgd/switch/tree_rule.py": ("hdl/p4sgd/switch/test_tree_aggregator.py",),
-    "hdl/pcie/completion_judge.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/completion_placer.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/done_queue.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/packet_gate.py": ("hdl/pcie/test_write_requester.py",),
-    "hdl/pcie/read_buffer.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/read_queue.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/read_return.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/read_sender.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/register_master.py": ("hdl/pcie/test_completer.py",),
-    "hdl/pcie/request_intake.py": ("hdl/pcie/test_completer.py",),
-    "hdl/pcie/requester.py": ("hdl/pcie/test_requester_on_model.py",),
-    "hdl/pcie/tag_table.py": ("hdl/pcie/test_read_requester.py",),
-    "hdl/pcie/write_aligner.py": ("hdl/pcie/test_write_requester.py",),
-    "hdl/pcie/write_planner.py": ("hdl/pcie/test_write_requester.py",),
-    "hdl/switch/host_command.py": ("hdl/switch/test_control_plane.py",),
-    "hdl/switch/ingress_port.py": (
-        "hdl/switch/test_ingress_port.py",
-        "hdl/p4sgd/switch/test_tenants.py",
-    ),
-    "hdl/switch/job_table.py": (
-        "hdl/switch/test_job_table.py",
-        "hdl/switch/test_tenant_table.py",
-    ),
-    "hdl/switch/tenant_judge.py": ("hdl/switch/test_tenant_control.py",),
-    "hdl/switch/tenant_uses.py": ("hdl/switch/test_tenant_control.py",),
-    "hdl/switchgnn/endpoint/endpoint.py": (
-        "hdl/switchgnn/endpoint/test_job_runner.py",
-        "hdl/switchgnn/endpoint/test_endpoint.py",
-    ),
-    "hdl/switchgnn/endpoint/receiver.py": ("hdl/switchgnn/endpoint/test_receiving.py",),
-    "hdl/switchgnn/endpoint/sender.py": ("hdl/switchgnn/endpoint/test_sending.py",),
-    "hdl/switchgnn/endpoint/taker.py": ("hdl/switchgnn/endpoint/test_receiving.py",),
-    "hdl/switchgnn/switch/aggregation.py": ("hdl/switchgnn/switch/test_switch.py",),
-    "hdl/switchgnn/switch/bank_choice.py": ("hdl/switchgnn/switch/test_read_schedule.py",),
-    "hdl/switchgnn/switch/bank_rule.py": ("hdl/switchgnn/switch/test_bank.py",),
-    "hdl/switchgnn/switch/egress.py": ("hdl/switchgnn/switch/test_switch.py",),
-    "hdl/switchgnn/switch/egress_room.py": ("hdl/switchgnn/switch/test_egress_port.py",),
-    "hdl/switchgnn/switch/frame_serializer.py": ("hdl/switchgnn/switch/test_egress_port.py",),
-    "hdl/switchgnn/switch/job_turns.py": ("hdl/switchgnn/switch/test_turn_table.py",),
-    "hdl/switchgnn/switch/switch.py": (
-        "hdl/switchgnn/switch/test_switch_wires.py",
-        "hdl/switchgnn/switch/test_switch.py",
-    ),
-    "hdl/switchgnn/switch/table_port.py": ("hdl/switchgnn/switch/test_table_memory.py",),
-    "hdl/switchgnn/switch/table_walk.py": ("hdl/switchgnn/switch/test_table_memory.py",),
-    "hdl/switchgnn/switch/lane_sums.py": ("hdl/switchgnn/switch/test_far_lanes.py",),
-    "hdl/switchgnn/switch/sum_adders.py": ("hdl/switchgnn/switch/test_bank.py",),
-    "hdl/switchgnn/switch/sum_memory.py": ("hdl/switchgnn/switch/test_bank.py",),
-    "hdl/switchgnn/switch/table_writer.py": ("hdl/switchgnn/switch/test_switch.py",),
-    "hdl/switchgnn/switch/task_queue.py": ("hdl/switchgnn/switch/test_task_sequencer.py",),
-    "hdl/switchgnn/switch/turn_opener.py": ("hdl/switchgnn/switch/test_turn_table.py",),
-    "hdl/u280/packet_ledger.py": ("hdl/u280/test_mac.py",),
-    "hdl/u280/cages_board.py": ("hdl/u280/test_switch_board.py",),
-    "hdl/u280/cage_status.py": ("hdl/u280/test_board_status.py",),
+    "hdl/gather/work_judge.py": ("test_engine.py", *RING_TESTS),
+    "hdl/gather/work_sources.py": ("test_engine.py", *RING_TESTS),
+    "hdl/netsparse/request_check.py": ("test_work_queue.py",),
+    "hdl/netsparse/host/pcie_reader.py": ("test_pcie_way.py",),
+    "hdl/netsparse/host/pcie_writer.py": ("test_pcie_way.py",),
+    "hdl/netsparse/rig/command_tally.py": ("test_client.py",),
+    "hdl/netsparse/rig/pending_way.py": ("test_pending_table.py",),
+    "hdl/netsparse/rig/slot_table.py": ("test_client.py",),
+    "hdl/netsparse/snic.py": ("test_snic.py", "../../sim/netsparse/test_units.py"),
+    "hdl/netsparse/switch/packet_path.py": ("test_switch.py",),
+    "hdl/netsparse/switch/pipe_fabric.py": ("test_switch.py",),
+    "hdl/netsparse/switch/spine_fabric.py": ("test_switch.py",),
+    "hdl/netsparse/switch/switch.py": ("test_switch.py", "test_switch_counters.py"),
+    "hdl/p4sgd/engine/datapath.py": ("test_engine.py",),
+    "hdl/p4sgd/core/engine_group.py": ("test_engine_chain.py",),
+    "hdl/p4sgd/host/model_writer.py": ("test_model_port.py",),
+    "hdl/p4sgd/switch/aggregator.py": ("test_aggregator.py", "test_tree_aggregator.py"),
+    "hdl/p4sgd/switch/slot_rule.py": ("test_aggregator.py",),
+    "hdl/p4sgd/switch/tree_rule.py": ("test_tree_aggregator.py",),
+    "hdl/pcie/completion_judge.py": ("test_read_requester.py",),
+    "hdl/pcie/completion_placer.py": ("test_read_requester.py",),
+    "hdl/pcie/done_queue.py": ("test_read_requester.py",),
+    "hdl/pcie/packet_gate.py": ("test_write_requester.py",),
+    "hdl/pcie/read_buffer.py": ("test_read_requester.py",),
+    "hdl/pcie/read_queue.py": ("test_read_requester.py",),
+    "hdl/pcie/read_return.py": ("test_read_requester.py",),
+    "hdl/pcie/read_sender.py": ("test_read_requester.py",),
+    "hdl/pcie/register_master.py": ("test_completer.py",),
+    "hdl/pcie/request_intake.py": ("test_completer.py",),
+    "hdl/pcie/requester.py": ("test_requester_on_model.py",),
+    "hdl/pcie/tag_table.py": ("test_read_requester.py",),
+    "hdl/pcie/write_aligner.py": ("test_write_requester.py",),
+    "hdl/pcie/write_planner.py": ("test_write_requester.py",),
+    "hdl/switch/host_command.py": ("test_control_plane.py",),
+    "hdl/switch/ingress_port.py": ("test_ingress_port.py", "../p4sgd/switch/test_tenants.py"),
+    "hdl/switch/job_table.py": ("test_job_table.py", "test_tenant_table.py"),
+    "hdl/switch/tenant_judge.py": ("test_tenant_control.py",),
+    "hdl/switch/tenant_uses.py": ("test_tenant_control.py",),
+    "hdl/switchgnn/endpoint/endpoint.py": ("test_job_runner.py", "test_endpoint.py"),
+    "hdl/switchgnn/endpoint/receiver.py": ("test_receiving.py",),
+    "hdl/switchgnn/endpoint/sender.py": ("test_sending.py",),
+    "hdl/switchgnn/endpoint/taker.py": ("test_receiving.py",),
+    "hdl/switchgnn/switch/aggregation.py": ("test_switch.py",),
+    "hdl/switchgnn/switch/results/bank_choice.py": ("test_read_schedule.py",),
+    "hdl/switchgnn/switch/banks/bank_rule.py": ("test_bank.py",),
+    "hdl/switchgnn/switch/egress/egress.py": ("../test_switch.py",),
+    "hdl/switchgnn/switch/egress/egress_room.py": ("test_egress_port.py",),
+    "hdl/switchgnn/switch/egress/frame_serializer.py": ("test_egress_port.py",),
+    "hdl/switchgnn/switch/turns/job_turns.py": ("test_turn_table.py",),
+    "hdl/switchgnn/switch/switch.py": ("test_switch_wires.py", "test_switch.py"),
+    "hdl/switchgnn/switch/tables/table_port.py": ("test_table_memory.py",),
+    "hdl/switchgnn/switch/tables/table_walk.py": ("test_table_memory.py",),
+    "hdl/switchgnn/switch/banks/lane_sums.py": ("test_far_lanes.py",),
+    "hdl/switchgnn/switch/banks/sum_adders.py": ("test_bank.py",),
+    "hdl/switchgnn/switch/banks/sum_memory.py": ("test_bank.py",),
+    "hdl/switchgnn/switch/tables/table_writer.py": ("../test_switch.py",),
+    "hdl/switchgnn/switch/tasks/task_queue.py": ("test_task_sequencer.py",),
+    "hdl/switchgnn/switch/turns/turn_opener.py": ("test_turn_table.py",),
+    "hdl/u280/packet_ledger.py": ("test_mac.py",),
+    "hdl/u280/cages_board.py": ("test_switch_board.py",),
+    "hdl/u280/cage_status.py": ("test_board_status.py",),
 }
 
 
@@ -181,6 +164,7 @@ def mirrors_of(source: Path) -> tuple[Path, ...]:
     """Return the test files of a file of hardware: its mirror, or those listed elsewhere."""
     name = shown(source)
     if name in ELSEWHERE:
-        return tuple(CHECKOUT / "tests" / test for test in ELSEWHERE[name])
+        folder = CHECKOUT / "tests" / Path(name).parent
+        return tuple(Path(normpath(folder / test)) for test in ELSEWHERE[name])
     mirror = CHECKOUT / "tests" / Path(name).with_name(f"test_{source.name}")
     return (mirror,) if mirror.exists() else ()

@@ -132,11 +132,11 @@ TAKEN = UnitGroup(
 )
 
 GROUPS = {
-    "hdl.switchgnn.switch.judge.Judge": (VERDICTS, REFUSALS, TASKS),
-    "hdl.switchgnn.switch.port_window.PortWindow": (ACKS,),
-    "hdl.switchgnn.switch.table_errors.TableErrors": (ERRORS,),
+    "hdl.switchgnn.switch.judge.judge.Judge": (VERDICTS, REFUSALS, TASKS),
+    "hdl.switchgnn.switch.judge.port_window.PortWindow": (ACKS,),
+    "hdl.switchgnn.switch.tables.table_errors.TableErrors": (ERRORS,),
     "hdl.switchgnn.endpoint.send_window.SendWindow": (SENDING, at_once("begin", "ack.valid")),
-    "hdl.switchgnn.switch.link_window.LinkWindow": (at_once("clear", "ack_valid"),),
+    "hdl.switchgnn.switch.links.link_window.LinkWindow": (at_once("clear", "ack_valid"),),
     "hdl.switchgnn.endpoint.progress.Progress": (TURNS,),
     "hdl.switchgnn.endpoint.token_bucket.TokenBucket": (RATE,),
     "hdl.switchgnn.endpoint.receiver.Receiver": (TAKEN,),

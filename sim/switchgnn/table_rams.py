@@ -8,7 +8,7 @@ from amaranth.hdl import ClockDomain, ClockSignal, Const, DomainRenamer, Module,
 from amaranth.lib.wiring import In, Out
 from cocotb.triggers import RisingEdge
 
-from hdl.switchgnn.switch.table_memory_params import BEAT_BITS, BEAT_BYTES, TableMemoryParams
+from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BITS, BEAT_BYTES, TableMemoryParams
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams, ram_file
 

@@ -6,17 +6,17 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.component import Component
-from hdl.switchgnn.switch.aggregator_params import BankOperation, read_bit
-from hdl.switchgnn.switch.bank import Bank
-from hdl.switchgnn.switch.copy_queue import CopyQueue
+from hdl.switchgnn.switch.banks.aggregator_params import BankOperation, read_bit
+from hdl.switchgnn.switch.banks.bank import Bank
+from hdl.switchgnn.switch.banks.far_lanes import FarLanes
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
-from hdl.switchgnn.switch.far_lanes import FarLanes
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.read_schedule import ReadSchedule
-from hdl.switchgnn.switch.result_way import ResultWay
-from hdl.switchgnn.switch.table_connections import add_tables, connect_tables, table_ports
-from hdl.switchgnn.switch.table_errors import TableErrors
-from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS, TaskSequencer
+from hdl.switchgnn.switch.results.copy_queue import CopyQueue
+from hdl.switchgnn.switch.results.read_schedule import ReadSchedule
+from hdl.switchgnn.switch.results.result_way import ResultWay
+from hdl.switchgnn.switch.tables.table_connections import add_tables, connect_tables, table_ports
+from hdl.switchgnn.switch.tables.table_errors import TableErrors
+from hdl.switchgnn.switch.tasks.task_sequencer import ROW_EVENTS, TaskSequencer
 
 #: Lists the events of :data:`TOTAL_COUNTERS` that come from here.
 AGGREGATION_EVENTS = {name: bits for name, bits in TOTAL_COUNTERS.counters if name != "turns"}

@@ -2,7 +2,7 @@
 
 from hdl.common.event_counters import CountersParams
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.task_sequencer import ROW_EVENTS
+from hdl.switchgnn.switch.tasks.task_sequencer import ROW_EVENTS
 
 PORT_COUNTERS = CountersParams(
     name="port",

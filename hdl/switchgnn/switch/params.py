@@ -1,8 +1,8 @@
 """Combines the parameters of SwitchGNN's switch: its sizes, and the bundles of all its parts."""
 
-from hdl.switchgnn.switch.ingress_params import IngressParams
-from hdl.switchgnn.switch.link_params import LinkParams
-from hdl.switchgnn.switch.task_params import TaskParams
+from hdl.switchgnn.switch.ingress.ingress_params import IngressParams
+from hdl.switchgnn.switch.links.link_params import LinkParams
+from hdl.switchgnn.switch.tasks.task_params import TaskParams
 
 
 class GnnSwitchParams(TaskParams, LinkParams, IngressParams):

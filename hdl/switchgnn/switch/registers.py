@@ -7,14 +7,14 @@ from hdl.common.register_parts import choice, chosen, commands, identity_registe
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
 from hdl.switch.verdict_counters import COUNTER_BITS
-from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
-from hdl.switchgnn.switch.link_registers import LINK_REGISTERS
+from hdl.switchgnn.switch.judge.port_window import ACK_SETTINGS
+from hdl.switchgnn.switch.links.link_registers import LINK_REGISTERS
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.port_window import ACK_SETTINGS
 from hdl.switchgnn.switch.sizes import LEVEL_BITS
-from hdl.switchgnn.switch.table_errors import ERROR_COUNT_BITS
-from hdl.switchgnn.switch.table_registers import MEMORY_REGISTERS
+from hdl.switchgnn.switch.tables.table_errors import ERROR_COUNT_BITS
+from hdl.switchgnn.switch.tables.table_registers import MEMORY_REGISTERS
 
 IDENTITY = 0x53474E4E  #: the letters SGNN
 VERSION = 1

@@ -21,8 +21,8 @@ from hdl.switchgnn.protocol import (
     frame_format,
     payload_bytes,
 )
-from hdl.switchgnn.switch.table_memory_params import TableMemoryParams
-from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
+from hdl.switchgnn.switch.judge.verdict import LinkVerdict, Verdict
+from hdl.switchgnn.switch.tables.table_memory_params import TableMemoryParams
 
 TURN_BITS = 32  #: width of a turn's number, which never wraps
 TAG_BITS = 8  #: low bits of a turn's number that an aggregator stores

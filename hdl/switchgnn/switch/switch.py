@@ -18,16 +18,16 @@ from hdl.switch.job_table import JobTable
 from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
 from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
-from hdl.switchgnn.switch.egress import GnnEgress
-from hdl.switchgnn.switch.ingress import GnnIngress
-from hdl.switchgnn.switch.job_preparation import JobPreparation
-from hdl.switchgnn.switch.judge import Judge
+from hdl.switchgnn.switch.egress.egress import GnnEgress
+from hdl.switchgnn.switch.ingress.ingress import GnnIngress
+from hdl.switchgnn.switch.jobs.job_preparation import JobPreparation
+from hdl.switchgnn.switch.judge.judge import Judge
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import ERRORS, constants, gnn_switch_registers
-from hdl.switchgnn.switch.table_registers import STATE_FIELDS
-from hdl.switchgnn.switch.table_writer import TableWriter
-from hdl.switchgnn.switch.task_queue import TaskQueue
-from hdl.switchgnn.switch.turn_table import TurnTable
+from hdl.switchgnn.switch.tables.table_registers import STATE_FIELDS
+from hdl.switchgnn.switch.tables.table_writer import TableWriter
+from hdl.switchgnn.switch.tasks.task_queue import TaskQueue
+from hdl.switchgnn.switch.turns.turn_table import TurnTable
 
 
 class GnnSwitch(Component):

@@ -14,9 +14,9 @@ from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.params import EndpointParams
-from hdl.switchgnn.switch.bank import Bank
-from hdl.switchgnn.switch.egress_port import EgressPort
-from hdl.switchgnn.switch.ingress_port import GnnIngressPort
+from hdl.switchgnn.switch.banks.bank import Bank
+from hdl.switchgnn.switch.egress.egress_port import EgressPort
+from hdl.switchgnn.switch.ingress.ingress_port import GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import gnn_switch_registers
 from hdl.switchgnn.switch.switch import GnnSwitch

@@ -14,7 +14,7 @@ from gen.floorplan.solver import solve
 from gen.synth.device import U280
 from gen.synth.resources import Resources
 from hdl.p4sgd.engine.engine import Engine
-from hdl.switchgnn.switch.sum_memory import SumMemory
+from hdl.switchgnn.switch.banks.sum_memory import SumMemory
 from hdl.u280.mac_signals import ASKS, LEVELS, SETTINGS
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard

@@ -13,9 +13,9 @@ from gen.guides.switchgnn_switch import guide, values
 from gen.software.switchgnn_switch import software
 from hdl.switch.params import Refusal
 from hdl.switchgnn.protocol import Head, Kind
-from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.banks.aggregator_params import TableError
+from hdl.switchgnn.switch.judge.verdict import LinkVerdict
 from hdl.switchgnn.switch.registers import gnn_switch_registers
-from hdl.switchgnn.switch.verdict import LinkVerdict
 from sim.switchgnn.wire import from_octets
 from tests.gen.guides.bench import check_text, numbers_of, octets_of
 

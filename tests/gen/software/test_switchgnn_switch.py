@@ -13,7 +13,7 @@ from gen.software.emitted.switch.gnn_switch import Tables
 from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.switchgnn_switch import software
 from hdl.switch.params import Refusal
-from hdl.switchgnn.switch.aggregator_params import TableError
+from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from tests.gen.software.fake_card import FakeCard
 
 MADE = software(find_design("switchgnn-switch").params_of("tiny"))

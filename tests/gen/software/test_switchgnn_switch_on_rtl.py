@@ -15,7 +15,7 @@ from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.emitted.switch.simulated_switch import run_on
 from gen.software.switchgnn_switch import software
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.table_memory_params import BEAT_BYTES
+from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.job_setup import Cause
@@ -26,7 +26,7 @@ from sim.switchgnn.wire import judge
 from tests.gen.guides.bench import octets_of
 from tests.gen.software.fake_card import attach
 from tests.gen.software.selftests import SelfTest
-from tests.hdl.switchgnn.switch.drawn_frames import MEMORY, SETTLED, compare, counted, told
+from tests.hdl.switchgnn.switch.ingress.drawn_frames import MEMORY, SETTLED, compare, counted, told
 from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
 
 VERDICTS = {

@@ -132,8 +132,10 @@ def test_what_mirrors_a_component():
     assert mirrors("tests/hdl/common/test_fifo.py::test_fifo[8x2]", "hdl.common.fifo.Fifo")
     assert not mirrors("tests/hdl/common/test_fifo_of.py::test_fifo", "hdl.common.fifo.Fifo")
     assert not mirrors("tests/hdl/p4sgd/test_fifo.py::test_fifo", "hdl.common.fifo.Fifo")
-    opener = "hdl.switchgnn.switch.turn_opener.TurnOpener"  # which has no file of its own
-    assert mirrors("tests/hdl/switchgnn/switch/test_turn_table.py::test_turn_table[3x2]", opener)
+    opener = "hdl.switchgnn.switch.turns.turn_opener.TurnOpener"  # which has no file of its own
+    assert mirrors(
+        "tests/hdl/switchgnn/switch/turns/test_turn_table.py::test_turn_table[3x2]", opener
+    )
 
 
 def test_targets(runs):

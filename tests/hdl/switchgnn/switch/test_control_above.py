@@ -6,7 +6,7 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.switchgnn.protocol import Kind
-from hdl.switchgnn.switch.control_frames import ControlFrames
+from hdl.switchgnn.switch.egress.control_frames import ControlFrames
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack
 from sim.harness.streams import Monitor, start

@@ -7,16 +7,16 @@ from dataclasses import replace
 import cocotb
 import numpy as np
 
+from hdl.switchgnn.switch.judge.verdict import LinkVerdict, Verdict
 from hdl.switchgnn.switch.registers import constants
 from hdl.switchgnn.switch.switch import GnnSwitch
-from hdl.switchgnn.switch.verdict import LinkVerdict, Verdict
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.level_job import with_targets
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.wire import Addresses, judge, to_octets
-from tests.hdl.switchgnn.switch.drawn_frames import SETTLED, some_frame, told
+from tests.hdl.switchgnn.switch.ingress.drawn_frames import SETTLED, some_frame, told
 from tests.hdl.switchgnn.switch.sizes import ON_CHIP
 from tests.sim.switchgnn.golden.cut_graphs import Cut
 

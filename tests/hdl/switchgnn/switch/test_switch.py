@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hdl.switchgnn.switch.registers import Table, constants, gnn_switch_registers
-from hdl.switchgnn.switch.table_writer import ROW_BITS
+from hdl.switchgnn.switch.tables.table_writer import ROW_BITS
 from sim.harness.streams import start
 from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import simulate
@@ -18,7 +18,7 @@ from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.switch_bench import Links, SwitchBench, begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from tests.hdl.common.register_pace import registers_at_any_pace
-from tests.hdl.switchgnn.switch.drawn_frames import (
+from tests.hdl.switchgnn.switch.ingress.drawn_frames import (
     MEMORY,
     SETTLED,
     compare,

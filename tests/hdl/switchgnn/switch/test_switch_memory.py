@@ -11,7 +11,7 @@ from sim.harness.verilator import simulate
 from sim.surroundings.axi_ram import Fault
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
-from tests.hdl.switchgnn.switch.drawn_frames import start_jobs
+from tests.hdl.switchgnn.switch.ingress.drawn_frames import start_jobs
 from tests.hdl.switchgnn.switch.sizes import IN_MEMORY
 from tests.hdl.switchgnn.switch.switch_bench import check, feature, setup_of, workers_of
 from tests.rejects import rejects

@@ -8,10 +8,10 @@ from hdl.switch.job_table import JobTable
 from hdl.switch.params import COMMAND
 from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
-from hdl.switchgnn.switch.port_window import ACK_SETTINGS
+from hdl.switchgnn.switch.judge.port_window import ACK_SETTINGS
 from hdl.switchgnn.switch.registers import ERRORS, constants, gnn_switch_registers
 from hdl.switchgnn.switch.switch import GnnSwitch
-from hdl.switchgnn.switch.table_registers import STATE_FIELDS
+from hdl.switchgnn.switch.tables.table_registers import STATE_FIELDS
 from tests.hdl.netlist_bench import PINS, Table, ago
 from tests.hdl.switchgnn.switch.sizes import IN_MEMORY, ON_CHIP
 

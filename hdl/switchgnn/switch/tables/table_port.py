@@ -1,0 +1,81 @@
+"""Prefetches beats of the memory of tables, and stores them until they are used."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import exact_log2
+
+from hdl.common.axi_read_port import AxiReadPort
+from hdl.common.bus_watch import BUS, WATCH
+from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES, TableMemoryParams
+
+
+class TablePort(Component):
+    """Reads the beat ``line`` of its memory for each ``ask``, while ``room`` is high.
+
+    ``beats`` come in the order of the requests; each has a place reserved from its request until it
+    is taken, so the bus is never stalled. A beat whose response was not OKAY, and each that a
+    broken bus does not deliver (:class:`hdl.common.axi_read_port.AxiReadPort`), is marked as
+    failed: so every beat comes in the end, unless ``watch`` has no time-out. ``failed`` pulses for
+    each of them.
+
+    Throughput: a beat a cycle, while ``params.waiting`` beats cover the memory's latency and the
+    time until they are used. Latency: :attr:`latency` from ``ask`` to ARVALID,
+    :attr:`beat_latency` from R to ``beats``.
+    """
+
+    latency = 1 + AxiReadPort.latency
+    beat_latency = ReservedFifo.latency
+
+    def __init__(self, params: TableMemoryParams) -> None:
+        super().__init__(
+            params,
+            {
+                "ask": In(1),
+                "line": In(params.line_bits),
+                "room": Out(1),
+                "beats": Out(stream.Signature(params.beat)),
+                "axi": Out(params.axi),
+                "watch": In(WATCH),
+                "bus": Out(BUS),
+                "failed": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        m.submodules.lines = lines = Fifo(
+            FifoParams(
+                width=params.line_bits, depth=params.waiting, style="distributed", refuses=False
+            )
+        )
+        m.submodules.port = port = AxiReadPort(params.port)
+        m.submodules.brought = brought = ReservedFifo(
+            ReservedFifoParams(width=params.beat.size, depth=params.waiting)
+        )
+        beat = Signal(params.beat)
+        connect(m, port.axi, flipped(self.axi))
+        m.d.comb += [
+            self.room.eq(brought.room),
+            brought.reserve.eq(self.ask),
+            lines.i.valid.eq(self.ask),
+            lines.i.payload.eq(self.line),
+            port.bursts.valid.eq(lines.o.valid),
+            port.bursts.payload.address.eq(lines.o.payload << exact_log2(BEAT_BYTES)),
+            lines.o.ready.eq(port.bursts.ready),
+            beat.data.eq(port.beats.data),
+            beat.failed.eq(port.beats.failed),
+            brought.push.eq(port.beats.valid),
+            brought.payload.eq(beat),
+            self.beats.valid.eq(brought.o.valid),
+            self.beats.payload.eq(params.beat(brought.o.payload)),
+            brought.o.ready.eq(self.beats.ready),
+            port.watch.eq(self.watch),
+            self.bus.eq(port.bus),
+        ]
+        m.d.sync += self.failed.eq(port.beats.valid & port.beats.failed)
+        return m
