@@ -1,5 +1,7 @@
 """Drives and monitors AXI4-Streams from cocotb, as :mod:`sim.harness.streams` does others.
 
+So it does with the channels of an AXI4 bus, each of which is named as its signals begin.
+
 A beat is a dict of the stream's signals: ``{"tdata": 5, "tkeep": 0xF, "tlast": 1}``. One that is
 left out is 0.
 """
@@ -13,7 +15,16 @@ from sim.harness import streams
 from sim.harness.records import layout_of
 from sim.harness.stalls import Stall, never
 
-__all__ = ["AxiMonitor", "AxiSink", "AxiSource", "Packet", "PacketSink", "beats_of"]
+__all__ = [
+    "AxiMonitor",
+    "AxiSink",
+    "AxiSource",
+    "ChannelSink",
+    "ChannelSource",
+    "Packet",
+    "PacketSink",
+    "beats_of",
+]
 
 
 class AxiStream(streams.Stream):
@@ -56,6 +67,22 @@ class AxiMonitor(AxiStream, streams.Monitor):
 
 class AxiSink(AxiStream, streams.Sink):
     """Watches an AXI4-Stream and takes its beats."""
+
+
+class Channel(AxiStream):
+    """Is a channel of an AXI4 bus: ``axi_ar`` has beats such as ``{"addr": 64, "len": 3}``."""
+
+    _signals = {"valid": "valid", "ready": "ready"}
+    _payload = ("id", "addr", "len", "size", "burst", "data", "strb", "resp", "last")
+    _separator = ""
+
+
+class ChannelSource(Channel, streams.Source):
+    """Drives a channel into the component."""
+
+
+class ChannelSink(Channel, streams.Sink):
+    """Watches a channel and takes its beats."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.component import Component
 from sim.harness import first_wrong
-from sim.harness.axi_streams import AxiSink, AxiSource
+from sim.harness.axi_streams import AxiSink, AxiSource, ChannelSink, ChannelSource
 from sim.harness.beats import Beats
 from sim.harness.in_simulator import component_in_simulator, declared_ports
 from sim.harness.payloads import pack, streams_in, unpack
@@ -36,8 +36,9 @@ class Bench:
 
     ``bench.requests`` is that of stream ``requests``, and ``bench.results`` a list of those of an
     array of streams. It is made when it is first asked for, or by :meth:`begin`, unless a model of
-    a neighbour that the test has made drives or takes the stream by then. ``stalls`` says when
-    sources and when sinks pause. Inputs of no stream are 0, but for ``inputs``: see :meth:`set`.
+    a neighbour that the test has made drives or takes the stream by then. A channel of an AXI4 bus,
+    ``bench.axi_ar``, is made only when it is asked for. ``stalls`` says when sources and when sinks
+    pause. Inputs of no stream are 0, but for ``inputs``: see :meth:`set`.
 
     A subclass adds what only its component has: models of neighbours, and what is expected.
     """
@@ -67,6 +68,10 @@ class Bench:
         elif f"{name}_0" in streams:
             count = sum(one.rpartition("_")[0] == name for one in streams)
             end = [getattr(self, f"{name}_{k}") for k in range(count)]
+        elif (valid := self.__dict__.get("_ports", {}).get(f"{name}valid")) is not None:
+            drives = valid.flow is Flow.In
+            stall = self.source_stall if drives else self.sink_stall
+            end = (ChannelSource if drives else ChannelSink)(self.dut, name, stall=stall)
         else:
             raise AttributeError(f"no stream {name}: there are {', '.join(streams)}")
         setattr(self, name, end)
