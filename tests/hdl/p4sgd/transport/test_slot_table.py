@@ -1,20 +1,17 @@
 import random
+from collections import Counter
 
 import cocotb
 import pytest
-from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_table import QUESTIONS, SlotTable
 from sim.golden.reduction import allreduce as golden
-from sim.harness.payloads import unpack
-from sim.harness.streams import start
+from sim.harness.bench import Bench
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import put
+from tests.hdl.stateful import follow
 
 DROPPED = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]
-MANY = ["one", "two", "odd", "all"]  # slots in use
-QUIET = {"clear": 0, "start": 0, "delivered": 0, "valid": 0}
 
 
 @pytest.mark.parametrize("slots", [2, 5, 16])
@@ -28,12 +25,13 @@ def some_activation():
     return random.choice([random.randint(-most, most), -most - 1, most, 0])
 
 
-class Golden:
-    """The slots of one worker as the rule has them, and how far its micro-batches have come."""
+class Model:
+    """Has a worker's slots as the rule has them, and how far its micro-batches have come."""
 
-    def __init__(self, count):
-        self.slots = [golden.WorkerSlot.at_start()] * count
-        self.count = count
+    def __init__(self, params, count):
+        self.params, self.count = params, count
+        self.verdicts = Counter()
+        self.clears = 0.0  #: how often a job begins
         self.clearing = 0  # cycles that are left
         self.open = False
         self.restart()
@@ -81,25 +79,28 @@ class Golden:
         """Return what the table must show in this cycle."""
         verdict = self.judge(inputs["arrival"])[1] if inputs["valid"] else "NONE"
         shown = {
-            "open": self.open,
-            "clearing": self.clearing > 0,
-            "may_start": self.may_start,
-            "verdict": Verdict[verdict].value,
+            "open": int(self.open),
+            "clearing": int(self.clearing > 0),
+            "may_start": int(self.may_start),
+            "verdict": Verdict[verdict],
         }
+        self.verdicts[shown["verdict"]] += 1
         if self.clearing:
             return shown
+        for k in range(QUESTIONS if self.open else 0):
+            slot = self.slots[inputs[f"questions_{k}"]]
+            shown[f"answers_{k}"] = {"phase": Phase(slot.phase.value), "use": slot.use}
         return shown | {
-            "idle": self.idle,
+            "idle": int(self.idle),
             "next_slot": self.next_slot,
             "next_use": (self.slots[self.next_slot].use + 1) % golden.USES,
-            "arrived": self.arrived,
+            "arrived": int(self.arrived),
             "deliver_slot": self.delivered % self.count,
-            "seen": self.seen in self.full,
+            "seen": int(self.seen in self.full),
             "outstanding": self.started - self.delivered,
         }
 
-    def step(self, inputs, slots):
-        """Let a clock edge pass."""
+    def step(self, inputs):
         was_seen = self.seen in self.full
         self.was_free = self.free
         if inputs["valid"] and not self.clearing:
@@ -123,63 +124,39 @@ class Golden:
             self.open = self.clearing == 0
         if inputs["clear"]:
             self.restart()
-            self.clearing, self.open = slots, False
+            self.clearing, self.open = self.params.slots, False
 
+    def preset(self):
+        """Draw what is slow in the coming cycles: deliveries, starts, or arrivals that fit."""
+        self.starts = random.choice((0, 0.1, 0.9, 1))
+        self.luck, self.takes = random.choice((0.3, 0.8, 1)), random.choice((0.1, 0.7, 1))
+        return {}
 
-class Bench:
-    """Drives the table and its golden model, a cycle at a time."""
+    def draw(self):
+        questions = {f"questions_{k}": random.randrange(self.count) for k in range(QUESTIONS)}
+        return questions | {
+            "slot_count": self.count,
+            "clear": int(random.random() < self.clears),
+            "start": int(self.may_start and random.random() < self.starts),
+            "delivered": int(self.arrived and random.random() < self.takes),
+            "valid": int(random.random() < 0.95 or self.luck == 1),
+            "arrival": self.some_arrival(),
+        }
 
-    def __init__(self, dut, count):
-        self.dut, self.edge = dut, RisingEdge(dut.clk)
-        self.params = params_in_simulator(TransportParams)
-        self.golden = Golden(count)
-        self.verdicts = dict.fromkeys(Verdict, 0)
-
-    async def start(self):
-        put(self.dut, slot_count=self.golden.count, **QUIET)
-        await start(self.dut)
-        await self.step()
-        assert not self.dut.open.value
-
-    async def step(self, **inputs):
-        dut, slots = self.dut, self.params.slots
-        inputs = QUIET | {"arrival": {"verdict": Verdict.NONE}} | inputs
-        asked = [random.randrange(self.golden.count) for _ in range(QUESTIONS)]
-        put(dut, **inputs, **{f"questions_{k}": slot for k, slot in enumerate(asked)})
-        await self.edge
-        expected = self.golden.outputs(inputs)
-        shown = {name: int(getattr(dut, name).value) for name in expected}
-        assert shown == expected
-        self.verdicts[Verdict(expected["verdict"])] += 1
-        if self.golden.open:
-            for k, slot in enumerate(asked):
-                answer = unpack(self.params.answer, int(getattr(dut, f"answers_{k}").value))
-                state = self.golden.slots[slot]
-                assert answer == {"phase": Phase(state.phase.value), "use": state.use}
-        self.golden.step(inputs, slots)
-
-    async def clear(self, **inputs):
-        await self.step(clear=1, **inputs)
-        for _ in range(self.params.slots):
-            await self.step(valid=1, arrival=self.some_arrival(0.5))  # taken by no job
-        assert self.golden.open
-        await self.step()
-
-    def some_arrival(self, luck, choose=random.choice):
+    def some_arrival(self):
         """Draw an arrival: mostly one that a slot waits for, else any slot, kind and use, or a
         dropped one.
         """
-        state = self.golden
-        oldest_first = [(state.next_slot + k) % state.count for k in range(state.count)]
-        waiting = [k for k in oldest_first if state.slots[k].phase is not golden.Phase.FREE]
-        if waiting and random.random() < luck:
-            slot = choose(waiting)
-            state = self.golden.slots[slot]
+        oldest_first = [(self.next_slot + k) % self.count for k in range(self.count)]
+        waiting = [k for k in oldest_first if self.slots[k].phase is not golden.Phase.FREE]
+        if waiting and random.random() < self.luck:
+            slot = waiting[0] if self.luck == 1 else random.choice(waiting)
+            state = self.slots[slot]
             is_agg = state.phase is golden.Phase.PARTIAL
             arrival = {"verdict": Verdict.NONE, "slot": slot, "use": state.use}
             return arrival | {"is_agg": is_agg, "acked": not is_agg}
-        slot = random.randrange(self.golden.count)
-        use = self.golden.slots[slot].use
+        slot = random.randrange(self.count)
+        use = self.slots[slot].use
         is_agg, acked = random.choice([(1, 0), (0, 1), (1, 1)])
         near = random.choice([use, use, use + 1, use - 1, use + 2, use - 2, use + 128])
         return {
@@ -192,92 +169,25 @@ class Bench:
             "saturated": random.getrandbits(self.params.lanes),
         }
 
-    async def random_step(self, luck=0.8, starts=0.9, comes=0.95, takes=0.7):
-        """Draw a start, an arrival and a delivery for one cycle."""
-        await self.step(
-            start=self.golden.may_start and random.random() < starts,
-            valid=random.random() < comes,
-            arrival=self.some_arrival(luck),
-            delivered=self.golden.arrived and random.random() < takes,
-        )
-
-
-def slots_in_use(many):
-    slots = params_in_simulator(TransportParams).slots
-    return {"one": 1, "two": 2, "odd": slots - 1 + slots % 2, "all": slots}[many]
-
-
-async def begin(dut, many):
-    bench = Bench(dut, slots_in_use(many))
-    await bench.start()
-    await bench.clear()
-    return bench
-
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
+@cocotb.parametrize(many=["one", "two", "odd", "all"])
 async def follows_the_rule(dut, many):
-    """Runs until every slot has gone through all uses and some more; then all come home.
-
-    Each verdict is drawn more than three times, however long that takes.
-    """
-    bench = await begin(dut, many)
+    """Every slot goes through all uses and some more; then jobs begin in the middle of others."""
+    params = params_in_simulator(TransportParams)
+    slots = params.slots
+    count = {"one": 1, "two": 2, "odd": slots - 1 + slots % 2, "all": slots}[many]
+    await Bench(dut, slot_count=count).begin()
+    model = Model(params, count)
+    await follow(dut, model, runs=1, cycles=3)
+    assert not model.open  # no job has begun
+    model.clears = 1.0
+    await follow(dut, model, runs=1, cycles=1)
+    model.clears = 0.0
+    while model.started < (golden.USES + 5) * count:
+        await follow(dut, model, runs=4, cycles=100)
+    model.clears = 0.05
+    await follow(dut, model, runs=40, cycles=40)
+    dropped = sum(model.verdicts[verdict] for verdict in DROPPED)
     wanted = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.STALE]
-
-    def all_drawn():
-        dropped = sum(bench.verdicts[verdict] for verdict in DROPPED)
-        return dropped > 3 and all(bench.verdicts[verdict] > 3 for verdict in wanted)
-
-    while not all_drawn() or bench.golden.started < (golden.USES + 5) * bench.golden.count:
-        await bench.random_step()
-    while not bench.golden.idle:
-        await bench.random_step(starts=0)
-    await bench.step()
-    assert dut.idle.value
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, takes=[0.1, 1], starts=[0.1, 1], luck=[0.3, 1])
-async def whatever_is_slow(dut, many, takes, starts, luck):
-    """The table follows the rule when deliveries, starts or arrivals are what is slow."""
-    bench = await begin(dut, many)
-    for _ in range(400):
-        await bench.random_step(takes=takes, starts=starts, luck=luck)
-    assert bench.golden.delivered > 2
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
-async def begins_anew(dut, many):
-    """A job may begin in the middle of another, and again before that one has begun."""
-    bench = await begin(dut, many)
-    for again in (False, True) * 6:
-        for _ in range(random.randrange(1, 60)):
-            await bench.random_step()
-        if again:
-            await bench.step(clear=1, valid=1, arrival=bench.some_arrival(0.8))
-            for _ in range(random.randrange(bench.params.slots)):
-                await bench.step()
-        state = bench.golden  # all that can happen does so in the last cycle, too
-        arrival = bench.some_arrival(1)
-        await bench.clear(start=state.may_start, valid=1, arrival=arrival, delivered=state.arrived)
-        assert state.idle
-    for _ in range(100):
-        await bench.random_step()
-
-
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-async def all_at_once_every_cycle(dut):
-    """With a packet in each cycle, a micro-batch starts and one is delivered every second cycle."""
-    bench = await begin(dut, "all")
-    cycles = 400
-    for _ in range(cycles):
-        state = bench.golden
-        await bench.step(
-            start=state.may_start,
-            valid=1,
-            arrival=bench.some_arrival(1, choose=lambda waiting: waiting[0]),
-            delivered=state.arrived,
-        )
-    lost = {2: cycles // 6}.get(bench.golden.count, 2)  # two slots: a cycle in three without one
-    assert bench.golden.delivered >= cycles // 2 - lost
+    assert min(dropped, *(model.verdicts[verdict] for verdict in wanted)) > 3
