@@ -5,7 +5,6 @@ from collections import deque
 from dataclasses import replace
 
 import cocotb
-import pytest
 
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, UNDER_WAY
 from hdl.switchgnn.endpoint.params import PRESETS
@@ -14,8 +13,8 @@ from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
 from sim.harness.streams import Monitor, cycle, never, often, rarely, start, started
-from sim.harness.verilator import simulate
 from sim.switchgnn.golden.window import Window
+from tests.simulated import simulated
 
 TIMEOUT = 60
 ACK_LAG = 4  # cycles from an ACK to the first order that knows of it
@@ -24,10 +23,9 @@ ACK_LAG = 4  # cycles from an ACK to the first order that knows of it
 COUNTS = ("base", "following", "sent", "mark")  #: registers with numbers of frames
 
 
-@pytest.mark.parametrize("width", [4, 127, 128])
-def test_send_window(width):
-    params = replace(PRESETS["tiny"], window=width)
-    simulate(SendWindow(params), __name__, registers=[*COUNTS, "timer"])
+SIZES = {str(width): replace(PRESETS["tiny"], window=width) for width in (4, 127, 128)}
+
+test_send_window = simulated(SendWindow, SIZES, __name__, registers=[*COUNTS, "timer"])
 
 
 class SendWindowBench(Bench):
@@ -142,10 +140,6 @@ class SendWindowBench(Bench):
         self.began = cycle()
         await self.edge
 
-    async def idle(self, cycles):
-        for _ in range(cycles):
-            await self.edge
-
     async def sent(self, count):
         """Wait until so many frames of the turn have left."""
         while len(self.left) < count:
@@ -168,7 +162,7 @@ async def all_frames_arrive(dut, loss, stall, late):
         for base in random.sample((sends + 1, 1 << 31, (1 << 32) - 1), random.randrange(4)):
             bench.manual.append((base, random.getrandbits(128)))
             wrong += 1
-            await bench.idle(random.choice((6, TIMEOUT)))
+            await bench.wait(random.choice((6, TIMEOUT)))
         await bench.ends()
         assert len(bench.ordered) == sends
         assert bench.window.base == sends
@@ -190,7 +184,7 @@ async def frames_are_counted_in_every_bit(dut):
         assert bench.window.base == sends
         # That more has come than was ordered, as no switch says, changes nothing.
         bench.manual.append((first + sends, 1))
-        await bench.idle(6)
+        await bench.wait(6)
         assert dut.acknowledged.value
 
 
@@ -201,10 +195,9 @@ async def what_a_bitmap_says_counts_at_any_base(dut):
         await bench.begin(4, first)
         await bench.sent(4)
         bench.manual.append((first, 0b1010))
-        await bench.idle(6)
+        await bench.wait(6)
         bench.left.clear()
-        for _ in range(4 * TIMEOUT):  # once frame 0, which the timer began with, then both
-            await bench.edge
+        await bench.wait(4 * TIMEOUT)  # once frame 0, which the timer began with, then both
         assert {seq for _, seq, _ in bench.left} == {0, 2}
 
 
@@ -213,19 +206,17 @@ async def repeats_after_the_timeout(dut):
     """It repeats to the cycle, whatever the bits of the timeout are."""
     bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(1)
-    while not bench.left:
-        await bench.edge
+    await bench.sent(1)
     delays = set()
     for bit in range(6, 32):
         for timeout in (1 << bit, random.getrandbits(32) & (1 << bit) - 1 | 1 << bit):
-            while not dut.idle.value:
-                await bench.edge
+            await bench.until("idle", 1)
             dut.timeout.value, dut.timer.value = timeout, timeout - (1 << bit)
             ordered = len(bench.orders.beats)
-            await bench.idle(20)
+            await bench.wait(20)
             assert len(bench.orders.beats) == ordered
             dut.timer.value, began = timeout - 5, cycle()
-            await bench.idle(20)
+            await bench.wait(20)
             assert bench.orders.beats[ordered:] == [{"seq": 0, "again": 1}]
             delays.add(bench.orders.cycles[-1] - began)
     assert len(delays) == 1
@@ -245,7 +236,7 @@ async def the_window_fills_and_is_repeated(dut):
     """Unanswered, it orders nothing new, but the first frame again, then all once a timeout."""
     bench = await started(SendWindowBench(dut, answers=False))
     await bench.begin(2 * bench.width)
-    await bench.idle(6 * TIMEOUT + 10 * bench.width)
+    await bench.wait(6 * TIMEOUT + 10 * bench.width)
     assert dut.full.value
     seqs = [(seq, again) for _, seq, again in bench.left]
     once = [(seq, 0) for seq in range(bench.width)]
@@ -271,15 +262,12 @@ async def an_end_gives_up(dut):
     bench = await started(SendWindowBench(dut, stall=rarely, answers=False))
     for _ in range(20):
         await bench.begin(10 * bench.width)
-        await bench.idle(random.randrange(3 * TIMEOUT))
-        dut.end.value = 1
-        await bench.edge
-        dut.end.value = 0
+        await bench.wait(random.randrange(3 * TIMEOUT))
+        await bench.strobe(end=1)
         ordered = len(bench.orders.beats)
-        while not dut.idle.value:
-            await bench.edge
+        await bench.until("idle", 1)
         assert len(bench.orders.beats) <= ordered + 2
-        await bench.idle(2 * TIMEOUT)
+        await bench.wait(2 * TIMEOUT)
         assert not dut.orders_valid.value
 
 
@@ -305,6 +293,25 @@ async def an_ack_beside_a_begin(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def an_ack_beside_a_lookup(dut):
+    """At any distance, each frame that it leaves missing is ordered again in that round, once."""
+    bench = await started(SendWindowBench(dut, answers=False))
+    bench.by_hand, dut.timeout.value = True, TIMEOUT + 1
+    ack = pulse(dut, "ack", pack(ACKNOWLEDGEMENT, {"valid": 1, "base": 1, "bitmap": 0b10}))
+    for distance in range(1, 12):  # the frames are looked up from 2 cycles on, one in two cycles
+        await bench.begin(4)
+        await bench.sent(5)  # the first one again: the others had not left
+        await bench.wait(10)
+        ordered = len(bench.orders.beats)
+        await apart(dut, lambda: setattr(dut.timer, "value", TIMEOUT + 1), ack, distance)
+        await bench.wait(TIMEOUT // 2)
+        again = [order["seq"] for order in bench.orders.beats[ordered:]]
+        assert [seq for seq in again if seq in (1, 3)] == [1, 3]
+        await bench.strobe(end=1)
+        await bench.until("idle", 1)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_base_that_moves_puts_it_off(dut):
     """The base moves frame by frame, with less than a timeout between."""
     bench = await started(SendWindowBench(dut, answers=False))
@@ -312,9 +319,9 @@ async def a_base_that_moves_puts_it_off(dut):
     await bench.sent(count)
     for base in range(1, count):
         bench.manual.append((base, 0))
-        await bench.idle(TIMEOUT - 3)
+        await bench.wait(TIMEOUT - 3)
     assert len(bench.left) == count
-    await bench.idle(20)
+    await bench.wait(20)
     assert len(bench.left) == count + 1
 
 
@@ -331,7 +338,7 @@ async def repeats_are_waited_for(dut):
         while not dut.idle.value or bench.manual:
             await bench.edge
         bench.hold, ordered = True, len(bench.orders.beats)
-        await bench.idle(3 * TIMEOUT + 4 * bench.width)
+        await bench.wait(3 * TIMEOUT + 4 * bench.width)
         again = [{"seq": seq, "again": 1} for seq in sorted(missing)]
         assert bench.orders.beats[ordered:] == again
         bench.hold = False
@@ -348,7 +355,7 @@ async def any_number_may_be_under_way(dut):
     while len(bench.ordered) < most:
         bench.told = bench.told.acknowledged(len(bench.ordered), 0)
         bench.manual.append((len(bench.ordered), 0))
-        await bench.idle(bench.width)
+        await bench.wait(bench.width)
     bench.manual.append((most, 0))
     bench.hold = False
     await bench.ends()
