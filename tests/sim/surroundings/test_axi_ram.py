@@ -6,8 +6,9 @@ import pytest
 from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 
 from hdl.common.axi import Burst, Response
+from sim.harness.axi_streams import AxiStream
 from sim.harness.payloads import pack
-from sim.harness.streams import cycle, never, often, rarely, start, started
+from sim.harness.streams import Sink, Source, never, often, rarely, start, started
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
@@ -58,70 +59,40 @@ def test_says_which_file_it_cannot_open(tmp_path, missing):
 test_rejects = rejects(AxiRamParams, ({"address_bits": 38}, "address_bits must be at most 37: 38"))
 
 
+class Channel(AxiStream):
+    """Is a channel of the port, whose signals have no separator between them and its name."""
+
+    _signals = {"valid": "valid", "ready": "ready"}
+    _payload = ("id", "addr", "len", "size", "burst", "data", "strb", "resp", "last")
+    _separator = ""
+
+
+class Asks(Channel, Source): ...
+
+
+class Answers(Channel, Sink): ...
+
+
 class Port:
     """Has the RAM under test, what it should hold, and a master of raw bursts."""
 
     def __init__(self, dut, pause=never):
-        self.dut, self.pause = dut, pause
-        self.params = params_in_simulator(AxiRamParams)
+        self.dut, self.params = dut, params_in_simulator(AxiRamParams)
         self.beat_bytes = self.params.data_bits // 8
         if not CONTENT:
             CONTENT.extend(Path(cocotb.plusargs[f"ram_{INDEX}"]).read_bytes())
             CONTENT.extend(bytes(-len(CONTENT) % self.beat_bytes))
         self.content = CONTENT
-        writes = not self.params.read_only
-        self.queues = {"ar": []} | ({"aw": [], "w": []} if writes else {})
-        self.taken = {"r": []} | ({"b": []} if writes else {})
-        self.cycles = {name: [] for name in (*self.queues, *self.taken)}
-        dut.index.value = INDEX
-        if writes:
+        self.ar, self.r = Asks(dut, "axi_ar", stall=pause), Answers(dut, "axi_r", stall=pause)
+        if not self.params.read_only:
+            self.aw, self.w = (Asks(dut, f"axi_{name}", stall=pause) for name in ("aw", "w"))
+            self.b = Answers(dut, "axi_b", stall=pause)
             dut.dump.value = 0
+        dut.index.value = INDEX
         self.set()
-        for channel in self.queues:
-            self.signal(channel, "valid").value = 0
-            cocotb.start_soon(self.drive(channel))
-        for channel in self.taken:
-            cocotb.start_soon(self.collect(channel))
-
-    def signal(self, channel, name):
-        return getattr(self.dut, f"axi_{channel}{name}")
 
     def set(self, **settings):
         self.dut.settings.value = pack(self.params.settings, settings)
-
-    async def drive(self, channel):
-        edge, queue = RisingEdge(self.dut.clk), self.queues[channel]
-        while True:
-            await edge
-            if self.signal(channel, "valid").value and self.signal(channel, "ready").value:
-                self.cycles[channel].append(cycle())
-                self.signal(channel, "valid").value = 0
-                waiting = False
-            else:
-                waiting = bool(self.signal(channel, "valid").value)
-            if queue and not waiting and not self.pause():
-                for name, value in queue.pop(0).items():
-                    self.signal(channel, name).value = value
-                self.signal(channel, "valid").value = 1
-
-    async def collect(self, channel):
-        """Take R or B, and check that a waiting beat stands still."""
-        edge, held = RisingEdge(self.dut.clk), None
-        names = ["id", "resp"]
-        names += ["data", "last"] if channel == "r" else []
-        while True:
-            ready = not self.pause()
-            self.signal(channel, "ready").value = ready
-            await edge
-            if self.dut.rst.value or not self.signal(channel, "valid").value:
-                assert held is None
-                continue
-            beat = {name: int(self.signal(channel, name).value) for name in names}
-            assert held in (None, beat)
-            held = None if ready else beat
-            if ready:
-                self.taken[channel].append(beat)
-                self.cycles[channel].append(cycle())
 
     def burst(self, beat, beats, identifier, burst=Burst.INCR, size=None):
         return {
@@ -134,7 +105,7 @@ class Port:
 
     def read(self, beat, beats, identifier=0, **kind):
         """Ask for data, and note what should be answered."""
-        self.queues["ar"].append(self.burst(beat, beats, identifier, **kind))
+        self.ar.append(self.burst(beat, beats, identifier, **kind))
         answers = []
         for k in range(beats):
             data = self.content[(beat + k) * self.beat_bytes :][: self.beat_bytes]
@@ -144,14 +115,12 @@ class Port:
 
     def write(self, beat, beats, identifier=0, *, strobes=None, wlast=None, **kind):
         """Ask, keep what is to be kept, and note what should be answered."""
-        self.queues["aw"].append(self.burst(beat, beats, identifier, **kind))
+        self.aw.append(self.burst(beat, beats, identifier, **kind))
         for k in range(beats):
             strobe = random.getrandbits(self.beat_bytes) if strobes is None else strobes
             data = random.randbytes(self.beat_bytes)
             last = k == (beats - 1 if wlast is None else wlast)
-            self.queues["w"].append(
-                {"data": int.from_bytes(data, "little"), "strb": strobe, "last": last}
-            )
+            self.w.append({"data": int.from_bytes(data, "little"), "strb": strobe, "last": last})
             at = (beat + k) * self.beat_bytes
             for lane in range(self.beat_bytes):
                 if not kind and strobe >> lane & 1 and at + lane < len(self.content):
@@ -161,11 +130,6 @@ class Port:
     @property
     def beats(self):
         return len(self.content) // self.beat_bytes
-
-    async def until(self, channel, count):
-        edge = RisingEdge(self.dut.clk)
-        while len(self.taken[channel]) < count:
-            await edge
 
     async def dumped(self):
         self.dut.dump.value = 1
@@ -195,16 +159,16 @@ async def writes_and_reads_random_bursts(dut, pause, stall, latency):
     # Two rounds: what is read while others write is what the round before wrote.
     untouched = [random_burst(port) for _ in range(20)]
     reads = [answer for burst in untouched for answer in port.read(*burst)]
-    await port.until("r", len(reads))
+    await port.r.wait_for(len(reads))
     writes = [port.write(*random_burst(port)) for _ in range(30)]
-    await port.until("b", len(writes))
+    await port.b.wait_for(len(writes))
     reads += [answer for _ in range(30) for answer in port.read(*random_burst(port))]
-    await port.until("r", len(reads))
-    assert port.taken["r"] == reads
-    assert port.taken["b"] == writes
+    await port.r.wait_for(len(reads))
+    assert port.r.beats == reads
+    assert port.b.beats == writes
     assert await port.dumped() == port.content
     assert (int(dut.missing.value), int(dut.lost.value)) == (0, 0)
-    assert port.queues == {"ar": [], "aw": [], "w": []}
+    assert not any(channel.missing for channel in (port.ar, port.aw, port.w))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -218,16 +182,16 @@ async def keeps_its_latencies_at_full_rate(dut, latency):
     for _ in range(64):
         port.read(0, count)
         port.write(0, count)
-    await port.until("r", 64 * count)
-    await port.until("b", 64)
-    beats = port.cycles["r"]
+    await port.r.wait_for(64 * count)
+    await port.b.wait_for(64)
+    beats = port.r.cycles
     assert beats == list(range(beats[0], beats[0] + 64 * count))
-    assert beats[0] - port.cycles["ar"][0] == max(latency, AxiRam.least_read_latency)
-    beats = port.cycles["w"]
+    assert beats[0] - port.ar.cycles[0] == max(latency, AxiRam.least_read_latency)
+    beats = port.w.cycles
     assert beats == list(range(beats[0], beats[0] + 64 * count))
     least = max(latency, AxiRam.least_write_latency)
     lasts = beats[count - 1 :: count]
-    assert port.cycles["b"] == [number + least for number in lasts]
+    assert port.b.cycles == [number + least for number in lasts]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -242,11 +206,11 @@ async def each_burst_has_its_latency(dut):
         await ClockCycles(dut.clk, random.choice([0, 3, 17, 40]))
         firsts.append(len(beats))
         beats += port.read(*burst)
-        await port.until("r", len(beats))
+        await port.r.wait_for(len(beats))
     await ClockCycles(dut.clk, 3)
-    assert port.taken["r"][:-2] == beats[:-2]
-    assert [beat["data"] for beat in port.taken["r"][-2:]] == [0, 0]
-    assert [port.cycles["r"][k] for k in firsts] == [at + 30 for at in port.cycles["ar"]]
+    assert port.r.beats[:-2] == beats[:-2]
+    assert [beat["data"] for beat in port.r.beats[-2:]] == [0, 0]
+    assert [port.r.cycles[k] for k in firsts] == [at + 30 for at in port.ar.cycles]
     assert int(dut.missing.value) == 2
 
 
@@ -277,8 +241,8 @@ async def stalls_as_often_as_asked(dut, chance, side):
     channel = {"ar": "r", "aw": "b"}.get(side, side)
     for _ in range(600):
         port.read(0, 1) if "r" in side else port.write(0, 1)
-    await port.until("r" if "r" in side else "b", 600)
-    cycles, share = port.cycles[channel], 1 - chance / 256
+    await (port.r if "r" in side else port.b).wait_for(600)
+    cycles, share = getattr(port, channel).cycles, 1 - chance / 256
     spent = cycles[-1] - cycles[0]
     assert abs(600 / spent - share) < 5 * (share * (1 - share) / spent) ** 0.5 + 0.01
 
@@ -288,11 +252,11 @@ async def counts_what_lies_beyond_the_end(dut):
     port = await started(Port(dut))
     reads = port.read(port.beats - 1, 4)
     writes = [port.write(port.beats - 1, 3)]
-    await port.until("r", 4)
-    await port.until("b", 1)
-    assert [beat["data"] for beat in port.taken["r"][1:]] == [0, 0, 0]
-    assert port.taken["r"][0]["resp"] == reads[0]["resp"]
-    assert port.taken["b"] == writes
+    await port.r.wait_for(4)
+    await port.b.wait_for(1)
+    assert [beat["data"] for beat in port.r.beats[1:]] == [0, 0, 0]
+    assert port.r.beats[0]["resp"] == reads[0]["resp"]
+    assert port.b.beats == writes
     await ClockCycles(dut.clk, 3)
     assert (int(dut.missing.value), int(dut.lost.value)) == (3, 2)
     assert await port.dumped() == port.content
@@ -307,19 +271,19 @@ async def fails_when_told(dut, response):
     for beat, beats in ((0, 3), (1, 1), (0, 1)):
         port.read(beat, beats)
         port.write(beat, beats)
-    await port.until("r", 5)
-    await port.until("b", 3)
+    await port.r.wait_for(5)
+    await port.b.wait_for(3)
     bad = response.value
-    assert [beat["resp"] for beat in port.taken["r"]] == [0, bad, 0, bad, 0]
-    assert [beat["resp"] for beat in port.taken["b"]] == [0, 0, 0]
+    assert [beat["resp"] for beat in port.r.beats] == [0, bad, 0, bad, 0]
+    assert [beat["resp"] for beat in port.b.beats] == [0, 0, 0]
     port.set(fail_write=1, fail_write_beat=1, fail_response=response)
     for beat, beats in ((0, 3), (2, 2), (1, 1), (0, 1), (0, 2)):
         port.read(beat, beats)
         port.write(beat, beats)
-    await port.until("r", 14)
-    await port.until("b", 8)
-    assert [beat["resp"] for beat in port.taken["r"][5:]] == [0] * 9
-    assert [beat["resp"] for beat in port.taken["b"][3:]] == [bad, 0, bad, 0, bad]
+    await port.r.wait_for(14)
+    await port.b.wait_for(8)
+    assert [beat["resp"] for beat in port.r.beats[5:]] == [0] * 9
+    assert [beat["resp"] for beat in port.b.beats[3:]] == [bad, 0, bad, 0, bad]
     assert await port.dumped() == port.content
 
 
@@ -332,11 +296,11 @@ async def refuses_unusual_bursts(dut, kind):
     port.write(0, 4, **kind)
     port.write(0, 2, wlast=0)
     port.write(0, 1)
-    await port.until("r", 5)
-    await port.until("b", 3)
-    assert [beat["resp"] for beat in port.taken["r"]] == [Response.SLVERR.value] * 4 + [0]
-    assert [beat["last"] for beat in port.taken["r"]] == [0, 0, 0, 1, 1]
-    assert [beat["resp"] for beat in port.taken["b"]] == [Response.SLVERR.value] * 2 + [0]
+    await port.r.wait_for(5)
+    await port.b.wait_for(3)
+    assert [beat["resp"] for beat in port.r.beats] == [Response.SLVERR.value] * 4 + [0]
+    assert [beat["last"] for beat in port.r.beats] == [0, 0, 0, 1, 1]
+    assert [beat["resp"] for beat in port.b.beats] == [Response.SLVERR.value] * 2 + [0]
     assert await port.dumped() == port.content
 
 
@@ -359,7 +323,7 @@ async def a_processor_reads_and_writes_beside_the_bus(dut):
         address = random.randrange(half * port.beat_bytes, len(port.content) - 200)
         size = random.randrange(200)
         assert await memory.read(address, size) == port.content[address : address + size]
-    await port.until("b", 40)
+    await port.b.wait_for(40)
     await memory.write(len(port.content), bytes(64))
     assert (int(dut.missing.value), int(dut.lost.value)) == (0, 0)
     assert await port.dumped() == port.content
@@ -370,5 +334,5 @@ async def dumps_every_time(dut):
     port = await started(Port(dut))
     assert await port.dumped() == port.content
     port.write(0, 1, strobes=(1 << port.beat_bytes) - 1)
-    await with_timeout(cocotb.start_soon(port.until("b", 1)), 1, "us")
+    await with_timeout(cocotb.start_soon(port.b.wait_for(1)), 1, "us")
     assert await port.dumped() == port.content
