@@ -9,9 +9,8 @@ import typer
 from gen.base.errors import UserError
 from gen.base.settings import parse_settings
 from gen.designs.catalogue import find_design
-from gen.output.consoles import Console
+from gen.output.consoles import Console, waiting
 from gen.output.folder import check_target
-from gen.output.waiting import waiting
 
 
 def generate(

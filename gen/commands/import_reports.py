@@ -42,11 +42,9 @@ def import_reports(
     chosen, preset, params = choose(design, preset, settings)
     check_json_file(json_file)
 
-    from gen.synth.comparison import compare, compare_totals, describe
-    from gen.synth.comparison_report import comparison_report
+    from gen.synth.comparison import compare, compare_totals, comparison_report, describe
     from gen.synth.report import console
-    from gen.synth.vivado_timing import read_timing
-    from gen.synth.vivado_utilization import read_utilization
+    from gen.synth.vivado import read_timing, read_utilization
 
     # Reports are read first: a wrong file should not cost the time of an estimate.
     reports = [read_utilization(path) for path in utilization]

@@ -11,9 +11,8 @@ import typer
 
 from gen.base.errors import UserError, unknown
 from gen.commands.mutate_planted import PLANTED, try_planted
-from gen.output.consoles import Console, Table, bar, print_wide
+from gen.output.consoles import Console, Table, bar, lines, print_wide
 from gen.output.folder import check_above, write_file
-from gen.output.waiting import lines
 
 SUMMARY = "mutate.json"
 PARTS = "components"

@@ -10,9 +10,8 @@ from typing import Any
 import typer
 
 from gen.base.errors import UserError
-from gen.output.consoles import Console, Table, print_wide
+from gen.output.consoles import Console, Table, lines, print_wide
 from gen.output.folder import write_file
-from gen.output.waiting import lines
 
 PLANTED = "planted.json"
 FATES = ("found", "equivalent", "survived", "undecided")

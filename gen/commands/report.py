@@ -6,9 +6,8 @@ from typing import Annotated
 import typer
 
 from gen.base.errors import UserError
-from gen.output.consoles import Console
+from gen.output.consoles import Console, waiting
 from gen.output.folder import check_file, write_file
-from gen.output.waiting import waiting
 
 DEFAULT_OUTPUT = Path("build/report.html")
 

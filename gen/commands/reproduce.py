@@ -16,8 +16,7 @@ from gen.designs.design import load
 from gen.output.consoles import Console, Table, bar
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
 from gen.packages import require
-from gen.papers.catalogue import PAPERS, find_paper
-from gen.papers.paper import Paper
+from gen.papers.catalogue import PAPERS, Paper, find_paper
 from hdl.common.core_clock import CORE_MHZ
 
 

@@ -14,9 +14,8 @@ from gen.base.settings import make_params, parse_settings
 from gen.commands import waves
 from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, unused, with_options
 from gen.designs.design import Design, Run, load
-from gen.output.consoles import Console, bar
+from gen.output.consoles import Console, bar, lines, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
-from gen.output.waiting import lines, waiting
 
 RESULT = "result.json"
 FORMAT = 3  #: version of the format of a result

@@ -12,9 +12,8 @@ import typer
 from gen.base.errors import UserError
 from gen.commands.options import asked_of, options_of, parameter, with_options
 from gen.commands.run import write_json
-from gen.output.consoles import Console
+from gen.output.consoles import Console, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
-from gen.output.waiting import waiting
 from sim.mina.workload import ScheduleWorkload
 
 HERE = Path(__file__).parent

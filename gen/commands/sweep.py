@@ -7,8 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from gen.commands import sweep_diff, sweep_export
-from gen.output.consoles import Console
-from gen.output.waiting import waiting
+from gen.output.consoles import Console, waiting
 from gen.packages import require
 
 EXAMPLE = "ingather sweep gen/sweep/examples/p4sgd-scaling.toml -o build/scaling.sqlite"

@@ -14,9 +14,8 @@ from gen.base.settings import make_params, parse_settings
 from gen.board.boards import BoardDesign, find_board
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
-from gen.output.consoles import Console
+from gen.output.consoles import Console, waiting
 from gen.output.folder import check_file, write_file
-from gen.output.waiting import waiting
 from gen.packages import require
 
 Preset = Annotated[str | None, typer.Option(help="Take this named set of parameters.")]

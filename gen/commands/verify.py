@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gen.base.errors import UserError
-from gen.output.consoles import Console
+from gen.output.consoles import Console, waiting
 from gen.output.folder import MADE_BY, MANIFEST, NO_ROOM, written_whole
-from gen.output.waiting import waiting
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
 from sim.harness.environment import changed
 
@@ -91,8 +90,7 @@ def verify(
     chosen = targets(root, names or [])
     check_installed()
     require_compiler()
-    from sim.verify.regression import Options
-    from sim.verify.report import verify_json
+    from sim.verify.regression import Options, verify_json
     from sim.verify.seeds import seeds_from
 
     options = Options(

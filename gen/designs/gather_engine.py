@@ -37,7 +37,7 @@ DESIGN = Design(
                 "ingather gather --engines 2 --memory-gigabytes 20",
             ],
             needs=["cocotbext.pcie", "matplotlib"],
-            section="gen.report.rows_section:rows_section",
+            section="gen.report.gather_section:rows_section",
         )
     ],
     cards={

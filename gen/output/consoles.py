@@ -1,5 +1,13 @@
-"""Gives the parts of rich that commands use; rich is imported when the first of them is made."""
+"""Gives the parts of rich that commands use, and shows that work goes on.
 
+Rich is imported when the first of its parts is made. That work goes on is shown by a spinner on a
+terminal, else by a line now and then.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +23,8 @@ else:
 
     Console = late("rich.console", "Console")
     Table = late("rich.table", "Table")
+
+FIRST, SECONDS = 0.3, 20.0  #: seconds to the first line, and between others
 
 
 def bar(console: Console) -> "Progress":
@@ -33,3 +43,49 @@ def print_wide(console: Console, made: Table) -> None:
     wide = Console(file=console.file, width=10_000, force_terminal=console.is_terminal)
     wide.width = Measurement.get(wide, wide.options, made).maximum
     wide.print(made, crop=False)
+
+
+@contextmanager
+def waiting(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Callable]:
+    """Show ``text`` while the body runs, and give it a function that shows another text.
+
+    Without a terminal, :func:`lines` prints it now and then.
+    """
+    if console.is_terminal:
+        with console.status(text) as status:
+            yield status.update
+    else:
+        with lines(console, text, seconds) as update:
+            yield update
+
+
+@contextmanager
+def lines(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Callable]:
+    """Print ``text`` now and then while the body runs; give it a function that changes the text.
+
+    The first line comes within a second, further ones every ``seconds``. On a terminal nothing is
+    printed, because callers show a progress bar there.
+    """
+    if console.is_terminal:
+        yield lambda _: None
+        return
+    shown, ended, start = [text], threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        pause = FIRST
+        while not ended.wait(pause):
+            spent = time.monotonic() - start
+            with suppress(OSError):  # of which the command hears at its own next line
+                console.print(f"{shown[0]} ... {spent:.0f} s", soft_wrap=True)
+            pause = seconds
+
+    def update(other: str) -> None:
+        shown[0] = other
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield update
+    finally:
+        ended.set()
+        teller.join()

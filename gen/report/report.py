@@ -16,8 +16,7 @@ from gen.report.regression_section import regression_sections
 from gen.report.resources_section import resources_section
 from gen.report.run_section import run_section
 from gen.report.sources import Found
-from gen.report.sweep import Sweep
-from gen.report.sweep_section import sweep_section
+from gen.report.sweep import Sweep, sweep_section
 from hdl.common.core_clock import CORE_MHZ
 
 HERE = Path(__file__).parent

@@ -8,8 +8,7 @@ from typing import Any
 
 from rich.progress import Progress
 
-from gen.output.consoles import Console, Table, bar
-from gen.output.waiting import lines
+from gen.output.consoles import Console, Table, bar, lines
 from gen.sweep.plan import Plan
 from gen.sweep.store import PointRow
 

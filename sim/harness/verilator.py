@@ -31,7 +31,7 @@ from sim.harness.failures import SimulationError, failure, pytest_item
 from sim.harness.in_simulator import component_in_simulator, params_in_simulator, to_text
 from sim.harness.lint import lint
 from sim.harness.results import Case, Run, read_results
-from sim.harness.stimulus.library import LIBRARY, library
+from sim.harness.stimulus.clocks import LIBRARY, library
 from sim.harness.verilate import Build, build, class_path
 from sim.harness.verilator_tool import find_verilator
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sim.mina.engine.library import load
 from sim.mina.engine.setup import Run
 from sim.mina.jobs import JobList
+from sim.mina.sharing import Reals, step_seconds
 from sim.mina.solver import TreeSolver
-from sim.mina.step_seconds import Reals, step_seconds
 from sim.mina.workload import ScheduleWorkload
 
 Ints = NDArray[np.int64]

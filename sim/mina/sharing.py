@@ -1,9 +1,10 @@
-"""Simulates jobs that share one switch, alone, in the compiled code (figure 12)."""
+"""Simulates steps of a model alone, and jobs that share one switch, in the compiled code."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sim.mina.engine.library import load
 from sim.mina.engine.setup import Run
@@ -34,3 +35,15 @@ def group_score(
     )
     time, none, all_ina = totals.tolist()
     return (none - time) / (none - all_ina) if none > all_ina else None
+
+
+Reals = NDArray[np.float64]
+
+
+def step_seconds(asked: ScheduleWorkload, given: JobList) -> tuple[Reals, Reals]:
+    """Return seconds of a model's step, with one host and with more: without INA, with it alone."""
+    shape = len(given.models), 2
+    none, all_ina = np.zeros(shape), np.zeros(shape)
+    run = Run(asked, given)
+    load().mina_steps(run.pointer, none.ctypes.data, all_ina.ctypes.data)
+    return none, all_ina

@@ -7,7 +7,7 @@ from scipy.optimize import Bounds, milp
 from scipy.sparse import csr_array, vstack
 
 from sim.mina.jobs import JobList
-from sim.mina.step_seconds import step_seconds
+from sim.mina.sharing import step_seconds
 from sim.mina.workload import ScheduleWorkload
 
 SECONDS = 10  #: most seconds that one program may take

@@ -1,10 +1,11 @@
-"""Runs pytest on several workers, and collects each item as it ends."""
+"""Runs pytest on several workers, collects each item as it ends, and describes all as JSON."""
 
 import os
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
@@ -229,3 +230,28 @@ def first_line(text: str) -> str:
 def last_line(text: str) -> str:
     """Return the last line that has something in it: where Python says what went wrong."""
     return first_line("\n".join(reversed(text.splitlines()))).removeprefix("E ").strip()
+
+
+FORMAT = 1
+
+
+def verify_json(
+    options: Options, outcome: Outcome, started: datetime, seconds: float
+) -> dict[str, Any]:
+    """Return the content of verify.json: items by test, then by seed."""
+    items: Sequence[Item] = outcome.items
+    return {
+        "format": FORMAT,
+        "made_by": "ingather",
+        "command": "verify",
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(seconds, 3),
+        "jobs": options.jobs,
+        "seeds": list(options.seeds),
+        "targets": list(options.targets),
+        "filter": options.keyword,
+        "interrupted": outcome.interrupted,
+        "simulation_seconds": round(sum(item.simulation_seconds for item in items), 3),
+        "build_seconds": round(sum(item.build_seconds for item in items), 3),
+        "items": [item.to_json() for item in sorted(items, key=lambda i: (i.test, i.seed))],
+    }

@@ -12,7 +12,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.rates import ORDERS, Asked, Measured
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.asked import GatherAsked
-from sim.gather.reproduce.dma import gathered
+from sim.gather.reproduce.paper import gathered
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, least_of, way_back
 from sim.golden.pcie_link import traffic
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us

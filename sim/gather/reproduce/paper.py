@@ -1,6 +1,9 @@
 """Holds what the paper says of its own machine: a GPU on Gen4 x16 (sections 3.2, 4.1 to 4.4, 5).
 
-All numbers are written out in the paper's text; none has been read off a chart.
+All numbers are written out in the paper's text; none has been read off a chart. What the gather
+replaces is modelled after sections 4.4.1 and 5: a processor reads every row and writes it, which is
+two more passes over host memory beside that of the copy by DMA. No row is copied before all are
+gathered.
 """
 
 MEMCPY = 25.8e9  #: bytes a second of a copy by DMA, the best that its link gave
@@ -29,3 +32,17 @@ SET_UP_BYTES = 85.5e3  #: bytes that the link carries in that time
 def reads_of(share: float) -> float:
     """Return how many reads a share of the GPU keeps under way, one each warp (section 3.2.2)."""
     return min(MOST_READS, share * WARPS)
+
+
+def gathered(link: float, memory: float, cards: int = 1) -> float:
+    """Return bytes of rows a second to all ``cards``: gathered by the processor, then copied.
+
+    ``link`` and ``memory`` are bytes a second of one card's copy and of host memory. The cards'
+    copies run at the same time, as far as host memory carries them.
+    """
+    return 1 / (1 / min(cards * link, memory) + 2 / memory)
+
+
+def copied(row_bytes: float, link: float, set_up: float) -> float:
+    """Return bytes a second if each row is a copy of its own, which takes ``set_up`` seconds."""
+    return row_bytes / (set_up + row_bytes / link)

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from hdl.gather.params import MOST_ROW
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.asked import GatherAsked
-from sim.gather.reproduce.dma import gathered
+from sim.gather.reproduce.paper import gathered
 from sim.gather.reproduce.points import BEST
 from sim.gather.reproduce.runs import Figures, Point
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling

@@ -9,7 +9,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.rates import ORDERS, Asked, Measured
 from sim.gather.reproduce import paper
 from sim.gather.reproduce.asked import GatherAsked
-from sim.gather.reproduce.dma import copied
+from sim.gather.reproduce.paper import copied
 from sim.gather.reproduce.points import BEST, CLOCK_HZ, way_back
 from sim.golden.pcie_link import traffic
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling

@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array
 
 from sim.golden.arithmetic import Integers
-from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION
+from sim.switchgnn.gcn.fixed_point import WEIGHT_FRACTION, by_rows
 from sim.switchgnn.gcn.problem import Problem
-from sim.switchgnn.gcn.products import by_rows
 from sim.switchgnn.gcn.training import MOMENTUM_SHIFT, Schedule
 
 Floats = NDArray[np.float64]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +10,34 @@ from scipy.sparse import csr_array
 
 from gen.base.errors import UserError
 from sim.switchgnn.graphs.families import FAMILIES, simple
-from sim.switchgnn.graphs.vertices import Vertices
 from sim.workloads.arrays import Archive
 from sim.workloads.files import InputError
 from sim.workloads.matrices import load_matrix
 from sim.workloads.sparse_arrays import sparse_of
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Vertices:
+    """Holds what vertices bring for training, as far as there is anything."""
+
+    features: NDArray[np.float64] | None = None  #: [V, features], finite
+    labels: NDArray[np.int64] | None = None  #: [V]
+    train: NDArray[np.bool_] | None = None  #: [V]: whether it is trained on
+
+    @classmethod
+    def of(cls, archive: Archive, vertices: int) -> "Vertices":
+        """Read those of an .npz file; raise InputError for a wrong shape or type."""
+        found: dict[str, Any] = {
+            name: archive.take(name, kinds, vertices, *more).astype(kind)
+            for name, kinds, kind, *more in (
+                ("features", "biuf", np.float64, "features"),
+                ("labels", "iu", np.int64),
+                ("train", "b", np.bool_),
+            )
+            if name in archive
+        }
+        return cls(**found)
+
 
 DIGITS = "digits"
 DIGITS_NEIGHBOURS = 10

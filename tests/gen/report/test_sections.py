@@ -5,11 +5,10 @@ import re
 
 import pytest
 
-from gen.report.gather_section import figures, flat, gather_section
+from gen.report.gather_section import figures, flat, gather_section, rows_section
 from gen.report.gcn_section import gcn_section
 from gen.report.regression_section import placed, regression_sections
 from gen.report.resources_section import MODULES, resources_section, uses
-from gen.report.rows_section import rows_section
 from gen.report.run_section import run_section
 from gen.report.training_section import training_section
 from gen.synth.device import FILL

@@ -4,13 +4,11 @@ import json
 import pytest
 from rich.console import Console
 
-from gen.synth.comparison import compare, compare_totals, describe, module_of
-from gen.synth.comparison_report import comparison_report
+from gen.synth.comparison import compare, compare_totals, comparison_report, describe, module_of
 from gen.synth.depth import Depth
 from gen.synth.report import WIDTH
 from gen.synth.resources import Resources
-from gen.synth.vivado_timing import VivadoTiming
-from gen.synth.vivado_utilization import Placed, read_utilization
+from gen.synth.vivado import Placed, VivadoTiming, read_utilization
 from tests.gen.synth.made import REPORTS, module, synthesis_of
 
 ENGINE = synthesis_of(

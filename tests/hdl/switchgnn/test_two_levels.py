@@ -18,7 +18,7 @@ from sim.harness.streams import edges, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.frames import Kind
-from sim.switchgnn.level_job import LeafJob, spine_setup
+from sim.switchgnn.job import LeafJob, spine_setup
 from sim.switchgnn.planning.levels import levels
 from sim.switchgnn.planning.preparation import prepare
 from sim.switchgnn.planning.shape import SwitchShape

@@ -1,9 +1,12 @@
+from types import SimpleNamespace
+
+import pytest
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, Signature
 
 from sim.functional.groups import groups
 from sim.functional.ports import watched
-from sim.functional.watchers import PlainWatcher, StreamWatcher
+from sim.functional.watchers import Bursts, PlainWatcher, StreamWatcher
 from tests.sim.functional.bench import Dut, hits
 
 
@@ -52,3 +55,18 @@ def test_a_port_counts_once_for_each_value_that_it_shows():
     for _ in range(3):
         watcher.look()
     assert groups["tests.plain error"] == {"not zero": 1}
+
+
+@pytest.mark.parametrize(
+    ("address", "length", "hit"),
+    [
+        (0x0F40, 0, {"one beat"}),
+        (0x0F80, 1, {"several beats", "ends at 4 KiB"}),
+        (0x0FC0, 0, {"one beat", "ends at 4 KiB"}),
+        (0x0FC4, 0, {"one beat", "ends at 4 KiB"}),  # the beat that holds it
+        (0x1000, 62, {"several beats"}),
+    ],
+)
+def test_bursts_of_64_bytes_a_beat(address, length, hit):
+    ports = (SimpleNamespace(value=value) for value in (address, length, 6))
+    assert Bursts(*ports).hit() == hit

@@ -6,7 +6,7 @@ from cocotb import handle
 from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotb_bus.scoreboard import Scoreboard
 
-from sim.harness import streams
+from sim.harness import clock, streams
 from sim.harness.streams import Monitor, Sink, Source
 from sim.harness.verilator import simulate
 from tests.sim.harness.components import Join, JoinParams
@@ -93,3 +93,11 @@ async def values_are_cocotb_s_own(dut):
     for signal in (dut.a_valid, dut.a_payload):
         with pytest.raises(RuntimeError, match="ReadOnly"):
             signal.value = 0
+
+
+def test_counts_edges(monkeypatch):
+    """What the simulator says of time is tested in test_streams.py."""
+    monkeypatch.setattr(clock, "convert", lambda value, unit, to: value * 1000)
+    for picoseconds, count in ((0, 1), (3999, 1), (4000, 2), (400_010, 101)):
+        monkeypatch.setattr(clock, "get_sim_time", lambda unit, now=picoseconds: now)
+        assert clock.cycle() == count

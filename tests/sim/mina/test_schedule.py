@@ -12,7 +12,7 @@ from sim.mina.reproduce import paper
 from sim.mina.reproduce.placing import LINKS, with_links
 from sim.mina.reproduce.runs import BASELINE, MINA, OURS, rows_of
 from sim.mina.schedule import schedule
-from sim.mina.step_seconds import step_seconds
+from sim.mina.sharing import step_seconds
 from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees, Unit
 
 PLACED = rows_of("P--")

@@ -5,8 +5,9 @@ import pytest
 
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.switch import SwitchModel
-from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.job import LeafJob, PlannedJob, spine_setup
 from sim.switchgnn.links import join, run
+from sim.switchgnn.planning.levels import levels
 from sim.switchgnn.planning.preparation import PLANS, prepare
 from sim.switchgnn.planning.shape import SwitchShape
 from tests.sim.switchgnn.cases import directed
@@ -42,3 +43,50 @@ def test_every_sum_is_exact(rng, plan, theta, open_turns):
     for found, values in zip(job.sums(list(workers.values())), features, strict=True):
         assert np.array_equal(found, aggregate(cut, values))
     assert switch.table.active[0].errors == {}
+
+
+LEAF_PORTS = 4
+SPINE = "spine"
+
+
+@pytest.mark.parametrize(
+    ("rack", "theta", "open_turns"),
+    [([0, 0, 1, 1], 0, 1), ([0, 0, 1, 1], 2, 2), ([2, 0, 1, 0], 0, 2), ([1, 1, 0, 1], 0, 1)],
+)
+def test_every_sum_is_exact_on_two_levels(rng, rack, theta, open_turns):
+    adjacency, partition = directed(vertices=40, edges=160, workers=4)
+    shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
+    made = prepare(adjacency, partition, shape, WIDTHS, theta=theta)
+    planned = levels(made, rack, LEAF_PORTS)
+    features = [
+        rng.integers(-(1 << 15), 1 << 15, (adjacency.shape[0], width)).astype(np.int16)
+        for width in WIDTHS
+    ]
+    links = bad_links(rng, shape.lanes)
+    sizes = {"depth": shape.depth, "window": 3}
+    jobs = [LeafJob(planned, k, features, **sizes) for k in range(len(planned.leaves))]
+    switches = {
+        k: SwitchModel(ports=LEAF_PORTS, banks=2, depth=16, jobs=1) for k in range(len(jobs))
+    }
+    switches[SPINE] = SwitchModel(ports=len(jobs), banks=2, depth=16, jobs=1)
+    setups = {k: job.setup(open_turns, ack_every=3) for k, job in enumerate(jobs)}
+    setups[SPINE] = spine_setup(planned, open_turns=open_turns, ack_every=2, **sizes)
+    workers = {}
+    for place, setup in setups.items():
+        assert switches[place].start_job(0, setup=setup, epoch=9, base=0) is None
+        links.ends[place] = switches[place].take
+    for k, job in enumerate(jobs):
+        links.connect((k, planned.up), (SPINE, k))
+        for port in range(planned.workers[k].size):
+            workers[k, port] = job.worker(port, 0, 9, open_turns)
+            join(links, f"{k}.{port}", workers[k, port], k, port)
+    run(links, switches, {f"{k}.{port}": one for (k, port), one in workers.items()}, early=EARLY)
+    cut = edges_between(adjacency, partition.owner)
+    found = [
+        job.sums([one for (at, _), one in workers.items() if at == k]) for k, job in enumerate(jobs)
+    ]
+    for aggregation, values in enumerate(features):
+        together = sum(sums[aggregation] for sums in found)
+        assert np.array_equal(together, aggregate(cut, values))
+    assert all(not switch.table.active[0].errors for switch in switches.values())
+    assert all(switch.counts.repeats for switch in switches.values())

@@ -13,7 +13,7 @@ from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.switch import SwitchModel
-from sim.switchgnn.level_job import with_targets
+from sim.switchgnn.job import with_targets
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.wire import Addresses, judge, to_octets
 from tests.hdl.switchgnn.switch.ingress.drawn_frames import SETTLED, some_frame, told

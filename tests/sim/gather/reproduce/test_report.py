@@ -7,7 +7,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from sim.gather.reproduce import paper, report, row_size, runs
 from sim.gather.reproduce.asked import FIGURES, GatherAsked
-from sim.gather.reproduce.dma import copied, gathered
+from sim.gather.reproduce.paper import copied, gathered
 from sim.gather.reproduce.points import BEST
 from sim.gather.reproduce.report import OF_RATES, reproduce
 

@@ -9,14 +9,15 @@ from scipy.special import softmax as reference
 from sim.harness.session import RunFailed
 from sim.switchgnn.gcn.fixed_point import (
     GRADIENT_FRACTION,
+    ONE_THREAD,
     ROOT_FRACTION,
     VALUE_FRACTION,
+    by_rows,
     inverse_roots,
     product,
     rounded,
     to_fixed,
 )
-from sim.switchgnn.gcn.products import ONE_THREAD, by_rows
 from sim.switchgnn.gcn.softmax import softmax
 
 

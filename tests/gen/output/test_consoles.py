@@ -5,12 +5,12 @@ import time
 
 from rich.console import Console
 
-from gen.output import waiting as module
-from gen.output.waiting import waiting
+from gen.output import consoles
+from gen.output.consoles import waiting
 
 
 def shown(seconds, monkeypatch, change=""):
-    monkeypatch.setattr(module, "FIRST", 0.02 if seconds else 60)
+    monkeypatch.setattr(consoles, "FIRST", 0.02 if seconds else 60)
     out = io.StringIO()
     with waiting(Console(file=out), "building", seconds=0.02) as update:
         time.sleep(seconds / 2)
