@@ -52,10 +52,6 @@ class FetcherBench(Bench):
         self.dut.misses.value = 1
         return sums, copies
 
-    async def step(self, cycles):
-        for _ in range(cycles):
-            await self.edge
-
     @property
     def asked(self):
         return len(self.jobs.beats) + len(self.lookups.beats)
@@ -97,15 +93,13 @@ async def news_put_it_off(dut):
     bench.miss(1)
     for name in ("news", "over"):
         for _ in range(10):
-            await bench.step(TIMEOUT - 5)
-            getattr(dut, name).value = 1
-            await bench.edge
-            getattr(dut, name).value = 0
+            await bench.wait(TIMEOUT - 5)
+            await bench.strobe(**{name: 1})
     dut.misses.value = 0
-    await bench.step(3 * TIMEOUT)
+    await bench.wait(3 * TIMEOUT)
     assert bench.asked == 0
     dut.misses.value = 1
-    await bench.step(TIMEOUT + 20)
+    await bench.wait(TIMEOUT + 20)
     assert bench.asked > 0
 
 
@@ -118,10 +112,8 @@ async def a_round_ends_with_its_turn(dut):
     for turn, following in itertools.pairwise([*turns, 0]):
         bench.table = {}
         missing[turn] = bench.miss(turn, 0.5)
-        await bench.step(TIMEOUT + random.randrange(100))
-        dut.over.value = 1
-        await bench.edge
-        dut.over.value = 0
+        await bench.wait(TIMEOUT + random.randrange(100))
+        await bench.strobe(over=1)
         dut.turn.value = following
     assert len({job["turn"] for job in bench.jobs.beats}) > 50
     for job in bench.jobs.beats:
@@ -135,9 +127,8 @@ async def an_empty_word_takes_3_cycles(dut):
     bench = await FetcherBench(dut).begin()
     dut.turn.value, dut.misses.value = (1 << 32) - 1, 1
     bench.scan.cycles.clear()
-    await bench.step(TIMEOUT + 3 * bench.params.words + 20)
-    steps = {b - a for a, b in zip(bench.scan.cycles, bench.scan.cycles[1:], strict=False)}
-    assert steps <= {3}
+    await bench.wait(TIMEOUT + 3 * bench.params.words + 20)
+    assert {b - a for a, b in itertools.pairwise(bench.scan.cycles)} <= {3}
     assert len(bench.scan.cycles) >= bench.params.words
 
 
@@ -150,32 +141,32 @@ async def waits_as_long_as_it_is_told(dut):
     async def first():
         """Return the cycles until the next request."""
         began, asked = cycle(), bench.asked
-        await bench.step(20)
+        await bench.wait(20)
         cycles = sorted([*bench.jobs.cycles, *bench.lookups.cycles])
         return cycles[asked] - began
 
     bench.miss(random.getrandbits(32))
     for bit in range(6, 32):
         dut.misses.value = 0
-        await bench.step(10)
+        await bench.wait(10)
         dut.misses.value = 1
         timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
         dut.timeout.value, dut.timer.value = timeout, timeout - (1 << bit)
         asked = bench.asked
-        await bench.step(20)
+        await bench.wait(20)
         assert bench.asked == asked
         dut.timer.value = timeout - 5
         delays["timeout"].add(await first())
     dut.misses.value, dut.timeout.value = 0, 0
-    await bench.step(10)
+    await bench.wait(10)
     dut.gap.value, dut.waited.value, dut.misses.value = (1 << 16) - 1, 0, 1
     bench.table = {k: (1 << 32) - 1 for k in range(SLOTS << bench.params.word_bits)}
-    await bench.step(10)
+    await bench.wait(10)
     for bit in range(6, 16):
         gap = random.getrandbits(16) & (1 << bit) - 1 | 1 << bit
         dut.gap.value, dut.waited.value = gap, gap - (1 << bit)
         asked = bench.asked
-        await bench.step(20)
+        await bench.wait(20)
         assert bench.asked == asked
         dut.waited.value = gap - 5
         delays["gap"].add(await first())
@@ -192,8 +183,7 @@ async def any_two_of_a_word_are_asked_for(dut):
         bench.table = {0: 1 << low | 1 << high}
         bench.jobs.beats.clear()
         dut.misses.value = 1
-        while len(bench.jobs.beats) < 2:
-            await bench.edge
+        await bench.jobs.wait_for(2)
         dut.misses.value = 0
-        await bench.step(10)
+        await bench.wait(10)
         assert [job["list"] for job in bench.jobs.beats][:2] == [low, high]
