@@ -19,6 +19,7 @@ __all__ = [
     "AxiMonitor",
     "AxiSink",
     "AxiSource",
+    "ChannelMonitor",
     "ChannelSink",
     "ChannelSource",
     "Packet",
@@ -79,6 +80,10 @@ class Channel(AxiStream):
 
 class ChannelSource(Channel, streams.Source):
     """Drives a channel into the component."""
+
+
+class ChannelMonitor(Channel, streams.Monitor):
+    """Watches a channel."""
 
 
 class ChannelSink(Channel, streams.Sink):

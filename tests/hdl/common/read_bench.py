@@ -7,44 +7,27 @@ from typing import NamedTuple
 import numpy as np
 
 from hdl.common.axi import FOUR_KB, Burst, Response
-from hdl.common.read_plan import ReadMasterParams
-from sim.harness.axi_streams import AxiStream
-from sim.harness.records import Recorder
-from sim.harness.streams import Monitor, Sink, Source, never
-
-
-class Ar(AxiStream):
-    _signals = {"valid": "arvalid", "ready": "arready"}
-    _payload = ("arid", "araddr", "arlen", "arsize", "arburst")
-
-
-class ArMonitor(Ar, Monitor): ...
-
-
-class ArSink(Ar, Sink): ...
-
-
-class RSource(AxiStream, Source):
-    _signals = {"valid": "rvalid", "ready": "rready"}
-    _payload = ("rid", "rdata", "rresp", "rlast")
+from sim.harness.axi_streams import ChannelMonitor
+from sim.harness.streams import never
 
 
 class Memory:
-    """Holds bytes at an AXI read port; ``bad`` addresses answer with an error, and zeros."""
+    """Holds bytes at a bench's AXI read port; ``bad`` addresses answer with an error, and zeros."""
 
-    def __init__(self, dut, prefix, size, *, seed, stall=never, bad=()):
-        self.bytes = np.random.default_rng(seed).integers(256, size=size, dtype=np.uint8)
-        self.bad = set(bad)
-        self.r = RSource(dut, prefix, stall=stall)
-        self.ar = ArSink(dut, prefix, stall=stall, callback=self.answer)
+    def __init__(self, bench, size, *, stall=never, bad=()):
+        rng = np.random.default_rng(random.getrandbits(64))
+        self.bytes, self.bad = rng.integers(256, size=size, dtype=np.uint8), set(bad)
+        self.r = bench.axi_r
+        self.r.stall = bench.axi_ar.stall = stall
+        bench.axi_ar.add_callback(self.answer)
 
     def answer(self, burst):
-        step, count = 1 << burst["arsize"], burst["arlen"] + 1
-        for k, at in enumerate(range(burst["araddr"], burst["araddr"] + step * count, step), 1):
+        step, count = 1 << burst["size"], burst["len"] + 1
+        for k, at in enumerate(range(burst["addr"], burst["addr"] + step * count, step), 1):
             data = int.from_bytes(self.bytes[at : at + step].tobytes(), "little")
-            beat = {"rid": burst.get("arid"), "rdata": data, "rresp": 0, "rlast": k == count}
+            beat = {"data": data, "resp": 0, "last": k == count}
             if at in self.bad:
-                beat |= {"rdata": 0, "rresp": Response.SLVERR.value}
+                beat |= {"data": 0, "resp": Response.SLVERR.value}
             self.r.append(beat)
 
     def beats(self, indices, beat_bytes) -> list[int]:
@@ -64,10 +47,10 @@ class Asked(NamedTuple):
 class BurstJudge:
     """Checks every AR against the rules of AXI and the windows."""
 
-    def __init__(self, dut, prefix, params: ReadMasterParams):
-        self.dut, self.params, self.ar = dut, params, ArMonitor(dut, prefix)
-        self.offered = Recorder(dut, f"{prefix}_arvalid", {})
-        self.ready, self.each = Recorder(dut, f"{prefix}_rready", {}), Recorder(dut, "", {})
+    def __init__(self, bench):
+        self.params, self.ar = bench.params, ChannelMonitor(bench.dut, "axi_ar")
+        self.offered, self.ready = bench.record("axi_arvalid"), bench.record("axi_rready")
+        self.each = bench.record("")
 
     def judged(self) -> list[Asked]:
         """Return the bursts that were taken, all of which are right."""
@@ -77,15 +60,15 @@ class BurstJudge:
         bursts = zip(self.ar.beats, firsts, strict=True)
         return [self._judge(**burst, offered=offered[first]) for burst, first in bursts]
 
-    def _judge(self, araddr, arlen, arsize, arburst, offered, **_):
+    def _judge(self, addr, len, size, burst, offered, **_):
         beat_bytes = self.params.beat_bytes
-        beats = arlen + 1
-        assert arburst == Burst.INCR.value
-        assert 1 << arsize == beat_bytes
-        assert araddr % beat_bytes == 0
+        beats = len + 1
+        assert burst == Burst.INCR.value
+        assert 1 << size == beat_bytes
+        assert addr % beat_bytes == 0
         assert beats <= self.params.burst_beats
-        assert araddr // FOUR_KB == (araddr + beats * beat_bytes - 1) // FOUR_KB
-        first, last = araddr // beat_bytes, araddr // beat_bytes + arlen
+        assert addr // FOUR_KB == (addr + beats * beat_bytes - 1) // FOUR_KB
+        first, last = addr // beat_bytes, addr // beat_bytes + len
         assert first // self.params.burst_beats == last // self.params.burst_beats
         return Asked(first, beats, offered)
 

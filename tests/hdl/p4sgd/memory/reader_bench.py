@@ -9,15 +9,14 @@ import cocotb
 import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect, flipped
-from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.axi import Response
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, never, start, strobe
-from sim.harness.verilator import component_in_simulator, simulate
+from sim.harness.bench import Bench
+from sim.harness.streams import never
+from sim.harness.verilator import simulate
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 
@@ -81,57 +80,45 @@ def run_on_memories(reader, worker, test_module, folder: Path, rng, beats: int):
     simulate(component, test_module, extra_sources=[RAM_ARRAY], plusargs=plusargs)
 
 
-class Bench:
+class ReaderBench(Bench):
     """Has the simulated component, its memories' content and settings, and its streams."""
 
-    def __init__(self, dut, output, *, sink_stall=never, **settings):
-        self.dut, self.output, self.sink_stall = dut, output, sink_stall
-        self.component = component_in_simulator()
-        self.params = self.component.params
+    output: str  #: stream of what is read
+
+    def __init__(self, dut, stall=never, **settings):
+        super().__init__(dut, (never, stall))
         self.memories = [
             np.fromfile(cocotb.plusargs[f"ram_{index}"], dtype=np.uint8).reshape(-1, BEAT_BYTES)
             for index in range(self.component.ports)
         ]
-        self.failed = 0
+        self.failed = self.record("failed")
+        self.state = self.record("", "busy", "halt", "plan_ready")
         for index in range(self.component.ports):
-            self.set(index, **settings)
+            self.set_memory(index, **settings)
 
-    def set(self, index, **settings):
+    def set_memory(self, index, **settings):
         """Set memory ``index`` up; with stalls, memories stall apart."""
-        layout = self.params.memory.settings
         usual = {"seed": random.getrandbits(31), "fail_response": Response.SLVERR}
-        getattr(self.dut, f"settings_{index}").value = pack(layout, usual | settings)
+        self.set(**{f"settings_{index}": usual | settings})
 
-    async def begin(self):
-        self.dut.halt.value = 0
-        self.dut.watch.value = 0
-        await start(self.dut)
-        self.source = Source(self.dut, "plan")
-        self.open_sink()
-        cocotb.start_soon(self._watch())
-        return self
+    @property
+    def found(self):
+        return getattr(self, self.output)
 
-    def open_sink(self):
-        self.sink = Sink(self.dut, self.output, stall=self.sink_stall)
+    async def read(self, expected, *plans):
+        """Give plans; exactly what is ``expected`` comes, and then nothing."""
+        self.forget()
+        self.plan.extend(plans)
+        await self.finish(30, **{self.output: expected})
+        self.check()
 
-    async def _watch(self):
-        while True:
-            await RisingEdge(self.dut.clk)
-            self.failed += bool(self.dut.failed.value)
-            # Ready for a plan exactly when nothing is left of the one before, on any port.
-            idle = not self.dut.busy.value and not self.dut.halt.value
-            assert bool(self.dut.plan_ready.value) == idle
-
-    async def finish(self, expected):
-        """Wait for exactly ``expected``, and then nothing."""
-        await self.sink.wait_for(len(expected))
-        await ClockCycles(self.dut.clk, 30)
-        assert self.sink.beats == expected
-        assert not self.dut.busy.value
+    def check(self):
+        """Check that it was ready for a plan exactly when nothing was left, on any port."""
+        for now in self.state.take().values():
+            assert now["plan_ready"] == (not now["busy"] and not now["halt"])
 
     async def halt(self):
-        """Abandon the plan; a new sink watches. The reader may be busy for a while."""
-        self.sink.stop()
-        await strobe(self.dut.halt, self.dut.clk)
-        await RisingEdge(self.dut.clk)
-        self.open_sink()
+        """Abandon the plan. The reader may be busy for a while."""
+        self.found.let_go()
+        await self.strobe(halt=1)
+        await self.until("busy", 0)

@@ -4,11 +4,9 @@ import random
 from dataclasses import replace
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS
 from hdl.p4sgd.switch.aggregator import Aggregator
-from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden.reduction.allreduce import Packet, SwitchSlot, Verdict
 from sim.golden.reduction.tree_rule import (
@@ -19,9 +17,10 @@ from sim.golden.reduction.tree_rule import (
     parent_rule,
     root_rule,
 )
-from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.bench import Bench
+from sim.harness.payloads import pack
 from sim.harness.verilator import params_in_simulator
+from tests.hdl.p4sgd.switch.aggregator_bench import Requests
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 from tests.simulated import simulated
 
@@ -44,15 +43,15 @@ def own_part(slot):
     return slot.own if isinstance(slot, TreeSlot) else slot
 
 
-class Golden:
-    """Keeps the slots by the specification, and what is driven and expected each cycle."""
+class Golden(Requests):
+    """Keeps the slots by the specification."""
 
     def __init__(self, params):
-        self.params = params
+        super().__init__(params)
         self.jobs = {}  # slot -> everyone, parent's bit or 0
         self.slots = {}
-        self.rows = []  # slot, valid, clear, request
-        self.golden = []  # verdict, sender, answer, parent's bit, began, ended
+        for slot in range(params.slots):
+            self.clear(slot)
 
     def clear(self, slot):
         """Clear for any children, and any parent or none."""
@@ -65,14 +64,11 @@ class Golden:
         self.jobs[slot] = everyone, parent
         kind = TreeSlot if parent else SwitchSlot
         self.slots[slot] = kind.at_start(everyone, params.lanes)
-        garbage = unpack(params.request, random.getrandbits(params.request.size))
-        self.rows.append((slot, 0, 1, pack(params.request, garbage | {"everyone": everyone})))
-        self.golden.append(("NONE", None, None, None, 0, 0))
+        self.without_packet(slot, 1, self.anything(everyone=everyone))
 
-    def idle(self):
-        slot = random.randrange(self.params.slots)
-        self.rows.append((slot, 0, 0, random.getrandbits(self.params.request.size)))
-        self.golden.append(("NONE", None, None, None, 0, 0))
+    def without_packet(self, slot, clear, request):
+        super().without_packet(slot, clear, request)
+        self.golden[-1]["progress"] = {"began": 0, "ended": 0}
 
     def some_request(self, slot):
         """Draw one of a child, or of the parent, mostly what it would say next."""
@@ -113,13 +109,7 @@ class Golden:
             outcome, verdict = TreeOutcome(state, outcome.verdict), "DRAINING"
         self.slots[slot] = outcome.slot
         sender = parent if from_parent else packet.bm
-        header = {
-            "job": random.randrange(params.jobs),
-            "epoch": random.getrandbits(16),
-            "seq": random.getrandbits(16),
-            "use": packet.use,
-            "is_agg": int(packet.is_agg),
-        }
+        header = self.header(packet.use, packet.is_agg)
         request = {
             "sender": sender,
             "everyone": everyone,
@@ -134,9 +124,13 @@ class Golden:
         }
         self.rows.append((slot, 1, 0, pack(params.request, request)))
         before, after = finished(state, everyone), finished(outcome.slot, everyone)
-        answer = self.answer(outcome, header)
-        row = (verdict, sender, answer, parent if outcome.up else None)
-        self.golden.append((*row, int(before and not after), int(after and not before)))
+        progress = {"began": int(before and not after), "ended": int(after and not before)}
+        golden = {"verdict": verdict, "sender": sender, "progress": progress, "answered": 0}
+        if outcome.up:
+            golden["parent"] = parent
+        if outcome.up or outcome.down:
+            golden |= {"answered": 1, "answer": self.answer(outcome, header)}
+        self.golden.append(golden)
 
     def outcome(self, state, packet, everyone, from_parent):
         if isinstance(state, SwitchSlot):
@@ -148,8 +142,6 @@ class Golden:
 
     def answer(self, outcome, header):
         down, up = outcome.down, outcome.up
-        if down is None and up is None:
-            return None
         nothing = [0] * self.params.lanes
         is_sum = down is not None and down.is_agg and not down.acked
         payload = list(down.payload) if is_sum else nothing
@@ -158,7 +150,7 @@ class Golden:
             "up": int(up is not None),
             "partial": header["is_agg"],
             "bm": fields.bm,
-            "acked": int(fields.acked) if down else None,
+            **({"acked": int(fields.acked)} if down else {}),  # or nothing goes down
             "saturated": down.saturated if down else 0,
             "header": header | {"is_agg": int(fields.is_agg)},
             "payload": list(up.payload) or nothing if up is not None else payload,
@@ -169,67 +161,27 @@ def finished(slot, everyone):
     return slot.finished if isinstance(slot, TreeSlot) else slot.ack_bm == everyone
 
 
-async def play(dut, golden):
-    """Drive all rows, one per cycle, and compare what comes out in exactly the right cycle."""
-    params = golden.params
-    lead, latency = Aggregator.lead, Aggregator(params).latency
-    rows = golden.rows + [(0, 0, 0, 0)] * (lead + latency)
-    header = params.request["header"]
-    seen = []
-    for k in range(len(rows)):
-        begun = k - lead
-        _, valid, clear, request = rows[begun] if begun >= 0 else (0, 0, 0, 0)
-        dut.slot.value = rows[k][0]
-        dut.ahead.value = rows[begun + 1][3] >> header.offset & (1 << header.width) - 1
-        dut.valid.value, dut.clear.value, dut.request.value = valid, clear, request
-        await RisingEdge(dut.clk)
-        names = (dut.verdict, dut.sender, dut.answered, dut.answer, dut.parent, dut.progress)
-        seen.append([int(handle.value) for handle in names])
-    for k, (verdict, sender, answer, parent, began, ended) in enumerate(golden.golden):
-        found = seen[k + lead + latency]
-        assert (k, TenantVerdict(found[0]).name) == (k, verdict)
-        assert (k, bool(found[2])) == (k, answer is not None)
-        progress = unpack(params.progress, found[5])
-        assert (k, progress["began"], progress["ended"]) == (k, began, ended)
-        if sender is not None:
-            assert (k, found[1]) == (k, sender)
-        if parent is not None:
-            assert (k, found[4]) == (k, parent)
-        if answer is not None:
-            fields = unpack(params.answer, found[3])
-            for name in ("acked",) if answer["acked"] is None else ():  # nothing goes down
-                answer[name] = fields[name]
-            assert fields == answer, k
-
-
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(bubbles=[0, 0.3])
 async def equals_the_specification(dut, bubbles):
-    params = params_in_simulator(TreeSwitchParams)
-    golden = Golden(params)
-    dut.valid.value = dut.clear.value = 0
-    await start(dut)
-    for slot in range(params.slots):
-        golden.clear(slot)
-    hot = 0
+    bench, golden = await Bench(dut).begin(), Golden(params_in_simulator(TreeSwitchParams))
     for k in range(8000):
         if random.random() < bubbles:
             golden.idle()
             continue
-        if k % 500 == 0:
-            hot = random.randrange(params.slots)
-        slot = hot if random.random() < 0.6 else random.randrange(params.slots)
+        slot = golden.some_slot(k, 500)
         if random.random() < 0.01:
             golden.clear(slot)
         else:
             golden.some_request(slot)
-    await play(dut, golden)
-    found = {name for name, *_ in golden.golden}
+    await golden.check(bench)
     of_children = [Verdict.ADDED, Verdict.REPEATED_PARTIAL, Verdict.ACKNOWLEDGED]
     of_children += [Verdict.REPEATED_ACK, Verdict.PREVIOUS_ACK, Verdict.EARLY]
     of_children += [Verdict.PREMATURE_ACK, Verdict.STALE]
     of_parents = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.UNASKED]
-    assert found >= {verdict.name for verdict in (*of_children, *of_parents)} | {"DRAINING"}
+    assert golden.verdicts >= {verdict.name for verdict in (*of_children, *of_parents)} | {
+        "DRAINING"
+    }
 
 
 def test_sums_have_the_bits_of_the_wire():
