@@ -50,13 +50,18 @@ def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
     count = len(asking)
     grant = Signal(count)
     first: list[list[Value]] = [[] for _ in range(count)]  # requesters with priority over each one
+    turns = []
     for lower, upper in combinations(range(count), 2):
-        upper_first = Signal(name=f"{upper}_before_{lower}")  # the last grant was in [lower, upper)
-        with m.If(take & asking.any()):
-            m.d.sync += upper_first.eq(grant[lower:upper].any())
+        # The last grant was in [lower, upper).
+        upper_first = Signal(name=f"turn_{upper}_before_{lower}")
+        turns.append(upper_first.eq(grant[lower:upper].any()))
         first[lower].append(asking[upper] & upper_first)
         first[upper].append(asking[lower] & ~upper_first)
-    m.d.comb += grant.eq(Cat(asking[k] & ~Cat(first[k]).any() for k in range(count)))
+    with m.If(take & asking.any()):
+        m.d.sync += turns
+    for k, others in enumerate(first):
+        overtaken = Signal(len(others), name=f"overtaken_{k}")
+        m.d.comb += [overtaken.eq(Cat(others)), grant[k].eq(asking[k] & ~overtaken.any())]
     return grant
 
 

@@ -122,15 +122,29 @@ class CompletionPlacer(Component):
         for k in range(params.lanes):
             behind_tail = lanes_to(m, "tail", k, judged.tail_offset[:bits])
             behind_head = lanes_to(m, "head", k, judged.head_offset[:bits])
-            of_tail = tail & (behind_tail < step.tail.count)
-            of_head = head & (behind_head < step.head.count)
+            of_tail, of_head = Signal(name=f"of_tail_{k}"), Signal(name=f"of_head_{k}")
+            dword = Signal(bits, name=f"dword_of_head_{k}")
+            m.d.comb += [
+                dword.eq((behind_head + first)[:bits]),
+                of_tail.eq(tail & (behind_tail < step.tail.count)),
+                of_head.eq(head & (behind_head < step.head.count)),
+            ]
             for number, bank in enumerate(placed.banks):
-                tails, heads = of_tail & (tail_tag[0] == number), of_head & (head_tag[0] == number)
-                offset = Mux(tails, judged.tail_offset, judged.head_offset)
-                line = line_of(k, offset[bits:], offset[:bits])
+                own = f"{number}_{k}"
+                tails, heads = Signal(name=f"tails_{own}"), Signal(name=f"heads_{own}")
+                offset = Signal.like(judged.head_offset, name=f"offset_{own}")
+                line = Signal(len(offset) - bits, name=f"line_{own}")  # that it writes
+                below = Signal(name=f"below_{own}")  # the data begins above this lane
+                m.d.comb += [
+                    tails.eq(of_tail & (tail_tag[0] == number)),
+                    heads.eq(of_head & (head_tag[0] == number)),
+                    offset.eq(Mux(tails, judged.tail_offset, judged.head_offset)),
+                    below.eq(looked_up(lambda first, k=k: k < first, offset[:bits])),
+                    line.eq(looked_up(added, offset[bits:], below, bits=len(line))),
+                ]
                 m.d.sync += [
                     bank[k].write.eq(tails | heads),
-                    bank[k].dword.eq(Mux(tails, behind_tail, (behind_head + first)[:bits])),
+                    bank[k].dword.eq(Mux(tails, behind_tail, dword)),
                     bank[k].at.eq(Cat(line, Mux(tails, tail_tag[1:], head_tag[1:]))),
                 ]
 
@@ -142,10 +156,9 @@ def lanes_to(m: Module, part: str, lane: int, first: Value) -> Signal:
     return behind
 
 
-def line_of(lane: int, line: Value, first: Value) -> Value:
-    """Return the line to write in ``lane``, for data that begins in ``line``, in lane ``first``."""
-    before = looked_up(lambda first: lane < first, first)  # lanes below: the next line
-    return looked_up(lambda line, before: line + before, line, before, bits=len(line))
+def added(line: int, one: int) -> int:
+    """Return a line, or the next one."""
+    return line + one
 
 
 #: cause of failure for each error code of the block

@@ -99,7 +99,7 @@ class BeatRing(Component):
             later = below[k : k + 1]  # no bit for lanes that never come from the next beat
             m.d.comb += read.addr.eq(looked_up(added, head, beyond, *later, bits=len(head)))
             taken.append(read.data)
-        m.d.comb += window.eq(Cat(turned(taken, at)[:count]))
+        m.d.comb += window.eq(Cat(turned(m, name, taken, at)[:count]))
 
 
 def added(*numbers: int) -> int:
@@ -107,14 +107,17 @@ def added(*numbers: int) -> int:
     return sum(numbers)
 
 
-def turned(lanes: list[Value], by: Value) -> list[Value]:
+def turned(m: Module, name: str, lanes: list[Value], by: Value) -> list[Value]:
     """Return ``lanes`` rotated by ``by``, in multiplexers of two, four and four inputs."""
     for step, choice in ((8, by[3:]), (2, by[1:3]), (1, by[:1])):
         given = [lanes[k * step :] + lanes[: k * step] for k in range(1 << len(choice))]
-        lanes = [
-            Mux(choice[-1], Mux(choice[0], w[-1], w[-2]), Mux(choice[0], w[1], w[0]))
-            if len(w) == 4
-            else Mux(choice, w[1], w[0])
-            for w in zip(*given, strict=True)
+        lanes = [Signal(LANE_BITS, name=f"{name}_turned_{step}_{k}") for k in range(len(lanes))]
+        m.d.comb += [
+            lane.eq(
+                Mux(choice[-1], Mux(choice[0], w[-1], w[-2]), Mux(choice[0], w[1], w[0]))
+                if len(w) == 4
+                else Mux(choice, w[1], w[0])
+            )
+            for lane, w in zip(lanes, zip(*given, strict=True), strict=True)
         ]
     return lanes

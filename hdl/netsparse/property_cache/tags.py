@@ -96,6 +96,7 @@ class PropertyTags(Component):
         hits = Signal(params.ways)
         taken = Signal(params.ways)
         used = Signal(params.ways)
+        newer = Signal(len(before.newer), name="newer_after")
         inserts = operation == Operation.INSERT
         looks_up = operation == Operation.LOOKUP
         m.d.comb += [
@@ -104,7 +105,8 @@ class PropertyTags(Component):
             hits.eq(ways & before.holds),
             after.holds.eq(before.holds | taken),
             used.eq(taken | (hits & looks_up.replicate(params.ways))),
-            after.newer.eq(after_use(before.newer, used)),
+            newer.eq(after_use(before.newer, used)),
+            after.newer.eq(newer),
         ]
         with m.If(inserts & ~hits.any()):
             m.d.comb += taken.eq(least_recent(before.newer, params.ways))

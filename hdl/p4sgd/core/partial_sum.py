@@ -45,10 +45,13 @@ class PartialSum(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         bits = self.params.engine.weight_bits
-        advance = ~self.activations.valid | self.activations.ready
-        everyone = reduce(lambda a, b: a & b, (p.valid for p in self.partials))
+        advance, everyone = Signal(name="advance"), Signal(name="everyone")
         valid = Signal(self.latency)
-        m.d.comb += self.activations.valid.eq(valid[-1])
+        m.d.comb += [
+            advance.eq(~self.activations.valid | self.activations.ready),
+            everyone.eq(Cat(p.valid for p in self.partials).all()),
+            self.activations.valid.eq(valid[-1]),
+        ]
         m.d.comb += [p.ready.eq(everyone & advance) for p in self.partials]
         with m.If(advance):
             m.d.sync += valid.eq(Cat(everyone, valid[:-1]))
@@ -77,6 +80,12 @@ class PartialSum(Component):
         """Return the sum of ``terms``, with a register after each level of three-input adders."""
         for level in range(self.levels):
             groups = [terms[i : i + 3] for i in range(0, len(terms), 3)]
+            for i, group in enumerate(groups):
+                if len(group) == 3:
+                    pair = group[0] + group[1]
+                    named = Signal(pair.shape(), name=f"pair_{sample}_{level}_{i}")
+                    m.d.comb += named.eq(pair)
+                    group[:2] = [named]
             terms = [
                 Signal(
                     signed(self.params.sum_bits), name=f"sum_{sample}_{level}_{i}", reset_less=True
