@@ -124,13 +124,14 @@ def read_module(declaration: Any) -> VerilogModule:
     module = VerilogModule(declaration.header.name.value, kept=kept)
     widths: dict[str, int] = {}
     written: set[str] = set()
+    for port in declaration.header.ports.ports if declaration.header.ports else ():
+        if port.kind.name == "ImplicitAnsiPort":  # the others are commas
+            name, bits = port.declarator.name.valueText, bits_of(str(port.header.dataType))
+            module.ports[name] = (port.header.direction.valueText, bits)
+            widths[name] = bits
     for member in declaration.members:
         kind = member.kind.name
-        if kind == "PortDeclaration":
-            bits = bits_of(str(member.header))
-            direction = member.header.direction.valueText
-            module.ports.update((d.name.valueText, (direction, bits)) for d in member.declarators)
-        elif kind == "DataDeclaration":
+        if kind == "DataDeclaration":
             widths |= {
                 d.name.valueText: bits_of(str(member.type))
                 for d in member.declarators

@@ -66,7 +66,9 @@ async def the_reset_takes_effect(dut: Any) -> None:
     """
     domains = getattr(component_in_simulator(), "domains", ("sync",))
     prefixes = (f"{domain}_".removeprefix("sync_") for domain in domains)
-    sides = [prefix for prefix in prefixes if hasattr(dut, f"{prefix}rst")]
+    sides = [
+        side for side in prefixes if all(hasattr(dut, f"{side}{net}") for net in ("clk", "rst"))
+    ]
     for side in sides:
         Clock(getattr(dut, f"{side}clk"), PERIOD_NS, unit="ns", impl="gpi").start()
     for reset, ends, cycles in ((1, 1, 10), (1, 0, 10), (0, 0, 60 if len(sides) > 1 else 1)):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from gen.base.emission.branches import with_branches
 from gen.base.emission.emit import Emission
 from sim.harness.build_tools import (
     JOBS,
@@ -134,6 +135,8 @@ def build(
         top = emission.top.name
     waves = bool(os.environ.get(WAVES)) if waves is None else waves
     hier_blocks = () if waves else hier_blocks  # Verilator does not trace what is in a block.
+    if coverage and emission is not None:
+        emission = with_branches(emission)
     texts = [emission.verilog] if emission is not None else []
     models = models_of("".join(texts))
     recipe = Recipe(

@@ -20,8 +20,8 @@ from typing import Any
 from unittest.mock import patch
 
 from gen.base.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
+from gen.base.emission.branches import stable
 from gen.base.emission.emit import Emission, EmittedModule, emit
-from gen.base.emission.names import stable
 from gen.base.emission.yosys import Yosys, apart
 from hdl.common.component import Component
 from sim.harness.assembly import assembled

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from gen.base.emission.branches import with_branches
 from gen.base.emission.emit import Emission, emit
 from hdl.common.component import Component
 from sim.harness.primitives import models_of
@@ -58,7 +59,7 @@ def prove(
     """
     programs = find_tools()
     with watching(only) as watch:
-        emission = emit(component)
+        emission = with_branches(emit(component))  # proofs look at signals by their names
     if only is not None and only not in watch.claims:
         raise ValueError(f"{type(component).__name__} does not claim {only!r}")
     before = perf_counter()

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any
 
 from amaranth.back import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from amaranth.hdl import Fragment, _ir
+from amaranth.hdl import Fragment, _ir, _nir
 from amaranth.hdl._ast import (
     Assign,
     Concat,
@@ -29,8 +29,10 @@ from amaranth.hdl._ast import (
     SyntaxWarning,
 )
 from amaranth.hdl._ir import Design, PortDirection, build_netlist
-from amaranth.hdl._nir import FlipFlop, Net, Netlist, Value
+from amaranth.hdl._nir import FlipFlop, ModuleNetFlow, Net, Netlist, Value
 from amaranth.hdl._xfrm import DomainLowerer
+
+nir: Any = _nir  #: cells of netlists; it has no types
 
 VERSION = "0.5.10"  #: version of Amaranth, that the digests below are of
 
@@ -42,6 +44,7 @@ __all__ = [
     "DomainLowerer",
     "FlipFlop",
     "Fragment",
+    "ModuleNetFlow",
     "Net",
     "Netlist",
     "Operator",
@@ -58,6 +61,7 @@ __all__ = [
     "_ir",
     "build_netlist",
     "changed",
+    "nir",
     "reliances",
     "rtlil",
 ]
@@ -83,7 +87,22 @@ hdl._ir:build_netlist b480efbce09d called with a fragment, its ports and a name
 hdl._nir:Value.__new__ d07798c2470e replaced: nets are not asserted to be nets
 hdl._nir:Netlist.resolve_value a78884eb2daa replaced: most values have nothing to resolve
 hdl._nir:Netlist.check_comb_cycles 3896dd1aabb3 replaced: Verilator's lint does that
-hdl._nir:FlipFlop.__init__ 56cb39e2cc32 cells of that class are registers
+hdl._nir:FlipFlop.__init__ 56cb39e2cc32 cells of that class are registers, written as processes
+hdl._nir:Operator 961879115261 the writer of Verilog reads operator and inputs
+hdl._nir:Part 4df5f3a7406b the writer of Verilog reads value, offset, width and stride
+hdl._nir:Matches 35e7f00aa72c the writer of Verilog reads value and patterns
+hdl._nir:PriorityMatch 9dc911a1caa3 the writer of Verilog reads en and inputs
+hdl._nir:Assignment 8e0f2e910903 the writer of Verilog reads cond, start and value
+hdl._nir:AssignmentList df91e6f8ac30 the writer of Verilog reads default and assignments
+hdl._nir:Memory 2f83bc6d0f10 the writer of Verilog declares it
+hdl._nir:SyncWritePort 7df0de150bfa the writer of Verilog writes it as a process
+hdl._nir:AsyncReadPort dcae67c19c12 the writer of Verilog reads memory and address
+hdl._nir:SyncReadPort 6461860c18e7 the writer of Verilog writes it as a process
+hdl._nir:AsyncProperty 5c24387b5c5a the writer of Verilog writes it as an assertion
+hdl._nir:SyncProperty 0271d070bb02 the writer of Verilog writes it as an assertion
+hdl._nir:Instance 0ce839a256c0 the writer of Verilog places it
+hdl._nir:SignalField ce660b62e259 the writer of Verilog names fields
+hdl._nir:Module 5c0ff638dad8 the writer of Verilog reads signal_names, ports and cells
 hdl._xfrm:ValueVisitor.on_value 108a0d6eb8a5 replaced: what it returned is returned again
 hdl._xfrm:DomainLowerer 02b5931fef2f on_value depends on nothing else but domains
 back.rtlil:Design 3314f506cf91 made here, module by module

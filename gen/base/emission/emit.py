@@ -7,31 +7,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Protocol
 
 from amaranth.hdl import ClockSignal, Fragment, Instance, ResetSignal
 from amaranth.lib import wiring
 
 from gen.base.emission.amaranth_internals import PortDirection
-from gen.base.emission.lean_rtlil import to_rtlil
-from gen.base.emission.names import NAME_REGISTERS, stable
+from gen.base.emission.lean_rtlil import netlist_of, to_rtlil
 from gen.base.emission.narrowing import check, strict_constants
-from gen.base.emission.yosys import Yosys, apart
+from gen.base.emission.verilog.writing import written
 from hdl.common.component import Component
 
-ATTRIBUTES = ("generator", "top", "src", "amaranth.hierarchy", "amaranth.decoding")
-REMOVE = " ".join(f"-remove {name}" for name in ATTRIBUTES)
-PASSES = (
-    "proc -nomux -norom",
-    "memory_collect",
-    "opt_clean -purge",
-    f"attrmap {REMOVE}",
-    f"attrmap -modattr {REMOVE}",
-    NAME_REGISTERS,
-)
-#: a pass that tells Vivado to keep the boundary of a module; its RTLIL, of which figures are made
-#: module by module, has no need of it
-KEEP = 'setattr -mod -set keep_hierarchy "yes"'
+#: what Verilator's -Wall may say of Verilog that users get; TOP stands for the top's name
+WAIVERS = Path(__file__).with_name("lint.vlt")
 
 
 @dataclass(frozen=True)
@@ -54,6 +43,8 @@ class EmittedModule:
     domains: tuple[str, ...] = ()  #: clock domains of the component that the module has ports for
     rtlil: str = field(default="", repr=False)
     verilog: str = field(default="", repr=False)
+    #: comments by line of the Verilog: which lines of Python made it
+    sources: dict[int, str] = field(default_factory=dict, repr=False)
     instances: dict[str, int] = field(default_factory=dict)  #: child module -> times placed
 
     @classmethod
@@ -133,6 +124,7 @@ class Emitter:
         known: KnownModules | None = None,
     ) -> None:
         self.modules: dict[str, EmittedModule] = {}
+        self.elaborated: list[EmittedModule] = []  #: those that were not known
         self._known = known
         self._progress = progress
         self._names: dict[tuple[Any, Any], str] = {}
@@ -156,11 +148,14 @@ class Emitter:
         self._open.pop()
         check(fragment, module.name)
         ports = interface(component)
-        module.rtlil = to_rtlil(fragment, ports, module.name)
+        netlist = netlist_of(fragment, ports, module.name)
+        module.rtlil = to_rtlil(netlist)
+        module.verilog, module.sources = written(netlist, module.name, component.keeps_boundary)
         module.domains = clocked_domains(component, inputs_of(module) - set(ports))
         module.ports = [Port(n, "input", 1) for d in module.domains for n in domain_ports(d)]
         module.ports += [Port(n, d.value, len(v)) for n, (v, d) in ports.items()]
         self._add(module)
+        self.elaborated.append(module)
         return module
 
     def _add(self, module: EmittedModule) -> None:
@@ -247,22 +242,6 @@ def module_name(component: Component) -> str:
     return f"{name}_{suffix}" if suffix else name
 
 
-def to_verilog(modules: list[EmittedModule]) -> None:
-    """Fill in the Verilog of ``modules`` by Yosys, in one process."""
-    texts = apart(lambda: [translated(module) for module in modules]) if modules else []
-    for module, text in zip(modules, texts, strict=True):
-        module.verilog = text
-
-
-def translated(module: EmittedModule) -> str:
-    """Return a module as Verilog."""
-    yosys = Yosys()
-    yosys.read(module.rtlil)
-    yosys.run(*PASSES, *([f"{KEEP} {module.name}"] if module.kind.keeps_boundary else []))
-    # The first line names the compiler that Yosys was built with.
-    return stable(yosys.write().split("\n", 1)[1].lstrip())
-
-
 @contextmanager
 def seldom_collected() -> Iterator[None]:
     """Let Python collect garbage rarely: it takes a third of a large design's emission otherwise.
@@ -290,8 +269,6 @@ def emit(
     emitter = Emitter(progress, known)
     with strict_constants(), seldom_collected():
         emitter.emit(component)
-    new = [module for module in emitter.modules.values() if not module.verilog]
-    to_verilog(new)
     if known is not None:
-        known.keep(new)
+        known.keep(emitter.elaborated)
     return Emission(emitter.modules)

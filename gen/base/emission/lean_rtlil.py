@@ -84,8 +84,8 @@ def lowered(lowerer: Any, value: Any, lower: Callable[..., Any] = DomainLowerer.
     return known[key][0]
 
 
-def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
-    """Return the RTLIL of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
+def netlist_of(fragment: Fragment, ports: dict[str, Any], name: str) -> Any:
+    """Return the netlist of one module, with names that depend on its source alone."""
     with (
         patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
         patch.object(Netlist, "resolve_value", resolved),
@@ -95,7 +95,11 @@ def to_rtlil(fragment: Fragment, ports: dict[str, Any], name: str) -> str:
         patch.object(_ir.Design, "_assign_names", assign_names),
         patch.object(_ir, "_add_name", add_name),
     ):
-        netlist = build_netlist(fragment, ports=ports, name=name)
+        return build_netlist(fragment, ports=ports, name=name)
+
+
+def to_rtlil(netlist: Any) -> str:
+    """Return the RTLIL of one module, as ``amaranth.back.rtlil.convert_fragment`` makes it."""
     for fields in netlist.signal_fields.values():
         for path in [path for path in fields if any(isinstance(step, int) for step in path)]:
             del fields[path]

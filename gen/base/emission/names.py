@@ -5,26 +5,13 @@ are, so that one signal more renames a register. Here ports keep their names, th
 registers, then other signals, each in the order in which the source makes them; the second of a
 name gets ``$1``, the third ``$2``. A register of which only some bits are assigned together is
 named after them: ``valid$7_4``.
-
-Yosys orders cells by names with a number that grows through all of a process, and aliases by where
-it stored their names. Here a register's cell is named after its wire, and aliases are sorted.
 """
 
-import re
 from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
 from gen.base.emission.amaranth_internals import Design, FlipFlop, Value
-
-#: a pass of Yosys that names the cells of registers after the wires that they drive
-NAME_REGISTERS = "rename -wire t:$dff t:$adff"
-
-MODULE = re.compile(r"^module .*?^endmodule$", re.M | re.S)
-ALIAS = "  assign "  #: how such a line begins; those at a module's end may stand in any order
-MADE_UP = re.compile(r"\\\$auto\$\S+")
-READ = re.compile(r"^ +_(\d+)_ <= \\?([^\s\[]+) *\[", re.M)  #: a register that a memory fills
-READ_REGISTER = re.compile(r"(?<![\w$\\])_(\d+)_(?!\w)")
 
 
 def add_name(taken: set[str], name: str) -> str:
@@ -88,26 +75,3 @@ class PartNames:
             return None
         name, bit = self._places[net]
         return f"{name}${bit + len(value) - 1}_{bit}"
-
-
-def stable(verilog: str) -> str:
-    """Return Yosys's ``verilog`` with names and order that depend on each module alone."""
-    return MODULE.sub(lambda module: stable_module(module[0]), verilog)
-
-
-def stable_module(verilog: str) -> str:
-    """Return one module with its made-up names renumbered, its reads named, its aliases sorted."""
-    numbers: dict[str, int] = {}
-    verilog = MADE_UP.sub(
-        lambda name: rf"\$auto${numbers.setdefault(name[0], len(numbers) + 1)}", verilog
-    )
-    taken: set[str] = set()
-    reads = {number: add_name(taken, f"{memory}$read") for number, memory in READ.findall(verilog)}
-    verilog = READ_REGISTER.sub(
-        lambda name: rf"\{reads[name[1]]} " if name[1] in reads else name[0], verilog
-    )
-    *lines, end = verilog.splitlines(keepends=True)
-    first = len(lines)
-    while lines[first - 1].startswith(ALIAS):
-        first -= 1
-    return "".join((*lines[:first], *sorted(lines[first:]), end))

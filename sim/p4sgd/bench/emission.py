@@ -9,7 +9,9 @@ from collections.abc import Callable
 from amaranth.hdl import Fragment
 
 from gen.base.emission.amaranth_internals import rtlil  # pyright: ignore[reportAttributeAccessIssue]
-from gen.base.emission.emit import PASSES, emit, interface, to_rtlil
+from gen.base.emission.branches import PASSES
+from gen.base.emission.emit import emit, interface
+from gen.base.emission.lean_rtlil import netlist_of, to_rtlil
 from gen.base.emission.yosys import Yosys, apart
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.worker import Worker
@@ -36,7 +38,7 @@ def lean(worker: WorkerParams) -> str:
     """Emit an engine likewise, without the initial values of memories that start out empty."""
     engine = Engine(worker.engine)
     ports = interface(engine)
-    return plain_verilog(to_rtlil(Fragment.get(engine, None), ports, "engine"))
+    return plain_verilog(to_rtlil(netlist_of(Fragment.get(engine, None), ports, "engine")))
 
 
 def plain_verilog(text: str) -> str:

@@ -187,8 +187,8 @@ SPOILED = {
     ),
     "a port of the top is wider": (
         "rtl/sample_board.v",
-        r"output \[3:0\]",
-        "output [4:0]",
+        r"output wire \[3:0\]",
+        "output wire [4:0]",
         r"qsfp0_tx_p is \('output', 5\) in Verilog",
     ),
     "a file is no Verilog": ("rtl/core.v", r"\Z", "module\n", "core.v is not Verilog"),

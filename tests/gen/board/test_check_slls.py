@@ -127,7 +127,7 @@ SPOILED = {
     ),
     "a register may be shared": (
         FRAME,
-        r'\(\* dont_touch = "true" \*\)\n(?=.*\n.*wires_3)',
+        r'\(\* dont_touch = "true" \*\) (?=.*wires_3)',
         "",
         "frame_way/wires_3 is marked USER_SLL_REG, but has no dont_touch true",
     ),

@@ -60,7 +60,7 @@ def assert_crossings_alone_are_kept(folder):
     assert kept == {name for name in texts if CROSSINGS.fullmatch(name)}
     assert len(kept) > 5
     for name in kept:
-        assert f'(* keep_hierarchy = "yes" *)\nmodule {name}(' in texts[name]
+        assert f'(* keep_hierarchy = "yes" *)\nmodule {name} (' in texts[name]
 
 
 SHORT = "p4sgd-switch"  #: the smallest; the others' Verilog is emitted for their ports' lists

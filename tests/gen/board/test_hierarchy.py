@@ -2,17 +2,16 @@ import pytest
 
 from gen.board.hierarchy import Hierarchy, VerilogModule, read_verilog
 
-TOP = """module top(clk, a, z);
-  input clk;
-  input [3:0] a;
-  output z;
-  reg z;
+TOP = """module top (
+  input wire clk,
+  (* mark = "[9:0]" *) input wire [3:0] a,
+  output reg z
+);
   reg [1:0] two;
   reg \\odd.one = 1'h0;
   reg [7:0] words [15:0];
   reg mixed;
   reg [1:0] idle;
-  wire [3:0] a;
   always @(posedge clk) two <= a[1:0];
   always @(posedge clk) begin
     if (two == 0) \\odd.one <= 1'h1;
@@ -26,7 +25,7 @@ TOP = """module top(clk, a, z);
 endmodule
 """
 LEAF = (
-    "module leaf(c);\n  input c;\n  reg r;\n  always @(posedge c, posedge c) r <= 1;\nendmodule\n"
+    "module leaf (input wire c);\n  reg r;\n  always @(posedge c, posedge c) r <= 1;\nendmodule\n"
 )
 
 

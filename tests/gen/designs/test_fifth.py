@@ -55,7 +55,7 @@ def test_it_is_listed_with_its_parameters(ingather):
 
 def test_it_is_generated_with_registers_and_datasheet(ingather, home):
     ingather("generate", "tally", "--preset", "wide", "-o", "made")
-    assert "module tally(" in "".join(path.read_text() for path in (home / "made/rtl").iterdir())
+    assert "module tally (" in "".join(path.read_text() for path in (home / "made/rtl").iterdir())
     assert json.loads((home / "made/manifest.json").read_text())["parameters"] == {"bits": 32}
     assert "events" in (home / "made/registers.json").read_text()
     assert "Counts the cycles" in (home / "made/datasheet.html").read_text()

@@ -45,7 +45,7 @@ test_rejects = rejects(
 def test_memory_is_exactly_as_deep_as_asked(params, style, words):
     verilog = emit(Fifo(params)).verilog
     assert f'ram_style = "{style}"' in verilog
-    assert f"[{words - 1}:0];" in verilog
+    assert f"[0:{words - 1}];" in verilog
 
 
 def draw(count):

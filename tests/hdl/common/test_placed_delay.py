@@ -22,12 +22,12 @@ def test_chains_are_neither_shift_registers_nor_shared(name):
     """Every register has its name and its mark in the text for synthesis."""
     verilog = emit(WAYS[name]).verilog
     bits = "[4:0] " if name in ("payload", "wires") else ""
-    kept = '(* dont_touch = "true" *)\n  (* shreg_extract = "no" *)\n'
+    kept = '(* dont_touch = "true" *) (* shreg_extract = "no" *) '
     for step in (1, 2, 3):
         if (name, step) == ("wires", 3):  # which is the port o itself
-            assert f"{kept}  output {bits}o;\n  reg {bits}o " in verilog
+            assert f"{kept}output reg {bits}o " in verilog
         else:
-            assert f"{kept}  reg {bits}{name}_{step} " in verilog
+            assert f"{kept}reg {bits}{name}_{step} " in verilog
 
 
 @pytest.mark.parametrize("name", WAYS)

@@ -72,13 +72,13 @@ def cache(tmp_path, monkeypatch):
 def elaborated(monkeypatch):
     """Return the modules that are elaborated, as it happens."""
     done = []
-    own = gen.base.emission.emit.to_rtlil
+    own = gen.base.emission.emit.netlist_of
 
     def counted(fragment, ports, name):
         done.append(name)
         return own(fragment, ports, name)
 
-    monkeypatch.setattr(gen.base.emission.emit, "to_rtlil", counted)
+    monkeypatch.setattr(gen.base.emission.emit, "netlist_of", counted)
     return done
 
 

@@ -9,8 +9,9 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from gen.base.emission.branches import stable
 from gen.base.emission.emit import emit
-from gen.base.emission.names import add_name, stable
+from gen.base.emission.names import add_name
 from hdl.common.component import Component
 from hdl.common.round_robin import RoundRobin, RoundRobinParams
 from tests.gen.sample import Leaf, LeafParams

@@ -8,6 +8,7 @@ from functools import cache
 
 import pytest
 
+from gen.base.emission.branches import with_branches
 from gen.designs.catalogue import designs
 from sim.coverage.data import Toggle
 from sim.coverage.exclusions import read_rules
@@ -24,7 +25,7 @@ RULES = [rule for rule in read_rules() if rule.nature == "unread"]
 def unread(name):
     """Return every bit that nothing reads: its component, and the rule that names it or None."""
     design = designs()[name]
-    emission = emissions.emission_of(design.make(design.params_of()), generated=True)
+    emission = with_branches(emissions.emission_of(design.make(design.params_of()), generated=True))
     modules = modules_of(emission.verilog)
     nets = nets_of(modules.values())
     found = {}

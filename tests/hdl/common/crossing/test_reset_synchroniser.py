@@ -15,8 +15,11 @@ def test_reset_synchroniser():
 
 def test_registers_that_the_constraint_names():
     verilog = emit(ResetSynchroniser(ResetSynchroniserParams())).verilog
-    assert "always @(posedge clk, posedge i)\n    if (i) stages <= 4'hf;" in verilog
-    assert '(* ASYNC_REG = "TRUE" *)\n  reg [3:0] stages' in verilog
+    assert (
+        "always @(posedge clk or posedge i) begin\n    if (i) begin\n      stages <= 4'd15;"
+        in verilog
+    )
+    assert '(* ASYNC_REG = "TRUE" *) reg [3:0] stages' in verilog
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -42,4 +42,4 @@ def test_memories_are_as_intended(synthesis):
 def test_the_paper_s_can_be_emitted():
     """A pipe of it has twice the sets."""
     verilog = emit(PropertyCache(PRESETS["paper"])).verilog
-    assert "reg [127:0] memory [8191:0];" in verilog
+    assert "reg [127:0] memory [0:8191];" in verilog

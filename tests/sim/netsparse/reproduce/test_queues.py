@@ -15,7 +15,7 @@ from sim.netsparse.reproduce import queues
 from sim.netsparse.surroundings.cluster_system import ClusterSystem
 from tests.sim.netsparse.cases import CLUSTER
 
-ARRAY = re.compile(r"^\s*reg (?:\[(\d+):0\] )?\\?\S+ \[(\d+):0\];$", re.MULTILINE)
+ARRAY = re.compile(r"^.*\breg (?:\[(\d+):0\] )?\S+ \[0:(\d+)\];$", re.MULTILINE)
 
 
 def bits(verilog):
