@@ -24,6 +24,10 @@ OF_ALL = {
         title="Every design on its card: limits that its clock sets on the netlist",
         rows="gen.commands.bench_timing:rows",
     ),
+    "verilog": Bench(
+        title="Every design's Verilog, as a reader meets it",
+        rows="gen.commands.bench_verilog:rows",
+    ),
 }
 
 

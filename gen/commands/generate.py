@@ -39,6 +39,12 @@ def generate(
     strict: Annotated[
         bool, typer.Option("--strict", help="Write nothing if the design does not fit the card.")
     ] = False,
+    source: Annotated[
+        bool,
+        typer.Option(
+            help="Name in comments of the Verilog the lines of Python that its parts come from."
+        ),
+    ] = True,
 ) -> None:
     """Write a design's Verilog, file list, registers, manifest; with --board a card's build."""
     from gen.commands.generating import Wanted
@@ -56,6 +62,7 @@ def generate(
         changes=parse_settings(settings or []),
         estimate=estimate,
         strict=strict,
+        sources=source,
     )
     wanted.params()
     check_target(output)

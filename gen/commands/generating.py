@@ -39,6 +39,7 @@ class Wanted:
     changes: Mapping[str, Any]  #: parameters that differ from the preset's
     estimate: bool | None = None  #: whether to synthesise; None: only for a card
     strict: bool = False  #: UserError, and nothing is written, if it does not fit the card
+    sources: bool = True  #: whether comments name the lines of Python that the Verilog comes from
 
     @property
     def target(self) -> Design | BoardDesign:
@@ -88,6 +89,7 @@ def generate(
             design=wanted.design.name,
             preset=wanted.preset_name,
             settings=wanted.changes,
+            sources=wanted.sources,
             kept=kept,
             resources=None if synthesis is None else synthesis.describe(),
         )

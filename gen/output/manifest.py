@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from gen.base.emission.emit import Emission
+from gen.base.emission.verilog.sources import with_sources
 from gen.base.heads import version_of, with_heads
 from gen.base.registers.documents import register_documents
 from gen.datasheet.page import datasheet
 from gen.designs.catalogue import designs
 from gen.designs.design import load
 from gen.output.folder import MADE_BY, MANIFEST
+from gen.output.waivers import waivers
 
 TOOLS = ("ingather", "amaranth", "pyosys")
 
@@ -26,21 +28,25 @@ def write_design(
     preset: str,
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
+    sources: bool = True,
     kept: Callable[..., Any] | None = None,
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; return their hashes, by name.
 
     A component with registers has a function ``register_map`` of its parameters; one with known
     delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
-    ``ingather synth`` gives it in JSON; ``kept`` goes to :func:`register_documents`. Equal
+    ``ingather synth`` gives it in JSON; ``sources`` says whether comments of the Verilog name the
+    lines of Python that it comes from; ``kept`` goes to :func:`register_documents`. Equal
     arguments write equal bytes on the same day, which the datasheet names, or with
     SOURCE_DATE_EPOCH; UserError if registers are to be described and the tools are not installed.
     """
     files: dict[str, str | bytes] = {
-        f"rtl/{name}.v": module.verilog for name, module in emission.modules.items()
+        f"rtl/{name}.v": with_sources(module.verilog, module.sources if sources else {})
+        for name, module in emission.modules.items()
     }
     # Children stand before their parents, as in the emission.
     files["filelist.f"] = "".join(f"{name}\n" for name in files)
+    files["lint.vlt"] = waivers(emission)
     component = emission.top.component
     if (register_map := getattr(component, "register_map", None)) is not None:
         files |= register_documents(register_map(component.params), kept)

@@ -1,18 +1,18 @@
 """Lints a design with Verilator."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from gen.base.emission.emit import Emission, EmittedModule
+from gen.base.emission.emit import WAIVERS, Emission, EmittedModule
 from sim.harness.build_tools import execute, require_verilator, verilator_command
 from sim.harness.cache import cached_folder, digest, workplace
 from sim.harness.primitives import models_of
-from sim.harness.verilate import WAIVERS
 
 ONCE = 1_000_000  #: characters; copies of a module that come to more are looked at once, alone
 
 
-def lint(emission: Emission) -> None:
-    """Raise BuildError unless Verilator accepts ``emission`` without a warning.
+def lint(emission: Emission, waivers: Path = WAIVERS) -> None:
+    """Raise BuildError unless Verilator accepts ``emission`` with no warning but the ``waivers``.
 
     It takes every instance for a module of its own. What stands in a design so often that this
     takes long is looked at by itself, and as a shell where it stands. What was accepted once is
@@ -20,7 +20,7 @@ def lint(emission: Emission) -> None:
     """
     tool = require_verilator()
     for top, texts in parts(emission):
-        sources = [WAIVERS, *models_of("".join(texts.values()))]
+        sources = [waivers, *models_of("".join(texts.values()))]
         said = {path.name: path.read_text() for path in sources}
         said |= {f"{name}.v": text for name, text in texts.items()}
         key = digest(tool.source, tool.version, top, *said, *said.values())

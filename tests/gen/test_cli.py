@@ -44,7 +44,7 @@ def test_files_and_manifest_agree(generated):
     assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
     # Without registers there are no files of them.
     rest = {name for name in files if not name.startswith("rtl/")}
-    assert rest == {"filelist.f", "datasheet.html"}
+    assert rest == {"filelist.f", "lint.vlt", "datasheet.html"}
 
 
 @pytest.mark.parametrize("design", ["p4sgd-worker", "netsparse-snic"])

@@ -10,6 +10,7 @@ from gen.base.emission.emit import Emission, EmittedModule
 from hdl.common.component import Component
 from hdl.u280.vendor import VendorIp, VendorPort
 from sim.harness.lint import lint
+from sim.harness.verilate import WAIVERS
 from sim.mutation.equivalence import changes_nothing
 from sim.mutation.faults import KINDS, SHARE
 from sim.mutation.mutants import emission_with_sources, mutate
@@ -89,7 +90,7 @@ def test_every_kind_is_made_and_changes_something(made):
         assert any(text.endswith(bound) for text in texts)
     same = [mutant.text for mutant in faults if changes_nothing(rtlil, mutant)]
     assert not same
-    lint(emission)
+    lint(emission, WAIVERS)
 
 
 class Placed(Component):
@@ -128,7 +129,8 @@ def test_inputs_of_a_vendor_s_part_are_known():
     lint(
         Emission(
             {ip.name: EmittedModule(ip.name, type(component), verilog=ip.stub)} | emission.modules
-        )
+        ),
+        WAIVERS,
     )
 
 

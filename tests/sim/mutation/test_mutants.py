@@ -9,6 +9,7 @@ from gen.base.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.cache import CHECKOUT
 from sim.harness.lint import lint
+from sim.harness.verilate import WAIVERS
 from sim.mutation.mutants import CONTROL, emission_with_sources, lines_of, mutate
 from tests.sim.mutation.sample import Pair, Tally, TallyParams
 
@@ -38,7 +39,7 @@ def test_mutants_are_a_sample_of_the_logic(tally):
     assert {int(text, 16) for text in chosen} == set(range(1, 31))
     header = re.search(r"module tally_4\((.*)\);", emission.verilog)
     assert set(header[1].split(", ")) == {"clk", "rst", "step", "total"}
-    lint(emission)
+    lint(emission, WAIVERS)
 
 
 def test_all_of_the_control_is_mutated_whatever_the_seed():
