@@ -9,8 +9,8 @@ from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.long import short_and_long
 from tests.mutants import mutants_are_found, mutants_of
 
-FOLDER = "hdl.switchgnn.switch"
-TESTS = "tests.hdl.switchgnn.switch"
+FOLDER = "hdl.switchgnn.switch.banks"
+TESTS = "tests.hdl.switchgnn.switch.banks"
 DEPTH = 14  #: cycles in which aggregators are cleared, loaded, added to, loaded and read
 
 lists = mutants_of(
