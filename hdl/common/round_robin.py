@@ -54,7 +54,8 @@ def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
     for lower, upper in combinations(range(count), 2):
         # The last grant was in [lower, upper).
         upper_first = Signal(name=f"turn_{upper}_before_{lower}")
-        turns.append(upper_first.eq(grant[lower:upper].any()))
+        goes_first = upper_first.eq(grant[lower:upper].any())
+        turns.append(goes_first)
         first[lower].append(asking[upper] & upper_first)
         first[upper].append(asking[lower] & ~upper_first)
     with m.If(take & asking.any()):
