@@ -121,4 +121,4 @@ class ReaderBench(Bench):
         """Abandon the plan. The reader may be busy for a while."""
         self.found.let_go()
         await self.strobe(halt=1)
-        await self.until("busy", 0)
+        await self.wait()

@@ -116,7 +116,7 @@ async def each_port_has_its_own_bus(dut, fault):
         assert {k for k in ports if said[k]["dropped"]} == (set() if mute else {port})
         bench.set_memory(port)
         await bench.halt()
-        while ports_that_say("owes"):
+        while dut.busy.value or ports_that_say("owes"):
             await bench.wait()
         await tell()
         await tell(revive=1)
