@@ -59,6 +59,9 @@ async def starts_what_the_golden_model_starts(dut):
             ports = random.choice([*bench.model.active.values()]).ports
         base = random.choice((0, slots - 1, slots, 0xFFFF, random.randrange(slots)))
         count = random.choice((0, 1, 2, 8, slots - base if base < slots else 1, slots, 1 << 16))
+        if bench.model.active and random.random() < 0.2:
+            other = random.choice([*bench.model.active.values()])
+            base, count = other.base, other.count
         reason = bench.model.start_job(job, ports=ports, epoch=0, base=base, count=count)
         golden = None if reason is None else reason.name
         assert await refusal(bench, job, ports, 0, base, count) == golden
