@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from amaranth.hdl import signed, unsigned
+from amaranth.lib.data import StructLayout
 
 from hdl.common.params import Params
 from hdl.common.rules import Choice, Whole
+from hdl.common.shaped import AnyShape
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("hdl", "sim/surroundings", "sim/*/surroundings")
@@ -40,6 +43,8 @@ def admitted(rule):
     """Return values that a rule must admit: its bounds and choices."""
     if isinstance(rule, Choice):
         return [*rule.values]
+    if isinstance(rule, AnyShape):
+        return [1, unsigned(3), signed(2), StructLayout({"low": 2, "high": signed(5)})]
     if not isinstance(rule, Whole):
         return [False, True]
     least, most = 0 if rule.least is None else rule.least, rule.most
@@ -52,6 +57,8 @@ def refused(rule):
     if isinstance(rule, Choice):
         others = [kind(one) for one in rule.values if type(one) is int for kind in (str, float)]
         return [None, "other", b"", 0.5, *(str(one) + "0" for one in rule.values), *others]
+    if isinstance(rule, AnyShape):
+        return [None, "3", 3.0, True, 0, -1, unsigned(0), StructLayout({})]
     if not isinstance(rule, Whole):
         return [0, 1, "true", None]
     values = [None, "3", 3.0, True, np.int64(rule.least or 0)]

@@ -8,7 +8,7 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.common.axi import AxiReadSignature, Burst, Response
 from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.params import Params, whole
 
 
@@ -96,12 +96,8 @@ class AxiReadPort(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         axi, beats = self.axi, self.beats
-        m.submodules.waiting = waiting = Fifo(
-            FifoParams(
-                width=self.params.waiting.size,
-                depth=self.params.outstanding,
-                style="distributed",
-            )
+        m.submodules.waiting = waiting = Fifo.sized(
+            shape=self.params.waiting, depth=self.params.outstanding, style="distributed"
         )
         go = self.send(m, waiting)
         answered = Signal()  # a beat of the oldest burst comes
@@ -166,7 +162,7 @@ class AxiReadPort(Component):
         due = Signal()
         final = Signal()
         tag = Signal(self.params.tag_bits, reset_less=True)
-        oldest = self.params.waiting(waiting.o.payload)
+        oldest = waiting.o.payload
         m.d.comb += [
             waiting.o.ready.eq(~due | (answered & final)),
             self.beats.tag.eq(tag),

@@ -9,7 +9,7 @@ from hdl.common.axi import AxiWriteSignature, Burst, Response
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 
 AHEAD = 32  #: most bursts of several beats that AW may be ahead of W
 
@@ -71,12 +71,8 @@ class AxiWritePort(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         axi, answers = self.axi, self.answers
-        m.submodules.owed = owed = Fifo(
-            FifoParams(
-                width=self.params.tag_bits,
-                depth=self.params.outstanding,
-                style="distributed",
-            )
+        m.submodules.owed = owed = Fifo.sized(
+            shape=self.params.tag_bits, depth=self.params.outstanding, style="distributed"
         )
         room = Signal()
         go = self.send(m, owed, room)
@@ -153,8 +149,8 @@ class AxiWritePort(Component):
         sent = Signal()
         promise = go & ~self.bus.broken
         if self.params.length_bits:
-            m.submodules.lengths = lengths = Fifo(
-                FifoParams(width=self.params.length_bits, depth=AHEAD, style="distributed")
+            m.submodules.lengths = lengths = Fifo.sized(
+                shape=self.params.length_bits, depth=AHEAD, style="distributed"
             )
             at = Signal(self.params.length_bits)
             promised = lengths.o.valid

@@ -1,7 +1,7 @@
 """Defines the base class of every hardware component: one class, one frozen set of parameters."""
 
 from functools import wraps
-from typing import Any
+from typing import Any, Self
 
 from amaranth.lib import wiring
 
@@ -31,6 +31,12 @@ class Component(wiring.Component):
     def __init__(self, params: Any, signature: Any) -> None:
         self.params = params
         super().__init__(signature)
+
+    @classmethod
+    def sized(cls, **values: Any) -> Self:
+        """Return the component whose parameters have these values."""
+        kind: type[Any] = cls
+        return kind(kind.__init__.__annotations__["params"](**values))
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -4,21 +4,21 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.params import Params, tagged, whole
+from hdl.common.params import tagged, whole
 from hdl.common.round_robin import (
     FEW,
     RoundRobin,
-    RoundRobinParams,
     choose_in_turn,
     next_above,
 )
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.shaped import ShapedParams
+from hdl.common.streams import StreamRegister
 
 
 def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
@@ -27,7 +27,7 @@ def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
         return asking
     if len(asking) <= FEW:
         return choose_in_turn(m, asking, take)
-    turn = RoundRobin(RoundRobinParams(count=len(asking)))
+    turn = RoundRobin.sized(count=len(asking))
     m.submodules[name] = turn
     m.d.comb += [turn.asking.eq(asking), turn.take.eq(take)]
     return turn.grant
@@ -45,12 +45,11 @@ def chosen(grant: Value, values) -> Value:
     return masked[0]
 
 
-class CrossbarParams(Params, suffix="{inputs}x{outputs}_{width}"):
+class CrossbarParams(ShapedParams, suffix="{inputs}x{outputs}_{width}"):
     """Sets the inputs, outputs and beats of a :class:`Crossbar`, and whether packets stay whole."""
 
     inputs: int = whole(1, 64)  #: number of inputs
     outputs: int = whole(1, 64)  #: number of outputs
-    width: int = whole(1)  #: width of a beat
     #: bit of a beat that ends a packet; None: every beat is a packet
     last_bit: int | None = tagged("_last_{}", default=None)
     #: lowest bits of a packet's first beat that ``begins`` reports; 0: none
@@ -67,7 +66,7 @@ class CrossbarParams(Params, suffix="{inputs}x{outputs}_{width}"):
     @property
     def beat(self) -> data.StructLayout:
         """Describe a beat and the number of the output that it goes to."""
-        return data.StructLayout({"to": max(1, ceil_log2(self.outputs)), "beat": self.width})
+        return data.StructLayout({"to": max(1, ceil_log2(self.outputs)), "beat": self.shape})
 
     @property
     def begins(self) -> data.StructLayout:
@@ -101,7 +100,7 @@ class Crossbar(Component):
             params,
             {
                 "i": In(stream.Signature(params.beat)).array(params.inputs),
-                "o": Out(stream.Signature(params.width)).array(params.outputs),
+                "o": Out(stream.Signature(params.shape)).array(params.outputs),
                 "empty": Out(1),
                 **(
                     {"begins": Out(params.begins).array(params.outputs)} if params.told_bits else {}
@@ -114,7 +113,7 @@ class Crossbar(Component):
         params = self.params
         taken = [[] for _ in range(params.inputs)]  # whether each output takes a beat of the input
         for k, o in enumerate(self.o):
-            register = StreamRegister(StreamRegisterParams(width=params.width))
+            register = StreamRegister.sized(shape=params.width)
             m.submodules[f"output_{k}"] = register
             wants = Signal(params.inputs, name=f"wants_{k}")
             asking = Signal(params.inputs, name=f"asking_{k}")
@@ -134,9 +133,9 @@ class Crossbar(Component):
                     grant.eq(wants & selected),
                     register.i.valid.eq((asking & selected).any()),
                 ]
+            connect(m, register.o, flipped(o))
             m.d.comb += [
                 register.i.payload.eq(chosen(selected, [i.payload.beat for i in self.i])),
-                *connect_bits(register.o, o),
             ]
             for number, outputs in enumerate(taken):
                 outputs.append(grant[number] & register.i.ready)
@@ -174,6 +173,9 @@ class Crossbar(Component):
             to = Signal.like(i.payload.to, name=f"to_{number}")
             inside = Signal(name=f"inside_packet_{number}")
             with m.If(i.valid & i.ready):
-                m.d.sync += [to.eq(i.payload.to), inside.eq(~i.payload.beat[self.params.last_bit])]
+                m.d.sync += [
+                    to.eq(i.payload.to),
+                    inside.eq(~Value.cast(i.payload.beat)[self.params.last_bit]),
+                ]
             wrong.append(i.valid & inside & (i.payload.to != to))
         return ~Cat(wrong).any()

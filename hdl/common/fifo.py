@@ -8,15 +8,15 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
-from hdl.common.params import Params, choice, tagged, whole
+from hdl.common.params import choice, tagged, whole
+from hdl.common.shaped import ShapedParams
 
 DISTRIBUTED_WORDS = 64  #: most words of which a LUT holds a bit each
 
 
-class FifoParams(Params, suffix="{width}x{depth}_{style}"):
-    """Sets the size of a queue, and the memory that it is made of."""
+class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
+    """Sets the shape of a beat, the size of a queue, and the memory that it is made of."""
 
-    width: int = whole(1)  #: width of a beat
     depth: int = whole(2, 1 << 16)  #: number of words of memory
     #: auto means distributed up to 64 words, else block
     style: str = choice(*STYLES, default="auto")
@@ -68,8 +68,8 @@ class Fifo(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)),
+                "i": In(stream.Signature(params.shape)),
+                "o": Out(stream.Signature(params.shape)),
                 "level": Out(bits_for(params.capacity)),
             },
         )

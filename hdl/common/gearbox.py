@@ -3,14 +3,14 @@
 from amaranth.hdl import Cat, Module, Signal
 
 from hdl.common.component import Component
-from hdl.common.params import Params, whole
+from hdl.common.params import whole
+from hdl.common.shaped import ShapedParams
 from hdl.common.streams import stream_ports
 
 
-class GearboxParams(Params, suffix="{width}_in_{parts}"):
-    """Sets the width of a beat, and the number of its parts."""
+class GearboxParams(ShapedParams, suffix="{width}_in_{parts}"):
+    """Sets the shape of a beat, and the number of its parts."""
 
-    width: int = whole(1)  #: width of a whole beat
     parts: int = whole(2, 16)  #: number of parts
 
     @property
@@ -29,7 +29,7 @@ class Serializer(Component):
     latency = 1
 
     def __init__(self, params: GearboxParams) -> None:
-        super().__init__(params, stream_ports(params.width, params.part_bits))
+        super().__init__(params, stream_ports(params.shape, params.part_bits))
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -60,7 +60,7 @@ class Deserializer(Component):
     latency = 1
 
     def __init__(self, params: GearboxParams) -> None:
-        super().__init__(params, stream_ports(params.part_bits, params.width))
+        super().__init__(params, stream_ports(params.part_bits, params.shape))
 
     def elaborate(self, platform) -> Module:
         m = Module()

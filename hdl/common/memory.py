@@ -7,15 +7,15 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.params import Params, choice, whole
+from hdl.common.params import choice, whole
+from hdl.common.shaped import ShapedParams
 
 STYLES = ("auto", "distributed", "block", "ultra")
 
 
-class MemoryParams(Params):
-    """Sets width, depth and style of a simple dual-port memory."""
+class MemoryParams(ShapedParams):
+    """Sets an entry's shape, depth and style of a simple dual-port memory."""
 
-    bits: int = whole(1)  #: width of an entry
     depth: int = whole(2)  #: number of entries
     style: str = choice(*STYLES, default="auto")  #: kind of memory in Vivado
     output_registers: int = whole(0, 4, default=1)  #: registers after the memory's own
@@ -25,7 +25,7 @@ class MemoryParams(Params):
         """Return the end of the module's name: entries, width, and unusual settings."""
         style = f"_{self.style}" if self.style != "auto" else ""
         registers = {0: "_early", 1: ""}.get(self.output_registers, f"_r{self.output_registers}")
-        return f"{self.depth}x{self.bits}{style}{registers}"
+        return f"{self.depth}x{self.width}{style}{registers}"
 
     @property
     def latency(self) -> int:
@@ -56,10 +56,10 @@ class DualPortMemory(Component):
             params,
             {
                 "read_address": In(params.address_bits),
-                "read_data": Out(params.bits),
+                "read_data": Out(params.shape),
                 "write": In(1),
                 "write_address": In(params.address_bits),
-                "write_data": In(params.bits),
+                "write_data": In(params.shape),
             },
         )
 
@@ -67,7 +67,7 @@ class DualPortMemory(Component):
         m = Module()
         attributes = {} if self.params.style == "auto" else {"ram_style": self.params.style}
         m.submodules.memory = memory = Memory(
-            shape=unsigned(self.params.bits), depth=self.params.depth, init=[], attrs=attributes
+            shape=unsigned(self.params.width), depth=self.params.depth, init=[], attrs=attributes
         )
         read, write = memory.read_port(), memory.write_port()
         output = delay(m, read.data, self.params.output_registers, "output")

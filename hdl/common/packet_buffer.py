@@ -8,13 +8,13 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.memory import STYLES
-from hdl.common.params import Params, choice, tagged, whole
+from hdl.common.params import choice, tagged, whole
+from hdl.common.shaped import ShapedParams
 
 
-class PacketBufferParams(Params, suffix="{width}x{words}_{behind}"):
-    """Sets width, depth and memory of a packet buffer."""
+class PacketBufferParams(ShapedParams, suffix="{width}x{words}_{behind}"):
+    """Sets a word's shape, depth and memory of a packet buffer."""
 
-    width: int = whole(1)  #: width of a word
     words: int = whole(16, 1 << 16, power_of_two=True)  #: number of words in the memory
     behind: int = whole(1, 8)  #: cycles from reading ``room`` to the write that relies on it
     style: str = choice(*STYLES, default="block", tag="_{}")  #: kind of memory in Vivado
@@ -56,10 +56,10 @@ class PacketBuffer(Component):
                 "room": Out(1),
                 "used": Out(exact_log2(params.words) + 1),
                 "write": In(1),
-                "word": In(params.width),
+                "word": In(params.shape),
                 "ends": In(1),
                 "keep": In(1),
-                "o": Out(stream.Signature(params.width)),
+                "o": Out(stream.Signature(params.shape)),
                 **({"undone": Out(1)} if params.ahead else {}),
             },
         )

@@ -39,6 +39,11 @@ def same_as(part: type["Params"], name: str, *, default: Any = MISSING, tag: str
     return field(default=default, metadata={"rule": part.field_rules[name], "tag": tag})
 
 
+def ruled(rule: Rule, *, default: Any = MISSING) -> Any:
+    """Make a field whose values ``rule`` admits."""
+    return field(default=default, metadata={"rule": rule})
+
+
 def tagged(tag: str, *, default: Any) -> Any:
     """Make a field of which only the type is checked; ``tag`` is as :func:`whole` has it."""
     return field(default=default, metadata={"tag": tag})
@@ -47,7 +52,7 @@ def tagged(tag: str, *, default: Any) -> Any:
 @dataclass_transform(
     frozen_default=True,
     kw_only_default=True,
-    field_specifiers=(field, whole, choice, same_as, tagged),
+    field_specifiers=(field, whole, choice, same_as, ruled, tagged),
 )
 class Params:
     """Is the base of parameters: each derived class becomes a frozen, keyword-only dataclass.

@@ -38,7 +38,7 @@ class ReadMaster(Component):
     plan_latency = BurstGenerator.latency + AxiReadPort.latency
 
     def __init__(self, params: ReadMasterParams) -> None:
-        self.buffer = FifoParams(width=params.data_bits, depth=params.prefetch_beats, style="block")
+        self.buffer = FifoParams(shape=params.data_bits, depth=params.prefetch_beats, style="block")
         self.beat_latency = self.buffer.latency
         super().__init__(
             params,

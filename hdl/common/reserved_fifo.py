@@ -8,13 +8,13 @@ from amaranth.utils import bits_for
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.params import Params, tagged, whole
+from hdl.common.params import tagged, whole
+from hdl.common.shaped import ShapedParams
 
 
-class ReservedFifoParams(Params, suffix="{width}x{depth}"):
-    """Sets the size of a queue in LUTs, and which optional ports it has."""
+class ReservedFifoParams(ShapedParams, suffix="{width}x{depth}"):
+    """Sets the shape of a beat, the size of a queue in LUTs, and which optional ports it has."""
 
-    width: int = whole(1)  #: bits of a beat
     depth: int = whole(2, 64, power_of_two=True)  #: places, reserved or taken by beats
     cancels: bool = tagged("_cancels", default=False)  #: whether there is a port ``cancel``
     #: whether ``o`` has a beat in the cycle of its push while it is empty
@@ -23,7 +23,7 @@ class ReservedFifoParams(Params, suffix="{width}x{depth}"):
     @property
     def fifo(self) -> FifoParams:
         """Return the sizes of the FIFO that holds the beats that have come."""
-        return FifoParams(width=self.width, depth=self.depth, style="distributed")
+        return FifoParams(shape=self.shape, depth=self.depth, style="distributed")
 
 
 class ReservedFifo(Component):
@@ -48,8 +48,8 @@ class ReservedFifo(Component):
                 "reserve": In(1),
                 "room": Out(1),
                 "push": In(1),
-                "payload": In(params.width),
-                "o": Out(stream.Signature(params.width)),
+                "payload": In(params.shape),
+                "o": Out(stream.Signature(params.shape)),
                 **({"cancel": In(1)} if params.cancels else {}),
             },
         )

@@ -5,22 +5,22 @@ from operator import or_
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import index_of
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.params import Params, tagged, whole
+from hdl.common.params import tagged, whole
 from hdl.common.round_robin import next_above
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.shaped import ShapedParams
+from hdl.common.streams import StreamRegister
 
 
-class StreamArbiterParams(Params, suffix="{width}_of_{count}"):
+class StreamArbiterParams(ShapedParams, suffix="{width}_of_{count}"):
     """Sets the inputs and beats of an arbiter, and whether it keeps packets whole."""
 
-    width: int = whole(1)  #: width of a beat
     count: int = whole(1, 64)  #: number of inputs
     #: bit of a beat that ends a packet; None: every beat is a packet
     last_bit: int | None = tagged("_last_{}", default=None)
@@ -37,7 +37,7 @@ class StreamArbiterParams(Params, suffix="{width}_of_{count}"):
     @property
     def output(self) -> data.StructLayout:
         """Describe a beat and the input that it came from."""
-        return data.StructLayout({"index": max(1, ceil_log2(self.count)), "payload": self.width})
+        return data.StructLayout({"index": max(1, ceil_log2(self.count)), "payload": self.shape})
 
 
 class StreamArbiter(Component):
@@ -62,7 +62,7 @@ class StreamArbiter(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.width)).array(params.count),
+                "i": In(stream.Signature(params.shape)).array(params.count),
                 "o": Out(stream.Signature(params.output)),
                 **({"hold": In(params.count)} if params.holds else {}),
             },
@@ -71,11 +71,11 @@ class StreamArbiter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.out = out = StreamRegister(StreamRegisterParams(width=params.output.size))
+        m.submodules.out = out = StreamRegister.sized(shape=params.output)
         beat = Signal(params.output)
+        connect(m, out.o, flipped(self.o))
         m.d.comb += [
             out.i.payload.eq(beat),
-            *connect_bits(out.o, self.o),
         ]
         if params.count == 1:
             m.d.comb += [
@@ -98,7 +98,7 @@ class StreamArbiter(Component):
         m.d.comb += [
             others.eq(free & ~chosen),
             comes.eq((valid & turn).any()),
-            ends.eq(1 if params.last_bit is None else beat.payload[params.last_bit]),
+            ends.eq(1 if params.last_bit is None else Value.cast(beat.payload)[params.last_bit]),
             moves_on.eq(Mux(comes, out.i.ready & ends, ~inside)),
             beat.index.eq(index_of(chosen)),
             beat.payload.eq(

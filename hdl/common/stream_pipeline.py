@@ -2,18 +2,17 @@
 
 from amaranth.hdl import ClockDomain, ClockSignal, DomainRenamer, Module, ResetSignal, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.placed_delay import placed_delay
-from hdl.common.streams import connect_bits
 from hdl.common.wire_pipeline import WirePipelineParams
 
 
 class StreamPipelineParams(WirePipelineParams):
-    """Sets the width of a beat, and the number of registers on the way."""
+    """Sets the shape of a beat, and the number of registers on the way."""
 
     @property
     def capacity(self) -> int:
@@ -59,8 +58,8 @@ class StreamPipeline(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)),
+                "i": In(stream.Signature(params.shape)),
+                "o": Out(stream.Signature(params.shape)),
                 "empty": Out(1),
             },
         )
@@ -70,7 +69,7 @@ class StreamPipeline(Component):
         params = self.params
         m.domains.there = ClockDomain(local=True)
         m.submodules.queue = queue = DomainRenamer("there")(
-            Fifo(FifoParams(width=params.width, depth=params.capacity, style="distributed"))
+            Fifo.sized(shape=params.shape, depth=params.capacity, style="distributed")
         )
         taken = Signal()
         leaves = Signal()
@@ -78,6 +77,7 @@ class StreamPipeline(Component):
         under_way = Signal(range(params.capacity + 1))
         none_under_way = Signal(init=1)
         left = placed_delay(m, leaves, params.stages, "left")
+        connect(m, queue.o, flipped(self.o))
         m.d.comb += [
             ClockSignal("there").eq(ClockSignal()),
             ResetSignal("there").eq(placed_delay(m, ResetSignal(), params.stages, "reset")),
@@ -86,7 +86,6 @@ class StreamPipeline(Component):
             taken.eq(self.i.valid & ~full),
             queue.i.payload.eq(placed_delay(m, self.i.payload, params.stages, "payload")),
             queue.i.valid.eq(placed_delay(m, taken, params.stages, "sent")),
-            *connect_bits(queue.o, self.o),
             leaves.eq(self.o.valid & self.o.ready),
         ]
         with m.If(taken & ~left):

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
-from hdl.common.params import Params, whole
+from hdl.common.params import whole
+from hdl.common.shaped import ShapedParams
 
 
 def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
@@ -15,10 +16,9 @@ def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
     return {"i": In(stream.Signature(taken)), "o": Out(stream.Signature(given))}
 
 
-class ForkParams(Params, suffix="{width}_to_{count}"):
-    """Sets the width and the number of outputs of a :class:`Fork`."""
+class ForkParams(ShapedParams, suffix="{width}_to_{count}"):
+    """Sets the shape of a beat, and the number of outputs of a :class:`Fork`."""
 
-    width: int = whole(1)  #: width of a beat
     count: int = whole(1, 64)  #: number of copies
 
 
@@ -36,8 +36,8 @@ class Fork(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)).array(params.count),
+                "i": In(stream.Signature(params.shape)),
+                "o": Out(stream.Signature(params.shape)).array(params.count),
             },
         )
 
@@ -53,10 +53,8 @@ class Fork(Component):
         return m
 
 
-class StreamRegisterParams(Params, suffix="{width}"):
-    """Sets the width of a beat that a register stage holds."""
-
-    width: int = whole(1)  #: width of a beat
+class StreamRegisterParams(ShapedParams, suffix="{width}"):
+    """Sets the shape of a beat that a register stage holds."""
 
 
 class StreamRegister(Component):
@@ -70,7 +68,7 @@ class StreamRegister(Component):
     capacity = 2
 
     def __init__(self, params: StreamRegisterParams) -> None:
-        super().__init__(params, stream_ports(params.width, params.width))
+        super().__init__(params, stream_ports(params.shape, params.shape))
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -108,7 +106,7 @@ class StreamSkid(Component):
     capacity = 1
 
     def __init__(self, params: StreamRegisterParams) -> None:
-        super().__init__(params, stream_ports(params.width, params.width))
+        super().__init__(params, stream_ports(params.shape, params.shape))
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -127,36 +125,25 @@ class StreamSkid(Component):
 
 def cut_ready(m: Module, name: str, source: Any, target: Any) -> None:
     """Connect two streams of one shape by a :class:`StreamSkid` called ``name``."""
-    connect_by(m, name, StreamSkid(register_params(source)), source, target)
+    connect_by(m, name, StreamSkid.sized(shape=source.payload.shape()), source, target)
 
 
 def register_stream(m: Module, name: str, source: Any, target: Any) -> None:
     """Connect two streams of one shape by a :class:`StreamRegister` called ``name``."""
-    connect_by(m, name, StreamRegister(register_params(source)), source, target)
+    connect_by(m, name, StreamRegister.sized(shape=source.payload.shape()), source, target)
 
 
-def register_params(source: Any) -> StreamRegisterParams:
-    """Return the size of a register for beats of ``source``."""
-    return StreamRegisterParams(width=len(Value.cast(source.payload)))
-
-
-def connect_bits(source: Any, target: Any) -> list[Any]:
-    """Return what connects two streams whose payloads have the same bits, not the same shape."""
+def forward(source: Any, target: Any, **fields: Any) -> list[Any]:
+    """Return what moves each beat of ``source`` to ``target``, whose payload has these fields."""
     return [
-        target.payload.eq(source.payload),
         target.valid.eq(source.valid),
         source.ready.eq(target.ready),
+        *(target.payload[name].eq(value) for name, value in fields.items()),
     ]
 
 
 def connect_by(m: Module, name: str, part: Any, source: Any, target: Any) -> None:
-    """Connect ``source`` to ``i``, and ``target`` to ``o``, of a part of words called ``name``."""
+    """Connect ``source`` to ``i``, and ``target`` to ``o``, of a part called ``name``."""
     m.submodules[name] = part
-    m.d.comb += [
-        part.i.payload.eq(Value.cast(source.payload)),
-        part.i.valid.eq(source.valid),
-        source.ready.eq(part.i.ready),
-        Value.cast(target.payload).eq(part.o.payload),
-        target.valid.eq(part.o.valid),
-        part.o.ready.eq(target.ready),
-    ]
+    connect(m, source, part.i)
+    connect(m, part.o, target)

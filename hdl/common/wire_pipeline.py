@@ -4,14 +4,14 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.params import Params, whole
+from hdl.common.params import whole
 from hdl.common.placed_delay import placed_delay
+from hdl.common.shaped import ShapedParams
 
 
-class WirePipelineParams(Params, suffix="{width}_{stages}"):
-    """Sets the number of wires, and the number of registers on the way."""
+class WirePipelineParams(ShapedParams, suffix="{width}_{stages}"):
+    """Sets the shape of what is carried, and the number of registers on the way."""
 
-    width: int = whole(1)  #: number of wires, or width of a beat
     stages: int = whole(1, 15, default=2)  #: registers on the way; the last is at the far end
 
 
@@ -29,7 +29,7 @@ class WirePipeline(Component):
 
     def __init__(self, params: WirePipelineParams) -> None:
         self.latency = params.stages
-        super().__init__(params, {"i": In(params.width), "o": Out(params.width)})
+        super().__init__(params, {"i": In(params.shape), "o": Out(params.shape)})
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -7,6 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
+from hdl.common.streams import forward
 from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.pcie.descriptors import Cause
 
@@ -61,8 +62,7 @@ class CardReader(Component):
             ),
             burst.length.eq(ahead[lane_bits:]),
             burst.tag.eq(end[:lane_bits]),
-            port.bursts.valid.eq(self.requests.valid),
-            self.requests.ready.eq(port.bursts.ready),
+            *forward(self.requests, port.bursts),
             goes.eq(port.bursts.valid & port.bursts.ready),
             ends.eq(port.beats.valid & port.beats.last),
             port.watch.eq(self.watch),

@@ -1,14 +1,12 @@
 """Gathers rows of a table in host memory."""
 
-from typing import Any
-
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.streams import connect_bits
+from hdl.common.fifo import Fifo
+from hdl.common.streams import forward
 from hdl.gather.params import ROW_READ, SLOT_BITS, SLOTS, GatherParams, ReadOrder
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.gather.row_cutter import RowCutter
@@ -69,7 +67,8 @@ class GatherDatapath(Component):
         if self.params.kept_parts:
             self.coalesce(m, finder, cutter, packer)
         else:
-            pass_on(m, flipped(self.idxs), finder.idxs)
+            idx = self.idxs.payload
+            m.d.comb += forward(self.idxs, finder.idxs, idx=idx.idx, final=idx.final)
             connect(m, finder.rows, cutter.rows)
             connect(m, flipped(self.parts), packer.parts)
         connect(m, packer.beats, flipped(self.rows))
@@ -89,12 +88,13 @@ class GatherDatapath(Component):
         params = self.params
         m.submodules.repeats = repeats = RepeatFinder(params)
         m.submodules.keeper = keeper = RowKeeper(params)
-        m.submodules.order = order = Fifo(FifoParams(width=params.ordered.size, depth=ORDER))
+        m.submodules.order = order = Fifo.sized(shape=params.ordered, depth=ORDER)
         connect(m, flipped(self.idxs), repeats.idxs)
         connect(m, repeats.found, finder.idxs)
         connect(m, flipped(self.parts), keeper.fetched)
         connect(m, keeper.parts, packer.parts)
-        row, known, ordered = finder.rows.payload, Signal(), Signal(params.ordered)
+        connect(m, order.o, keeper.order)
+        row, known, ordered = finder.rows.payload, Signal(), order.i.payload
         slots = Signal(range(params.kept_parts + 1))
         limits = params.row_limits()
         slot_bits = len(limits)
@@ -113,17 +113,5 @@ class GatherDatapath(Component):
             cutter.rows.valid.eq(finder.rows.valid & ~row.repeats & order.i.ready),
             order.i.valid.eq(finder.rows.valid & (row.repeats | cutter.rows.ready)),
             *(ordered[name].eq(row[name]) for name, _ in params.ordered),
-            order.i.payload.eq(ordered),
             finder.rows.ready.eq(order.i.ready & (row.repeats | cutter.rows.ready)),
-            *connect_bits(order.o, keeper.order),
         ]
-
-
-def pass_on(m: Module, idxs: Any, found: Any) -> None:
-    """Pass idxs on, in a build that keeps no rows: none of them repeats."""
-    m.d.comb += [
-        found.payload.idx.eq(idxs.payload.idx),
-        found.payload.final.eq(idxs.payload.final),
-        found.valid.eq(idxs.valid),
-        idxs.ready.eq(found.ready),
-    ]

@@ -5,7 +5,7 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.bus_watch import BUS, BusTimer, BusTimerParams, any_of
+from hdl.common.bus_watch import BUS, BusTimer, any_of
 from hdl.common.component import Component
 from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
@@ -23,7 +23,7 @@ from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_use
 from hdl.pcie.completer import Completer
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.function_reset import FUNCTION, FunctionReset
-from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
+from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender
 from hdl.pcie.read_requester import ReadRequester
 from hdl.pcie.request_merger import RequestMerger
 from hdl.pcie.requester import Requester
@@ -195,7 +195,7 @@ class GatherEngine(Component):
 
     def watch(self, m: Module, given: Any) -> tuple[BusTimer, Any]:
         """Add the time-out of the buses to device memory; return the timer and the state."""
-        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.submodules.timer = timer = BusTimer.sized()
         parts, bus = m.submodules, Signal(BUS)
         users = [parts.output, *([parts.card_reader] if self.params.card_idxs else [])]
         any_of(m, bus, [user.bus for user in users])
@@ -232,7 +232,7 @@ class GatherEngine(Component):
 
     def interrupt(self, m: Module) -> None:
         """Request an interrupt for each completion, and when a ring stops."""
-        m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
+        m.submodules.interrupts = sender = InterruptSender.sized()
         parts, stop = m.submodules, m.submodules.reset.stop
         ring = parts.counters.ring
         m.d.comb += [

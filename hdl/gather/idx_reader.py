@@ -8,6 +8,7 @@ from amaranth.utils import bits_for
 from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.streams import forward
 from hdl.gather.engine_params import CHUNK, COUNT_BITS, GatherEngineParams
 
 IDX_BITS = 32  #: width of the shorter idxs in host memory
@@ -38,7 +39,7 @@ class IdxReader(Component):
 
     def __init__(self, params: GatherEngineParams) -> None:
         self.waiting = FifoParams(
-            width=params.idx_beat.size, depth=params.idx_chunks * params.chunk_beats
+            shape=params.idx_beat, depth=params.idx_chunks * params.chunk_beats
         )
         self.latency = self.waiting.latency + 1
         super().__init__(
@@ -55,17 +56,15 @@ class IdxReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.waiting = waiting = Fifo(self.waiting)
-        beat = Signal(self.params.idx_beat)
         given = self.beats.payload
-        m.d.comb += [
-            beat.data.eq(given.data),
-            beat.dwords.eq(given.bytes[2:]),
-            beat.last.eq(given.last),
-            beat.failed.eq(given.cause != given.cause.shape().NONE),
-            waiting.i.payload.eq(beat),
-            waiting.i.valid.eq(self.beats.valid),
-            self.beats.ready.eq(waiting.i.ready),
-        ]
+        m.d.comb += forward(
+            self.beats,
+            waiting.i,
+            data=given.data,
+            dwords=given.bytes[2:],
+            last=given.last,
+            failed=given.cause != given.cause.shape().NONE,
+        )
         wide = Signal(reset_less=True)
         left = Signal(COUNT_BITS)  # idxs of the array that have not left
         chunk_left = self.give(m, waiting, wide, left)
@@ -117,7 +116,7 @@ class IdxReader(Component):
     def give(self, m: Module, waiting: Fifo, wide: Signal, left: Signal) -> Signal:
         """Emit idxs; return whether the last one of a chunk leaves."""
         lanes, bits = self.params.reads.lanes, self.params.idx_bits
-        beat = self.params.idx_beat(waiting.o.payload)
+        beat = waiting.o.payload
         place = Signal(range(lanes))  # dword of the next idx in the beat
         free, moves, ends, chunk_left = Signal(), Signal(), Signal(), Signal()
         dwords = [beat.data.word_select(k, IDX_BITS) for k in range(lanes)]

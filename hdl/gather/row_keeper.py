@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.gather.params import SHARE, SLOTS, GatherParams
 
 QUEUE = 8  #: parts in the pipeline, or waiting
@@ -39,9 +39,9 @@ class RowKeeper(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         beat, row = self.params.reads.beat, self.order.payload
-        sizes = MemoryParams(bits=beat.size, depth=self.params.kept_parts)
+        sizes = MemoryParams(shape=beat, depth=self.params.kept_parts)
         m.submodules.kept = kept = DualPortMemory(sizes)
-        m.submodules.queue = queue = ReservedFifo(ReservedFifoParams(width=beat.size, depth=QUEUE))
+        m.submodules.queue = queue = ReservedFifo.sized(shape=beat, depth=QUEUE)
         given, step, ends = self.fetched.payload, Signal(), Signal()
         number = Signal(sizes.address_bits)  # number of the part in its row
         top = self.count(m, row.slot, number, step & ends & ~row.repeats)
@@ -60,19 +60,16 @@ class RowKeeper(Component):
         with m.If(step):
             m.d.sync += number.eq(Mux(ends, 0, number + 1)[: len(number)])
         cycles = sizes.latency
-        part = Signal(beat)
+        part = queue.payload
         again = delay(m, row.repeats, cycles, "again")
         m.d.comb += [
             Value.cast(part).eq(
                 Mux(again, kept.read_data, delay(m, Value.cast(given), cycles, "given"))
             ),
             queue.push.eq(delay(m, step, cycles, "went", reset_less=False)),
-            queue.payload.eq(part),
             SHARE(part.user).final.eq(delay(m, row.final, cycles, "final")),
-            Value.cast(self.parts.payload).eq(queue.o.payload),
-            self.parts.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.parts.ready),
         ]
+        connect(m, queue.o, flipped(self.parts))
         return m
 
     def count(self, m: Module, slot: Value, number: Signal, ended: Value) -> Value:

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
+from hdl.common.streams import forward
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.row_stream import RowStream
 from hdl.gather.row_writer import EVENTS as WRITES
@@ -76,8 +77,7 @@ class RowOutput(Component):
         m.d.comb += part.rows.payload.eq(self.rows.payload)
         with m.If(meant):
             m.d.comb += [
-                part.rows.valid.eq(self.rows.valid),
-                self.rows.ready.eq(part.rows.ready),
+                *forward(self.rows, part.rows),
                 part.begin.eq(self.begin),
                 part.halt.eq(self.halt),
                 self.done.eq(part.done),

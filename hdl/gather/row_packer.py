@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
+from hdl.common.streams import forward
 from hdl.gather.params import ROW_READ, SHARE, GatherParams
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from hdl.pcie.descriptors import Cause
@@ -45,17 +46,17 @@ class RowPacker(Component):
         m = Module()
         sizes = BeatPackerParams(data_bits=self.params.reads.data_bits, user_bits=2)
         m.submodules.packer = packer = BeatPacker(sizes)
-        beat, packed = self.beats.payload, packer.beats.payload
+        packed = packer.beats.payload
         self.take(m, packer.parts)
         m.d.comb += [
             packer.first.eq(self.first),
-            self.beats.valid.eq(packer.beats.valid),
-            packer.beats.ready.eq(self.beats.ready),
-            beat.data.eq(packed.data),
-            beat.bytes.eq(packed.bytes),
-            beat.last.eq(packed.last),
-            beat.cause.eq(packed.cause),
-            Cat(beat.beyond, beat.final).eq(packed.user),
+            *forward(
+                packer.beats,
+                self.beats,
+                **{name: packed[name] for name in ("data", "bytes", "last", "cause")},
+                beyond=packed.user[0],
+                final=packed.user[1],
+            ),
         ]
         return m
 

@@ -10,8 +10,8 @@ from amaranth.utils import exact_log2
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.streams import cut_ready
+from hdl.common.fifo import Fifo
+from hdl.common.streams import cut_ready, forward
 from hdl.gather.engine_params import BURST_BEATS, OUTSTANDING, GatherEngineParams
 
 DEPTH = 4 * BURST_BEATS  #: beats that can wait; at least those of a burst
@@ -127,22 +127,23 @@ class RowWriter(Component):
         """Hold beats back until their burst is requested."""
         lanes, row = self.params.reads.lanes, self.rows.payload
         layout = data.StructLayout({"data": self.params.data_bits, "strobes": lanes, "last": 1})
-        m.submodules.beats = beats = Fifo(FifoParams(width=layout.size, depth=DEPTH, style="block"))
+        m.submodules.beats = beats = Fifo.sized(shape=layout, depth=DEPTH, style="block")
         begins = Signal()  # the next beat is the array's first
         skip = self.address[2 : self.params.beat_bits]
-        given, beat = Signal(layout), layout(beats.o.payload)
+        given, beat = beats.i.payload, beats.o.payload
         enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) & ~self.halt for k in range(lanes))
         m.d.comb += [
             given.data.eq(row.data),
             given.strobes.eq(Cat(*enables)),
             given.last.eq(closes),
-            beats.i.payload.eq(given),
             beats.i.valid.eq(moves),
-            port.beats.valid.eq(beats.o.valid),
-            port.beats.payload.data.eq(beat.data),
-            port.beats.payload.strobes.eq(Cat(bit.replicate(4) for bit in beat.strobes)),
-            port.beats.payload.last.eq(beat.last),
-            beats.o.ready.eq(port.beats.ready),
+            *forward(
+                beats.o,
+                port.beats,
+                data=beat.data,
+                strobes=Cat(bit.replicate(4) for bit in beat.strobes),
+                last=beat.last,
+            ),
         ]
         with m.If(self.begin):
             m.d.sync += begins.eq(1)

@@ -6,8 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.ring_reader import RingReader, RingReaderParams
+from hdl.common.ring_reader import RingReader
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, RING, Fault
+from hdl.common.streams import forward
 from hdl.gather.engine_params import DESCRIPTOR, WORK, GatherEngineParams
 from hdl.pcie.descriptors import Cause
 
@@ -39,7 +40,8 @@ class WorkFetch(Component):
     latency = RingReader.latency
 
     def __init__(self, params: GatherEngineParams) -> None:
-        self.waiting = FifoParams(width=WORK.size + 1, depth=params.descriptors)
+        entry = data.StructLayout({"work": WORK, "unread": 1})
+        self.waiting = FifoParams(shape=entry, depth=params.descriptors)
         self.beat_latency = self.waiting.latency
         super().__init__(
             params,
@@ -62,8 +64,8 @@ class WorkFetch(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.reader = reader = RingReader(
-            RingReaderParams(address_bits=64, ahead=self.params.descriptors)
+        m.submodules.reader = reader = RingReader.sized(
+            address_bits=64, ahead=self.params.descriptors
         )
         m.submodules.waiting = waiting = Fifo(self.waiting)
         coming = Signal(range(self.params.descriptors + 1))  # those that are awaited
@@ -76,10 +78,12 @@ class WorkFetch(Component):
             reader.ring.enable.eq(self.ring.enable & ~shut),
             reader.hold.eq(shut | stopped),
             reader.left.eq(waiting.o.valid & waiting.o.ready),
-            self.requests.valid.eq(reader.asks.valid),
-            self.requests.payload.address.eq(reader.asks.payload),
-            self.requests.payload.bytes.eq(DESCRIPTOR_BYTES),
-            reader.asks.ready.eq(self.requests.ready),
+            *forward(
+                reader.asks,
+                self.requests,
+                address=reader.asks.payload,
+                bytes=DESCRIPTOR_BYTES,
+            ),
             stopped.eq(self.cause != Cause.NONE),
             self.awaited.eq(reader.asks.valid | coming.any()),
             self.owes.eq(self.awaited | waiting.o.valid),
@@ -95,27 +99,26 @@ class WorkFetch(Component):
     def receive(self, m: Module, waiting: Fifo, comes: Signal, stopped: Signal) -> Value:
         """Queue descriptors as they come; return whether the one that comes must be dropped."""
         given = self.beats.payload
-        data = given.data
-        if len(data) < DESCRIPTOR.size:  # a descriptor comes in two beats
-            first = Signal.like(data, reset_less=True)
+        bits = given.data
+        if len(bits) < DESCRIPTOR.size:  # a descriptor comes in two beats
+            first = Signal.like(bits, reset_less=True)
             with m.If(self.beats.valid):
-                m.d.sync += first.eq(data)
-            data = Cat(first, data)
-        descriptor, work = DESCRIPTOR(data), Signal(WORK)
+                m.d.sync += first.eq(bits)
+            bits = Cat(first, bits)
+        descriptor, entering, oldest = DESCRIPTOR(bits), waiting.i.payload, waiting.o.payload
         fields = [(name, field.width) for name, field in WORK if name != "malformed"]
         above = [descriptor[name][width:] for name, width in fields]
         unread = self.flush | stopped | (given.cause != Cause.NONE)
-        out_work, none = waiting.o.payload[:-1], waiting.o.payload[-1]
         m.d.comb += [
             self.beats.ready.eq(1),
-            *(work[name].eq(descriptor[name][:width]) for name, width in fields),
-            work.malformed.eq(Cat(*above, descriptor.reserved).any()),
-            waiting.i.payload.eq(Cat(work, unread)),
+            *(entering.work[name].eq(descriptor[name][:width]) for name, width in fields),
+            entering.work.malformed.eq(Cat(*above, descriptor.reserved).any()),
+            entering.unread.eq(unread),
             waiting.i.valid.eq(comes),
-            self.work.payload.eq(out_work),
-            self.work.valid.eq(waiting.o.valid & ~none),
-            waiting.o.ready.eq(self.work.ready | none),
-            self.events.malformed.eq(comes & ~unread & work.malformed),
+            self.work.payload.eq(oldest.work),
+            self.work.valid.eq(waiting.o.valid & ~oldest.unread),
+            waiting.o.ready.eq(self.work.ready | oldest.unread),
+            self.events.malformed.eq(comes & ~unread & entering.work.malformed),
         ]
         return unread
 

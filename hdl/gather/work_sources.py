@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.gather.engine_params import WORK, GatherEngineParams
 
 
@@ -35,8 +35,8 @@ class WorkSources(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=WORK.size, depth=self.params.requests, style="distributed")
+        m.submodules.queue = queue = Fifo.sized(
+            shape=WORK, depth=self.params.requests, style="distributed"
         )
         connect(m, flipped(self.submitted), queue.i)
         if self.params.descriptors:

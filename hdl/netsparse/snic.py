@@ -9,15 +9,15 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
-from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.common.bus_watch import BusTimer
 from hdl.common.component import Component
-from hdl.common.counter_banks import CounterBanks, CounterBanksParams
+from hdl.common.counter_banks import CounterBanks
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.register_block import RegisterBlock
 from hdl.common.ring_registers import set_ring
 from hdl.common.rings import Fault
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits, cut_ready
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import cut_ready, forward
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.host.host_reader import HostReader
@@ -147,19 +147,18 @@ class Snic(Component):
         )
         waiting = []
         for k, (name, layout, last_bit, delay) in enumerate(kinds):
-            m.submodules[f"{name}_arbiter"] = arbiter = StreamArbiter(
-                StreamArbiterParams(width=layout.size, count=params.units, last_bit=last_bit)
+            m.submodules[f"{name}_arbiter"] = arbiter = StreamArbiter.sized(
+                shape=layout, count=params.units, last_bit=last_bit
             )
             m.submodules[f"{name}_concatenator"] = concatenator = Concatenator(
                 params.concatenator(bool(k))
             )
             for source, turn in zip(units, arbiter.i, strict=True):
                 given = source.answers if k else source.prs
-                m.d.comb += connect_bits(given, turn)
+                connect(m, given, turn)
             m.d.comb += [
+                *forward(arbiter.o, concatenator.prs),
                 concatenator.prs.payload.eq(arbiter.o.payload.payload),
-                concatenator.prs.valid.eq(arbiter.o.valid),
-                arbiter.o.ready.eq(concatenator.prs.ready),
                 concatenator.settings.delay.eq(low_bits(delay, len(concatenator.settings.delay))),
                 concatenator.settings.concatenate.eq(settings.concatenate),
                 concatenator.settings.node.eq(settings.node),
@@ -281,7 +280,7 @@ class Snic(Component):
         events: SnicCounters,
     ) -> None:
         """Connect the watch of memory buses: answers without a request, and time-outs."""
-        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.submodules.timer = timer = BusTimer.sized()
         m.d.comb += timer.limit.eq(registers.control.memory_timeout)
         for watch in (*host.watches, filter_.watch):
             m.d.comb += [
@@ -415,8 +414,8 @@ class Snic(Component):
     ) -> None:
         """Connect the state of units, queues and counters to registers."""
         settings, status = registers.control, registers.status
-        m.submodules.unit_counters = unit_counters = CounterBanks(
-            CounterBanksParams(counters=UNIT_COUNTERS, count=self.params.units)
+        m.submodules.unit_counters = unit_counters = CounterBanks.sized(
+            counters=UNIT_COUNTERS, count=self.params.units
         )
         busy = Signal(self.params.units)
         m.d.sync += busy.eq(Cat(unit.busy for unit in units))

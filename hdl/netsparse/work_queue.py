@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.fifo import Fifo
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import NO_UNIT, Verdict, fetched_layout
 from hdl.netsparse.request_check import RequestCheck
@@ -77,14 +77,12 @@ class WorkQueue(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         units = self.params.units
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=COMPLETION.size, count=units + 1)
-        )
-        m.submodules.completed = completed = Fifo(
-            FifoParams(width=self.params.completed.size, depth=COMPLETIONS)
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=COMPLETION, count=units + 1)
+        m.submodules.completed = completed = Fifo.sized(
+            shape=self.params.completed, depth=COMPLETIONS
         )
         m.submodules.check = check = RequestCheck(self.params)
-        completion = Signal(self.params.completed)
+        completion = completed.i.payload
         nobody = Signal()
         m.d.comb += [
             check.filter.eq(self.filter),
@@ -94,9 +92,7 @@ class WorkQueue(Component):
             nobody.eq(arbiter.o.payload.index == units),
             completion.unit.eq(Mux(nobody, NO_UNIT, arbiter.o.payload.index)),
             completion.completion.eq(arbiter.o.payload.payload),
-            completed.i.payload.eq(completion),
-            completed.i.valid.eq(arbiter.o.valid),
-            arbiter.o.ready.eq(completed.i.ready),
+            *forward(arbiter.o, completed.i),
             self.completion.eq(completed.o.payload),
             self.completion_valid.eq(completed.o.valid & ~self.to_ring),
             self.entries.payload.eq(completed.o.payload),
@@ -106,8 +102,8 @@ class WorkQueue(Component):
         command, target = self.choose(m, check, arbiter)
         for k in range(units):
             commands = self.commands[k]
+            connect(m, flipped(self.completions[k]), arbiter.i[k])
             m.d.comb += [
-                *connect_bits(self.completions[k], arbiter.i[k]),
                 commands.payload.eq(command),
                 commands.valid.eq(target[k]),
             ]

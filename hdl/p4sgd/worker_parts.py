@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth.hdl import DomainRenamer, Module
 
-from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.common.bus_watch import BusTimer
 from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import RegisterMap
 from hdl.common.streams import StreamRegisterParams, StreamSkid
@@ -66,12 +66,12 @@ def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> Worker
     m.submodules.exchange = exchange = in_core(ModelExchange(params))
     m.submodules.transport = transport = in_core(Transport(params.transport))
     m.submodules.gate = gate = in_core(BatchGate(params.engine))
-    frame = StreamRegisterParams(width=Frame.as_shape().size)
+    frame = StreamRegisterParams(shape=Frame.as_shape().size)
     m.submodules.offer = offer = StreamSkid(frame)
     readers = tuple(HbmReader(params) for _ in range(params.engines))
     for e, reader in enumerate(readers):
         m.submodules[f"reader_{e}"] = reader
-    m.submodules.timer = timer = BusTimer(BusTimerParams())
+    m.submodules.timer = timer = BusTimer.sized()
     return WorkerParts(
         params=params,
         registers=register_block,

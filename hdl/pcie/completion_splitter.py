@@ -3,12 +3,12 @@
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister
 from hdl.pcie.axis import PcieStreamSignature, beat_layout, rc_user
 from hdl.pcie.descriptors import COMPLETION, COMPLETION_DWORDS
 from hdl.pcie.params import ReadRequesterParams
@@ -92,15 +92,16 @@ class CompletionSplitter(Component):
         """Return whether a beat is there, the beat in the layout of both widths, and its ready."""
         data_bits = self.params.data_bits
         rc, layout = self.rc, rc_user(data_bits)
-        width = data_bits + layout.size
-        m.submodules.register = register = StreamRegister(StreamRegisterParams(width=width))
+        shape = data.StructLayout({"data": data_bits, "user": layout})
+        m.submodules.register = register = StreamRegister.sized(shape=shape)
         beat = Signal(beat_layout(data_bits))
-        user = layout(register.o.payload[data_bits:])
+        user = register.o.payload.user
         m.d.comb += [
-            register.i.payload.eq(Cat(rc.tdata, rc.tuser)),
+            register.i.payload.data.eq(rc.tdata),
+            register.i.payload.user.eq(rc.tuser),
             register.i.valid.eq(rc.tvalid),
             rc.tready.eq(register.i.ready),
-            beat.data.eq(register.o.payload[:data_bits]),
+            beat.data.eq(register.o.payload.data),
             beat.starts.eq(user.starts),
             beat.discontinue.eq(user.discontinue),
         ]

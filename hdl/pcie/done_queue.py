@@ -7,7 +7,7 @@ from amaranth.lib import data, memory
 
 from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_queue import overdue, queue_ports
 
@@ -34,8 +34,8 @@ class DoneQueue(Component):
         m = Module()
         params, tags = self.params, self.params.tags
         entry = data.StructLayout({"ends": params.ends, "given_up": 1, "stopped": 1})
-        m.submodules.queue = queue = Fifo(
-            FifoParams(width=entry.size, depth=tags, style="distributed", refuses=False)
+        m.submodules.queue = queue = Fifo.sized(
+            shape=entry, depth=tags, style="distributed", refuses=False
         )
         entering, awaited, gone = Signal(entry), Signal(tags), Signal(params.ends)
         self.give_up(m, awaited)
@@ -79,7 +79,7 @@ class DoneQueue(Component):
     def take(self, m: Module, queue: Fifo, entry: data.StructLayout) -> None:
         """Emit the one or two reads of an entry, one after the other."""
         turn = data_register(m, self.turns.payload)
-        oldest = entry(queue.o.payload)
+        oldest = queue.o.payload
         second = Signal()  # the first of two reads has gone
         head_alone = second | ~oldest.ends[0].valid
         tag = Mux(head_alone, oldest.ends[1].tag, oldest.ends[0].tag)

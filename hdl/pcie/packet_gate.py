@@ -1,18 +1,19 @@
 """Holds each packet back until all of it is there, so that it leaves without a gap."""
 
 from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import connect, flipped
 
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.params import Params, whole
-from hdl.common.streams import connect_bits, stream_ports
+from hdl.common.params import whole
+from hdl.common.shaped import ShapedParams
+from hdl.common.streams import stream_ports
 
 
-class PacketGateParams(Params, suffix="{width}_of_{packet_beats}_last_{last_bit}"):
-    """Sets the size of packets, and which bit of a beat ends one."""
+class PacketGateParams(ShapedParams, suffix="{width}_of_{packet_beats}_last_{last_bit}"):
+    """Sets a beat's shape, the size of packets, and which bit of a beat ends one."""
 
-    width: int = whole(1)  #: bits of a beat
     packet_beats: int = whole(1, 33)  #: beats of the longest packet
     last_bit: int  #: number of the bit of a beat that marks a packet's last beat
 
@@ -23,7 +24,7 @@ class PacketGateParams(Params, suffix="{width}_of_{packet_beats}_last_{last_bit}
     @property
     def fifo(self) -> FifoParams:
         """Return the FIFO, in LUTs: a packet of the longest leaves while the next one comes."""
-        return FifoParams(width=self.width, depth=32 if self.packet_beats <= 16 else 64)
+        return FifoParams(shape=self.width, depth=32 if self.packet_beats <= 16 else 64)
 
 
 class PacketGate(Component):
@@ -40,18 +41,18 @@ class PacketGate(Component):
     latency = 1
 
     def __init__(self, params: PacketGateParams) -> None:
-        super().__init__(params, stream_ports(params.width, params.width))
+        super().__init__(params, stream_ports(params.shape, params.shape))
 
     def elaborate(self, platform) -> Module:
         m = Module()
         fifo, last = self.params.fifo, self.params.last_bit
         m.submodules.beats = beats = Fifo(fifo)
+        connect(m, flipped(self.i), beats.i)
         whole = Signal(range(fifo.depth + 1))  # packets whose last beat is inside
         ready = Signal()  # ``whole`` is not 0
         comes = beats.i.valid & beats.i.ready & beats.i.payload[last]
-        leaves = self.o.valid & self.o.ready & self.o.payload[last]
+        leaves = self.o.valid & self.o.ready & beats.o.payload[last]
         m.d.comb += [
-            *connect_bits(self.i, beats.i),
             self.o.payload.eq(beats.o.payload),
             self.o.valid.eq(beats.o.valid & ready),
             beats.o.ready.eq(self.o.ready & ready),

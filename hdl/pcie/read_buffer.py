@@ -21,7 +21,7 @@ class ReadBuffer(Component):
 
     def __init__(self, params: ReadRequesterParams) -> None:
         depth = params.tags // BANKS << params.line_bits
-        self.lane = MemoryParams(bits=32, depth=depth, style="block")
+        self.lane = MemoryParams(shape=32, depth=depth, style="block")
         self.latency = self.lane.latency
         super().__init__(
             params,

@@ -46,13 +46,13 @@ class ReadQueue(Component):
         params, turn = self.params, self.turns.payload
         m.submodules.waiting = waiting = Fifo(
             FifoParams(
-                width=params.waiting.size,
+                shape=params.waiting,
                 depth=params.tags,
                 output_register=params.tags > DISTRIBUTED_WORDS,
                 refuses=False,  # a read for each tag, so it is never full
             )
         )
-        next_one = params.waiting(waiting.o.payload)
+        next_one = waiting.o.payload
         read = Signal(params.waiting, reset_less=True)
         held, done, gone, stopped = Signal(), Signal(), Signal(), Signal()
         free = ~held | (self.turns.valid & self.turns.ready)

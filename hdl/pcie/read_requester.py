@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.local_reset import add_with_reset
 from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.completion_judge import CompletionJudge
@@ -108,8 +108,8 @@ class ReadRequester(Component):
         m.submodules.buffer = buffer = ReadBuffer(params)
         m.submodules.tags = tags = TagTable(params)
         m.submodules.back = back = ReadReturn(params)
-        m.submodules.free = free = Fifo(
-            FifoParams(width=params.tag_bits, depth=params.tags, style="distributed", refuses=False)
+        m.submodules.free = free = Fifo.sized(
+            shape=params.tag_bits, depth=params.tags, style="distributed", refuses=False
         )
         connect(m, flipped(self.requests), cutter.requests)
         connect(m, cutter.pieces, sender.pieces)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.done_queue import DoneQueue
 from hdl.pcie.params import EPOCH, PLACE_BITS, ReadRequesterParams
@@ -60,9 +60,7 @@ class ReadReturn(Component):
         m = Module()
         params = self.params
         turn, valid, leaves, waits = self.wait(m)
-        m.submodules.queue = queue = ReservedFifo(
-            ReservedFifoParams(width=params.beat.size, depth=QUEUE, passes=True)
-        )
+        m.submodules.queue = queue = ReservedFifo.sized(shape=params.beat, depth=QUEUE, passes=True)
         line = Signal(params.line_bits)
         final, reads = Signal(), Signal()  # the read's last line; a line is read now
         shift = params.lane_bits + 2
@@ -156,7 +154,8 @@ class ReadReturn(Component):
         """Add a line to the queue when it has come out of the buffer; return whether any waits."""
         cycles = ReadBuffer(self.params).latency
         line = delay(m, looked, cycles, "line")
-        beat, out = self.params.beat(queue.payload), self.beats
+        beat = queue.payload
+        connect(m, queue.o, flipped(self.beats))
         under_way = Signal(cycles)
         m.d.sync += under_way.eq(Cat(went, under_way)[:cycles])
         m.d.comb += [
@@ -166,9 +165,6 @@ class ReadReturn(Component):
             beat.last.eq(line.last),
             beat.user.eq(line.user),
             beat.cause.eq(delay(m, said, cycles - 1, "why")),
-            Value.cast(out.payload).eq(queue.o.payload),
-            out.valid.eq(queue.o.valid),
-            queue.o.ready.eq(out.ready),
         ]
         if not self.params.in_order:
             m.d.comb += beat.place.eq(line.place)

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister
 from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
 from hdl.pcie.descriptors import DWORD_BITS, REQUEST, REQUEST_DWORDS, RequestType
 from hdl.pcie.params import EPOCH, PLACE_BITS, ReadRequesterParams
@@ -76,8 +76,8 @@ class ReadSender(Component):
         layout = data.StructLayout(
             {"address": 62, "dwords": 11, "tag": params.tag_bits, "first": 4, "last": 4}
         )
-        m.submodules.register = register = StreamRegister(StreamRegisterParams(width=layout.size))
-        read, sent = layout(register.i.payload), layout(register.o.payload)
+        m.submodules.register = register = StreamRegister.sized(shape=layout)
+        read, sent = register.i.payload, register.o.payload
         one = piece.bytes <= DWORD_BITS // 8
         rest = piece.bytes[:2]  # bytes of the last dword; 0 means all four
         enables = Signal(4)  # byte enables of the last dword

@@ -4,14 +4,13 @@ from dataclasses import replace
 
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
 from hdl.pcie.params import ReadRequesterParams
 
 COUNT_BITS = 10  #: width of a number of requests under way
@@ -98,12 +97,10 @@ class ReadShare(Component):
     def ask(self, m: Module, full: Value) -> None:
         """Arbitrate the users' requests, and add the user's number to each."""
         layout = self.params.user.cutter.request
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=layout.size, count=self.params.users)
-        )
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.users)
         for requests, turn in zip(self.requests, arbiter.i, strict=True):
-            m.d.comb += connect_bits(requests, turn)
-        request, asked = layout(arbiter.o.payload.payload), self.asked.payload
+            connect(m, flipped(requests), turn)
+        request, asked = arbiter.o.payload.payload, self.asked.payload
         m.d.comb += [
             asked.address.eq(request.address),
             asked.bytes.eq(request.bytes),

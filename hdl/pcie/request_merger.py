@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.params import Params, choice
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.common.stream_arbiter import StreamArbiter
 from hdl.pcie.axis import DATA_BITS, PcieStreamSignature, rq_user
 
 READS, WRITES = range(2)  #: inputs of the arbiter
@@ -44,8 +44,8 @@ class RequestMerger(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         beat = Cat(self.rq.tlast, self.rq.tkeep, self.rq.tuser, self.rq.tdata)
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=len(beat), count=2, last_bit=0, holds=True)
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(
+            shape=len(beat), count=2, last_bit=0, holds=True
         )
         for k, i in ((READS, self.reads), (WRITES, self.writes)):
             m.d.comb += [

@@ -12,7 +12,7 @@ from hdl.pcie.axis import PcieStreamSignature, rc_user, rq_user
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_pace import SHARE_BITS
 from hdl.pcie.read_requester import EVENTS, ReadRequester
-from hdl.pcie.request_merger import RequestMerger, RequestMergerParams
+from hdl.pcie.request_merger import RequestMerger
 from hdl.pcie.write_fence import NUMBERS
 from hdl.pcie.write_params import WriteRequesterParams
 from hdl.pcie.write_requester import WriteRequester
@@ -89,9 +89,7 @@ class Requester(Component):
         params = self.params
         m.submodules.reader = reader = ReadRequester(params.reads)
         m.submodules.writer = writer = WriteRequester(params.writes)
-        m.submodules.merger = merger = RequestMerger(
-            RequestMergerParams(data_bits=params.reads.data_bits)
-        )
+        m.submodules.merger = merger = RequestMerger.sized(data_bits=params.reads.data_bits)
         connect(m, flipped(self.requests), reader.requests)
         connect(m, reader.beats, flipped(self.beats))
         connect(m, flipped(self.rc), reader.rc)

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import looked_up
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.params import Params, whole
 
 NUMBER_BITS = 6  #: width of a packet's sequence number
@@ -73,8 +73,8 @@ class WriteFence(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.packets = packets = Fifo(
-            FifoParams(width=self.params.packet.size, depth=PLACES, style="distributed")
+        m.submodules.packets = packets = Fifo.sized(
+            shape=self.params.packet, depth=PLACES, style="distributed"
         )
         issued = Signal(NUMBER_BITS, init=1)  # the next packet's number
         owed = Signal(range(PLACES))  # packets whose number the block owes

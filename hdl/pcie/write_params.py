@@ -46,7 +46,7 @@ class WriteRequesterParams(Params, suffix="{data_bits}_{max_payload}_u{user_bits
     def gate(self) -> PacketGateParams:
         """Return the sizes of the FIFO that holds each packet until it is whole."""
         beats = -(-(self.max_payload // 4 + REQUEST_DWORDS) // self.lanes)
-        return PacketGateParams(width=self.beat.size, packet_beats=beats, last_bit=0)
+        return PacketGateParams(shape=self.beat, packet_beats=beats, last_bit=0)
 
     @property
     def fence(self) -> WriteFenceParams:

@@ -86,7 +86,7 @@ class WriteRequester(Component):
         cut_ready(m, "pieces_skid", cutter.pieces, planner.pieces)
         connect(m, planner.plans, aligner.plans)
         connect(m, flipped(self.data), aligner.data)
-        connect_by(m, "gate", PacketGate(params.gate), aligner.beats, out)
+        connect_by(m, "gate", PacketGate(params.gate), aligner.beats, flipped(out))
         m.submodules.fence = fence = WriteFence(params.fence)
         beat, goes = out.payload, Signal()
         drops = self.drop(m, out)

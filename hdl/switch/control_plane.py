@@ -5,10 +5,10 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.counter_banks import MOST_PARTS, CounterBanks, CounterBanksParams
+from hdl.common.counter_banks import MOST_PARTS, CounterBanks
 from hdl.common.packets import AXIS
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.switch.control_port import CONTROL_COUNTERS, ControlPort
 from hdl.switch.host_command import HostCommand
 from hdl.switch.params import PacketSwitchParams
@@ -60,11 +60,9 @@ class ControlPlane(Component):
         m = Module()
         count = self.params.ports
         m.submodules.host = host = HostCommand()
-        m.submodules.turns = turns = StreamArbiter(
-            StreamArbiterParams(width=TENANT_COMMAND.size, count=count + 1)
-        )
-        m.submodules.counters = counters = CounterBanks(
-            CounterBanksParams(counters=CONTROL_COUNTERS, count=count)
+        m.submodules.turns = turns = StreamArbiter.sized(shape=TENANT_COMMAND, count=count + 1)
+        m.submodules.counters = counters = CounterBanks.sized(
+            counters=CONTROL_COUNTERS, count=count
         )
         ports = []
         for k in range(count):
@@ -83,15 +81,14 @@ class ControlPlane(Component):
         with m.If(self.commands.valid & self.commands.ready):
             m.d.sync += whose.eq(turns.o.payload.index)
         for k, source in enumerate([*ports, host]):
+            connect(m, source.commands, turns.i[k])
             m.d.comb += [
-                *connect_bits(source.commands, turns.i[k]),
                 source.answered.eq(self.answered & (whose == k)),
                 source.answer.eq(self.answer),
             ]
         m.d.comb += [
+            *forward(turns.o, self.commands),
             self.commands.payload.eq(turns.o.payload.payload),
-            self.commands.valid.eq(turns.o.valid),
-            turns.o.ready.eq(self.commands.ready),
             host.start.eq(self.start),
             host.command.eq(self.command),
             self.busy.eq(host.busy),

@@ -44,7 +44,7 @@ class EgressPort(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.fifo = fifo = Fifo(self.params.egress_fifo)
-        answer, params = self.params.answer(fifo.o.payload), self.params.frames
+        answer, params = fifo.o.payload, self.params.frames
         frame = Signal(params.first)
         m.d.comb += [
             fifo.i.valid.eq(self.answered),

@@ -4,7 +4,7 @@ from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.round_robin import RoundRobin
 from hdl.switch.ingress_port import IngressPort
 from hdl.switch.params import PacketSwitchParams
 from hdl.switch.tenancy_head import TenancyHead
@@ -48,7 +48,7 @@ class SwitchIngress(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
+        m.submodules.turns = turns = RoundRobin.sized(count=params.ports)
         ports = []
         for k in range(params.ports):
             m.submodules[f"port_{k}"] = port = IngressPort(params)

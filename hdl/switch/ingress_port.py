@@ -46,8 +46,8 @@ class IngressPort(Component):
         m.submodules.filter = judge = FrameFilter(self.params.frames)
         m.submodules.fifo = fifo = Fifo(self.params.ingress_fifo)
         connect(m, flipped(self.axis), judge.axis)
-        frame, packet = self.params.frames.read(m, judge), self.params.packet
-        entering = packet(fifo.i.payload)
+        connect(m, fifo.o, flipped(self.packets))
+        frame, entering = self.params.frames.read(m, judge), fifo.i.payload
         # Fields that only a switch's answers have must be zero in a worker's frame.
         said = Cat(frame[name] for name in self.params.only_answers).any()
         answer = (judge.quality == Quality.GOOD) & said
@@ -63,9 +63,6 @@ class IngressPort(Component):
             *copied(entering, frame),
             fifo.i.valid.eq(packet_comes),
             self.overflow.eq(packet_comes & ~fifo.i.ready),
-            self.packets.payload.eq(packet(fifo.o.payload)),
-            self.packets.valid.eq(fifo.o.valid),
-            fifo.o.ready.eq(self.packets.ready),
         ]
         if self.params.parents:
             m.d.comb += entering.ours.eq((frame.bm & self.place).any())

@@ -38,7 +38,7 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
     def buffer(self) -> PacketBufferParams:
         """Return the sizes of the buffer of whole frames."""
         return PacketBufferParams(
-            width=word_layout(self.frames).size,
+            shape=word_layout(self.frames).size,
             words=self.words,
             behind=1,
             style=self.style,
@@ -85,6 +85,7 @@ class PacketPort(Component):
         m.submodules.filter = judge = FrameFilter(self.params.frames)
         m.submodules.buffer = buffer = PacketBuffer(self.params.buffer)
         connect(m, flipped(self.axis), judge.axis)
+        connect(m, buffer.o, flipped(self.packets))
         room = Signal()
         lost_before = Signal()  # a beat of the packet found no room
         lost = Signal()
@@ -101,9 +102,6 @@ class PacketPort(Component):
             buffer.word.eq(judge.word),
             buffer.ends.eq(judge.valid),
             buffer.keep.eq(good & ~lost),
-            self.packets.payload.as_value().eq(buffer.o.payload),
-            self.packets.valid.eq(buffer.o.valid),
-            buffer.o.ready.eq(self.packets.ready),
             self.judged.eq(judge.valid),
             self.quality.eq(judge.quality),
             self.lost.eq(judge.valid & good & lost),

@@ -196,9 +196,9 @@ class PacketSwitchParams(Params, ABC):
     @property
     def ingress_fifo(self) -> FifoParams:
         """Return the sizes of the queue of packets that wait at a port."""
-        return FifoParams(width=self.packet.size, depth=self.ingress_depth)
+        return FifoParams(shape=self.packet, depth=self.ingress_depth)
 
     @property
     def egress_fifo(self) -> FifoParams:
         """Return the sizes of the queue of answers that wait at a port."""
-        return FifoParams(width=self.answer.size, depth=self.egress_depth)
+        return FifoParams(shape=self.answer, depth=self.egress_depth)

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.counter_banks import MOST_PARTS, CounterBanks, CounterBanksParams
+from hdl.common.counter_banks import MOST_PARTS, CounterBanks
 from hdl.common.event_counters import CountersParams
 from hdl.switch.params import PacketSwitchParams
 
@@ -53,9 +53,7 @@ class TenantCounters(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.banks = banks = CounterBanks(
-            CounterBanksParams(counters=TENANT_COUNTERS, count=params.jobs)
-        )
+        m.submodules.banks = banks = CounterBanks.sized(counters=TENANT_COUNTERS, count=params.jobs)
         was_active = Signal(params.jobs)
         frames = params.frames
         size = frames.most_bytes

@@ -11,7 +11,7 @@ from hdl.common.memory import DualPortMemory, MemoryParams
 
 def written_layout(params: MemoryParams) -> data.StructLayout:
     """Describe a write to the memory."""
-    return data.StructLayout({"valid": 1, "address": params.address_bits, "contents": params.bits})
+    return data.StructLayout({"valid": 1, "address": params.address_bits, "contents": params.shape})
 
 
 class UpdateMemory(Component):
@@ -36,9 +36,9 @@ class UpdateMemory(Component):
             params,
             {
                 "address": In(params.address_bits),
-                "before": Out(params.bits),
+                "before": Out(params.shape),
                 "write": In(1),
-                "after": In(params.bits),
+                "after": In(params.shape),
                 "written": Out(written_layout(params)),
             },
         )
@@ -67,7 +67,7 @@ class UpdateMemory(Component):
         ]
         choice = Signal(2)  # 0: memory; 1, 2: age of the newest change; 3: older
         hits = [(read == address) & valid for address, valid, _ in changes]
-        older = Signal(self.params.bits, reset_less=True)  # newest change of age 3 or more
+        older = Signal(self.params.width, reset_less=True)  # newest change of age 3 or more
         m.d.sync += [
             choice.eq(Mux(hits[0], 1, Mux(hits[1], 2, Mux(Cat(hits[2:]).any(), 3, 0)))),
             older.eq(changes[-1][2]),

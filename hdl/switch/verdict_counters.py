@@ -44,7 +44,7 @@ class VerdictCounters(Component):
     def __init__(self, params: VerdictCountersParams) -> None:
         kinds = 1 << Shape.cast(params.verdict).width
         self.memory = MemoryParams(
-            bits=COUNTER_BITS, depth=kinds << params.source_bits, style="block"
+            shape=COUNTER_BITS, depth=kinds << params.source_bits, style="block"
         )
         super().__init__(
             params,

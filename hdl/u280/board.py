@@ -36,12 +36,11 @@ from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
 from hdl.u280.pcie import PINS, Link
-from hdl.u280.registers import BoardRegistersParams
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
-PACKETS_WAY = StreamPipelineParams(width=BEAT.size, stages=SLR_STAGES)
-RESET_WAY = WirePipelineParams(width=1, stages=SLR_STAGES)
-MAC_LEVELS = SynchroniserParams(width=LEVELS.size)
+PACKETS_WAY = StreamPipelineParams(shape=BEAT, stages=SLR_STAGES)
+RESET_WAY = WirePipelineParams(shape=1, stages=SLR_STAGES)
+MAC_LEVELS = SynchroniserParams(shape=LEVELS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +117,7 @@ class Board(Component):
             *(clock for cage in self.cages for clock in cage_clocks(cage)),
         )
         reset = ResetSynchroniser(RESET).crossings
-        level = Synchroniser(SynchroniserParams()).crossings
+        level = Synchroniser.sized().crossings
         levels = Synchroniser(MAC_LEVELS).crossings
         resets = {"sync": "sync", "apb": "apb"}
         resets |= {"cages_apb": "apb"} if self.cages else {}
@@ -227,13 +226,11 @@ class Board(Component):
 
         ``msix``: the link is a :class:`hdl.u280.pcie_block.PcieStreams` that sends interrupts.
         """
-        m.submodules.board_status = status = BoardStatus(
-            BoardRegistersParams(
-                cages=len(macs),
-                hbm=self.memory is not None,
-                pauses=any(mac.params.split for mac in macs),
-                msix=msix,
-            )
+        m.submodules.board_status = status = BoardStatus.sized(
+            cages=len(macs),
+            hbm=self.memory is not None,
+            pauses=any(mac.params.split for mac in macs),
+            msix=msix,
         )
         connect_bus(m, self.link.registers[1], status.axil)
         m.submodules.interrupt = interrupt = InterruptRequest()
@@ -248,7 +245,7 @@ class Board(Component):
         for k, mac in enumerate(macs):
             self.add_mac_status(m, status, k, mac)
         if self.memory:
-            level = Synchroniser(SynchroniserParams())
+            level = Synchroniser.sized()
             m.submodules.memory_level = level
             m.d.comb += [
                 level.i.eq(self.memory.complete),
@@ -303,7 +300,7 @@ def check_slr_stages(stages: int) -> None:
 def counts_way(mac: Mac) -> StreamPipelineParams:
     """Return the registers between SLRs on the way of what a MAC counts."""
     width = WAITING_BITS * len(mac.params.events) + CUTS.size
-    return StreamPipelineParams(width=width, stages=SLR_STAGES)
+    return StreamPipelineParams(shape=width, stages=SLR_STAGES)
 
 
 def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:

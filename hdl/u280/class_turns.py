@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import StreamRegister
+from hdl.common.streams import StreamRegister, forward
 from hdl.u280.kind_split import KINDS
 
 
@@ -41,7 +41,7 @@ class ClassTurns(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         sizes = StreamArbiterParams(
-            width=BEAT.size, count=KINDS, last_bit=BEAT["last"].offset, holds=True
+            shape=BEAT, count=KINDS, last_bit=BEAT["last"].offset, holds=True
         )
         m.submodules.turns = turns = StreamArbiter(sizes)
         hold = Signal(KINDS)
@@ -63,11 +63,7 @@ class ClassTurns(Component):
             ]
             m.d.sync += beats.eq((beats + comes - goes)[: len(beats)])
         m.d.sync += self.ack.eq(still)
-        outgoing = stream.Signature(BEAT.size).create(path=("outgoing",))
-        m.d.comb += [
-            outgoing.payload.eq(out.payload),
-            outgoing.valid.eq(turns.o.valid),
-            turns.o.ready.eq(outgoing.ready),
-        ]
+        outgoing = stream.Signature(BEAT).create(path=("outgoing",))
+        m.d.comb += [*forward(turns.o, outgoing), outgoing.payload.eq(out.payload)]
         to_axis(m, outgoing, self.mac)
         return m

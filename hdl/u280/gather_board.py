@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, connect
 from hdl.gather.engine import GatherEngine
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.u280.board import Board
-from hdl.u280.hbm import Hbm, HbmParams
+from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.pcie_block import PcieBlock
@@ -38,7 +38,7 @@ class GatherBoard(Board):
                 f" {params.address_bits}"
             )
         port = HbmPortParams(address_bits=params.address_bits, reads=False, writes=True, lines=True)
-        super().__init__(params, PcieBlock(), memory=Hbm(HbmParams(ports=((ROWS, port),))))
+        super().__init__(params, PcieBlock(), memory=Hbm.sized(ports=((ROWS, port),)))
 
     def elaborate(self, platform) -> Module:
         m = self.begin()

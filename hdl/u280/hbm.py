@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
-from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.crossing.synchroniser import Synchroniser
 from hdl.common.params import Params
 from hdl.u280.hbm_ip import (
     ADDRESS_BITS,
@@ -63,7 +63,7 @@ class Hbm(Component):
     def __init__(self, params: HbmParams) -> None:
         self.ip = hbm_ip(params.numbers)
         self.vendor_ips = (self.ip,)
-        level = Synchroniser(SynchroniserParams(width=TEMPERATURE_BITS))
+        level = Synchroniser.sized(shape=TEMPERATURE_BITS)
         self.crossings = (
             *(
                 c
@@ -95,7 +95,7 @@ class Hbm(Component):
         hot = Signal(STACKS)
         wires = {}
         for stack in range(STACKS):
-            level = Synchroniser(SynchroniserParams(width=TEMPERATURE_BITS))
+            level = Synchroniser.sized(shape=TEMPERATURE_BITS)
             m.submodules[f"degrees_{stack}"] = level
             m.d.comb += self.temperature[stack].eq(level.o)
             wires |= {

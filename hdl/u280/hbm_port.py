@@ -2,15 +2,15 @@
 
 from amaranth.hdl import Cat, DomainRenamer, Module
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, Burst, Response
 from hdl.common.component import Component
-from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
+from hdl.common.crossing.async_fifo import AsyncFifo
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.params import Params, whole
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.hbm_ip import ADDRESS_BITS, BYTES_SIZE, DATA_BITS, HBM_BUS, LENGTH_BITS
 from hdl.u280.line_splitter import LINE_BITS, LineSplitter, LineSplitterParams
@@ -89,7 +89,7 @@ class HbmPort(Component):
     def __init__(self, params: HbmPortParams) -> None:
         crossings: list[Crossing] = []
         for name, (layout, depth, to_hbm) in params.channels.items():
-            way = AsyncFifo(AsyncFifoParams(width=layout.size, depth=depth))
+            way = AsyncFifo.sized(shape=layout, depth=depth)
             crossings += inside(name, way.crossings, clocks(to_hbm))
         self.crossings = tuple(crossings)
         super().__init__(
@@ -105,7 +105,7 @@ class HbmPort(Component):
             connect_bus(m, splitter.halves, self.hbm)
             memory = splitter.lines
         for channel, (layout, depth, to_hbm) in self.params.channels.items():
-            way = AsyncFifo(AsyncFifoParams(width=layout.size, depth=depth))
+            way = AsyncFifo.sized(shape=layout, depth=depth)
             m.submodules[channel] = DomainRenamer(clocks(to_hbm))(way)
             source, sink = (self.axi, memory) if to_hbm else (memory, self.axi)
             self.connect_channel(m, channel, layout, way, source, sink)
@@ -121,11 +121,11 @@ class HbmPort(Component):
     ) -> None:
         """Wire a channel to its queue and to the register beside HBM, field by field."""
         to_hbm = sink is not self.axi
-        register = StreamRegister(StreamRegisterParams(width=layout.size))
+        register = StreamRegister.sized(shape=layout)
         m.submodules[f"{channel}_register"] = DomainRenamer("hbm")(register)
         first, last = (way, register) if to_hbm else (register, way)
-        m.d.comb += connect_bits(first.o, last.i)
-        given, taken = layout(first.i.payload), layout(last.o.payload)
+        connect(m, first.o, last.i)
+        given, taken = first.i.payload, last.o.payload
         for field in layout.members:
             to, of = getattr(sink, channel + field), getattr(source, channel + field)
             value = taken[field]

@@ -18,7 +18,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
-from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing, CountCrossingParams
+from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing
 from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.gray_crossing import GrayCrossingParams
 from hdl.common.packets import AXIS
@@ -104,7 +104,7 @@ class Mac(Component):
         self.cmac = cmac_ip(params.cage, pauses=params.split)
         self.vendor_ips = (self.cmac,)
         self.clock = f"mac_{params.cage}"
-        events = CountCrossing(CountCrossingParams(kinds=len(params.events)))
+        events = CountCrossing.sized(kinds=len(params.events))
         receive = MacReceive(params.received).crossings
         transmit = MacTransmit(params.packets).crossings
         mac = {"mac": self.clock}
@@ -322,7 +322,7 @@ class Mac(Component):
 
     def add_counter(self, m: Module, events) -> None:
         """Count ``events`` into ``counts``."""
-        counts = CountCrossing(CountCrossingParams(kinds=len(events)))
+        counts = CountCrossing.sized(kinds=len(events))
         m.submodules.counter = DomainRenamer({"write": "receiving", "read": "sync"})(counts)
         m.d.comb += [
             counts.events.eq(events),

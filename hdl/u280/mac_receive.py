@@ -1,13 +1,12 @@
 """Takes packets from a MAC that cannot wait to the core: whole ones, or nothing of them."""
 
 from amaranth.hdl import DomainRenamer, Module, Signal
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.packet_buffer import PacketBuffer
 from hdl.common.packets import AXIS, BEAT, to_axis
-from hdl.common.streams import connect_bits
 from hdl.u280.mac_transmit import MacTransmitParams
 from hdl.u280.packet_crossing import PacketCrossing
 
@@ -72,6 +71,7 @@ class MacReceive(Component):
         ]
         with m.If(come):
             m.d.mac += lost.eq((lost | ~room) & ~word.last)
+        connect(m, packets.o, way.i)
         m.d.comb += [
             self.used.eq(packets.used),
             self.mac.tready.eq(1),
@@ -79,6 +79,5 @@ class MacReceive(Component):
             packets.word.eq(word),
             packets.ends.eq(come & word.last),
             packets.keep.eq(room & ~lost & ~bad),
-            *connect_bits(packets.o, way.i),
         ]
         return m

@@ -12,7 +12,7 @@ from hdl.u280.mac_signals import ASKS, SETTINGS
 
 CYCLES_PER_MS = round(APB_MHZ * 1000)
 STATUS = SynchroniserParams()
-REQUESTS = SynchroniserParams(width=ASKS.size + SETTINGS.size)
+REQUESTS = SynchroniserParams(shape=ASKS.size + SETTINGS.size)
 
 
 class MacResetsParams(Params):

@@ -22,7 +22,7 @@ class MacTransmitParams(Params, suffix="{beats}"):
     @property
     def buffer(self) -> PacketBufferParams:
         """Return the sizes of the buffer of whole packets."""
-        return PacketBufferParams(width=BEAT.size, words=self.beats, behind=1, style=self.style)
+        return PacketBufferParams(shape=BEAT, words=self.beats, behind=1, style=self.style)
 
 
 class MacTransmit(Component):

@@ -11,7 +11,7 @@ from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import inside
 from hdl.common.packets import BEAT
 
-CROSSING = AsyncFifoParams(width=BEAT.size)
+CROSSING = AsyncFifoParams(shape=BEAT)
 
 
 class PacketCrossing(Component):

@@ -7,9 +7,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BusTimer, BusTimerParams
 from hdl.pcie.completer import Completer
-from hdl.pcie.completer_params import CompleterParams
 from hdl.pcie.function_reset import FUNCTION
-from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender, InterruptSenderParams
+from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender
 from hdl.pcie.requester import LIMITS
 from hdl.pcie.write_fence import NUMBERS
 from hdl.u280 import pcie_ip
@@ -150,8 +149,8 @@ class PcieStreams(RegisterLink):
         """Answer the host's accesses to registers."""
         registers = pcie_ip.REGISTER_BUS.create(path=("registers",))
         m.submodules.timer = timer = BusTimer(SILENCE)
-        m.submodules.completer = completer = Completer(
-            CompleterParams(data_bits=DATA_BITS, address_bits=BAR_BITS)
+        m.submodules.completer = completer = Completer.sized(
+            data_bits=DATA_BITS, address_bits=BAR_BITS
         )
         connect(m, block.cq, completer.cq)
         connect(m, completer.cc, block.cc)
@@ -161,7 +160,7 @@ class PcieStreams(RegisterLink):
 
     def interrupt(self, m: Module, block: PcieBlock) -> None:
         """Send an interrupt for each request of the core's."""
-        m.submodules.interrupts = sender = InterruptSender(InterruptSenderParams())
+        m.submodules.interrupts = sender = InterruptSender.sized()
         before, function = Signal(), block.function
         m.d.sync += before.eq(self.irq)
         m.d.comb += [

@@ -8,11 +8,11 @@ from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic import Snic
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
-from hdl.u280.hbm import Hbm, HbmParams
+from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.kind_split import READS, RESPONSES
-from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
+from hdl.u280.line_splitter import LineSplitter
 from hdl.u280.pcie import PcieBridge, PcieParams
 from hdl.u280.pcie_block import WORDS, PcieStreams
 
@@ -47,7 +47,7 @@ class SnicBoard(Board):
         kind = PcieStreams if params.over_pcie else PcieBridge
         link = kind(PcieParams(register_bits=snic_registers(params).address_bits))
         port = HbmPortParams(address_bits=params.dram_address_bits, writes=True)
-        memory = Hbm(HbmParams(ports=((DRAM, port),)))
+        memory = Hbm.sized(ports=((DRAM, port),))
         super().__init__(params, link, [0], split=True, memory=memory)
 
     def elaborate(self, platform) -> Module:
@@ -59,9 +59,7 @@ class SnicBoard(Board):
         self.send(m, mac, RESPONSES, core.m_axis_responses)
         self.take(m, mac, READS, core.s_axis_reads)
         self.take(m, mac, RESPONSES, core.s_axis_responses)
-        m.submodules.lines = lines = LineSplitter(
-            LineSplitterParams(address_bits=params.dram_address_bits)
-        )
+        m.submodules.lines = lines = LineSplitter.sized(address_bits=params.dram_address_bits)
         connect(m, core.m_axi_dram, lines.lines)
         connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))
         self.reach_host(m, core)

@@ -8,10 +8,10 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import endpoint_registers
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
-from hdl.u280.hbm import Hbm, HbmParams
+from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
-from hdl.u280.pcie import PcieDma, PcieParams
+from hdl.u280.pcie import PcieDma
 
 TABLES, FEATURES, SUMS, HOST = 0, 4, 8, 12  #: ports of HBM, each in a group of four of its own
 
@@ -37,14 +37,14 @@ class EndpointBoard(Board):
                 f" {params.address_bits}"
             )
         registers = endpoint_registers(params)
-        link = PcieDma(PcieParams(register_bits=registers.address_bits))
+        link = PcieDma.sized(register_bits=registers.address_bits)
         ports = {
             TABLES: self.port(params, writes=False),
             FEATURES: self.port(params, writes=False),
             SUMS: self.port(params, writes=True),
             HOST: HbmPortParams(address_bits=ADDRESS_BITS, writes=True),
         }
-        memory = Hbm(HbmParams(ports=tuple(ports.items())))
+        memory = Hbm.sized(ports=tuple(ports.items()))
         super().__init__(params, link, [0], memory=memory)
 
     @staticmethod

@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.switch import GnnSwitch
 from hdl.u280.board import check_slr_stages
 from hdl.u280.cages_board import CagesBoard
-from hdl.u280.hbm import Hbm, HbmParams
+from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.pcie import PcieDma
@@ -46,7 +46,7 @@ class GnnSwitchBoard(CagesBoard):
         reads = HbmPortParams(address_bits=params.table_address_bits)
         host = HbmPortParams(address_bits=ADDRESS_BITS, writes=True)
         tables = ((k, reads) for k in range(params.table_ports))
-        return Hbm(HbmParams(ports=(*tables, (params.table_ports, host))))
+        return Hbm.sized(ports=(*tables, (params.table_ports, host)))
 
     def connect_memory(self, m: Module, core: Any) -> None:
         """Connect the tables' ports, and the host's DMA."""

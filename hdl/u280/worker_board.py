@@ -9,10 +9,10 @@ from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board, check_slr_stages
-from hdl.u280.hbm import Hbm, HbmParams
+from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
 from hdl.u280.hbm_port import HbmPortParams
-from hdl.u280.pcie import PcieDma, PcieParams
+from hdl.u280.pcie import PcieDma
 
 PORTS_PER_ENGINE = 4
 LABELS, HOST = 2, 3  #: ports of engine 0 that carry something else
@@ -38,17 +38,15 @@ class WorkerBoard(Board):
             )
         if params.slrs > 1:
             check_slr_stages(params.slr_stages)
-        link = PcieDma(
-            PcieParams(
-                register_bits=worker_registers(params).address_bits,
-                model_bits=model_bus(params).address_bits,
-            )
+        link = PcieDma.sized(
+            register_bits=worker_registers(params).address_bits,
+            model_bits=model_bus(params).address_bits,
         )
         reads = HbmPortParams(address_bits=params.address_bits)
         words = tuple(port for ports in word_ports(params) for port in ports)
         ports = dict.fromkeys((*words, LABELS), reads)
         ports[HOST] = HbmPortParams(address_bits=ADDRESS_BITS, writes=True)
-        memory = Hbm(HbmParams(ports=tuple(sorted(ports.items()))))
+        memory = Hbm.sized(ports=tuple(sorted(ports.items())))
         super().__init__(params, link, [0], memory=memory)
 
     def elaborate(self, platform) -> Module:

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.axi import ID_BITS, Axi4Signature, AxiReadSignature, Response
 from hdl.common.burst_beats import BurstBeats, BurstBeatsParams
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.params import Params, tagged, whole
 from sim.surroundings.chance import random_bits
 
@@ -174,8 +174,8 @@ class AxiRam(Component):
     def add_writes(self, m: Module, now: Signal, chances: list[Value]) -> dict[str, Value]:
         """Add what takes and answers writes; return the ports of the words for them."""
         m.submodules.writes = writes = BurstBeats(self.params.bus)
-        m.submodules.answers = answers = Fifo(
-            FifoParams(width=self.answer_layout.size, depth=self.params.bursts, style="distributed")
+        m.submodules.answers = answers = Fifo.sized(
+            shape=self.answer_layout, depth=self.params.bursts, style="distributed"
         )
         aw, w, b = chances
         settings = self.settings
@@ -220,8 +220,8 @@ class AxiRam(Component):
     ) -> None:
         """Take AR or AW into a queue, and from there to the walker; AR when its time has come."""
         layout = data.StructLayout({"burst": self.params.bus.burst, "since": TIME_BITS})
-        m.submodules[f"{prefix}_queue"] = queue = Fifo(
-            FifoParams(width=layout.size, depth=self.params.bursts, style="distributed")
+        m.submodules[f"{prefix}_queue"] = queue = Fifo.sized(
+            shape=layout, depth=self.params.bursts, style="distributed"
         )
         port = {
             name: getattr(self.axi, prefix + name)

@@ -10,7 +10,7 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi import AxiStreamSignature
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS, LEAST_BYTES
 from hdl.common.params import Params, whole
 
@@ -235,8 +235,8 @@ class Link(Component):
         self, m: Module, now: Signal, incoming: data.View, stays: Signal
     ) -> tuple[Any, Signal, Signal]:
         """Return the beat whose turn it is, whether its time has come, and what takes it."""
-        m.submodules.line = line = Fifo(
-            FifoParams(width=self.params.entry.size, depth=self.params.depth, style="distributed")
+        m.submodules.line = line = Fifo.sized(
+            shape=self.params.entry, depth=self.params.depth, style="distributed"
         )
         head = Signal(self.params.entry)
         valid = Signal()

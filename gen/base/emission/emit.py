@@ -132,6 +132,7 @@ class Emitter:
 
     def emit(self, component: Component) -> EmittedModule:
         """Elaborate ``component``, unless its like has been, and return its module."""
+        component = bare(component)
         key = (type(component), component.params)
         if key in self._names:
             return self.modules[self._names[key]]
@@ -191,6 +192,13 @@ class Emitter:
             wires[f"i_{clk}"] = ClockSignal(domain)
             wires[f"i_{rst}"] = ResetSignal(domain, allow_reset_less=True)
         return Instance(module.name, **wires)
+
+
+def bare(component: Component) -> Component:
+    """Return the component with bits in place of shapes, on which no text of a module depends."""
+    kind: type[Any] = type(component)
+    params = getattr(component.params, "bare", component.params)
+    return component if params == component.params else kind(params)
 
 
 def interface(component: Component) -> dict[str, tuple[Any, PortDirection]]:

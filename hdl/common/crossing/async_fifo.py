@@ -10,13 +10,13 @@ from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
 from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
-from hdl.common.params import Params, whole
+from hdl.common.params import whole
+from hdl.common.shaped import ShapedParams
 
 
-class AsyncFifoParams(Params, suffix="{width}x{depth}"):
-    """Sets width and depth of an asynchronous FIFO."""
+class AsyncFifoParams(ShapedParams, suffix="{width}x{depth}"):
+    """Sets a beat's shape and the depth of an asynchronous FIFO."""
 
-    width: int = whole(1)  #: width of a beat
     #: words of memory; a LUT holds a bit of each
     depth: int = whole(4, 64, power_of_two=True, default=32)
 
@@ -44,7 +44,7 @@ class AsyncFifo(Component):
 
     def __init__(self, params: AsyncFifoParams) -> None:
         self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)
-        self.state = SynchroniserParams(width=len(Flags._fields))
+        self.state = SynchroniserParams(shape=len(Flags._fields))
         there, back = {}, {"write": "read", "read": "write"}
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="write", target="read"),
@@ -56,8 +56,8 @@ class AsyncFifo(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.width)),
-                "o": Out(stream.Signature(params.width)),
+                "i": In(stream.Signature(params.shape)),
+                "o": Out(stream.Signature(params.shape)),
                 "write_runs": Out(1),
                 "read_runs": Out(1),
             },

@@ -28,7 +28,7 @@ class CountCrossing(Component):
     domains = ("write", "read")
 
     def __init__(self, params: CountCrossingParams) -> None:
-        self.way = AsyncFifoParams(width=WAITING_BITS * params.kinds, depth=16)
+        self.way = AsyncFifoParams(shape=WAITING_BITS * params.kinds, depth=16)
         self.crossings = inside("way", AsyncFifo(self.way).crossings, {})
         super().__init__(
             params,

@@ -1,20 +1,23 @@
 """Synchronises levels from another clock, with two registers each."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing
-from hdl.common.params import Params, whole
+from hdl.common.params import ruled
+from hdl.common.shaped import AnyShape, ShapedParams
 
 #: attribute that keeps the registers of a synchroniser adjacent, without logic between them
 ASYNC = {"ASYNC_REG": "TRUE"}
 
 
-class SynchroniserParams(Params, suffix="{width}"):
-    """Sets the number of levels that a :class:`Synchroniser` transfers."""
+class SynchroniserParams(ShapedParams, suffix="{width}"):
+    """Sets the shape of the levels that a :class:`Synchroniser` transfers."""
 
-    width: int = whole(1, default=1)  #: number of levels, which cross independently of each other
+    shape: Any = ruled(AnyShape(), default=1)  #: of the levels, which cross independently
 
 
 class Synchroniser(Component):
@@ -33,7 +36,7 @@ class Synchroniser(Component):
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="any", target="sync"),
         )
-        super().__init__(params, {"i": In(params.width), "o": Out(params.width)})
+        super().__init__(params, {"i": In(params.shape), "o": Out(params.shape)})
 
     def elaborate(self, platform) -> Module:
         m = Module()

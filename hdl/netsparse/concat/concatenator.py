@@ -1,14 +1,14 @@
 """Concatenates PRs with the same destination into packets."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
-from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.arithmetic import delay, looked_up, low_bits
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.destination_cam import DestinationCam
@@ -88,7 +88,7 @@ class Concatenator(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        register = StreamRegister(StreamRegisterParams(width=params.pr.size))
+        register = StreamRegister.sized(shape=params.pr)
         m.submodules.input = register
         self.short = Signal()  # queues or lines run short, in the virtual form
         m.submodules.arrivals = arrivals = Arrivals(params)
@@ -110,6 +110,9 @@ class Concatenator(Component):
             m.d.sync += [packets.eq(packets + 1), admits.eq(packets != params.packets - 1)]
         with m.If(flush.packet & ~queues.opens):
             m.d.sync += [packets.eq(packets - 1), admits.eq(1)]
+        connect(m, marks.marks, header.marks)
+        connect(m, header.packets, flush.packets)
+        connect(m, flush.axis, flipped(self.axis))
         m.d.comb += [
             queues.admits.eq(admits),
             queues.waits.eq(marks.waits),
@@ -118,13 +121,6 @@ class Concatenator(Component):
             marks.arrives.eq(queues.closes),
             marks.arrived.eq(queues.closed),
             header.settings.eq(self.settings),
-            *connect_bits(marks.marks, header.marks),
-            *connect_bits(header.packets, flush.packets),
-            self.axis.tvalid.eq(flush.axis.tvalid),
-            self.axis.tdata.eq(flush.axis.tdata),
-            self.axis.tkeep.eq(flush.axis.tkeep),
-            self.axis.tlast.eq(flush.axis.tlast),
-            flush.axis.tready.eq(self.axis.tready),
             *(getattr(self, name).eq(getattr(flush, name)) for name in params.label),
             self.events.packet.eq(flush.packet),
             self.events.bytes.eq(flush.bytes),
@@ -140,11 +136,9 @@ class Concatenator(Component):
 
     def input(self, m: Module, register, arrivals: Arrivals, queues: QueueTable) -> None:
         """Connect ``prs`` to the queues, through :class:`Arrivals`."""
+        connect(m, flipped(self.prs), register.i)
+        connect(m, register.o, arrivals.prs)
         m.d.comb += [
-            *connect_bits(self.prs, register.i),
-            arrivals.prs.valid.eq(register.o.valid),
-            arrivals.prs.payload.eq(data.View(self.params.pr, register.o.payload)),
-            register.o.ready.eq(arrivals.prs.ready),
             arrivals.concatenate.eq(self.settings.concatenate),
             queues.valid.eq(arrivals.valid),
             queues.arrival.eq(arrivals.arrival),

@@ -136,7 +136,7 @@ class DeconcatenatorParams(Params):
         """Return the sizes of the buffer of packets that wait: their beats, each with tlast."""
         words = self.buffer_packets * self.beats + VERDICT_LATENCY + 2
         return PacketBufferParams(
-            width=self.word_bits, words=1 << ceil_log2(words), behind=VERDICT_LATENCY
+            shape=self.word_bits, words=1 << ceil_log2(words), behind=VERDICT_LATENCY
         )
 
     @property

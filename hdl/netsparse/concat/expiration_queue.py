@@ -1,7 +1,6 @@
 """Implements the EQ, which holds the times at which queues' packets expire."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -27,7 +26,7 @@ class ExpirationQueue(Component):
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
-        self.sizes = FifoParams(width=params.expiration.size, depth=params.expirations)
+        self.sizes = FifoParams(shape=params.expiration, depth=params.expirations)
         self.lateness = self.sizes.latency + 1
         super().__init__(
             params,
@@ -59,7 +58,7 @@ class ExpirationQueue(Component):
         m.d.sync += now.eq(now + 1)
         with m.If(self.opens):
             m.d.sync += pushed.eq(pushed + 1)
-        newest, oldest = (data.View(params.expiration, f.payload) for f in (fifo.i, fifo.o))
+        newest, oldest = fifo.i.payload, fifo.o.payload
         m.d.comb += [
             self.entry.eq(pushed),
             self.ready.eq(fifo.i.ready),

@@ -8,7 +8,7 @@ from amaranth.utils import bits_for, ceil_log2
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.line_memory import LineMemory
 
@@ -65,7 +65,7 @@ class FlushEngine(Component):
         about = Signal(self.about, reset_less=True)
         header = Signal(8 * BEAT_BYTES, reset_less=True)
         last = Signal()
-        m.submodules.output = output = StreamRegister(StreamRegisterParams(width=self.beat.size))
+        m.submodules.output = output = StreamRegister.sized(shape=self.beat)
         m.d.comb += [
             self.step.eq(output.i.ready),
             self.packets.ready.eq(self.step & ~reading),
@@ -108,7 +108,7 @@ class FlushEngine(Component):
                 m.d.sync += [now_valid.eq(valid), now.eq(turn)]
             valid, turn = now_valid, now
             busy.append(valid)
-        beat = data.View(self.beat, output.i.payload)
+        beat = output.i.payload
         halves = Mux(turn.high, self.high, self.low)
         m.d.comb += [
             output.i.valid.eq(valid),
@@ -122,7 +122,7 @@ class FlushEngine(Component):
 
     def connect(self, m: Module, o) -> None:
         """Connect the AXI4-Stream to the registered beats."""
-        beat = data.View(self.beat, o.payload)
+        beat = o.payload
         end = beat.about.used[:OFFSET_BITS]  # bytes of the last beat; 0 means all
         keep = Cat((end > k) | (end == 0) | ~beat.last for k in range(BEAT_BYTES))
         m.d.comb += [

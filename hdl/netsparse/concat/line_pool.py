@@ -43,7 +43,7 @@ class LinePool(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        sizes = FifoParams(width=params.line_bits, depth=params.lines)
+        sizes = FifoParams(shape=params.line_bits, depth=params.lines)
         m.submodules.fifo = fifo = Fifo(sizes)
         entered = Signal(bits_for(params.lines))  # number of lines that were entered in the list
         enters = Signal()

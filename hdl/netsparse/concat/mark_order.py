@@ -1,8 +1,8 @@
 """Puts marked packets, of which two may come in a cycle, into one order."""
 
 from amaranth.hdl import Module, Signal
-from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
@@ -19,7 +19,7 @@ class MarkOrder(Component):
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
-        self.sizes = FifoParams(width=params.mark.size, depth=params.packets, refuses=False)
+        self.sizes = FifoParams(shape=params.mark, depth=params.packets, refuses=False)
         self.latency = self.sizes.latency
         super().__init__(
             params,
@@ -37,9 +37,9 @@ class MarkOrder(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        mark = self.params.mark
         m.submodules.fifo = fifo = Fifo(self.sizes)
-        second = Signal(mark, reset_less=True)
+        connect(m, fifo.o, flipped(self.marks))
+        second = Signal(self.params.mark, reset_less=True)
         waits = Signal()
         both = Signal()
         m.d.comb += [
@@ -61,9 +61,6 @@ class MarkOrder(Component):
         m.d.comb += [
             fifo.i.valid.eq(self.enters),
             fifo.i.payload.eq(self.entering),
-            self.marks.valid.eq(fifo.o.valid),
-            self.marks.payload.eq(data.View(mark, fifo.o.payload)),
-            fifo.o.ready.eq(self.marks.ready),
         ]
         expect(
             m,

@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import BEAT_WORDS, EVENTS, LINE_OFFSET_BITS, HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
@@ -59,20 +59,19 @@ class HostReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         layout = self.params.read_request
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=layout.size, count=self.params.units)
-        )
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.units)
         m.submodules.splitter = splitter = RequestSplitter(self.params)
         for asked, turn in zip(self.requests, arbiter.i, strict=True):
-            m.d.comb += connect_bits(asked, turn)
-        chosen, given = arbiter.o.payload, Signal(layout)
+            connect(m, flipped(asked), turn)
+        unit, given = arbiter.o.payload.index, arbiter.o.payload.payload
         m.d.comb += [
-            given.eq(chosen.payload),
-            splitter.properties.payload.address.eq(given.address),
-            splitter.properties.payload.bytes.eq(given.bytes),
-            splitter.properties.payload.unit.eq(chosen.index),
-            splitter.properties.valid.eq(arbiter.o.valid),
-            arbiter.o.ready.eq(splitter.properties.ready),
+            *forward(
+                arbiter.o,
+                splitter.properties,
+                address=given.address,
+                bytes=given.bytes,
+                unit=unit,
+            ),
             splitter.aligned.eq(self.aligned),
         ]
         m.d.sync += [
@@ -90,14 +89,11 @@ class HostReader(Component):
         m.submodules.port = port = AxiReadPort(self.params.read_port)
         connect(m, port.axi, flipped(self.axi))
         # A request has left the queue already when its last beat is next.
-        m.submodules.spans = spans = Fifo(
-            FifoParams(
-                width=self.params.span.size,
-                depth=self.params.outstanding - 1,
-                style="distributed",
-            )
+        m.submodules.spans = spans = Fifo.sized(
+            shape=self.params.span, depth=self.params.outstanding - 1, style="distributed"
         )
         half = request.span.first >= BEAT_WORDS
+        connect(m, spans.o, lanes.requests)
         m.d.comb += [
             port.watch.eq(self.watch),
             self.bus.eq(port.bus),
@@ -105,7 +101,6 @@ class HostReader(Component):
             splitter.requests.ready.eq(spans.i.ready & port.bursts.ready),
             spans.i.payload.eq(request.span),
             spans.i.valid.eq(splitter.requests.valid & splitter.requests.ready),
-            *connect_bits(spans.o, lanes.requests),
             port.bursts.payload.address.eq(Cat(Const(0, LINE_OFFSET_BITS - 1), half, request.line)),
             port.bursts.payload.length.eq(~half & (request.span.last >= BEAT_WORDS)),
         ]

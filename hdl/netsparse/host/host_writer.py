@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits, cut_ready
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import cut_ready
 from hdl.netsparse.host.params import (
     BEAT_WORDS,
     EVENTS,
@@ -72,23 +72,20 @@ class HostWriter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         body = self.params.property_beat
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(
-                width=body.size, count=self.params.units, last_bit=body["last"].offset
-            )
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(
+            shape=body, count=self.params.units, last_bit=body["last"].offset
         )
         for given, turn in zip(self.properties, arbiter.i, strict=True):
-            m.d.comb += connect_bits(given, turn)
+            connect(m, flipped(given), turn)
         m.submodules.splitter = splitter = RequestSplitter(self.params)
         m.submodules.rotator = rotator = Rotator(self.params)
-        m.submodules.waiting = waiting = Fifo(
-            FifoParams(width=8 * BEAT_BYTES, depth=AHEAD, style="distributed")
+        m.submodules.waiting = waiting = Fifo.sized(
+            shape=8 * BEAT_BYTES, depth=AHEAD, style="distributed"
         )
         chosen = arbiter.o.payload
-        beat = Signal(body)
+        beat = chosen.payload
         first = Signal(init=1)
         m.d.comb += [
-            beat.eq(chosen.payload),
             splitter.properties.payload.address.eq(beat.address),
             splitter.properties.payload.bytes.eq(beat.bytes),
             splitter.properties.payload.unit.eq(chosen.index),
@@ -116,8 +113,8 @@ class HostWriter(Component):
         request = splitter.requests.payload
         m.submodules.port = port = AxiWritePort(self.params.write_port)
         connect(m, port.axi, flipped(self.axi))
-        m.submodules.spans = spans = Fifo(
-            FifoParams(width=self.params.span.size, depth=AHEAD, style="distributed")
+        m.submodules.spans = spans = Fifo.sized(
+            shape=self.params.span, depth=AHEAD, style="distributed"
         )
         half = request.span.first >= BEAT_WORDS
         m.d.comb += [
@@ -139,11 +136,9 @@ class HostWriter(Component):
         m.submodules.spreader = spreader = Spreader(self.params)
         # This cuts a path of ready from the host's W to the requests that wait.
         cut_ready(m, "lanes_skid", lanes.beats, spreader.lanes)
-        m.d.comb += [
-            *connect_bits(spans.o, lanes.requests),
-            *connect_bits(waiting.o, spreader.properties),
-            *connect_bits(spreader.beats, port.beats),
-        ]
+        connect(m, spans.o, lanes.requests)
+        connect(m, waiting.o, spreader.properties)
+        connect(m, spreader.beats, port.beats)
 
     def answer(self, m: Module) -> None:
         """Report the end of a property: the answer to its last request."""

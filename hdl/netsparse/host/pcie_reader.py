@@ -2,14 +2,14 @@
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
@@ -58,14 +58,11 @@ class PcieReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         layout = self.params.read_request
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=layout.size, count=self.params.units)
-        )
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.units)
         for asked, turn in zip(self.requests, arbiter.i, strict=True):
-            m.d.comb += connect_bits(asked, turn)
-        chosen, given = arbiter.o.payload, Signal(layout)
+            connect(m, flipped(asked), turn)
+        chosen, given = arbiter.o.payload, arbiter.o.payload.payload
         m.d.comb += [
-            given.eq(chosen.payload),
             self.asks.payload.address.eq(given.address),
             self.asks.payload.bytes.eq(given.bytes),
             self.asks.payload.user.eq(chosen.index),
@@ -123,8 +120,7 @@ class PcieReader(Component):
         m.submodules.packer = packer = BeatPacker(sizes)
         given, part, beat = self.parts.payload, packer.parts.payload, packer.beats.payload
         m.d.comb += [
-            packer.parts.valid.eq(self.parts.valid),
-            self.parts.ready.eq(packer.parts.ready),
+            *forward(self.parts, packer.parts),
             part.data.eq(given.data),
             part.count.eq(given.bytes[2:]),
             part.ends.eq(given.last),

@@ -6,10 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
 from hdl.netsparse.host.params import EVENTS, HostParams
 
 AHEAD = 16  #: most beats of properties that wait for their packets
@@ -60,25 +59,22 @@ class PcieWriter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         body = self.params.property_beat
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(
-                width=body.size, count=self.params.units, last_bit=body["last"].offset
-            )
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(
+            shape=body, count=self.params.units, last_bit=body["last"].offset
         )
         for given, turn in zip(self.properties, arbiter.i, strict=True):
-            m.d.comb += connect_bits(given, turn)
-        m.submodules.waiting = waiting = Fifo(
-            FifoParams(width=8 * BEAT_BYTES, depth=AHEAD, style="distributed")
+            connect(m, flipped(given), turn)
+        m.submodules.waiting = waiting = Fifo.sized(
+            shape=8 * BEAT_BYTES, depth=AHEAD, style="distributed"
         )
         connect(m, waiting.o, flipped(self.data))
-        chosen, beat = arbiter.o.payload, Signal(body)
-        m.submodules.order = order = Fifo(
-            FifoParams(width=self.params.unit_bits + 1, depth=WRITES, style="distributed")
+        chosen, beat = arbiter.o.payload, arbiter.o.payload.payload
+        m.submodules.order = order = Fifo.sized(
+            shape=self.params.unit_bits + 1, depth=WRITES, style="distributed"
         )
         first, moves = Signal(init=1), Signal()
         refuses, refused = Signal(), Signal()  # the property is refused
         m.d.comb += [
-            beat.eq(chosen.payload),
             refuses.eq(Mux(first, self.bus.broken, refused)),
             self.writes.payload.address.eq(beat.address),
             self.writes.payload.bytes.eq(beat.bytes),

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, forward
 from hdl.netsparse.host.params import (
     LANE_BITS,
     LINE_OFFSET_BITS,
@@ -66,21 +66,17 @@ class RequestSplitter(Component):
                 "unit": self.params.unit_bits,
             }
         )
-        m.submodules.register = register = StreamRegister(StreamRegisterParams(width=layout.size))
+        m.submodules.register = register = StreamRegister.sized(shape=layout)
         given = self.properties.payload
-        prepared = Signal(layout)
-        waiting = Signal(layout)
+        prepared = register.i.payload
         m.d.comb += [
             prepared.line.eq(given.address[LINE_OFFSET_BITS:]),
             prepared.first.eq(given.address[WORD_OFFSET_BITS:LINE_OFFSET_BITS]),
             prepared.extent.eq((given.bytes[WORD_OFFSET_BITS:] - 1)[: self.extent_bits]),
             prepared.unit.eq(given.unit),
-            register.i.payload.eq(prepared),
-            register.i.valid.eq(self.properties.valid),
-            self.properties.ready.eq(register.i.ready),
-            waiting.eq(register.o.payload),
+            *forward(self.properties, register.i),
         ]
-        self.walk(m, waiting, register.o)
+        self.walk(m, register.o.payload, register.o)
         return m
 
     def walk(self, m: Module, waiting, source) -> None:

@@ -4,13 +4,12 @@ from itertools import pairwise
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.common.streams import connect_bits
+from hdl.common.fifo import Fifo
+from hdl.common.memory import DualPortMemory
 from hdl.netsparse.idx_filter.line_exchange import LineExchange
 from hdl.netsparse.idx_filter.params import (
     BLOCK_IDX_BITS,
@@ -82,9 +81,7 @@ class FilterBank(Component):
         params = self.params
         m.submodules.tags = tags = FilterTags(params)
         m.submodules.exchange = exchange = LineExchange(params)
-        m.submodules.answered = answered = Fifo(
-            FifoParams(width=params.bank_answer.size, depth=ANSWERS)
-        )
+        m.submodules.answered = answered = Fifo.sized(shape=params.bank_answer, depth=ANSWERS)
         front = self.requests.payload.request
         line = front.idx[LINE_IDX_BITS:]
         bank, place, tag = self.split(line)
@@ -128,7 +125,7 @@ class FilterBank(Component):
             (self.write_backs, exchange.write_backs),
             (self.answers, answered.o),
         ):
-            m.d.comb += connect_bits(theirs, ours)
+            connect(m, theirs, flipped(ours))
         with m.If(exchange.start):
             m.d.sync += missed.eq(1)
         with m.If(exchange.drop):
@@ -155,9 +152,7 @@ class FilterBank(Component):
         later requests for the same word that have read it already, or read it in the same cycle.
         """
         params = self.params
-        m.submodules.words = words = DualPortMemory(
-            MemoryParams(bits=WORD_BITS, depth=params.words)
-        )
+        m.submodules.words = words = DualPortMemory.sized(shape=WORD_BITS, depth=params.words)
         steps = [Signal(self.step, name=f"step_{k}", reset_less=True) for k in range(3)]
         rows = [Signal(params.row.size, name=f"row_{k}", reset_less=True) for k in range(3)]
         kept = Signal()  # the last step's request has a word

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.arithmetic import count_ones
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
-from hdl.common.crossbar import Crossbar, CrossbarParams
-from hdl.common.streams import connect_bits
+from hdl.common.crossbar import Crossbar
+from hdl.common.streams import forward
 from hdl.netsparse.idx_filter.bank import FilterBank
 from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
@@ -75,12 +75,11 @@ class FilterCache(Component):
         params = self.params
         m.submodules.clearing = clearing = FilterClearing(params)
         m.submodules.memory = memory = FilterMemoryPort(params)
-        asked_width, answered_width = params.bank_request.size, params.block_answer.size
-        m.submodules.to_banks = to_banks = Crossbar(
-            CrossbarParams(inputs=params.units, outputs=params.banks, width=asked_width)
+        m.submodules.to_banks = to_banks = Crossbar.sized(
+            inputs=params.units, outputs=params.banks, shape=params.bank_request
         )
-        m.submodules.to_units = to_units = Crossbar(
-            CrossbarParams(inputs=params.banks, outputs=params.units, width=answered_width)
+        m.submodules.to_units = to_units = Crossbar.sized(
+            inputs=params.banks, outputs=params.units, shape=params.block_answer
         )
         connect(m, flipped(self.axi), memory.axi)
         connect(m, clearing.zeros, memory.zeros)
@@ -121,19 +120,16 @@ class FilterCache(Component):
         clearing = m.submodules.clearing
         m.submodules[f"unit_{k}"] = unit = UnitCache(self.params)
         requests, answers = self.requests[k], self.answers[k]
-        request = Signal(self.params.bank_request, name=f"request_{k}")
-        request_bank = request.request.idx[LINE_IDX_BITS:][: self.params.bank_bits]
+        far = to_banks.i[k].payload
         busy = self.busy
         m.d.comb += [
             unit.requests.valid.eq(requests.valid & ~busy),
             unit.requests.payload.eq(requests.payload),
             requests.ready.eq(unit.requests.ready & ~busy),
-            request.unit.eq(k),
-            request.request.eq(unit.far_requests.payload),
-            to_banks.i[k].valid.eq(unit.far_requests.valid),
-            to_banks.i[k].payload.to.eq(request_bank),
-            to_banks.i[k].payload.beat.eq(request),
-            unit.far_requests.ready.eq(to_banks.i[k].ready),
+            far.beat.unit.eq(k),
+            far.beat.request.eq(unit.far_requests.payload),
+            far.to.eq(far.beat.request.idx[LINE_IDX_BITS:][: self.params.bank_bits]),
+            *forward(unit.far_requests, to_banks.i[k]),
             unit.far_answers.valid.eq(to_units.o[k].valid),
             unit.far_answers.payload.eq(to_units.o[k].payload),
             to_units.o[k].ready.eq(1),
@@ -152,12 +148,10 @@ class FilterCache(Component):
         m.submodules[f"bank_{k}"] = bank = FilterBank(self.params)
         connect(m, bank.fills, memory.fills[k])
         connect(m, bank.write_backs, memory.write_backs[k])
+        answer = bank.answers.payload
+        connect(m, to_banks.o[k], bank.requests)
         m.d.comb += [
-            *connect_bits(to_banks.o[k], bank.requests),
-            to_units.i[k].valid.eq(bank.answers.valid),
-            to_units.i[k].payload.to.eq(bank.answers.payload.unit),
-            to_units.i[k].payload.beat.eq(bank.answers.payload.answer),
-            bank.answers.ready.eq(to_units.i[k].ready),
+            *forward(bank.answers, to_units.i[k], to=answer.unit, beat=answer.answer),
             bank.base.eq(self.control.base),
             bank.filled.eq(memory.filled[k]),
             bank.fill_error.eq(memory.fill_error),

@@ -11,7 +11,7 @@ from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH, any_of
 from hdl.common.component import Component
 from hdl.common.crossbar import add_choice, chosen
-from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams
+from hdl.common.streams import Fork, StreamRegister, forward
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
 
 
@@ -100,10 +100,10 @@ class FilterMemoryPort(Component):
         AW and W may take a line in different cycles.
         """
         # AW and W leave at different times, so the chosen line must be stored until both have left.
-        m.submodules.write = write = StreamRegister(StreamRegisterParams(width=self.write.size))
-        m.submodules.fork = fork = Fork(ForkParams(width=self.write.size, count=2))
+        m.submodules.write = write = StreamRegister.sized(shape=self.write)
+        m.submodules.fork = fork = Fork.sized(shape=self.write, count=2)
         connect(m, write.o, fork.i)
-        line = self.write(write.i.payload)
+        line = write.i.payload
         sources = [*self.write_backs, self.zeros]
         grant = Signal(len(sources))
         asking = Cat(one.valid for one in sources)
@@ -117,15 +117,8 @@ class FilterMemoryPort(Component):
         ]
         for k, one in enumerate(sources):
             m.d.comb += one.ready.eq(grant[k] & write.i.ready)
-        burst, beat = (self.write(o.payload) for o in fork.o)
+        burst, beat = (o.payload for o in fork.o)
         m.d.comb += [
-            writer.bursts.valid.eq(fork.o[0].valid),
-            writer.bursts.payload.tag.eq(burst.bank),
-            writer.bursts.payload.address.eq(burst.line.address),
-            fork.o[0].ready.eq(writer.bursts.ready),
-            writer.beats.valid.eq(fork.o[1].valid),
-            writer.beats.payload.data.eq(beat.line.data),
-            writer.beats.payload.strobes.eq(-1),
-            writer.beats.payload.last.eq(1),
-            fork.o[1].ready.eq(writer.beats.ready),
+            *forward(fork.o[0], writer.bursts, tag=burst.bank, address=burst.line.address),
+            *forward(fork.o[1], writer.beats, data=beat.line.data, strobes=-1, last=1),
         ]

@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister, forward
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 
@@ -115,9 +115,8 @@ class FilterPort(Component):
         params = self.params
         m.submodules.lookup_slots = lookup_slots = SlotRing(params.lookup_ring)
         m.submodules.set_slots = set_slots = SlotRing(params.set_ring)
-        layout = self.requests.payload.shape()
-        m.submodules.output = output = StreamRegister(StreamRegisterParams(width=layout.size))
-        request = layout(output.i.payload)
+        m.submodules.output = output = StreamRegister.sized(shape=self.requests.payload.shape())
+        request = output.i.payload
         setting = Signal()  # a set has a slot, and has priority
         looking = Signal()
         passes = Signal()
@@ -140,17 +139,12 @@ class FilterPort(Component):
         ]
         with m.If(setting):
             m.d.comb += [request.idx.eq(self.sets.payload.idx), request.slot.eq(set_slots.slot)]
-        looked = lookup_slots.o.payload
-        done = set_slots.o.payload
+        looked, done = lookup_slots.o.payload, set_slots.o.payload
+        connect(m, output.o, flipped(self.requests))
         m.d.comb += [
-            *connect_bits(output.o, self.requests),
-            self.results.valid.eq(lookup_slots.o.valid),
+            *forward(lookup_slots.o, self.results),
             self.results.payload.eq(looked),
-            lookup_slots.o.ready.eq(self.results.ready),
-            self.set_done.valid.eq(set_slots.o.valid),
-            self.set_done.payload.entry.eq(done.kept),
-            self.set_done.payload.failed.eq(done.failed),
-            set_slots.o.ready.eq(self.set_done.ready),
+            *forward(set_slots.o, self.set_done, entry=done.kept, failed=done.failed),
             self.idle.eq(lookup_slots.empty & set_slots.empty),
         ]
         for ring in (lookup_slots, set_slots):

@@ -3,13 +3,13 @@
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.checks import check_range
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature
 
 
@@ -75,14 +75,13 @@ class SlotRing(Component):
         done = Signal(params.count)
         take = Signal()
         leave = Signal()
-        m.submodules.output = output = StreamRegister(
-            StreamRegisterParams(width=params.result.size)
-        )
+        m.submodules.output = output = StreamRegister.sized(shape=params.result)
         result = params.result(output.i.payload)
         kept, keep = self.add_memory(m, "kept", params.request, first)
         said, say = self.add_memory(m, "said", data.StructLayout({"bit": 1, "failed": 1}), first)
         answer = self.answers.payload
         answered = Signal(params.count)
+        connect(m, output.o, flipped(self.o))
         m.d.comb += [
             take.eq(self.i.valid & ~full),
             self.i.ready.eq(~full),
@@ -107,7 +106,6 @@ class SlotRing(Component):
             result.kept.eq(kept.kept),
             result.bit.eq(said.bit & ~kept.done),
             result.failed.eq(said.failed & ~kept.done),
-            *connect_bits(output.o, self.o),
             self.empty.eq(~filled & ~output.o.valid),
         ]
         for k in range(params.count):

@@ -5,11 +5,11 @@ from itertools import pairwise
 from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.memory import DualPortMemory
 from hdl.netsparse.idx_filter.params import (
     BLOCK_IDX_BITS,
     BLOCK_IDXS,
@@ -41,7 +41,7 @@ class UnitCache(Component):
     be emptied before the first request. ``answered`` pulses for each lookup that is answered here.
     """
 
-    latency = 1 + DualPortMemory.latency + FifoParams(width=1, depth=DEPTH).latency
+    latency = 1 + DualPortMemory.latency + FifoParams(shape=1, depth=DEPTH).latency
     near_latency = latency
 
     def __init__(self, params: FilterCacheParams) -> None:
@@ -65,12 +65,10 @@ class UnitCache(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.far = far = Fifo(FifoParams(width=params.request.size, depth=DEPTH))
-        m.submodules.close = close = Fifo(
-            FifoParams(width=len(self.requests.payload.slot), depth=DEPTH)
-        )
-        m.submodules.entries = entries = DualPortMemory(
-            MemoryParams(bits=self.entry.size, depth=params.unit_rows)
+        m.submodules.far = far = Fifo.sized(shape=params.request, depth=DEPTH)
+        m.submodules.close = close = Fifo.sized(shape=len(self.requests.payload.slot), depth=DEPTH)
+        m.submodules.entries = entries = DualPortMemory.sized(
+            shape=self.entry, depth=params.unit_rows
         )
         steps = [
             Signal(params.request, name=f"step_{k}", reset_less=True)
@@ -80,7 +78,7 @@ class UnitCache(Component):
         room = Signal()
         known = Signal()  # the last step's bit is known to be 1
         tag = self.split(steps[-2].idx[BLOCK_IDX_BITS:])[1]
-        entry = self.entry(entries.read_data)
+        entry = entries.read_data
         bit = Array(entry.ones)[steps[-2].idx[:BLOCK_IDX_BITS]]
         most = DEPTH - len(steps) - 2
         m.d.sync += [
@@ -91,7 +89,7 @@ class UnitCache(Component):
             known.eq(entry.holds & (entry.tag == tag) & bit & ~steps[-2].set),
         ]
         filling = self.add_fill(m, entries)
-        far_request = params.request(far.o.payload)
+        connect(m, far.o, flipped(self.far_requests))
         m.d.comb += [
             self.requests.ready.eq(room),
             entries.read_address.eq(self.split(self.requests.payload.idx[BLOCK_IDX_BITS:])[0]),
@@ -100,9 +98,6 @@ class UnitCache(Component):
             close.i.valid.eq(valids[-1] & known),
             close.i.payload.eq(steps[-1].slot),
             self.answered.eq(close.i.valid),
-            self.far_requests.valid.eq(far.o.valid),
-            self.far_requests.payload.eq(far_request),
-            far.o.ready.eq(self.far_requests.ready),
             close.o.ready.eq(~self.far_answers.valid),
             self.answers.valid.eq(self.far_answers.valid | close.o.valid),
             self.answers.payload.slot.eq(close.o.payload),

@@ -1,11 +1,10 @@
 """Returns the room claimed for a PR, when it is known by how much its packet has grown."""
 
 from amaranth.hdl import Module, Mux
-from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.switch.output_room import OutputRoomParams
 
 INSIDE = 16  #: most PRs between a concatenator's input and their credit
@@ -36,8 +35,8 @@ class EntryCredit(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.claims = claims = Fifo(FifoParams(width=params.give.size, depth=INSIDE))
-        claim = data.View(params.give, claims.o.payload)
+        m.submodules.claims = claims = Fifo.sized(shape=params.give, depth=INSIDE)
+        claim = claims.o.payload
         m.d.comb += [
             claims.i.valid.eq(self.comes),
             claims.i.payload.eq(self.claim),

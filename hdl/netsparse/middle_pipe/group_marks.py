@@ -2,14 +2,13 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import looked_up
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.params import Params, whole
-from hdl.common.streams import connect_bits
 
 
 class GroupMarksParams(Params, suffix="{depth}"):
@@ -32,7 +31,7 @@ class GroupMarks(Component):
     """
 
     def __init__(self, params: GroupMarksParams) -> None:
-        self.sizes = FifoParams(width=1, depth=params.depth, style="distributed")
+        self.sizes = FifoParams(shape=1, depth=params.depth, style="distributed")
         self.latency = self.sizes.latency
         super().__init__(
             params,
@@ -57,12 +56,12 @@ class GroupMarks(Component):
         count = Signal(bits_for(depth))  # number of groups whose end is in the queue
         adds = Signal()
         goes = Signal()
+        connect(m, marks.o, flipped(self.o))
         m.d.comb += [
             takes.eq(self.comes & self.takes),
             ends.eq(self.comes & self.ends),
             marks.i.valid.eq((waits & (takes | ends | known | self.cut)) | (takes & ends)),
             marks.i.payload.eq(~waits | known | ~takes),
-            *connect_bits(marks.o, self.o),
             adds.eq(marks.i.valid & marks.i.payload),
             goes.eq(self.o.valid & self.o.ready & self.o.payload),
             # The user counts with this value, so a comparison here would be a second carry chain.

@@ -11,7 +11,7 @@ from hdl.common.arithmetic import looked_up
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.reserved_fifo import ReservedFifo
-from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
+from hdl.netsparse.middle_pipe.group_marks import GroupMarks
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 
 
@@ -58,18 +58,18 @@ class HitQueue(Component):
         hit = data.StructLayout(
             {"entry": params.read_entry, "property": params.cache.property_layout}
         )
-        places = params.entries(hit.size)
+        places = params.entries(hit)
         m.submodules.hits = hits = ReservedFifo(places)
-        m.submodules.marks = marks = GroupMarks(GroupMarksParams(depth=places.depth))
+        m.submodules.marks = marks = GroupMarks.sized(depth=places.depth)
         m.d.comb += [
             hits.reserve.eq(self.reserve),
             self.room.eq(hits.room),
             hits.cancel.eq(self.cancel),
             hits.push.eq(self.push),
-            data.View(hit, hits.payload).entry.eq(self.entry),
-            data.View(hit, hits.payload).property.eq(self.property),
+            hits.payload.entry.eq(self.entry),
+            hits.payload.property.eq(self.property),
         ]
-        oldest = cast(Any, data.View(hit, hits.o.payload))
+        oldest = hits.o.payload
         read, whole = oldest.entry.read, Value.cast(oldest.property)
         size = 8 * BEAT_BYTES
         parts = [whole[k : k + size] for k in range(0, len(whole), size)]

@@ -1,21 +1,19 @@
 """Implements a middle pipe: takes packets apart, uses the Property Cache, joins PRs again."""
 
-from typing import Any, cast
-
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import data, stream
+from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import StreamRegisterParams, StreamSkid, connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import StreamSkid, forward
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.middle_pipe.cost import READ_COST, cost_of
 from hdl.netsparse.middle_pipe.entry_credit import EntryCredit
-from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
+from hdl.netsparse.middle_pipe.group_marks import GroupMarks
 from hdl.netsparse.middle_pipe.hit_queue import HitQueue
 from hdl.netsparse.middle_pipe.lookup_gate import LookupGate
 from hdl.netsparse.middle_pipe.output_queues import OutputQueues, OutputQueuesParams
@@ -131,14 +129,9 @@ class MiddlePipe(Component):
         ]
 
         # This cuts a path of ready from the gate or the arbiter to the packets' beats.
-        tagged = params.tagged(bool(payload))
-        parts[f"{name}_skid"] = skid = StreamSkid(StreamRegisterParams(width=tagged.size))
-        m.d.comb += [
-            data.View(tagged, skid.i.payload).tag.eq(deconcatenator.prs_tag),
-            data.View(tagged, skid.i.payload).beat.eq(deconcatenator.prs.payload),
-            skid.i.valid.eq(deconcatenator.prs.valid),
-            deconcatenator.prs.ready.eq(skid.i.ready),
-        ]
+        parts[f"{name}_skid"] = skid = StreamSkid.sized(shape=params.tagged(bool(payload)))
+        prs = deconcatenator.prs
+        m.d.comb += forward(prs, skid.i, tag=deconcatenator.prs_tag, beat=prs.payload)
 
     def leave(self, m: Module, name: str) -> None:
         """Join PRs into packets, which wait for their ports."""
@@ -169,18 +162,17 @@ class MiddlePipe(Component):
         entry = params.response_entry
         parts.gather = gather = PropertyGather(params)
         parts.hits = hits = HitQueue(params)
-        parts.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=entry.size, count=2, last_bit=entry["turn"].offset)
+        parts.arbiter = arbiter = StreamArbiter.sized(
+            shape=entry, count=2, last_bit=entry["turn"].offset
         )
-        passing = Signal(entry)
-        tagged = cast(Any, data.View(params.tagged(True), skid.o.payload))
-        tag, beat = tagged.tag, tagged.beat
+        passing = arbiter.i[0].payload
+        tag, beat = skid.o.payload.tag, skid.o.payload.beat
+        connect(m, hits.o, arbiter.i[1])
         m.d.comb += [
             passing.beat.eq(beat),
             passing.beat.label.eq(tag.egress),
             passing.beat.ends.eq(passing.turn),
             passing.turn.eq(beat.ends | (self.settings.concatenate & beat.last)),
-            arbiter.i[0].payload.eq(passing),
             arbiter.i[0].valid.eq(skid.o.valid & gather.ready),
             skid.o.ready.eq(arbiter.i[0].ready & gather.ready),
             gather.idx.eq(low_bits(beat.pr.idx, params.cache.idx_bits)),
@@ -189,15 +181,13 @@ class MiddlePipe(Component):
                 tag.uplink & self.settings.cache & ~beat.error & params.fits(beat.pr.idx)
             ),
             gather.moves.eq(skid.o.valid & skid.o.ready),
-            *connect_bits(hits.o, arbiter.i[1]),
         ]
-        out = cast(Any, data.View(entry, arbiter.o.payload.payload))
+        out = arbiter.o.payload.payload
         moves = concatenator.prs.valid & concatenator.prs.ready
         cost = cost_of(out.beat.length, params.cost_bits)
         m.d.comb += [
+            *forward(arbiter.o, concatenator.prs),
             concatenator.prs.payload.eq(out.beat),
-            concatenator.prs.valid.eq(arbiter.o.valid),
-            arbiter.o.ready.eq(concatenator.prs.ready),
             entries.comes.eq(moves & out.beat.last),
             entries.claim.port.eq(out.beat.label),
             entries.claim.beats.eq(Mux(out.beat.error, READ_COST, cost)),
@@ -208,11 +198,11 @@ class MiddlePipe(Component):
         params, parts = self.params, m.submodules
         cache, gather, hits = parts.cache, parts.gather, parts.hits
         skid, room = parts.reads_skid, parts.responses_room
-        tagged = cast(Any, data.View(params.tagged(False), skid.o.payload))
+        tagged = skid.o.payload
         parts.gate = gate = LookupGate(params)
-        places = params.entries(params.read_entry.size)
+        places = params.entries(params.read_entry)
         parts.misses = misses = ReservedFifo(places)
-        parts.marks = GroupMarks(GroupMarksParams(depth=places.depth))
+        parts.marks = GroupMarks.sized(depth=places.depth)
         turn = Signal()  # a lookup has priority, because an insertion was the last access
         insert = Signal()
         m.d.sync += turn.eq(gate.waits & ~turn)
@@ -222,8 +212,7 @@ class MiddlePipe(Component):
             gather.taken.eq(insert),
             gate.prs.payload.eq(tagged.beat),
             gate.prs.payload.ends.eq(tagged.beat.ends | self.settings.concatenate),
-            gate.prs.valid.eq(skid.o.valid),
-            skid.o.ready.eq(gate.prs.ready),
+            *forward(skid.o, gate.prs),
             gate.tag.eq(tagged.tag),
             gate.write.eq(self.write),
             gate.cache.eq(self.settings.cache),
@@ -258,7 +247,7 @@ class MiddlePipe(Component):
 
     def part(self, m: Module, valid, shifted, found) -> None:
         """Pass a read from the shift queue on, or answer it."""
-        params, parts = self.params, m.submodules
+        parts = m.submodules
         misses, hits, entries = parts.misses, parts.hits, parts.reads_entries
         marks = parts.marks
         hit = Signal()
@@ -283,7 +272,7 @@ class MiddlePipe(Component):
             parts.responses_room.gives[2].port.eq(shifted.home),
             parts.responses_room.gives[2].beats.eq(Mux(missed, shifted.cost, 0)),
         ]
-        read = cast(Any, data.View(params.read_entry, misses.o.payload))
+        read = misses.o.payload
         concatenator = parts.reads_concatenator
         starts = Signal(init=1)  # the next PR starts a group
         with m.If(marks.o.valid & marks.o.ready):
@@ -293,8 +282,7 @@ class MiddlePipe(Component):
             concatenator.prs.payload.starts.eq(starts),
             concatenator.prs.payload.ends.eq(marks.o.payload),
             concatenator.prs.payload.label.eq(self.queues[0].queue_of(read.egress)),
-            concatenator.prs.valid.eq(marks.o.valid),  # then its read is there, too
-            marks.o.ready.eq(concatenator.prs.ready),
+            *forward(marks.o, concatenator.prs),  # if the mark is there, so is its read
             misses.o.ready.eq(marks.o.valid & concatenator.prs.ready),
             entries.comes.eq(concatenator.prs.valid & concatenator.prs.ready),
             entries.claim.port.eq(concatenator.prs.payload.label),

@@ -1,10 +1,10 @@
 """Queues packets that leave a middle pipe, with a queue for each port."""
 
-from typing import Any, cast
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Const, Module, Signal, Value
-from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
@@ -45,7 +45,7 @@ class OutputQueuesParams(Params):
     @property
     def fifo(self) -> FifoParams:
         """Return the sizes of one queue."""
-        return FifoParams(width=OUTPUT_BEAT.size, depth=self.switch.output_beats, refuses=False)
+        return FifoParams(shape=OUTPUT_BEAT, depth=self.switch.output_beats, refuses=False)
 
 
 class OutputQueues(Component):
@@ -86,12 +86,10 @@ class OutputQueues(Component):
         ]
         for k, o in enumerate(self.o):
             m.submodules[f"queue_{k}"] = fifo = Fifo(params.fifo)
+            connect(m, fifo.o, flipped(o))
             m.d.comb += [
                 fifo.i.valid.eq(valid & (queue == k)),
                 fifo.i.payload.eq(beat),
-                cast(Any, o.payload).eq(data.View(OUTPUT_BEAT, fifo.o.payload)),
-                o.valid.eq(fifo.o.valid),
-                fifo.o.ready.eq(o.ready),
                 self.left[k].eq(o.valid & o.ready),
             ]
         expect(m, self, queue_exists=lambda: ~axis.tvalid | (self.to < params.ports))

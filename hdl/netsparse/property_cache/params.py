@@ -177,12 +177,12 @@ class PropertyCacheParams(Params):
     @property
     def tag_memory(self) -> MemoryParams:
         """Return the sizes of the memory of a way's tags."""
-        return MemoryParams(bits=self.tag_bits, depth=self.rows, style=self.row_style)
+        return MemoryParams(shape=self.tag_bits, depth=self.rows, style=self.row_style)
 
     @property
     def row_memory(self) -> MemoryParams:
         """Return the sizes of the memory of the rows' state."""
-        return MemoryParams(bits=self.row_state.size, depth=self.rows, style=self.row_style)
+        return MemoryParams(shape=self.row_state, depth=self.rows, style=self.row_style)
 
     @property
     def row_style(self) -> str:
@@ -192,7 +192,7 @@ class PropertyCacheParams(Params):
     @property
     def segment_memory(self) -> MemoryParams:
         """Return the sizes of a segment's memory; its address is {set, way}."""
-        return MemoryParams(bits=8 * SEGMENT_BYTES, depth=self.sets * self.ways, style=self.style)
+        return MemoryParams(shape=8 * SEGMENT_BYTES, depth=self.sets * self.ways, style=self.style)
 
 
 #: Describes the outcome of an access, one of the first six, in the cycle of its result.

@@ -91,7 +91,7 @@ class PropertyTags(Component):
         """Decide the slot of DECIDED cycles ago, whose tag is in one of ``ways``, if valid."""
         params = self.params
         m.submodules.rows = rows = UpdateMemory(params.row_memory)
-        before, after = params.row_state(rows.before), params.row_state(rows.after)
+        before, after = rows.before, rows.after
         operation = slots[DECIDED].operation
         hits = Signal(params.ways)
         taken = Signal(params.ways)

@@ -2,13 +2,13 @@
 
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.ring_reader import RingReader, RingReaderParams
+from hdl.common.fifo import Fifo
+from hdl.common.ring_reader import RingReader
 from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, RING, Fault
-from hdl.common.streams import connect_bits
+from hdl.common.streams import forward
 from hdl.netsparse.protocol import LENGTH_BITS
 from hdl.netsparse.queue.params import DESCRIPTOR, Verdict, fetched_layout
 from hdl.netsparse.rig.params import READ_BEAT, RigParams
@@ -48,15 +48,12 @@ class DescriptorFetch(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.reader = reader = RingReader(
-            RingReaderParams(address_bits=self.params.address_bits, ahead=AHEAD)
+        m.submodules.reader = reader = RingReader.sized(
+            address_bits=self.params.address_bits, ahead=AHEAD
         )
         m.d.comb += [
             reader.ring.eq(self.ring),
-            self.asks.valid.eq(reader.asks.valid),
-            self.asks.payload.address.eq(reader.asks.payload),
-            self.asks.payload.bytes.eq(DESCRIPTOR_BYTES),
-            reader.asks.ready.eq(self.asks.ready),
+            *forward(reader.asks, self.asks, address=reader.asks.payload, bytes=DESCRIPTOR_BYTES),
             reader.arrived.eq(self.beat_valid),
             reader.left.eq(self.o.valid & self.o.ready),
             *(
@@ -70,7 +67,7 @@ class DescriptorFetch(Component):
     def receive(self, m: Module) -> None:
         """Check descriptors as they come, and queue them."""
         layout = fetched_layout(self.params)
-        m.submodules.waiting = waiting = Fifo(FifoParams(width=layout.size, depth=AHEAD))
+        m.submodules.waiting = waiting = Fifo.sized(shape=layout, depth=AHEAD)
         descriptor = DESCRIPTOR(self.beat.data)
         fetched = Signal(layout, reset_less=True)
         arrived = Signal()
@@ -93,8 +90,8 @@ class DescriptorFetch(Component):
                 fetched.verdict.eq(Verdict.UNREAD),
                 fetched.request.tag.eq(self.consumer),
             ]
+        connect(m, waiting.o, flipped(self.o))
         m.d.comb += [
             waiting.i.valid.eq(arrived),
             waiting.i.payload.eq(fetched),
-            *connect_bits(waiting.o, self.o),
         ]

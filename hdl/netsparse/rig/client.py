@@ -1,12 +1,12 @@
 """Implements client mode of a RIG unit: filters idxs and sends PRs for the others."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from amaranth.hdl import Array, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegisterParams, StreamSkid
+from hdl.common.streams import StreamSkid, forward
 from hdl.netsparse.idx_filter.params import answer_layout, answer_signature, request_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from hdl.netsparse.protocol import LENGTH_BITS, READ_PR
@@ -124,16 +124,13 @@ class Client(Component):
         connect(m, generator.prs, flipped(self.prs))
         connect(m, port.requests, flipped(self.filter_requests))
         connect(m, flipped(self.filter_answers), port.answers)
+        setting = self.sets.payload
         m.d.comb += [
+            *forward(self.idxs, check.i),
             check.i.payload.eq(self.idxs.payload.idx),
-            check.i.valid.eq(self.idxs.valid),
-            self.idxs.ready.eq(check.i.ready),
             check.tag.eq(self.idxs.payload.slot),
             self.given.eq(self.idxs.valid & self.idxs.ready & self.idxs.payload.last),
-            port.sets.valid.eq(self.sets.valid),
-            port.sets.payload.idx.eq(self.sets.payload.idx),
-            port.sets.payload.entry.eq(self.sets.payload.entry),
-            self.sets.ready.eq(port.sets.ready),
+            *forward(self.sets, port.sets, idx=setting.idx, entry=setting.entry),
             check.partition.eq(self.partition),
             check.reject.eq(self.cancel),
             table.coalesce.eq(self.coalesce),
@@ -161,16 +158,12 @@ class Client(Component):
     def look_up(self, m: Module, check: IdxCheck, table: PendingTable) -> None:
         """Look up idxs in the table, whose ``ready`` comes too late to stall the check directly."""
         lookup = data.StructLayout({"idx": self.params.idx_bits, "tag": self.params.slot_bits})
-        m.submodules.skid = skid = StreamSkid(StreamRegisterParams(width=lookup.size))
-        looked = lookup(skid.o.payload)
+        m.submodules.skid = skid = StreamSkid.sized(shape=lookup)
         m.d.comb += [
-            skid.i.payload.eq(Cat(check.o.payload, check.judged_tag)),
-            skid.i.valid.eq(check.o.valid),
-            check.o.ready.eq(skid.i.ready),
-            table.lookups.payload.eq(looked.idx),
-            table.tag.eq(looked.tag),
-            table.lookups.valid.eq(skid.o.valid),
-            skid.o.ready.eq(table.lookups.ready),
+            *forward(check.o, skid.i, idx=check.o.payload, tag=check.judged_tag),
+            *forward(skid.o, table.lookups),
+            table.lookups.payload.eq(skid.o.payload.idx),
+            table.tag.eq(skid.o.payload.tag),
         ]
 
     def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:

@@ -2,13 +2,13 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, memory, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.fifo import DISTRIBUTED_WORDS
 from hdl.common.params import Params, whole
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 
 
 class DestinationParams(Params, suffix="{nodes}_i{idx_bits}_t{tag_bits}"):
@@ -81,7 +81,7 @@ class DestinationSolver(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.out = out = StreamRegister(StreamRegisterParams(width=params.answer.size))
+        m.submodules.out = out = StreamRegister.sized(shape=params.answer)
         advance = out.i.ready
         question, valid, node = self.idxs.payload, self.idxs.valid, []
         for level in range(params.levels):
@@ -97,6 +97,7 @@ class DestinationSolver(Component):
             m.d.comb += upper.eq(question.idx >= boundary)
             node = [upper, *node]
         answer = Signal(params.answer)
+        connect(m, out.o, flipped(self.o))
         m.d.comb += [
             answer.idx.eq(question.idx),
             answer.tag.eq(question.tag),
@@ -104,7 +105,6 @@ class DestinationSolver(Component):
             self.idxs.ready.eq(advance),
             out.i.payload.eq(answer),
             out.i.valid.eq(valid),
-            *connect_bits(out.o, self.o),
         ]
         return m
 

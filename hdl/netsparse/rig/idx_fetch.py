@@ -44,7 +44,7 @@ class IdxFetch(Component):
         self.chunk = data.StructLayout(
             {"end": self.place_bits, "wide": 1, "slot": params.slot_bits, "last": 1}
         )
-        self.buffer = FifoParams(width=8 * BEAT_BYTES + 1, depth=CHUNKS * self.chunk_beats)
+        self.buffer = FifoParams(shape=8 * BEAT_BYTES + 1, depth=CHUNKS * self.chunk_beats)
         self.beat_latency = self.buffer.latency + 1
         super().__init__(
             params,
@@ -64,8 +64,8 @@ class IdxFetch(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.buffer = buffer = Fifo(self.buffer)
-        m.submodules.chunks = chunks = Fifo(FifoParams(width=self.chunk.size, depth=CHUNKS))
-        m.submodules.verdicts = verdicts = Fifo(FifoParams(width=1, depth=CHUNKS))
+        m.submodules.chunks = chunks = Fifo.sized(shape=self.chunk, depth=CHUNKS)
+        m.submodules.verdicts = verdicts = Fifo.sized(shape=1, depth=CHUNKS)
         asking = Signal()  # bytes are left to be read
         broken = Signal()  # the next chunk must not be emitted, nor any after it
         m.d.comb += [
@@ -95,7 +95,7 @@ class IdxFetch(Component):
         span = Signal(inside_bits + 1, reset_less=True)  # bytes to the end of an aligned chunk
         request = Signal(self.params.host_read, reset_less=True)
         sent = Signal(self.chunk, reset_less=True)  # the chunk of ``request``, without its end
-        chunk = Signal(self.chunk)
+        chunk = chunks.i.payload
         room = Signal(range(CHUNKS + 1), init=CHUNKS)
         step = Signal()
         m.d.comb += [
@@ -106,7 +106,6 @@ class IdxFetch(Component):
             chunk.end.eq(
                 (Mux(sent.wide, request.bytes >> 3, request.bytes >> 2) - 1)[: len(chunk.end)]
             ),
-            chunks.i.payload.eq(chunk),
             chunks.i.valid.eq(self.requests.valid & self.requests.ready),
         ]
         m.d.sync += room.eq(room - step + ends)
@@ -146,7 +145,7 @@ class IdxFetch(Component):
         ends: Signal,
     ) -> None:
         """Emit the idxs of each good chunk, which begins in a beat of its own; drop the others."""
-        chunk = data.View(self.chunk, chunks.o.payload)
+        chunk = chunks.o.payload
         beat, last = buffer.o.payload[: 8 * BEAT_BYTES], buffer.o.payload[-1]
         place = Signal(self.place_bits)  # place of the next idx in its chunk
         position = Signal(4)  # number of a 4-byte word in a beat

@@ -9,7 +9,7 @@ from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.params import Params, choice, whole
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister, forward
 from hdl.netsparse.rig.entry_rows import DIGIT, MOST_ROWS, MOST_WAYS, hash_of, rows_of
 from hdl.netsparse.rig.pending_way import RELEASES, PendingWay, PendingWayParams
 
@@ -148,9 +148,8 @@ class PendingTable(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.out = out = StreamRegister(
-            StreamRegisterParams(width=params.result.size + params.tag_bits)
-        )
+        given = data.StructLayout({"result": params.result, "tag": params.tag_bits})
+        m.submodules.out = out = StreamRegister.sized(shape=given)
         asked = Signal(params.idx_bits, reset_less=True)  # idx that is compared in this cycle
         asked_rows = [
             Signal(params.way.row_bits, name=f"asked_row_{way}", reset_less=True)
@@ -170,7 +169,7 @@ class PendingTable(Component):
         hit = Signal()
         known = Signal()  # it was a hit a cycle ago
         advance = Signal()
-        result = Signal(params.result)
+        result = out.i.payload.result
         ways = self.add_ways(m, asked, asked_rows, advance, place_in, placed)
         found, room, free = self.choose(ways)
         m.d.comb += [
@@ -184,10 +183,10 @@ class PendingTable(Component):
             result.idx.eq(judged),
             result.coalesced.eq(hit),
             result.entry.eq(Mux(hit, found | Mux(again, placed.entry, 0), free)),
-            out.i.payload.eq(Cat(result, judged_tag)),
-            Cat(self.results.payload, self.result_tag).eq(out.o.payload),
-            self.results.valid.eq(out.o.valid),
-            out.o.ready.eq(self.results.ready),
+            out.i.payload.tag.eq(judged_tag),
+            self.results.payload.eq(out.o.payload.result),
+            self.result_tag.eq(out.o.payload.tag),
+            *forward(out.o, self.results),
         ]
         m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0), place_in.eq(0)]
         self.take(m, asked, asked_rows, asked_tag, asked_valid)

@@ -2,11 +2,10 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.streams import connect_bits
 from hdl.netsparse.protocol import LENGTH_BITS, READ_PR
 from hdl.netsparse.rig.params import RigParams
 
@@ -22,7 +21,7 @@ class PrGenerator(Component):
     """
 
     def __init__(self, params: RigParams) -> None:
-        self.queue = FifoParams(width=READ_PR.size, depth=params.transmit_prs)
+        self.queue = FifoParams(shape=READ_PR, depth=params.transmit_prs)
         self.latency = self.queue.latency
         owned = stream.Signature(params.owned)
         super().__init__(
@@ -47,6 +46,7 @@ class PrGenerator(Component):
         m.submodules.queue = queue = Fifo(self.queue)
         pr = Signal(READ_PR)
         owned = self.i.payload
+        connect(m, queue.o, flipped(self.prs))
         m.d.comb += [
             pr.dest.eq(owned.node),
             pr.length.eq(self.bytes),
@@ -61,6 +61,5 @@ class PrGenerator(Component):
             self.issued_entry.eq(owned.tag),
             self.rejected.eq(self.i.valid & self.reject),
             self.stall.eq(queue.i.valid & ~queue.i.ready),
-            *connect_bits(queue.o, self.prs),
         ]
         return m

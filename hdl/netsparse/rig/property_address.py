@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 from hdl.netsparse.protocol import LENGTH_BITS
 
 
@@ -62,16 +62,16 @@ class PropertyAddress(Component):
         tags = [
             Signal(params.tag_bits, name=f"tag_{k}", reset_less=True) for k in range(self.stages)
         ]
-        m.submodules.output = output = StreamRegister(StreamRegisterParams(width=params.found.size))
+        m.submodules.output = output = StreamRegister.sized(shape=params.found)
         found = Signal(params.found)
         advance = output.i.ready
+        connect(m, output.o, flipped(self.o))
         m.d.comb += [
             found.address.eq((self.base + offset)[: params.address_bits]),
             found.tag.eq(tags[-1]),
             output.i.payload.eq(found),
             output.i.valid.eq(valid[-1]),
             self.i.ready.eq(advance),
-            *connect_bits(output.o, self.o),
             self.busy.eq(Cat(valid, output.o.valid).any()),
         ]
         with m.If(advance):

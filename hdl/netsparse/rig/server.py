@@ -7,7 +7,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import LENGTH_BITS, PR_LAYER, READ_PR, RESPONSE_BEAT
 from hdl.netsparse.rig.params import RigParams
@@ -58,8 +58,8 @@ class Server(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.heads = heads = Fifo(FifoParams(width=HEAD.size, depth=READS))
-        m.submodules.outcomes = outcomes = Fifo(FifoParams(width=1, depth=READS))
+        m.submodules.heads = heads = Fifo.sized(shape=HEAD, depth=READS)
+        m.submodules.outcomes = outcomes = Fifo.sized(shape=1, depth=READS)
         waiting = self.judge(m, heads)
         self.respond(m, heads, outcomes)
         m.d.comb += [
@@ -117,7 +117,7 @@ class Server(Component):
 
     def respond(self, m: Module, heads: Fifo, outcomes: Fifo) -> None:
         """Build responses from heads and beats; drop the beats of a failed read."""
-        head = data.View(HEAD, heads.o.payload)
+        head = heads.o.payload
         response = self.responses.payload
         error = Signal()
         discards = Signal()  # the beat is dropped

@@ -46,7 +46,7 @@ class RigUnit(Component):
     """
 
     def __init__(self, params: RigParams) -> None:
-        self.buffer = FifoParams(width=PROPERTY_BEAT.size, depth=params.property_beats)
+        self.buffer = FifoParams(shape=PROPERTY_BEAT, depth=params.property_beats)
         self.address = PropertyAddressParams(
             idx_bits=params.idx_bits, address_bits=params.address_bits, tag_bits=params.pending.size
         )

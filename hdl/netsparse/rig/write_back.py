@@ -28,8 +28,8 @@ class WriteBack(Component):
 
     def __init__(self, params: RigParams) -> None:
         depth = max(2, params.pending_entries)
-        self.written = FifoParams(width=params.pending.size, depth=depth)
-        self.outcomes = FifoParams(width=1, depth=depth)
+        self.written = FifoParams(shape=params.pending, depth=depth)
+        self.outcomes = FifoParams(shape=1, depth=depth)
         self.set_latency = self.outcomes.latency
         found = PropertyAddressParams(
             idx_bits=params.idx_bits, address_bits=params.address_bits, tag_bits=params.pending.size

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.bus_watch import BusTimer, BusTimerParams, overdue
+from hdl.common.bus_watch import BusTimer, overdue
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
@@ -51,7 +51,7 @@ class PacketPath(Component):
         params = self.params
         fabric = (PipeFabric if params.pipes else SpineFabric)(params)
         m.submodules.fabric = fabric
-        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.submodules.timer = timer = BusTimer.sized()
         m.d.comb += [
             timer.limit.eq(self.stall_limit),
             fabric.write.eq(self.write),

@@ -196,13 +196,13 @@ class NetSparseSwitchParams(Params):
             "events": Out(self.pipe_events).array(self.pipes),
         }
 
-    def entries(self, width: int) -> ReservedFifoParams:
+    def entries(self, shape: data.Layout | int) -> ReservedFifoParams:
         """Return the sizes of a queue after the cache, for a loop of up to 60 cycles at full rate.
 
         Fewer places than a LUT has would not make it smaller.
         """
         depth = max(LUT_PLACES, 1 << ceil_log2(self.cache.latency + LOOP))
-        return ReservedFifoParams(width=width, depth=min(64, depth), cancels=True)
+        return ReservedFifoParams(shape=shape, depth=min(64, depth), cancels=True)
 
     def room_of_packet(self, payload: bool) -> int:
         """Return the most beats that a packet can turn into: each PR in a packet of its own."""

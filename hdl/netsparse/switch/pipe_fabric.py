@@ -1,15 +1,14 @@
 """Implements the fabric of a switch with middle pipes (NetSparse, figure 8)."""
 
-from typing import Any, cast
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Signal, Value
-from amaranth.lib import data
-from amaranth.lib.wiring import connect
+from amaranth.lib.wiring import connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.crossbar import Crossbar, CrossbarParams
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.streams import forward
 from hdl.netsparse.middle_pipe.middle_pipe import MiddlePipe
 from hdl.netsparse.middle_pipe.output_queues import to_axis
 from hdl.netsparse.switch.packet_gate import PacketGate
@@ -63,8 +62,8 @@ class PipeFabric(Component):
         gate = PacketGate(self.params)
         m.submodules[f"{name}_gate_{port}"] = gate
         come = getattr(self, name)[port]
+        connect(m, flipped(come), gate.i)
         m.d.comb += [
-            *connect_bits(come, gate.i),
             gate.open.eq(room),
             getattr(self, f"{name}_wait")[port].eq(gate.waits),
         ]
@@ -80,7 +79,7 @@ class PipeFabric(Component):
             CrossbarParams(
                 inputs=len(gates),
                 outputs=len(pipes),
-                width=params.entering.size,
+                shape=params.entering,
                 last_bit=params.entering["beat"].offset
                 + params.entering["beat"].shape["tlast"].offset,
                 told_bits=params.port_bits,  # the packet's output port
@@ -89,21 +88,15 @@ class PipeFabric(Component):
         m.submodules[name] = crossbar
         for gate, uplink, i in zip(gates, uplinks, crossbar.i, strict=True):
             egress = gate.o.payload.egress
-            entering = cast(Any, data.View(params.entering, i.payload.beat))
+            entering = i.payload.beat
             m.d.comb += [
-                i.payload.to.eq(params.pipe_of(egress) if len(pipes) > 1 else 0),
+                *forward(gate.o, i, to=params.pipe_of(egress) if len(pipes) > 1 else 0),
                 entering.tag.egress.eq(egress),
                 entering.tag.uplink.eq(uplink),
                 entering.beat.eq(gate.o.payload.beat),
-                i.valid.eq(gate.o.valid),
-                gate.o.ready.eq(i.ready),
             ]
         for o, stream in zip(crossbar.o, pipes, strict=True):
-            m.d.comb += [
-                stream.payload.as_value().eq(o.payload),
-                stream.valid.eq(o.valid),
-                o.ready.eq(stream.ready),
-            ]
+            connect(m, o, stream)
         return [
             [begins.valid & (begins.told == port) for port in range(params.ports)]
             for begins in crossbar.begins
@@ -140,7 +133,7 @@ class PipeFabric(Component):
         """Connect the output queues of the pipes to the links."""
         params = self.params
         sizes = StreamArbiterParams(
-            width=OUTPUT_BEAT.size, count=params.pipes, last_bit=OUTPUT_BEAT["last"].offset
+            shape=OUTPUT_BEAT, count=params.pipes, last_bit=OUTPUT_BEAT["last"].offset
         )
         for k in range(params.ports):
             reads = pipes[k % params.pipes].reads_o[k // params.pipes]
@@ -148,5 +141,5 @@ class PipeFabric(Component):
             m.submodules[f"responses_arbiter_{k}"] = arbiter = StreamArbiter(sizes)
             for i, pipe in zip(arbiter.i, pipes, strict=True):
                 connect(m, pipe.responses_o[k], i)
-            beat = data.View(OUTPUT_BEAT, arbiter.o.payload.payload)
+            beat = arbiter.o.payload.payload
             to_axis(m, beat, arbiter.o.valid, arbiter.o.ready, self.responses_o[k])

@@ -1,12 +1,10 @@
 """Implements the fabric of a switch without middle pipes: packets go from port to port."""
 
-from typing import Any, cast
-
-from amaranth.hdl import Module, Value
-from amaranth.lib import data
+from amaranth.hdl import Module
 
 from hdl.common.component import Component
 from hdl.common.crossbar import Crossbar, CrossbarParams
+from hdl.common.streams import forward
 from hdl.netsparse.switch.params import BEAT, CLASSES, NetSparseSwitchParams
 
 
@@ -30,22 +28,16 @@ class SpineFabric(Component):
         sizes = CrossbarParams(
             inputs=params.ports,
             outputs=params.ports,
-            width=BEAT.size,
+            shape=BEAT,
             last_bit=BEAT["tlast"].offset,
         )
         for name in CLASSES:
             m.submodules[f"{name}_crossbar"] = crossbar = Crossbar(sizes)
             for come, i in zip(getattr(self, name), crossbar.i, strict=True):
-                m.d.comb += [
-                    i.payload.to.eq(come.payload.egress),
-                    i.payload.beat.eq(come.payload.beat),
-                    i.valid.eq(come.valid),
-                    come.ready.eq(i.ready),
-                ]
+                m.d.comb += forward(come, i, to=come.payload.egress, beat=come.payload.beat)
             for o, axis in zip(crossbar.o, getattr(self, f"{name}_o"), strict=True):
-                beat = cast(Any, data.View(BEAT, Value.cast(o.payload)))
                 m.d.comb += [
-                    *(getattr(axis, field).eq(beat[field]) for field in BEAT.members),
+                    *(getattr(axis, field).eq(o.payload[field]) for field in BEAT.members),
                     axis.tvalid.eq(o.valid),
                     o.ready.eq(axis.tready),
                 ]

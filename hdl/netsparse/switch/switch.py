@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
-from hdl.common.counter_banks import CounterBanks, CounterBanksParams
+from hdl.common.counter_banks import CounterBanks
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.netsparse.switch.cut_end import CutEnd
@@ -107,8 +107,8 @@ class NetSparseSwitch(Component):
     def count(self, m: Module, registers: RegisterBlock, path: PacketPath) -> None:
         """Connect the events of ports and middle pipes to counters."""
         params, settings, status = self.params, registers.control, registers.status
-        m.submodules.port_counters = ports = CounterBanks(
-            CounterBanksParams(counters=PORT_COUNTERS, count=params.ports)
+        m.submodules.port_counters = ports = CounterBanks.sized(
+            counters=PORT_COUNTERS, count=params.ports
         )
         for k, (events, happened) in enumerate(zip(ports.events, path.port_events, strict=True)):
             for name in CLASSES:
@@ -116,8 +116,8 @@ class NetSparseSwitch(Component):
                 m.d.comb += count_port(m, k, events, name, happened[name], link)
         banks = [(ports, settings.port_counter, status.port_count)]
         if params.pipes:
-            m.submodules.pipe_counters = pipes = CounterBanks(
-                CounterBanksParams(counters=PIPE_COUNTERS, count=params.pipes)
+            m.submodules.pipe_counters = pipes = CounterBanks.sized(
+                counters=PIPE_COUNTERS, count=params.pipes
             )
             for events, happened in zip(pipes.events, path.events, strict=True):
                 m.d.comb += count_pipe(events, happened)

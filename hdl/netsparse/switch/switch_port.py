@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.protocol import PACKET_HEADER
 from hdl.netsparse.switch.params import BEAT, NetSparseSwitchParams
@@ -60,8 +60,8 @@ class SwitchPort(Component):
         m = Module()
         params, axis = self.params, self.axis
         m.submodules.table = table = RoutingTable(params)
-        m.submodules.fifo = fifo = Fifo(
-            FifoParams(width=params.routed.size, depth=WAITING_BEATS, style="distributed")
+        m.submodules.fifo = fifo = Fifo.sized(
+            shape=params.routed, depth=WAITING_BEATS, style="distributed"
         )
         taken = Signal()
         m.d.comb += [
@@ -80,12 +80,7 @@ class SwitchPort(Component):
             *(beat[name].eq(getattr(axis, name)) for name in BEAT.members),
         ]
         self.judge(m, valid, first, beat, table.route, fifo)
-        entry = data.View(params.routed, fifo.o.payload)
-        m.d.comb += [
-            self.o.payload.eq(entry),
-            self.o.valid.eq(fifo.o.valid),
-            fifo.o.ready.eq(self.o.ready),
-        ]
+        connect(m, fifo.o, flipped(self.o))
         return m
 
     def judge(self, m: Module, valid, first, beat, route, fifo: Fifo) -> None:

@@ -127,7 +127,7 @@ class EngineChain(Component):
     def share_peek(self, m: Module, first) -> None:
         """Send the peek that waits, and route each answer to its engine's port."""
         peeked = stream.Signature(group_peeked(self.params)).create(path=("answered_peek",))
-        register_stream(m, "peeked", first.peeked, peeked)
+        register_stream(m, "peeked", first.peeked, flipped(peeked))
         peek = stream.Signature(group_peek(self.params)).create(path=("sent_peek",))
         register_stream(m, "peek", peek, first.peek)
         m.d.comb += peek.valid.eq(Cat(peek.valid for peek in self.peek).any())

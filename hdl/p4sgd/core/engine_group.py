@@ -6,7 +6,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import Fork, ForkParams, StreamRegister, register_stream
+from hdl.common.streams import Fork, StreamRegister, register_stream
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 from hdl.p4sgd.core.group_routing import Branch, route_loads, route_peeks
 from hdl.p4sgd.core.sum_tree import Term, add_sum_tree
@@ -41,7 +41,9 @@ class EngineGroup(Component):
         far = [self.far] if params.beyond else []  # port to the next die, if there is one
         for target in far:
             self.pass_on(m, target)
-        self.share_deltas(m, [part.deltas for part in [*engines, *far]])
+        self.share_deltas(
+            m, [*(one.deltas for one in engines), *(flipped(one.deltas) for one in far)]
+        )
         total = add_sum_tree(
             m,
             params.worker,
@@ -89,12 +91,7 @@ class EngineGroup(Component):
     def share_deltas(self, m: Module, targets: list) -> None:
         """Copy the deltas to every engine, and on to the next die."""
         deltas = flipped(self.near.deltas)
-        width = deltas.payload.shape().size
-        m.submodules.fork = fork = Fork(ForkParams(width=width, count=len(targets)))
+        m.submodules.fork = fork = Fork.sized(shape=deltas.payload.shape(), count=len(targets))
         register_stream(m, "deltas", deltas, fork.i)
         for copy, target in zip(fork.o, targets, strict=True):
-            m.d.comb += [
-                target.payload.as_value().eq(copy.payload),
-                target.valid.eq(copy.valid),
-                copy.ready.eq(target.ready),
-            ]
+            connect(m, copy, target)

@@ -5,7 +5,7 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
 
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.p4sgd.engine.model_params import ModelParams
 
 PEEKS = 32  #: most peeks that a group has taken and not answered, those for other dies included
@@ -50,8 +50,8 @@ def route_peeks(m: Module, near: Any, branches: list[Branch], model: ModelParams
     A queue holds the numbers of the engines that have to answer.
     """
     peek, peeked = near.peek, near.peeked
-    m.submodules.order = order = Fifo(
-        FifoParams(width=len(peek.payload.engine), depth=PEEKS, style="distributed")
+    m.submodules.order = order = Fifo.sized(
+        shape=len(peek.payload.engine), depth=PEEKS, style="distributed"
     )
     chosen = [branch.leads_to(peek.payload.engine) for branch in branches]
     due = [order.o.valid & branch.leads_to(order.o.payload) for branch in branches]

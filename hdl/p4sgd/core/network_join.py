@@ -2,10 +2,9 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import connect_bits
 from hdl.p4sgd.engine.params import EngineParams
 
 
@@ -33,11 +32,11 @@ class NetworkJoin(Component):
         m = Module()
         m.d.comb += self.partial.payload.eq(self.sums.payload)
         with m.If(self.join):
-            m.d.comb += connect_bits(self.sums, self.activations)
+            connect(m, flipped(self.sums), flipped(self.activations))
         with m.Else():
+            connect(m, flipped(self.full), flipped(self.activations))
             m.d.comb += [
                 self.partial.valid.eq(self.sums.valid),
                 self.sums.ready.eq(self.partial.ready),
-                *connect_bits(self.full, self.activations),
             ]
         return m

@@ -12,13 +12,14 @@ from amaranth.hdl import (
     Signal,
     Value,
 )
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.gearbox import Deserializer, GearboxParams, Serializer
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
-from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
+from hdl.common.streams import connect_by
+from hdl.common.wire_pipeline import WirePipeline
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 
 #: names of the signals that cross as streams, besides the words of each engine beyond
@@ -44,7 +45,7 @@ class SlrCrossing(Component):
 
     def __init__(self, params: GroupParams) -> None:
         self.stages = params.worker.slr_stages
-        self.latency = StreamPipelineParams(width=1, stages=self.stages).latency
+        self.latency = StreamPipelineParams(shape=1, stages=self.stages).latency
         signature = GroupSignature(params.worker, params.beyond)
         super().__init__(
             params, {"near": In(signature), "far": Out(signature), "far_reset": Out(1)}
@@ -59,7 +60,7 @@ class SlrCrossing(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        near, far = self.near, self.far
+        near, far = flipped(self.near), flipped(self.far)
         m.domains.far = ClockDomain(local=True)
         m.d.comb += [ClockSignal("far").eq(ClockSignal()), ResetSignal("far").eq(self.far_reset)]
         self.wire(m, "reset", ResetSignal(), self.far_reset)
@@ -90,18 +91,8 @@ class SlrCrossing(Component):
 
         ``domain`` is the clock domain of ``source``.
         """
-        width = source.payload.shape().size
-        m.submodules[name] = pipeline = DomainRenamer(domain)(
-            StreamPipeline(StreamPipelineParams(width=width, stages=self.stages))
-        )
-        m.d.comb += [
-            pipeline.i.payload.eq(source.payload.as_value()),
-            pipeline.i.valid.eq(source.valid),
-            source.ready.eq(pipeline.i.ready),
-            target.payload.as_value().eq(pipeline.o.payload),
-            target.valid.eq(pipeline.o.valid),
-            pipeline.o.ready.eq(target.ready),
-        ]
+        pipeline = StreamPipeline.sized(shape=source.payload.shape(), stages=self.stages)
+        connect_by(m, name, DomainRenamer(domain)(pipeline), source, target)
         return pipeline.empty
 
     def cross_in_parts(
@@ -117,24 +108,18 @@ class SlrCrossing(Component):
         deserializer = DomainRenamer(there)(Deserializer(parts))
         m.submodules[f"{name}_deserializer"] = deserializer
         m.submodules[name] = pipeline = DomainRenamer(here)(
-            StreamPipeline(StreamPipelineParams(width=parts.part_bits, stages=self.stages))
+            StreamPipeline.sized(shape=parts.part_bits, stages=self.stages)
         )
         connect(m, serializer.o, pipeline.i)
         connect(m, pipeline.o, deserializer.i)
-        m.d.comb += [
-            serializer.i.payload.eq(source.payload.as_value()),
-            serializer.i.valid.eq(source.valid),
-            source.ready.eq(serializer.i.ready),
-            target.payload.as_value().eq(deserializer.o.payload),
-            target.valid.eq(deserializer.o.valid),
-            deserializer.o.ready.eq(target.ready),
-        ]
+        connect(m, source, serializer.i)
+        connect(m, deserializer.o, target)
 
     def wire(self, m: Module, name: str, source: Any, target: Any) -> None:
         """Connect a plain wire from die to die."""
         source, target = Value.cast(source), Value.cast(target)
-        m.submodules[f"{name}_wires"] = pipeline = WirePipeline(
-            WirePipelineParams(width=len(source), stages=self.stages)
+        m.submodules[f"{name}_wires"] = pipeline = WirePipeline.sized(
+            shape=len(source), stages=self.stages
         )
         m.d.comb += [pipeline.i.eq(source), target.eq(pipeline.o)]
 
@@ -155,4 +140,4 @@ class SlrCrossing(Component):
 
 def parts_of(payload: Any) -> GearboxParams:
     """Return the sizes of the gearbox that cuts eight weights and their address into parts."""
-    return GearboxParams(width=payload.shape().size, parts=WEIGHT_PARTS)
+    return GearboxParams(shape=payload.shape(), parts=WEIGHT_PARTS)

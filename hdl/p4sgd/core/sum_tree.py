@@ -6,7 +6,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
 from hdl.p4sgd.core.group_params import GroupParams
-from hdl.p4sgd.core.sum_stage import MOST_TERMS, SumStage, SumStageParams
+from hdl.p4sgd.core.sum_stage import MOST_TERMS, SumStage
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -50,8 +50,8 @@ def add_stage(m: Module, params: WorkerParams, name: str, terms: list[Term]) -> 
     engines = sum(term.engines for term in terms)
     sums = params.sums(engines)
     widths = [term.sums.payload.shape().elem_shape.width for term in terms]
-    m.submodules[name] = stage = SumStage(
-        SumStageParams(values=sums.length, terms=tuple(widths), bits=sums.elem_shape.width)
+    m.submodules[name] = stage = SumStage.sized(
+        values=sums.length, terms=tuple(widths), bits=sums.elem_shape.width
     )
     for k, term in enumerate(terms):
         connect(m, term.sums, getattr(stage, f"i_{k}"))

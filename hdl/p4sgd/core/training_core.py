@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import Fork, ForkParams, StreamRegister, cut_ready, register_stream
+from hdl.common.streams import Fork, StreamRegister, cut_ready, register_stream
 from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.network_join import NetworkJoin
 from hdl.p4sgd.core.partial_sum import PartialSum
@@ -95,8 +95,7 @@ class TrainingCore(Component):
     def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
         """Add all engines in parallel, for a single die."""
         params = self.params
-        width = params.engine.deltas.size
-        m.submodules.fork = fork = Fork(ForkParams(width=width, count=params.engines))
+        m.submodules.fork = fork = Fork.sized(shape=params.engine.deltas, count=params.engines)
         register_stream(m, "deltas", loss.deltas, fork.i)
         engines = []
         for e in range(params.engines):
@@ -107,15 +106,13 @@ class TrainingCore(Component):
             connect(m, flipped(self.peek[e]), engine.peek)
             connect(m, engine.peeked, flipped(self.peeked[e]))
             connect(m, engine.partials, partial_sum.partials[e])
+            connect(m, fork.o[e], engine.deltas)
             m.d.comb += [
                 engine.settings.eq(self.settings),
                 engine.start.eq(self.begin),
                 engine.exchanging.eq(self.exchanging),
                 engine.refill.eq(self.refill),
                 self.updated[e].eq(engine.updated),
-                engine.deltas.payload.as_value().eq(fork.o[e].payload),
-                engine.deltas.valid.eq(fork.o[e].valid),
-                fork.o[e].ready.eq(engine.deltas.ready),
                 self.engine_events[e].eq(engine.events),
             ]
         m.d.comb += [

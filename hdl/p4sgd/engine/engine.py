@@ -5,7 +5,8 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
+from hdl.common.streams import connect_by
 from hdl.p4sgd.engine.backward import BackwardStage, backward_orders
 from hdl.p4sgd.engine.datapath import Datapath
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
@@ -108,18 +109,9 @@ class Engine(Component):
 
     def add_word_fifo(self, m: Module, stored, again) -> None:
         """Add the FIFO in which words wait between the forward and the backward stage."""
-        params = self.params
-        m.submodules.word_fifo = fifo = Fifo(
-            FifoParams(width=params.word_bits, depth=params.fifo_words, style="ultra")
-        )
-        m.d.comb += [
-            fifo.i.payload.eq(stored.payload.as_value()),
-            fifo.i.valid.eq(stored.valid),
-            stored.ready.eq(fifo.i.ready),
-            again.payload.as_value().eq(fifo.o.payload),
-            again.valid.eq(fifo.o.valid),
-            fifo.o.ready.eq(again.ready),
-        ]
+        params, shape = self.params, stored.payload.shape()
+        fifo = Fifo.sized(shape=shape, depth=params.fifo_words, style="ultra")
+        connect_by(m, "word_fifo", fifo, stored, again)
 
     def share_partials(self, m: Module, sums, read_back: ReadBack) -> None:
         """Send the sums to the worker, or those of a probe to the host."""

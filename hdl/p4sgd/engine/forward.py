@@ -4,11 +4,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.p4sgd.engine.bank import TAG
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.model_params import GROUP_LANES
@@ -138,16 +138,13 @@ class ForwardStage(Component):
     def collect(self, m: Module, ends) -> None:
         """Queue the banks' sums after a micro-batch's last word; room was reserved for them."""
         params = self.params
-        m.submodules.queue = queue = ReservedFifo(
-            ReservedFifoParams(width=params.banks * params.bank.partial_bits, depth=PARTIALS_DEPTH)
-        )
+        shape = self.partials.payload.shape()
+        m.submodules.queue = queue = ReservedFifo.sized(shape=shape, depth=PARTIALS_DEPTH)
+        connect(m, queue.o, flipped(self.partials))
         done = delay(m, ends, ModelMemory.latency + params.bank.latency, "done", reset_less=False)
         m.d.comb += [
             self.no_queue.eq(~queue.room),
             queue.reserve.eq(ends),
             queue.push.eq(done),
-            queue.payload.eq(self.sums.as_value()),
-            self.partials.payload.as_value().eq(queue.o.payload),
-            self.partials.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.partials.ready),
+            queue.payload.eq(self.sums),
         ]

@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.memory import DualPortMemory
 from hdl.p4sgd.engine.params import EngineParams
 
 
@@ -55,9 +55,7 @@ class ModelMemory(Component):
 
     def copy(self, bits: int) -> DualPortMemory:
         """Return a memory for ``bits`` of every chunk."""
-        return DualPortMemory(
-            MemoryParams(bits=bits, depth=max(2, self.params.chunks), style="ultra")
-        )
+        return DualPortMemory.sized(shape=bits, depth=max(2, self.params.chunks), style="ultra")
 
     def add_architectural(self, m: Module) -> None:
         """Add the architectural copy in columns; registers delay parts that are read too early."""

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
-from hdl.common.event_counters import CountersParams, EventCounters
+from hdl.common.event_counters import EventCounters
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS
 from hdl.p4sgd.worker_params import WorkerParams
@@ -118,8 +118,8 @@ class Counters(Component):
             name = event if event in COUNTERS else f"{event}_packets"
             steps[name] = self.network_events[event]
         widths = tuple((name, len(Value.cast(steps[name]))) for name in COUNTERS)
-        counters = EventCounters(
-            CountersParams(name="worker", counters=widths, bits=COUNTER_BITS, clears=False)
+        counters = EventCounters.sized(
+            name="worker", counters=widths, bits=COUNTER_BITS, clears=False
         )
         m.submodules.counters = DomainRenamer("cleared")(counters)
         events: Any = Signal(counters.params.events)

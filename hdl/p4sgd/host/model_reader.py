@@ -2,14 +2,13 @@
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.streams import connect_bits
+from hdl.common.fifo import Fifo
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -58,10 +57,10 @@ class ModelReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.walker = walker = BurstBeats(self.bus)
-        m.submodules.pending = pending = Fifo(
-            FifoParams(width=self.pending.size, depth=PENDING_BEATS, style="distributed")
+        m.submodules.pending = pending = Fifo.sized(
+            shape=self.pending, depth=PENDING_BEATS, style="distributed"
         )
-        m.d.comb += connect_bits(self.bursts, walker.bursts)
+        connect(m, flipped(self.bursts), walker.bursts)
         self.ask(m, walker.beats, pending)
         self.answer(m, data.View(self.pending, pending.o.payload), pending)
         return m

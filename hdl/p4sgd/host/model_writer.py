@@ -2,12 +2,11 @@
 
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
-from hdl.common.streams import connect_bits
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -61,8 +60,8 @@ class ModelWriter(Component):
         granted = self.allow & beat.payload.plain & self.beats.payload.strobes.all()
         response = verdict(m, self.params, beat.payload.index, granted)
 
+        connect(m, flipped(self.bursts), walker.bursts)
         m.d.comb += [
-            *connect_bits(self.bursts, walker.bursts),
             free.eq(~(loading & ~Cat(load.ready for load in self.load)).any()),
             take.eq(beat.valid & self.beats.valid & free & ~finished),
             beat.ready.eq(take),

@@ -2,11 +2,11 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
@@ -50,8 +50,8 @@ class LossUnit(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.schedule = schedule = Schedule(self.params.engine)
-        m.submodules.queue = queue = ReservedFifo(
-            ReservedFifoParams(width=self.params.engine.deltas.size, depth=DELTAS_DEPTH)
+        m.submodules.queue = queue = ReservedFifo.sized(
+            shape=self.params.engine.deltas, depth=DELTAS_DEPTH
         )
         enters = Signal()
         m.d.comb += [
@@ -62,17 +62,14 @@ class LossUnit(Component):
             schedule.settings.eq(self.settings),
             schedule.start.eq(self.start),
             schedule.step.eq(enters),
-            self.deltas.payload.as_value().eq(queue.o.payload),
-            self.deltas.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.deltas.ready),
         ]
+        connect(m, queue.o, flipped(self.deltas))
         valid, tag = self.follow(m, enters, schedule.current)
-        deltas = Signal(self.params.engine.deltas)
+        deltas = queue.payload
         m.d.comb += [
             deltas.first.eq(tag.first),
             deltas.last.eq(tag.last),
             deltas.final.eq(tag.final),
-            queue.payload.eq(deltas),
             queue.push.eq(valid),
         ]
         self.add_lanes(m, deltas.delta, tag.present, valid)

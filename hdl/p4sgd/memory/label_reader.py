@@ -8,7 +8,6 @@ from hdl.common.axi import AxiReadSignature
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
-from hdl.common.streams import connect_bits
 from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.memory.hbm_reader import port_reader
 from hdl.p4sgd.worker_params import WorkerParams
@@ -56,8 +55,8 @@ class LabelReader(Component):
         beat = Array(reader.o.payload[k * size : (k + 1) * size] for k in range(shares))
         share = Signal(range(shares))
         connect(m, reader.axi, flipped(self.m_axi))
+        connect(m, flipped(self.plan), reader.plan)
         m.d.comb += [
-            *connect_bits(self.plan, reader.plan),
             reader.halt.eq(self.halt),
             reader.watch.eq(self.watch),
             self.bus.eq(reader.bus),

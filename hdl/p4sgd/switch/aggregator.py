@@ -71,7 +71,7 @@ class Aggregator(Component):
             rule.clear.eq(clear),
             rule.request.eq(request),
             rule.neighbour.eq(neighbour),
-            rule.before.eq(params.state(slots.before)),
+            rule.before.eq(slots.before),
             slots.after.eq(rule.after),
             slots.write.eq(valid | clear),
         ]

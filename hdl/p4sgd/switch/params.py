@@ -96,7 +96,7 @@ class SwitchParams(
     def slots_memory(self) -> MemoryParams:
         """Return the sizes of the memory of slots."""
         return MemoryParams(
-            bits=self.state.size,
+            shape=self.state,
             depth=self.slots,
             style="ultra",
             output_registers=1 + self.more_cycles,

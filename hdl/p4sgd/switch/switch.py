@@ -19,7 +19,7 @@ from hdl.switch.ingress import SwitchIngress
 from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
 from hdl.switch.port_counters import PORT_COUNTERS, PortCounters
-from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
+from hdl.switch.verdict_counters import VerdictCounters
 
 
 class Switch(Component):
@@ -141,8 +141,8 @@ class Switch(Component):
     ) -> Value:
         """Add all counters with their registers; return the verdict on the packet."""
         settings, status = registers.control, registers.status
-        m.submodules.verdicts = verdicts = VerdictCounters(
-            VerdictCountersParams(verdict=self.params.verdict, sources=self.params.ports)
+        m.submodules.verdicts = verdicts = VerdictCounters.sized(
+            verdict=self.params.verdict, sources=self.params.ports
         )
         m.submodules.port_counters = port_counters = PortCounters(self.params)
         m.submodules.totals = totals = TotalCounters()

@@ -3,17 +3,17 @@
 from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Value
+from amaranth.lib.wiring import connect
 
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.register_block import RegisterBlock
-from hdl.common.streams import connect_bits
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.switch.control_plane import ControlPlane
 from hdl.switch.ingress import SwitchIngress
 from hdl.switch.job_table import JobTable
 from hdl.switch.tenancy_head import TenancyKind
 from hdl.switch.tenant_counters import TenantCounters
-from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
+from hdl.switch.verdict_counters import VerdictCounters
 
 
 def command_tenants(
@@ -34,6 +34,7 @@ def command_tenants(
     for kind in (TenancyKind.ACQUIRE, TenancyKind.REGISTER):
         with m.If(kinds[kind]):
             m.d.comb += command.kind.eq(kind)
+    connect(m, control.commands, jobs.commands)
     m.d.comb += [
         control.start.eq(Cat(kinds.values()).any()),
         command.job.eq(settings.job_number),
@@ -49,7 +50,6 @@ def command_tenants(
         *(to.eq(head) for to, head in zip(control.heads, ingress.heads, strict=True)),
         jobs.sharing.most.eq(settings.most_granted),
         jobs.sharing.apart.eq(settings.ports_apart),
-        *connect_bits(control.commands, jobs.commands),
         control.answered.eq(jobs.answered),
         control.answer.eq(jobs.answer),
     ]
@@ -92,8 +92,8 @@ def count_tenants(
     """Add the counters of tenants and of commands, with their registers."""
     settings, status, params = registers.control, registers.status, jobs.params
     m.submodules.tenants = tenants = TenantCounters(params)
-    m.submodules.tenant_verdicts = verdicts = VerdictCounters(
-        VerdictCountersParams(verdict=params.verdict, sources=params.jobs)
+    m.submodules.tenant_verdicts = verdicts = VerdictCounters.sized(
+        verdict=params.verdict, sources=params.jobs
     )
     progress = aggregator.progress
     of = delay(m, jobs.of, aggregator.latency, "of", reset_less=False)

@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Module
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.memory import DualPortMemory, MemoryParams
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.memory import DualPortMemory
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.p4sgd.transport.params import TransportParams
 
 QUEUE_DEPTH = 4  #: most full activations between the memory and ``full``
@@ -42,23 +42,19 @@ class ReorderBuffer(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.store = store = DualPortMemory(
-            MemoryParams(bits=params.activations.size, depth=params.slots)
+        m.submodules.store = store = DualPortMemory.sized(
+            shape=params.activations, depth=params.slots
         )
-        m.submodules.queue = queue = ReservedFifo(
-            ReservedFifoParams(width=params.activations.size, depth=QUEUE_DEPTH)
-        )
+        m.submodules.queue = queue = ReservedFifo.sized(shape=params.activations, depth=QUEUE_DEPTH)
+        connect(m, queue.o, flipped(self.full))
         m.d.comb += [
             store.write.eq(self.keep),
             store.write_address.eq(self.keep_slot),
-            store.write_data.eq(self.activations.as_value()),
+            store.write_data.eq(self.activations),
             store.read_address.eq(self.deliver_slot),
             self.delivered.eq(self.arrived & self.allowed & queue.room),
             queue.reserve.eq(self.delivered),
             queue.payload.eq(store.read_data),
             queue.push.eq(delay(m, self.delivered, store.latency, "read", reset_less=False)),
-            self.full.payload.as_value().eq(queue.o.payload),
-            self.full.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.full.ready),
         ]
         return m

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.memory import DualPortMemory
 from hdl.p4sgd.transport.params import (
     NETWORK_SETTINGS,
     PEER_BITS,
@@ -64,9 +64,7 @@ class Timers(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.store = store = DualPortMemory(
-            MemoryParams(bits=SENT.size, depth=params.slots)
-        )
+        m.submodules.store = store = DualPortMemory.sized(shape=SENT, depth=params.slots)
         now = Signal(TIME_BITS)
         due = Signal(TIME_BITS, reset_less=True)  # time at which a packet sent now is due
         sent = Signal(SENT)

@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.memory import DualPortMemory
 from hdl.common.packets import AXIS
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.p4sgd.network.frame import FRAME_KEEP, frame_bits
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TRIES, Phase, TransportParams
 
@@ -64,11 +64,11 @@ class Transmitter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.payloads = payloads = DualPortMemory(
-            MemoryParams(bits=params.activations.size, depth=params.slots)
+        m.submodules.payloads = payloads = DualPortMemory.sized(
+            shape=params.activations, depth=params.slots
         )
-        m.submodules.queue = queue = ReservedFifo(
-            ReservedFifoParams(width=self.packet.size, depth=QUEUE_DEPTH, cancels=True)
+        m.submodules.queue = queue = ReservedFifo.sized(
+            shape=self.packet, depth=QUEUE_DEPTH, cancels=True
         )
         order = Signal(self.order)
         chosen = Signal()
@@ -81,7 +81,7 @@ class Transmitter(Component):
         m.d.comb += [
             payloads.write.eq(self.start),
             payloads.write_address.eq(self.next_slot),
-            payloads.write_data.eq(self.partial.payload.as_value()),
+            payloads.write_data.eq(self.partial.payload),
             payloads.read_address.eq(read.slot),
         ]
         ordered = delay(m, read, payloads.latency, "read_order")

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS
 from hdl.p4sgd.transport.arrivals import Arrivals
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdict
@@ -77,10 +77,8 @@ class Transport(Component):
         m.submodules.timers = timers = Timers(params)
         m.submodules.transmitter = transmitter = Transmitter(params)
         m.submodules.reorder_buffer = reorder_buffer = ReorderBuffer(params)
-        m.submodules.acks = acks = Fifo(
-            FifoParams(
-                width=params.slot_bits, depth=params.slots, style="block", output_register=True
-            )
+        m.submodules.acks = acks = Fifo.sized(
+            shape=params.slot_bits, depth=params.slots, style="block", output_register=True
         )
         connect(m, flipped(self.s_axis), arrivals.s_axis)
         connect(m, flipped(self.partial), transmitter.partial)

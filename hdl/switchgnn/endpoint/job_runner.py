@@ -5,10 +5,10 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.switchgnn.endpoint.bundles import LOOKUP, SLOT_BITS
 from hdl.switchgnn.endpoint.done_timer import DoneTimer
 from hdl.switchgnn.endpoint.fetcher import Fetcher
@@ -181,17 +181,14 @@ class JobRunner(Component):
 
     def look_up(self, m: Module, fetcher, receiver, lookup) -> None:
         """Connect the lookup of sources that other workers request, or that this worker misses."""
-        m.submodules.answers = answers = Fifo(FifoParams(width=LOOKUP.size, depth=ANSWERS))
-        m.submodules.lookups = lookups = StreamArbiter(
-            StreamArbiterParams(width=LOOKUP.size, count=2)
-        )
+        m.submodules.answers = answers = Fifo.sized(shape=LOOKUP, depth=ANSWERS)
+        m.submodules.lookups = lookups = StreamArbiter.sized(shape=LOOKUP, count=2)
         connect(m, answers.o, lookups.i[0])
+        connect(m, receiver.lookups, answers.i)
+        connect(m, fetcher.lookups, lookups.i[1])
         m.d.comb += [
-            *connect_bits(receiver.lookups, answers.i),
-            *connect_bits(fetcher.lookups, lookups.i[1]),
+            *forward(lookups.o, lookup.lookups),
             lookup.lookups.payload.eq(lookups.o.payload.payload),
-            lookup.lookups.valid.eq(lookups.o.valid),
-            lookups.o.ready.eq(lookup.lookups.ready),
         ]
 
     def send(self, m: Module, sender, receiver, fetcher, done, lookup) -> None:

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.axi_write_port import AxiWritePort
-from hdl.common.bus_watch import BUS, BusTimer, BusTimerParams
+from hdl.common.bus_watch import BUS, BusTimer
 from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import SLOT_BITS
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -53,7 +53,7 @@ class MemoryPorts(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.submodules.timer = timer = BusTimer.sized()
         m.submodules.tables = tables = AxiReadPort(params.table_port)
         m.submodules.features = features = AxiReadPort(params.payload_port)
         m.submodules.sums = sums = AxiWritePort(params.write_port)

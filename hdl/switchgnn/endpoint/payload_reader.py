@@ -35,9 +35,7 @@ class PayloadReader(Component):
     """
 
     def __init__(self, params: EndpointParams) -> None:
-        self.buffer = FifoParams(
-            width=PAYLOAD_BEAT.size, depth=params.prefetch_beats, style="block"
-        )
+        self.buffer = FifoParams(shape=PAYLOAD_BEAT, depth=params.prefetch_beats, style="block")
         self.latency = self.buffer.latency
         super().__init__(
             params,
@@ -53,7 +51,7 @@ class PayloadReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, job, burst = self.params, self.jobs.payload, self.bursts.payload
-        m.submodules.heads = heads = Fifo(FifoParams(width=params.head.size, depth=UNDER_WAY))
+        m.submodules.heads = heads = Fifo.sized(shape=params.head, depth=UNDER_WAY)
         m.submodules.beats = beats = Fifo(self.buffer)
         connect(m, heads.o, flipped(self.heads))
         connect(m, beats.o, flipped(self.payload))
@@ -62,13 +60,13 @@ class PayloadReader(Component):
         size = Signal(range(params.sum_beats + 1))
         enough = Signal()
         free = Signal()
-        came = Signal(PAYLOAD_BEAT)
+        came = beats.i.payload
         returned = Signal()
         m.d.comb += [
             size.eq(Mux(wide, params.sum_beats, Mux(narrow, params.feature_beats, 0))),
             enough.eq(room >= params.sum_beats),
             free.eq(heads.i.ready & enough),
-            *(params.head(heads.i.payload)[name].eq(job[name]) for name in params.head.members),
+            *(heads.i.payload[name].eq(job[name]) for name in params.head.members),
             heads.i.valid.eq(self.jobs.valid & enough & (self.bursts.ready | ~size.any())),
             self.bursts.valid.eq(self.jobs.valid & free & size.any()),
             self.jobs.ready.eq(free & (self.bursts.ready | ~size.any())),
@@ -76,7 +74,6 @@ class PayloadReader(Component):
             burst.length.eq(Mux(wide, params.sum_beats - 1, params.feature_beats - 1)),
             came.failed.eq(self.given.failed),
             came.data.eq(self.given.data),
-            beats.i.payload.eq(came),
             beats.i.valid.eq(self.given.valid),
         ]
         asked = Mux(self.bursts.valid & self.bursts.ready, size, 0)

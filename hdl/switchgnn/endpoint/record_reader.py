@@ -6,9 +6,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.switchgnn.endpoint.bundles import ORDER, TABLE_BEAT, UNDER_WAY
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, SendRecord
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -51,11 +51,11 @@ class RecordReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, order = self.params, self.orders.payload
-        m.submodules.waiting = waiting = Fifo(FifoParams(width=ORDER.size, depth=UNDER_WAY))
-        m.submodules.made = made = ReservedFifo(
-            ReservedFifoParams(width=params.job.size, depth=UNDER_WAY, cancels=True)
+        m.submodules.waiting = waiting = Fifo.sized(shape=ORDER, depth=UNDER_WAY)
+        m.submodules.made = made = ReservedFifo.sized(
+            shape=params.job, depth=UNDER_WAY, cancels=True
         )
-        oldest = ORDER(waiting.o.payload)
+        oldest = waiting.o.payload
         record = Signal(SendRecord, reset_less=True)
         taken = Signal(ORDER, reset_less=True)
         came = Signal()

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, LEAVING, TABLE_BEAT
 from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -81,9 +81,7 @@ class Sender(Component):
         params, settings = self.params, self.settings
         m.submodules.window = window = SendWindow(params)
         m.submodules.records = records = RecordReader(params)
-        m.submodules.jobs = jobs = StreamArbiter(
-            StreamArbiterParams(width=params.job.size, count=1 + OTHERS)
-        )
+        m.submodules.jobs = jobs = StreamArbiter.sized(shape=params.job, count=1 + OTHERS)
         m.submodules.payloads = payloads = PayloadReader(params)
         m.submodules.writer = writer = FrameWriter(params)
         m.submodules.bucket = bucket = TokenBucket(params)
@@ -99,8 +97,8 @@ class Sender(Component):
         m.d.sync += [begins.eq(self.begin), ends.eq(self.end)]
         with m.If(self.begin):
             m.d.sync += [context.eq(self.context), self.sending.eq(self.turn)]
-        for give, take in zip((records.jobs, *self.others), jobs.i, strict=True):
-            m.d.comb += connect_bits(give, take)
+        for give, take in zip((records.jobs, *map(flipped, self.others)), jobs.i, strict=True):
+            connect(m, give, take)
         leaving = writer.leaving
         listed = leaving.valid & ((leaving.kind == Kind.FEATURE) | is_wide(leaving.kind))
         m.d.sync += [
@@ -119,9 +117,8 @@ class Sender(Component):
             records.turn.eq(self.sending),
             records.beat.eq(self.beat),
             self.illegal.eq(records.illegal),
+            *forward(jobs.o, payloads.jobs),
             payloads.jobs.payload.eq(jobs.o.payload.payload),
-            payloads.jobs.valid.eq(jobs.o.valid),
-            jobs.o.ready.eq(payloads.jobs.ready),
             payloads.given.eq(self.given),
             *(writer.signature_of_job[name].eq(settings[name]) for name in SIGNATURE.members),
             writer.may_begin.eq(bucket.may_begin),

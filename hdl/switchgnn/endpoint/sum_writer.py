@@ -2,12 +2,12 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, SLOTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
@@ -49,11 +49,11 @@ class SumWriter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.cut = cut = StreamRegister(StreamRegisterParams(width=params.write.size))
-        write = params.write(cut.o.payload)
+        m.submodules.cut = cut = StreamRegister.sized(shape=params.write)
+        write = cut.o.payload
         begun = Signal()  # the port has taken the beat's burst
+        connect(m, flipped(self.writes), cut.i)
         m.d.comb += [
-            *connect_bits(self.writes, cut.i),
             self.bursts.payload.address.eq(write.beat << exact_log2(BEAT_BYTES)),
             self.bursts.payload.tag.eq(write.slot),
             self.bursts.valid.eq(cut.o.valid & ~begun & ~self.stop),

@@ -1,14 +1,14 @@
 """Reads beats of tables for several clients through one port."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.common.streams import forward
 from hdl.switchgnn.endpoint.bundles import TABLE_BEAT, TABLE_CLIENTS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
@@ -40,20 +40,13 @@ class TableReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         bits = self.params.beat_address_bits
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(width=bits, count=TABLE_CLIENTS)
-        )
-        chosen = Signal(arbiter.params.output)
-        m.d.comb += [
-            chosen.eq(arbiter.o.payload),
-            self.bursts.payload.address.eq(chosen.payload << exact_log2(BEAT_BYTES)),
-            self.bursts.payload.tag.eq(chosen.index),
-            self.bursts.valid.eq(arbiter.o.valid),
-            arbiter.o.ready.eq(self.bursts.ready),
-        ]
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=bits, count=TABLE_CLIENTS)
+        chosen = arbiter.o.payload
+        address = chosen.payload << exact_log2(BEAT_BYTES)
+        m.d.comb += forward(arbiter.o, self.bursts, address=address, tag=chosen.index)
         for k, (request, beat) in enumerate(zip(self.requests, self.beats, strict=True)):
+            connect(m, flipped(request), arbiter.i[k])
             m.d.comb += [
-                *connect_bits(request, arbiter.i[k]),
                 beat.valid.eq(self.given.valid & (self.given.tag == k)),
                 beat.failed.eq(self.given.failed),
                 beat.data.eq(self.given.data),

@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.reserved_fifo import ReservedFifo
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, SLOT_BITS, TABLE_BEAT
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, WORD_BITS, TurnRecord
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -65,9 +65,7 @@ class TurnLoader(Component):
         wrong = Signal(reset_less=True)
         count = -(-params.words // BEAT_WORDS)
         left = Signal(range(count + 1), reset_less=True)  # beats of the bitmap that are left
-        m.submodules.bitmap = bitmap = ReservedFifo(
-            ReservedFifoParams(width=BEAT_BITS, depth=AHEAD)
-        )
+        m.submodules.bitmap = bitmap = ReservedFifo.sized(shape=BEAT_BITS, depth=AHEAD)
         low = exact_log2(ALIGNMENT)
         m.d.sync += wrong.eq(self.wrong(record))
         m.d.comb += [

@@ -9,13 +9,13 @@ from hdl.common.arithmetic import count_ones, delay, low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.counter_bank import CounterBank
-from hdl.common.counter_banks import CounterBanks, CounterBanksParams
+from hdl.common.counter_banks import CounterBanks
 from hdl.common.expectations import expect
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.switch.job_registers import report_jobs
 from hdl.switch.job_table import JobTable
-from hdl.switch.verdict_counters import VerdictCounters, VerdictCountersParams
+from hdl.switch.verdict_counters import VerdictCounters
 from hdl.switchgnn.switch.aggregation import AGGREGATION_EVENTS, Aggregation
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.egress.egress import GnnEgress
@@ -311,11 +311,11 @@ class GnnSwitch(Component):
     ) -> None:
         """Add all counters, with their registers."""
         settings, status, params = registers.control, registers.status, self.params
-        m.submodules.verdicts = verdicts = VerdictCounters(
-            VerdictCountersParams(verdict=params.verdict, sources=params.ports)
+        m.submodules.verdicts = verdicts = VerdictCounters.sized(
+            verdict=params.verdict, sources=params.ports
         )
-        m.submodules.port_counters = of_ports = CounterBanks(
-            CounterBanksParams(counters=port_counters(params), count=params.ports)
+        m.submodules.port_counters = of_ports = CounterBanks.sized(
+            counters=port_counters(params), count=params.ports
         )
         m.submodules.totals = totals = CounterBank(TOTAL_COUNTERS)
         exists = Signal()

@@ -236,7 +236,7 @@ def maker_row(sizes: ConcatenatorParams, gather: Gather, payload: bool) -> list[
         pr_bytes,
         sizes.queues + 4,
         ExpirationQueue(sizes).lateness,
-        FifoParams(width=sizes.line_bits, depth=sizes.lines).latency - 1,
+        FifoParams(shape=sizes.line_bits, depth=sizes.lines).latency - 1,
     ]
 
 

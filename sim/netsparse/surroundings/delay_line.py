@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS
 from hdl.common.params import Params
 from sim.surroundings.chance import random_bits
@@ -62,8 +62,8 @@ class DelayLine(Component):
         o = self.o
         now = Signal(TIME_BITS)
         shape = data.StructLayout({"beat": BEAT, "due": TIME_BITS})
-        m.submodules.line = line = Fifo(
-            FifoParams(width=shape.size, depth=self.params.depth, style="distributed")
+        m.submodules.line = line = Fifo.sized(
+            shape=shape, depth=self.params.depth, style="distributed"
         )
         entry = Signal(shape)
         first = Signal(shape)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.params import Params, whole
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.round_robin import RoundRobin
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.surroundings.delay_line import (
     BEAT,
@@ -20,7 +20,6 @@ from sim.netsparse.surroundings.delay_line import (
 from sim.netsparse.surroundings.network_input import (
     FAULTS,
     NetworkInput,
-    NetworkInputParams,
 )
 
 MOST_LATENCY = (1 << LATENCY_BITS) - 1
@@ -97,7 +96,7 @@ class SharedLink(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         count = len(CLASSES)
-        m.submodules.turn = turn = RoundRobin(RoundRobinParams(count=count))
+        m.submodules.turn = turn = RoundRobin.sized(count=count)
         inside = Signal()  # a packet
         held = Signal(count)  # the class whose packet it is
         chosen = Signal(count)
@@ -130,7 +129,7 @@ class SharedLink(Component):
 
     def add_class(self, m: Module, k: int, kind: str):
         """Add the two ends of a class: what has come, and the line to the far end."""
-        m.submodules[f"{kind}_input"] = taker = NetworkInput(NetworkInputParams())
+        m.submodules[f"{kind}_input"] = taker = NetworkInput.sized()
         m.submodules[f"{kind}_line"] = line = DelayLine(self.params.line)
         connect(m, flipped(getattr(self, f"{kind}_i")), taker.i)
         connect(m, line.o, flipped(getattr(self, f"{kind}_o")))

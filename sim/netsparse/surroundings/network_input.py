@@ -7,7 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.netsparse.protocol import PR_LAYER
 from sim.netsparse.surroundings.delay_line import BEAT, INDEX_BITS, happens
@@ -71,7 +71,7 @@ class NetworkInput(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.waiting = waiting = Fifo(FifoParams(width=BEAT.size, depth=INPUT_BEATS))
+        m.submodules.waiting = waiting = Fifo.sized(shape=BEAT, depth=INPUT_BEATS)
         i, faults = self.i, self.faults
         inside = Signal()  # a packet
         dropping = Signal()  # it

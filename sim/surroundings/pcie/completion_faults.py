@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import Fifo
 from hdl.pcie.descriptors import COMPLETION_DWORDS, ErrorCode, Status
 from sim.surroundings.pcie.params import TIME_BITS, Fault, PcieHostParams
 
@@ -114,8 +114,8 @@ class CompletionFaults(Component):
         m = Module()
         new, out = self.completions, self.handed
         entry = data.StructLayout({"tag": 8, "due": TIME_BITS})
-        m.submodules.starved = starved = Fifo(
-            FifoParams(width=entry.size, depth=TAGS, style="distributed", refuses=False)
+        m.submodules.starved = starved = Fifo.sized(
+            shape=entry, depth=TAGS, style="distributed", refuses=False
         )
         late, oldest = Signal(entry), entry(starved.o.payload)
         again, ends, free, goes = Signal(), Signal(), Signal(), Signal()

@@ -24,7 +24,7 @@ MAC = VendorIp(
 
 def delayed(m, name, wires, stages):
     """Return ``wires`` after an instance that has ``name`` in its own."""
-    way = WirePipeline(WirePipelineParams(width=len(wires), stages=stages))
+    way = WirePipeline(WirePipelineParams(shape=len(wires), stages=stages))
     m.submodules[f"{name}_way"] = way
     m.d.comb += way.i.eq(wires)
     return way.o
@@ -65,7 +65,7 @@ class Group(Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.way = way = StreamPipeline(StreamPipelineParams(width=16))
+        m.submodules.way = way = StreamPipeline(StreamPipelineParams(shape=16))
         m.submodules.consumer = consumer = Consumer()
         m.d.comb += [
             way.i.payload.eq(self.i.payload),

@@ -47,7 +47,7 @@ class Port(Component):
         m.submodules.mac = MAC.place(core_clk=ClockSignal(), frame=Const(0, 7), status=status)
         m.submodules.near = near = Consumer()
         if self.params == "level":
-            m.submodules.level = level = Synchroniser(SynchroniserParams(width=2))
+            m.submodules.level = level = Synchroniser(SynchroniserParams(shape=2))
             m.d.comb += [level.i.eq(status), near.mode.eq(level.o)]
         m.d.comb += self.status.eq(near.heard[:2])
         return m

@@ -57,7 +57,7 @@ def held(*ways):
 
 
 def test_a_way_to_another_slr():
-    assert held(WirePipeline(WirePipelineParams(width=1, stages=3))) == [
+    assert held(WirePipeline(WirePipelineParams(shape=1, stages=3))) == [
         Held("way_0/wires_1_reg*", 1),
         Held("way_0/wires_2_reg*", 1, at_edge=True),
         Held("way_0/o_reg*", 0, at_edge=True),
@@ -69,6 +69,6 @@ def test_a_synchroniser_lies_with_its_readers():
 
 
 def test_ways_in_a_row_have_no_place_between():
-    ways = [WirePipeline(WirePipelineParams(width=1, stages=s)) for s in (2, 3)]
+    ways = [WirePipeline(WirePipelineParams(shape=1, stages=s)) for s in (2, 3)]
     with pytest.raises(FloorplanError, match=r"way_\d: no part is between it and another way"):
         held(*ways)

@@ -30,7 +30,7 @@ def test_instances(board):
 @pytest.mark.parametrize("language", ["rtlil", "verilog"])
 def test_registers_are_one_cell_with_or_without_reset(language):
     consumer = emit(Consumer()).top
-    way = emit(WirePipeline(WirePipelineParams(width=2, stages=2))).top
+    way = emit(WirePipeline(WirePipelineParams(shape=2, stages=2))).top
     (found,) = netlists(getattr(consumer, language), language).values()
     assert {c.type for c in found.cells} == {"$sdffe", "$xor"}
     (found,) = netlists(getattr(way, language), language).values()

@@ -70,7 +70,7 @@ class Resets(Component):
         m.d.comb += [ClockSignal("fast").eq(ClockSignal()), ResetSignal("fast").eq(reset)]
         m.submodules.first = first = Consumer()
         m.submodules.second = second = Consumer()
-        way = StreamPipeline(StreamPipelineParams(width=5))
+        way = StreamPipeline(StreamPipelineParams(shape=5))
         m.submodules.way = DomainRenamer("fast")(way)
         m.d.comb += [
             first.i.payload.eq(self.i),

@@ -106,8 +106,8 @@ class NoParams:
     pass
 
 
-ULTRA = MemoryParams(bits=72, depth=4096, style="ultra")
-BLOCK = MemoryParams(bits=36, depth=1024, style="block")
+ULTRA = MemoryParams(shape=72, depth=4096, style="ultra")
+BLOCK = MemoryParams(shape=36, depth=1024, style="block")
 
 
 class Circuits(Component):

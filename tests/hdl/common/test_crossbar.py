@@ -13,9 +13,9 @@ from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
 SIZES = [
-    CrossbarParams(inputs=1, outputs=1, width=20),
-    CrossbarParams(inputs=3, outputs=4, width=20),
-    CrossbarParams(inputs=4, outputs=3, width=20, last_bit=19, told_bits=18),
+    CrossbarParams(inputs=1, outputs=1, shape=20),
+    CrossbarParams(inputs=3, outputs=4, shape=20),
+    CrossbarParams(inputs=4, outputs=3, shape=20, last_bit=19, told_bits=18),
 ]
 
 
@@ -26,7 +26,7 @@ def test_crossbar(params):
 
 
 test_rejects = rejects(
-    partial(CrossbarParams, inputs=2, outputs=2, width=8),
+    partial(CrossbarParams, inputs=2, outputs=2, shape=8),
     ({"last_bit": 8}, "last_bit must be a whole number from 0 to 7: 8"),
     ({"last_bit": 7, "told_bits": 9}, "told_bits must be a whole number from 0 to 8: 9"),
     ({"told_bits": 1}, "told_bits needs a last_bit"),

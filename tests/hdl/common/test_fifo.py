@@ -15,21 +15,21 @@ from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
-    FifoParams(width=8, depth=2),
-    FifoParams(width=1, depth=16, style="distributed"),
-    FifoParams(width=33, depth=13, style="distributed"),
-    FifoParams(width=8, depth=2, style="block"),
-    FifoParams(width=16, depth=65),
-    FifoParams(width=72, depth=16, style="block", output_register=True),
-    FifoParams(width=40, depth=21, style="ultra", output_register=True),
-    FifoParams(width=512, depth=64, style="ultra"),
+    FifoParams(shape=8, depth=2),
+    FifoParams(shape=1, depth=16, style="distributed"),
+    FifoParams(shape=33, depth=13, style="distributed"),
+    FifoParams(shape=8, depth=2, style="block"),
+    FifoParams(shape=16, depth=65),
+    FifoParams(shape=72, depth=16, style="block", output_register=True),
+    FifoParams(shape=40, depth=21, style="ultra", output_register=True),
+    FifoParams(shape=512, depth=64, style="ultra"),
 ]
 
 test_fifo = simulated(Fifo, SIZES, __name__, short=[SIZES[0], SIZES[2], SIZES[4], SIZES[6]])
 
 
 test_rejects = rejects(
-    partial(FifoParams, width=4, depth=4),
+    partial(FifoParams, shape=4, depth=4),
     ({"output_register": True}, "output_register needs style block or ultra"),
 )
 
@@ -37,9 +37,9 @@ test_rejects = rejects(
 @pytest.mark.parametrize(
     ("params", "style", "words"),
     [
-        (FifoParams(width=8, depth=64), "distributed", 64),
-        (FifoParams(width=8, depth=65), "block", 65),
-        (FifoParams(width=512, depth=4096, style="ultra"), "ultra", 4096),
+        (FifoParams(shape=8, depth=64), "distributed", 64),
+        (FifoParams(shape=8, depth=65), "block", 65),
+        (FifoParams(shape=512, depth=4096, style="ultra"), "ultra", 4096),
     ],
 )
 def test_memory_is_exactly_as_deep_as_asked(params, style, words):

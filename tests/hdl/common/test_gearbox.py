@@ -12,7 +12,7 @@ SIZES = [(1, 2), (40, 4), (11, 3)]
 @pytest.mark.parametrize(("width", "parts"), SIZES)
 @pytest.mark.parametrize("way", [Serializer, Deserializer])
 def test_gearbox(way, width, parts):
-    simulate(way(GearboxParams(width=width, parts=parts)), __name__)
+    simulate(way(GearboxParams(shape=width, parts=parts)), __name__)
 
 
 def cut(params, beat):

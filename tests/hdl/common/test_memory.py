@@ -11,9 +11,9 @@ from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
 
 SIZES = [
-    MemoryParams(bits=1, depth=2),
-    MemoryParams(bits=12, depth=13, style="distributed"),
-    MemoryParams(bits=72, depth=64, style="ultra", output_registers=3),
+    MemoryParams(shape=1, depth=2),
+    MemoryParams(shape=12, depth=13, style="distributed"),
+    MemoryParams(shape=72, depth=64, style="ultra", output_registers=3),
 ]
 
 test_memory = simulated(DualPortMemory, SIZES, __name__)
@@ -23,9 +23,9 @@ test_memory = simulated(DualPortMemory, SIZES, __name__)
 def test_asks_for_its_style(style):
     assert (
         f'ram_style = "{style}"'
-        in emit(DualPortMemory(MemoryParams(bits=8, depth=5, style=style))).verilog
+        in emit(DualPortMemory(MemoryParams(shape=8, depth=5, style=style))).verilog
     )
-    assert "ram_style" not in emit(DualPortMemory(MemoryParams(bits=8, depth=5))).verilog
+    assert "ram_style" not in emit(DualPortMemory(MemoryParams(shape=8, depth=5))).verilog
 
 
 async def exchange(dut, rows):
@@ -38,7 +38,7 @@ async def exchange(dut, rows):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def reads_the_old_contents(dut):
     params = params_in_simulator(MemoryParams)
-    depth, ones = params.depth, (1 << params.bits) - 1
+    depth, ones = params.depth, (1 << params.width) - 1
     contents = {address: random.choice([0, ones]) for address in range(depth)}
     await start(dut)
     await exchange(dut, [(0, 1, address, data) for address, data in contents.items()])
@@ -46,7 +46,7 @@ async def reads_the_old_contents(dut):
     for _ in range(500):
         address = random.randrange(depth)
         read = random.choice([address, random.randrange(depth)])
-        rows.append((read, random.randrange(2), address, random.getrandbits(params.bits)))
+        rows.append((read, random.randrange(2), address, random.getrandbits(params.width)))
         golden.append(contents[read])
         if rows[-1][1]:
             contents[address] = rows[-1][3]
@@ -59,7 +59,7 @@ async def reads_the_old_contents(dut):
 async def survives_a_reset(dut):
     params = params_in_simulator(MemoryParams)
     last = params.depth - 1
-    data = random.getrandbits(params.bits) | 1
+    data = random.getrandbits(params.width) | 1
     await start(dut)
     await exchange(dut, [(0, 1, last, data)])
     dut.rst.value = 1

@@ -11,7 +11,7 @@ from tests.hdl.common.packet_buffer_bench import WIDTH, Bench
 
 @pytest.mark.parametrize(("words", "behind"), [(16, 1), (32, 5)])
 def test_packet_buffer(words, behind):
-    params = PacketBufferParams(width=WIDTH, words=words, behind=behind)
+    params = PacketBufferParams(shape=WIDTH, words=words, behind=behind)
     simulate(PacketBuffer(params), __name__)
 
 

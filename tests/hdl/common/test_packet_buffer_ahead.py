@@ -41,7 +41,7 @@ class AheadBuffer(Component):
 
 
 def test_read_ahead():
-    params = PacketBufferParams(width=WIDTH, words=32, behind=1, ahead=True)
+    params = PacketBufferParams(shape=WIDTH, words=32, behind=1, ahead=True)
     simulate(AheadBuffer(params), __name__)
 
 

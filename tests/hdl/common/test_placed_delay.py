@@ -10,10 +10,10 @@ from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 
 WAYS = {
-    "payload": StreamPipeline(StreamPipelineParams(width=5, stages=3)),
-    "sent": StreamPipeline(StreamPipelineParams(width=5, stages=3)),
-    "left": StreamPipeline(StreamPipelineParams(width=5, stages=3)),
-    "wires": WirePipeline(WirePipelineParams(width=5, stages=3)),
+    "payload": StreamPipeline(StreamPipelineParams(shape=5, stages=3)),
+    "sent": StreamPipeline(StreamPipelineParams(shape=5, stages=3)),
+    "left": StreamPipeline(StreamPipelineParams(shape=5, stages=3)),
+    "wires": WirePipeline(WirePipelineParams(shape=5, stages=3)),
 }
 
 

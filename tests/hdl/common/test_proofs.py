@@ -11,21 +11,21 @@ from tests.long import short_and_long
 from tests.mutants import Mutant, mutants_are_found, mutants_of
 
 FIFOS = [
-    FifoParams(width=2, depth=depth, style=style, output_register=register)
+    FifoParams(shape=2, depth=depth, style=style, output_register=register)
     for depth in (3, 4)
     for style, register in (("distributed", False), ("block", False), ("block", True))
 ]
 ARBITERS = [
-    StreamArbiterParams(width=1, count=2),
-    StreamArbiterParams(width=2, count=3),
-    StreamArbiterParams(width=2, count=3, last_bit=1),
-    StreamArbiterParams(width=2, count=4, last_bit=0),
+    StreamArbiterParams(shape=1, count=2),
+    StreamArbiterParams(shape=2, count=3),
+    StreamArbiterParams(shape=2, count=3, last_bit=1),
+    StreamArbiterParams(shape=2, count=4, last_bit=0),
 ]
 INDUCTION = 4  #: cycles
 REACHED = 13  #: cycles within which everything has happened
 # The sizes of which a mutant is proven: all are found at them, so the others are long.
-FIFO = FifoParams(width=2, depth=3, style="block", output_register=True)
-ARBITER = StreamArbiterParams(width=2, count=3, last_bit=1)
+FIFO = FifoParams(shape=2, depth=3, style="block", output_register=True)
+ARBITER = StreamArbiterParams(shape=2, count=3, last_bit=1)
 
 fifo = mutants_of("hdl.common.fifo", FifoProof, "tests.hdl.common.fifo_proof.Fifo")
 arbiter = mutants_of(

@@ -14,7 +14,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 
 @pytest.mark.parametrize(("cancels", "passes"), [(False, False), (True, False), (False, True)])
 def test_reserved_fifo(cancels, passes):
-    params = ReservedFifoParams(width=9, depth=8, cancels=cancels, passes=passes)
+    params = ReservedFifoParams(shape=9, depth=8, cancels=cancels, passes=passes)
     simulate(ReservedFifo(params), __name__)
 
 

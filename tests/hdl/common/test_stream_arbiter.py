@@ -13,17 +13,17 @@ from tests.rejects import rejects
 from tests.simulated import simulated
 
 SIZES = [
-    StreamArbiterParams(width=9, count=1, last_bit=8),
-    StreamArbiterParams(width=8, count=2),
-    StreamArbiterParams(width=40, count=5, last_bit=0),
-    StreamArbiterParams(width=9, count=3, last_bit=8, holds=True),
+    StreamArbiterParams(shape=9, count=1, last_bit=8),
+    StreamArbiterParams(shape=8, count=2),
+    StreamArbiterParams(shape=40, count=5, last_bit=0),
+    StreamArbiterParams(shape=9, count=3, last_bit=8, holds=True),
 ]
 
 test_stream_arbiter = simulated(StreamArbiter, SIZES, __name__, plusargs=["+verilator+noassert"])
 
 
 test_rejects = rejects(
-    partial(StreamArbiterParams, width=4, count=2),
+    partial(StreamArbiterParams, shape=4, count=2),
     ({"last_bit": 4}, "last_bit must be a whole number from 0 to 3: 4"),
 )
 

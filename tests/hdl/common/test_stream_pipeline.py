@@ -17,17 +17,17 @@ SIZES = [(1, 1), (40, 2), (9, 4)]
 
 @pytest.mark.parametrize(("width", "stages"), SIZES)
 def test_stream_pipeline(width, stages):
-    simulate(StreamPipeline(StreamPipelineParams(width=width, stages=stages)), __name__)
+    simulate(StreamPipeline(StreamPipelineParams(shape=width, stages=stages)), __name__)
 
 
 def test_sizes_have_names_of_their_own():
-    names = {StreamPipelineParams(width=w, stages=s).suffix for w in (1, 2) for s in (1, 2)}
+    names = {StreamPipelineParams(shape=w, stages=s).suffix for w in (1, 2) for s in (1, 2)}
     assert len(names) == 4
 
 
 def test_holds_those_of_a_round_trip():
     for stages in range(1, 16):
-        assert StreamPipelineParams(width=1, stages=stages).capacity >= 2 * stages + 2
+        assert StreamPipelineParams(shape=1, stages=stages).capacity >= 2 * stages + 2
 
 
 def draw(count):

@@ -15,18 +15,18 @@ from tests.hdl.contracts import contracts, filling
 @pytest.mark.parametrize(("width", "count"), [(1, 1), (8, 2), (17, 5)])
 def test_fork(width, count):
     tests = r"test_streams[.](?!fills_|register_|skid_)"
-    simulate(Fork(ForkParams(width=width, count=count)), __name__, test_filter=tests)
+    simulate(Fork(ForkParams(shape=width, count=count)), __name__, test_filter=tests)
 
 
 @pytest.mark.parametrize("width", [1, 40])
 def test_stream_register(width):
     tests = r"test_streams[.](?!fork_|skid_)"
-    simulate(StreamRegister(StreamRegisterParams(width=width)), __name__, test_filter=tests)
+    simulate(StreamRegister(StreamRegisterParams(shape=width)), __name__, test_filter=tests)
 
 
 def test_stream_skid():
     tests = r"test_streams[.](?!fork_|register_)"
-    simulate(StreamSkid(StreamRegisterParams(width=40)), __name__, test_filter=tests)
+    simulate(StreamSkid(StreamRegisterParams(shape=40)), __name__, test_filter=tests)
 
 
 def draw(count):

@@ -9,7 +9,7 @@ from sim.harness.verilator import component_in_simulator, params_in_simulator, s
 
 
 def test_wire_pipeline():
-    simulate(WirePipeline(WirePipelineParams(width=9, stages=3)), __name__)
+    simulate(WirePipeline(WirePipelineParams(shape=9, stages=3)), __name__)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

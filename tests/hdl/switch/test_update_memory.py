@@ -13,9 +13,9 @@ from tests.simulated import simulated
 OUTLIVES_RESET = "the memory keeps what was written"
 
 SIZES = [
-    MemoryParams(bits=8, depth=2),
-    MemoryParams(bits=16, depth=6, style="ultra"),
-    MemoryParams(bits=16, depth=6, style="ultra", output_registers=3),
+    MemoryParams(shape=8, depth=2),
+    MemoryParams(shape=16, depth=6, style="ultra"),
+    MemoryParams(shape=16, depth=6, style="ultra", output_registers=3),
 ]
 
 test_update_memory = simulated(UpdateMemory, SIZES, __name__)
@@ -28,7 +28,7 @@ def test_lead():
 
 def test_rejects_a_memory_without_an_output_register():
     with pytest.raises(ValueError, match="with an output register"):
-        UpdateMemory(MemoryParams(bits=8, depth=2, output_registers=0))
+        UpdateMemory(MemoryParams(shape=8, depth=2, output_registers=0))
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -44,7 +44,7 @@ async def every_change_is_seen_by_the_next(dut):
         addresses.append(random.choice((near, random.randrange(params.depth))))
     for k, address in enumerate(addresses):
         dut.address.value = address
-        write, after = 0, random.getrandbits(params.bits)
+        write, after = 0, random.getrandbits(params.width)
         if k >= lead:
             write = random.random() < 0.7
         dut.write.value, dut.after.value = write, after

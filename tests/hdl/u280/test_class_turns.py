@@ -19,7 +19,7 @@ def test_class_turns():
 
 def test_a_single_input_cannot_be_held():
     with pytest.raises(ValueError, match="holds needs at least two inputs"):
-        StreamArbiterParams(width=1, count=1, holds=True)
+        StreamArbiterParams(shape=1, count=1, holds=True)
 
 
 def packets_of(kind, count):

@@ -5,7 +5,7 @@ from sim.functional.merge import merge
 from sim.harness.streams import receive, send, start
 from sim.harness.verilator import simulate
 
-PARAMS = FifoParams(width=8, depth=2)
+PARAMS = FifoParams(shape=8, depth=2)
 
 
 class Derived(Fifo):

@@ -15,7 +15,7 @@ from hdl.p4sgd.transport.slot_table import SlotTable
 from sim.harness.coverage_runs import COVERAGE
 from sim.harness.emissions import EMITTERS, FILE, KIND, emission_of
 
-FIFO = FifoParams(width=8, depth=4)
+FIFO = FifoParams(shape=8, depth=4)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Pair(Component):
     def elaborate(self, platform):
         m = Module()
         for depth in (3, 5):
-            m.submodules[f"part_{depth}"] = Fifo(FifoParams(width=8, depth=depth))
+            m.submodules[f"part_{depth}"] = Fifo(FifoParams(shape=8, depth=depth))
         m.d.comb += self.o.eq(self.i)
         return m
 
@@ -100,19 +100,19 @@ def test_what_is_known_of_a_module_is_all_that_it_was_when_it_was_emitted():
     emission_of(Pair(PairParams()))
     part, _, pair = emission_of(Pair(PairParams())).modules.values()
     assert part.kind is Fifo
-    assert part.component.params == FifoParams(width=8, depth=3)
+    assert part.component.params == FifoParams(shape=8, depth=3)
     assert "module \\fifo_8x3_distributed\n" in part.rtlil
     assert [port.name for port in pair.ports] == ["clk", "rst", "i", "o"]
     assert part.domains == ("sync",)
 
 
 def test_a_part_is_elaborated_once_for_all_designs_that_it_stands_in(elaborated):
-    alone = emission_of(Fifo(FifoParams(width=8, depth=5)))
+    alone = emission_of(Fifo(FifoParams(shape=8, depth=5)))
     pair = emission_of(Pair(PairParams()))
     assert elaborated == ["fifo_8x5_distributed", "fifo_8x3_distributed", "pair"]
     assert pair.modules["fifo_8x5_distributed"] == alone.top
     assert (
-        emission_of(Fifo(FifoParams(width=8, depth=3))).top == pair.modules["fifo_8x3_distributed"]
+        emission_of(Fifo(FifoParams(shape=8, depth=3))).top == pair.modules["fifo_8x3_distributed"]
     )
     assert len(elaborated) == 3
 
@@ -130,14 +130,14 @@ def test_a_design_whose_part_is_gone_is_made_anew(cache, elaborated):
 
 
 def test_what_a_module_is_called_must_be_told_apart_from_what_is_known():
-    emission_of(Fifo(FifoParams(width=8, depth=3)))
+    emission_of(Fifo(FifoParams(shape=8, depth=3)))
     with pytest.raises(ValueError, match="two different sets of parameters are called named"):
         emission_of(Twins(PairParams()))
 
 
 def test_other_parameters_are_elaborated(elaborated):
     for depth in (4, 5, 4):
-        assert emission_of(Fifo(FifoParams(width=8, depth=depth)))
+        assert emission_of(Fifo(FifoParams(shape=8, depth=depth)))
     assert elaborated == ["fifo_8x4_distributed", "fifo_8x5_distributed"]
 
 

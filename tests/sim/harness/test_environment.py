@@ -17,7 +17,7 @@ from sim.harness.cache import CHECKOUT
 from sim.harness.results import Case
 from sim.harness.verilator import SimulationError, simulate
 
-REGISTER = StreamRegister(StreamRegisterParams(width=40))
+REGISTER = StreamRegister(StreamRegisterParams(shape=40))
 #: variables that choose tests, libraries, flags or ways of running in cocotb, GPI, Python, make
 NONSENSE = dict(
     re.findall(

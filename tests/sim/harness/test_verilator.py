@@ -54,7 +54,7 @@ class LeakyRegister(StreamRegister):
 class Queue(StreamRegister):
     """A FIFO of half a megabyte of beats."""
 
-    fifo = FifoParams(width=63, depth=1 << 16)
+    fifo = FifoParams(shape=63, depth=1 << 16)
 
     def elaborate(self, platform):
         m = Module()

@@ -31,7 +31,7 @@ def cells_in(emission):
 
 
 def test_multiplexers_are_of_the_register_that_they_feed():
-    found = cells_twice(Fifo(FifoParams(width=8, depth=65)))
+    found = cells_twice(Fifo(FifoParams(shape=8, depth=65)))
     assert found[0] == found[1]
     multiplexers = {cell.drives for cell in found[0] if cell.name.startswith("$procmux")}
     assert {"filled", "full", "stored", "o_valid"} <= multiplexers

@@ -112,6 +112,6 @@ def test_lines_are_those_of_the_hardware():
     module = emission_with_sources(Tally(TallyParams())).top
     assert lines_of(module) == frozenset()  # the sample is no hardware of ours
     assert "sample.py" in module.rtlil
-    fifo = emission_with_sources(Fifo(FifoParams(width=8, depth=4))).top
+    fifo = emission_with_sources(Fifo(FifoParams(shape=8, depth=4))).top
     assert len(lines_of(fifo)) > 10
     assert all(line.startswith("hdl/common/") for line in lines_of(fifo))

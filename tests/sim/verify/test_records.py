@@ -28,7 +28,7 @@ def test_a_run_as_json():
         Case(name="b", passed=False, sim_ns=40.0, seconds=0.2, message="wrong"),
     )
     simulation = Simulation(
-        component=Fifo, params=FifoParams(width=8, depth=2), test_module="tests.x"
+        component=Fifo, params=FifoParams(shape=8, depth=2), test_module="tests.x"
     )
     assert describe(simulation, run(*cases)) == {
         "component": "hdl.common.fifo.Fifo",

@@ -63,13 +63,13 @@ class AggregatorParams(GnnSwitchSizes):
     def sums_memory(self) -> MemoryParams:
         """Return the sizes of the memory of a bank's sums."""
         return MemoryParams(
-            bits=self.bank_sums.size, depth=self.slots, style=self.style, output_registers=0
+            shape=self.bank_sums, depth=self.slots, style=self.style, output_registers=0
         )
 
     @property
     def state_memory(self) -> MemoryParams:
         """Return the sizes of the memory of a bank's aggregators without their sums."""
-        return MemoryParams(bits=self.state.size, depth=self.slots, style=self.style)
+        return MemoryParams(shape=self.state, depth=self.slots, style=self.style)
 
     @property
     def region(self) -> data.StructLayout:

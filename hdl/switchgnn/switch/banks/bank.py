@@ -97,7 +97,7 @@ class Bank(Component):
             rule.port.eq(delay(m, command.port, self.ruling, "port")),
             rule.descriptor.eq(delay(m, command.descriptor, self.ruling, "descriptor")),
         ]
-        before = params.state(states.before)
+        before = states.before
         slot = delay(m, address, UpdateMemory.lead, "slot")
         leaving = {"port": rule.port, "slot": slot, "tag": before.tag}
         m.d.comb += [

@@ -62,7 +62,7 @@ class FarLanes(Component):
 
     def carried(self, m: Module, name: str, wires: Value) -> Value:
         """Return ``wires`` at the other end of the pipeline ``name`` between the dies."""
-        sizes = WirePipelineParams(width=len(wires), stages=self.params.slr_stages)
+        sizes = WirePipelineParams(shape=len(wires), stages=self.params.slr_stages)
         m.submodules[name] = way = WirePipeline(sizes)
         m.d.comb += way.i.eq(wires)
         return way.o

@@ -53,7 +53,7 @@ class ReadyLists(Component):
         m = Module()
         params, push = self.params, self.push
         style = "distributed" if params.slots <= LUTRAM_SLOTS else "block"
-        sizes = MemoryParams(bits=params.slot_bits, depth=params.slots, style=style)
+        sizes = MemoryParams(shape=params.slot_bits, depth=params.slots, style=style)
         m.submodules.links = links = DualPortMemory(sizes)  # the next slot of each slot of a list
         ports = range(params.ports)
         heads = [Signal(params.slot_bits, name=f"head_{k}", reset_less=True) for k in ports]

@@ -12,8 +12,8 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.round_robin import RoundRobin, RoundRobinParams
+from hdl.common.fifo import Fifo
+from hdl.common.round_robin import RoundRobin
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
@@ -68,8 +68,8 @@ class ControlFrames(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         width = self.params.raw_request.size
-        m.submodules.requests = requests = Fifo(FifoParams(width=width, depth=RAW_REQUESTS))
-        m.submodules.turn = turn = RoundRobin(RoundRobinParams(count=OPEN_TURNS + 2))
+        m.submodules.requests = requests = Fifo.sized(shape=width, depth=RAW_REQUESTS)
+        m.submodules.turn = turn = RoundRobin.sized(count=OPEN_TURNS + 2)
         active = self.job.active
         frame, offered = Signal(self.params.control_frame, reset_less=True), Signal()
         advancing = Signal()  # an ADVANCE is to leave

@@ -74,4 +74,4 @@ class EgressParams(GnnSwitchSizes):
     @property
     def egress_fifo(self) -> FifoParams:
         """Return the sizes of the queue of beats that wait at a port; room for each is claimed."""
-        return FifoParams(width=self.egress_beat.size, depth=self.egress_depth, refuses=False)
+        return FifoParams(shape=self.egress_beat, depth=self.egress_depth, refuses=False)

@@ -4,14 +4,13 @@ from typing import Any
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo
-from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from hdl.common.streams import connect_bits
+from hdl.common.stream_arbiter import StreamArbiter
 from hdl.switchgnn.protocol import CONTROL_BYTES, Head, Kind, Target
 from hdl.switchgnn.switch.egress.egress_room import EgressRoom
 from hdl.switchgnn.switch.egress.frame_serializer import FrameSerializer
@@ -79,14 +78,13 @@ class EgressPort(Component):
         m.submodules.room = room = EgressRoom(params)
         m.submodules.serializer = serializer = FrameSerializer(params)
         m.submodules.fifo = fifo = Fifo(params.egress_fifo)
-        m.submodules.arbiter = arbiter = StreamArbiter(
-            StreamArbiterParams(
-                width=params.egress_beat.size, count=2, last_bit=params.egress_beat["last"].offset
-            )
+        m.submodules.arbiter = arbiter = StreamArbiter.sized(
+            shape=params.egress_beat, count=2, last_bit=params.egress_beat["last"].offset
         )
         claims = Signal(self.delay)  # claims of the last cycles, the latest in the lowest bit
         sums, control = arbiter.i[DATA], arbiter.i[CONTROL]
         level = delay(m, fifo.level, 1, "level", reset_less=False)
+        connect(m, fifo.o, sums)
         m.d.comb += [
             room.claim.eq(self.claim),
             room.voided.eq(claims[-1] & ~self.deliver),
@@ -101,7 +99,6 @@ class EgressPort(Component):
             serializer.delivery.eq(self.delivery),
             fifo.i.valid.eq(serializer.valid),
             fifo.i.payload.eq(serializer.beat),
-            *connect_bits(fifo.o, sums),
             control.payload.eq(Cat(self.control_head(m), Value.cast(1))),
             control.valid.eq(self.control.valid),
             self.control.ready.eq(control.ready),

@@ -60,4 +60,4 @@ class IngressParams(GnnSwitchSizes):
         """Return the sizes of the queue of payloads; the sender must ensure that there is room."""
         style = "distributed" if self.tasks <= DISTRIBUTED_WORDS else "block"
         width = self.payload_words.size
-        return FifoParams(width=width, depth=self.tasks, style=style, refuses=False)
+        return FifoParams(shape=width, depth=self.tasks, style=style, refuses=False)

@@ -7,13 +7,13 @@ from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister
 from hdl.switch.frame_filter import Quality
 from hdl.switch.packet_port import PacketPort
 from hdl.switchgnn.switch.ingress.frame_assembler import FrameAssembler
 from hdl.switchgnn.switch.params import GnnSwitchParams
 
-BAD_FRAMES = FifoParams(width=2, depth=16)
+BAD_FRAMES = FifoParams(shape=2, depth=16)
 
 
 class GnnIngressPort(Component):
@@ -46,7 +46,7 @@ class GnnIngressPort(Component):
         m.submodules.port = port = PacketPort(self.params.port_params)
         m.submodules.assembler = assembler = FrameAssembler(self.params)
         m.submodules.queue = queue = Fifo(BAD_FRAMES)
-        m.submodules.broken = broken = StreamRegister(StreamRegisterParams(width=BAD_FRAMES.width))
+        m.submodules.broken = broken = StreamRegister.sized(shape=BAD_FRAMES.width)
         connect(m, flipped(self.axis), port.axis)
         connect(m, queue.o, broken.i)
         bad = port.judged & (port.quality != Quality.GOOD)

@@ -159,7 +159,7 @@ class PartialSender(Component):
         ]
         with m.If(taken):
             m.d.sync += last.eq(second)
-        found: Any = params.kept_partial(kept.read_data)
+        found: Any = kept.read_data
         lag = params.delivery_cycles - kept.latency
         m.d.comb += [
             kept.read_address.eq(delay(m, address, lag, "address")),

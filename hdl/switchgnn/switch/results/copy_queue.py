@@ -33,9 +33,9 @@ class CopyQueue(Component):
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
-        self.queue = ReservedFifoParams(width=params.copy.size, depth=DEPTH)
+        self.queue = ReservedFifoParams(shape=params.copy, depth=DEPTH)
         # A copy stays inside until the last delivery, after all of its ports were claimed.
-        self.targets = FifoParams(width=params.ports, depth=DEPTH, refuses=False)
+        self.targets = FifoParams(shape=params.ports, depth=DEPTH, refuses=False)
         super().__init__(
             params,
             {
@@ -85,7 +85,7 @@ class CopyQueue(Component):
         m.d.sync += self.claim.eq(takes)
         m.d.comb += [
             self.deliver.eq(delay(m, self.claim, CLAIM_LAG, "claim", reset_less=False)),
-            self.delivered.eq(params.copy(copies.o.payload)),
+            self.delivered.eq(copies.o.payload),
             copies.o.ready.eq(delay(m, ends, 1 + CLAIM_LAG, "ends", reset_less=False)),
         ]
         expect(

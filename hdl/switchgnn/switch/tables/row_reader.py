@@ -2,14 +2,13 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay, low_bits
 from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory, MemoryParams
 from hdl.common.params import Params, same_as, whole
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
-from hdl.common.streams import connect_bits
+from hdl.common.reserved_fifo import ReservedFifo
 
 AHEAD = 8  #: rows that can wait: more than the cycles from the request of a row to its leaving
 COUNT_BITS = 16  #: width of the number of rows in a request
@@ -25,7 +24,7 @@ class RowReaderParams(Params, suffix="{memory.suffix}"):
     @property
     def memory(self) -> MemoryParams:
         """Return the sizes of the table's memory."""
-        return MemoryParams(bits=self.bits, depth=self.rows, style=self.style)
+        return MemoryParams(shape=self.bits, depth=self.rows, style=self.style)
 
     @property
     def request(self) -> data.StructLayout:
@@ -69,8 +68,8 @@ class RowReader(Component):
         m = Module()
         params = self.params
         m.submodules.table = memory = DualPortMemory(params.memory)
-        m.submodules.found = found = ReservedFifo(
-            ReservedFifoParams(width=params.found.size, depth=AHEAD, passes=True)
+        m.submodules.found = found = ReservedFifo.sized(
+            shape=params.found, depth=AHEAD, passes=True
         )
         asked = self.requests.payload
         done = Signal(COUNT_BITS)  # rows of the request that were read
@@ -85,6 +84,7 @@ class RowReader(Component):
         with m.If(step):
             m.d.sync += done.eq(Mux(last, 0, done + 1))
         arrived = params.found(found.payload)
+        connect(m, found.o, flipped(self.rows))
         m.d.comb += [
             memory.read_address.eq(low_bits(asked.first + done, params.memory.address_bits)),
             memory.write_address.eq(self.address),
@@ -94,6 +94,5 @@ class RowReader(Component):
             arrived.row.eq(memory.read_data),
             arrived.missing.eq(delay(m, done >= asked.there, self.latency, "missing")),
             arrived.last.eq(delay(m, last, self.latency, "last")),
-            *connect_bits(found.o, self.rows),
         ]
         return m

@@ -5,10 +5,10 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import count_ones, half, low_bits
-from hdl.common.bus_watch import BusTimer, BusTimerParams
+from hdl.common.bus_watch import BusTimer
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.common.streams import StreamRegister, StreamRegisterParams, connect_bits
+from hdl.common.streams import StreamRegister
 from hdl.switchgnn.switch.tables.table_memory_params import TableMemoryParams
 from hdl.switchgnn.switch.tables.table_port import TablePort
 from hdl.switchgnn.switch.tables.table_walk import TableWalk
@@ -57,13 +57,13 @@ class TableMemory(Component):
         m = Module()
         params = self.params
         m.submodules.walk = walk = TableWalk(params)
-        m.submodules.steps = steps = StreamRegister(StreamRegisterParams(width=params.step.size))
+        m.submodules.steps = steps = StreamRegister.sized(shape=params.step)
         m.submodules.shares = shares = Fifo(params.shares)
-        m.submodules.timer = timer = BusTimer(BusTimerParams())
+        m.submodules.timer = timer = BusTimer.sized()
         ports = [TablePort(params) for _ in range(params.ports)]
         connect(m, flipped(self.requests), walk.requests)
+        connect(m, walk.steps, steps.i)
         m.d.comb += [
-            *connect_bits(walk.steps, steps.i),
             timer.limit.eq(self.settings.timeout),
         ]
         for k, port in enumerate(ports):
@@ -81,7 +81,7 @@ class TableMemory(Component):
     def ask(self, m: Module, steps: StreamRegister, shares: Fifo, ports: list[TablePort]) -> None:
         """Request each share that exists from its port, when that has room for the beat."""
         params = self.params
-        step = params.step(steps.o.payload)
+        step = steps.o.payload
         base = Mux(
             step.share.descriptors, self.settings.bases.descriptors, self.settings.bases.lists
         )
@@ -102,8 +102,8 @@ class TableMemory(Component):
     def give(self, m: Module, shares: Fifo, ports: list[TablePort]) -> None:
         """Emit the rows of the oldest share, when its port has their beat."""
         params = self.params
-        m.submodules.rows = rows = StreamRegister(StreamRegisterParams(width=1 + params.found.size))
-        share = params.share(shares.o.payload)
+        m.submodules.rows = rows = StreamRegister.sized(shape=1 + params.found.size)
+        share = shares.o.payload
         beat = params.beat(picked([port.beats.payload for port in ports], share.port))
         came = Signal()
         comes = Signal()

@@ -114,7 +114,7 @@ class TableMemoryParams(Params, suffix="{banks}x{place_bits}_p{ports}_a{address_
     def shares(self) -> FifoParams:
         """Return the sizes of the queue of shares: as many as all ports have beats for."""
         depth = max(2, self.ports * self.waiting)
-        return FifoParams(width=self.share.size, depth=depth, style="block", output_register=True)
+        return FifoParams(shape=self.share, depth=depth, style="block", output_register=True)
 
     @property
     def port(self) -> AxiPortParams:

@@ -1,6 +1,6 @@
 """Prefetches beats of the memory of tables, and stores them until they are used."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -8,8 +8,9 @@ from amaranth.utils import exact_log2
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
-from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.fifo import Fifo
+from hdl.common.reserved_fifo import ReservedFifo
+from hdl.common.streams import forward
 from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES, TableMemoryParams
 
 
@@ -48,32 +49,24 @@ class TablePort(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.lines = lines = Fifo(
-            FifoParams(
-                width=params.line_bits, depth=params.waiting, style="distributed", refuses=False
-            )
+        m.submodules.lines = lines = Fifo.sized(
+            shape=params.line_bits, depth=params.waiting, style="distributed", refuses=False
         )
         m.submodules.port = port = AxiReadPort(params.port)
-        m.submodules.brought = brought = ReservedFifo(
-            ReservedFifoParams(width=params.beat.size, depth=params.waiting)
-        )
-        beat = Signal(params.beat)
+        m.submodules.brought = brought = ReservedFifo.sized(shape=params.beat, depth=params.waiting)
+        beat = brought.payload
         connect(m, port.axi, flipped(self.axi))
+        connect(m, brought.o, flipped(self.beats))
+        address = lines.o.payload << exact_log2(BEAT_BYTES)
         m.d.comb += [
             self.room.eq(brought.room),
             brought.reserve.eq(self.ask),
             lines.i.valid.eq(self.ask),
             lines.i.payload.eq(self.line),
-            port.bursts.valid.eq(lines.o.valid),
-            port.bursts.payload.address.eq(lines.o.payload << exact_log2(BEAT_BYTES)),
-            lines.o.ready.eq(port.bursts.ready),
+            *forward(lines.o, port.bursts, address=address),
             beat.data.eq(port.beats.data),
             beat.failed.eq(port.beats.failed),
             brought.push.eq(port.beats.valid),
-            brought.payload.eq(beat),
-            self.beats.valid.eq(brought.o.valid),
-            self.beats.payload.eq(params.beat(brought.o.payload)),
-            brought.o.ready.eq(self.beats.ready),
             port.watch.eq(self.watch),
             self.bus.eq(port.bus),
         ]

@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.common.streams import StreamRegister, StreamRegisterParams
+from hdl.common.streams import StreamRegister
 from hdl.switchgnn.switch.tables.row_reader import COUNT_BITS
 from hdl.switchgnn.switch.tables.table_memory_params import TableMemoryParams
 
@@ -45,10 +45,8 @@ class TableWalk(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.taken = taken = StreamRegister(
-            StreamRegisterParams(width=self.params.request.size)
-        )
-        asked = self.params.request(taken.o.payload)
+        m.submodules.taken = taken = StreamRegister.sized(shape=self.params.request)
+        asked = taken.o.payload
         cut = Signal(self.cut, reset_less=True)
         waits = Signal()  # a cut request waits
         takes = Signal()  # the walk takes the cut request

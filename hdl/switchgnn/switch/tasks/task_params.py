@@ -64,7 +64,7 @@ class TaskParams(JobParams):
     @property
     def task_fifo(self) -> FifoParams:
         """Return the sizes of the queue of tasks."""
-        return FifoParams(width=self.task.size, depth=self.tasks, refuses=False)
+        return FifoParams(shape=self.task, depth=self.tasks, refuses=False)
 
     @property
     def list_table(self) -> RowReaderParams:

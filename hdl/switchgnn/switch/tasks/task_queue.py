@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
@@ -34,7 +34,7 @@ class TaskQueue(Component):
         # register.
         style = "auto" if params.in_memory else "distributed"
         self.requests = FifoParams(
-            width=self.request.size, depth=params.tasks, style=style, refuses=False
+            shape=self.request, depth=params.tasks, style=style, refuses=False
         )
         super().__init__(
             params,
@@ -70,10 +70,8 @@ class TaskQueue(Component):
             next_task.eq(Mux(self.fence.valid, self.fence.payload, self.load.payload)),
             queue.i.valid.eq(self.valid | (gap & (self.fence.valid | self.load.valid))),
             queue.i.payload.eq(Mux(self.valid, self.task, next_task)),
-            self.tasks.payload.eq(params.task(queue.o.payload)),
-            self.tasks.valid.eq(queue.o.valid),
-            queue.o.ready.eq(self.tasks.ready),
         ]
+        connect(m, queue.o, flipped(self.tasks))
         if params.in_memory:
             self.ask_for_all(m, queue, requests)
         else:
@@ -83,25 +81,24 @@ class TaskQueue(Component):
 
     def ask_for_lists(self, m: Module, requests: Fifo) -> None:
         """Request the rows of lists in the cycle of the task, for a table on chip."""
-        request = Signal(self.request)
+        request = requests.i.payload
         comes = Signal()
         m.d.comb += [
             request.first.eq(low_bits(self.task.first, len(request.first))),
             request.count.eq(self.task.rows),
             request.there.eq(self.task.there),
-            requests.i.payload.eq(request),
             comes.eq(self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()),
             # A request bypasses the empty queue, and waits in it if it is not taken.
             requests.i.valid.eq(comes & (requests.o.valid | ~self.lists.ready)),
-            self.lists.payload.eq(Mux(requests.o.valid, requests.o.payload, request.as_value())),
+            self.lists.payload.eq(Mux(requests.o.valid, requests.o.payload, request)),
             self.lists.valid.eq(requests.o.valid | comes),
             requests.o.ready.eq(self.lists.ready),
         ]
 
     def ask_for_all(self, m: Module, queue: Fifo, requests: Fifo) -> None:
         """Request the rows of lists and of loads, in order, since one memory has both."""
-        task = self.params.task(queue.i.payload)
-        request = Signal(self.request)
+        task, request = queue.i.payload, requests.i.payload
+        connect(m, requests.o, flipped(self.lists))
         is_load = task.kind == TaskKind.LOAD
         asks = ((task.kind == TaskKind.ROWS) & task.rows.any()) | is_load
         m.d.comb += [
@@ -109,9 +106,5 @@ class TaskQueue(Component):
             request.first.eq(low_bits(task.first, len(request.first))),
             request.count.eq(task.rows),
             request.there.eq(task.there),
-            requests.i.payload.eq(request),
             requests.i.valid.eq(queue.i.valid & asks),
-            self.lists.payload.eq(self.request(requests.o.payload)),
-            self.lists.valid.eq(requests.o.valid),
-            requests.o.ready.eq(self.lists.ready),
         ]

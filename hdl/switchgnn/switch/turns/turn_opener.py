@@ -51,7 +51,7 @@ class TurnOpener(Component):
             {"valid": 1, "first": params.descriptor_bits, "height": params.count_bits}
         )
         self.memory = MemoryParams(
-            bits=params.step.size, depth=max(2, params.jobs * PROGRAM_STEPS), style="block"
+            shape=params.step, depth=max(2, params.jobs * PROGRAM_STEPS), style="block"
         )
         super().__init__(
             params,

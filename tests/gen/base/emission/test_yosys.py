@@ -20,7 +20,7 @@ def test_all_that_runs_yosys_takes_any_path(tmp_path, monkeypatch):
     (tmp_path / STRANGE).mkdir()
     monkeypatch.chdir(tmp_path / STRANGE)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / STRANGE))
-    fifo = Fifo(FifoParams(width=8, depth=2))
+    fifo = Fifo(FifoParams(shape=8, depth=2))
     emission = emit(fifo)
     assert read_netlist(emission).inputs
     assert netlists(emission.top.rtlil)[emission.top.name].cells

@@ -12,13 +12,13 @@ from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start
 from tests.simulated import simulated
 
-SIZES = [AsyncFifoParams(width=16, depth=4), AsyncFifoParams(width=33)]
+SIZES = [AsyncFifoParams(shape=16, depth=4), AsyncFifoParams(shape=33)]
 
 test_async_fifo = simulated(AsyncFifo, SIZES, __name__)
 
 
 def test_registers_that_constraints_name():
-    modules = emit(AsyncFifo(AsyncFifoParams(width=9))).modules
+    modules = emit(AsyncFifo(AsyncFifoParams(shape=9))).modules
     top = modules["async_fifo_9x32"].verilog
     assert 'ram_style = "distributed"' in top
     assert "gray_crossing_6 write_pointer (" in top
@@ -26,7 +26,7 @@ def test_registers_that_constraints_name():
 
 
 def test_crossings():
-    crossings = AsyncFifo(AsyncFifoParams(width=9)).crossings
+    crossings = AsyncFifo(AsyncFifoParams(shape=9)).crossings
     assert crossings[0] == Crossing(path="", constraint="async_fifo", source="write", target="read")
     assert [(c.path, c.constraint, c.source, c.target) for c in crossings[1:]] == [
         ("write_pointer", "gray_crossing", "write", "read"),

@@ -10,11 +10,11 @@ from sim.harness.verilator import simulate
 
 
 def test_synchroniser():
-    simulate(Synchroniser(SynchroniserParams(width=5)), __name__)
+    simulate(Synchroniser(SynchroniserParams(shape=5)), __name__)
 
 
 def test_registers_are_kept_together():
-    verilog = emit(Synchroniser(SynchroniserParams(width=3))).verilog
+    verilog = emit(Synchroniser(SynchroniserParams(shape=3))).verilog
     assert verilog.count('(* ASYNC_REG = "TRUE" *)') == 2
     assert "reg [2:0] first" in verilog
 

@@ -74,7 +74,7 @@ class RememberingEngine(Component):
 
     def answer_later(self, m, read, where):
         m.submodules.answers = answers = Fifo(
-            FifoParams(width=self.params.engine.model.group.size, depth=16)
+            FifoParams(shape=self.params.engine.model.group, depth=16)
         )
         asked = Signal()
         m.d.comb += [
