@@ -39,7 +39,7 @@ def first_epoch(
 
     from gen.base.settings import make_params
     from gen.board.boards import find_board
-    from gen.software.emitted.device import DeviceError
+    from sim.host.device import DeviceError
     from sim.p4sgd.training import TrainingRun, data_of
     from sim.p4sgd.training_workload import TrainingWorkload
 
@@ -75,11 +75,11 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     wrong with the card; ``seconds`` bounds each wait.
     """
     from gen.base.registers.python_driver import class_name
-    from gen.software.emitted.p4sgd.build import Build
-    from gen.software.emitted.p4sgd.worker import Worker
-    from gen.software.emitted.xdma import opened
     from gen.software.p4sgd_worker import software
     from sim.harness.register_driver import driver_module
+    from sim.host.xdma import opened
+    from sim.p4sgd.host.build import Build
+    from sim.p4sgd.host.worker import Worker
 
     made, asked = software(run.params), run.asked
     module, build = driver_module(made.map), Build(**made.build)

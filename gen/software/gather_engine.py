@@ -15,7 +15,7 @@ def software(params: GatherEngineParams) -> Software:
         about="a gather engine",
         map=engine_registers(params),
         main="Engine",
-        modules=("gather.gather_engine", "gather.ring", "gather.simulated_engine"),
+        modules=("gather.host.gather_engine", "gather.host.ring", "gather.host.simulated_engine"),
         exports={
             "gather_engine": ("Engine", "GatherFailed"),
             "request": ("Completion", "Request", "Table"),
@@ -36,5 +36,5 @@ def software(params: GatherEngineParams) -> Software:
         reach="vfio",
         interrupts=True,
         bench="gather_engine",
-        selftest="gather.selftest",
+        selftest="gather.host.selftest",
     )

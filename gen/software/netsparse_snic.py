@@ -14,7 +14,11 @@ def software(params: SnicParams) -> Software:
         about="a NetSparse SNIC",
         map=snic_registers(params),
         main="Snic",
-        modules=("netsparse.snic", "netsparse.simulated_snic", *["host_memory"] * params.over_pcie),
+        modules=(
+            "netsparse.host.snic.snic",
+            "netsparse.host.snic.simulated_snic",
+            *["host.host_memory"] * params.over_pcie,
+        ),
         exports={"snic": ("GatherFailed", "Snic", "Table")},
         build={
             "fixed": constants(params),
@@ -29,5 +33,5 @@ def software(params: SnicParams) -> Software:
         },
         reach="vfio",
         bench="netsparse_snic",
-        selftest="netsparse.selftest",
+        selftest="netsparse.host.snic.selftest",
     )

@@ -18,7 +18,7 @@ def software(params: NetSparseSwitchParams) -> Software:
         map=switch_registers(params),
         main="NetSparseSwitch",
         modules=tuple(
-            f"netsparse_switch.{name}"
+            f"netsparse.host.switch.{name}"
             for name in ("netsparse_switch", "routing", "simulated_nodes")
         ),
         exports={
@@ -36,7 +36,7 @@ def software(params: NetSparseSwitchParams) -> Software:
         },
         reach="register_window",
         bench="netsparse_switch",
-        selftest="netsparse_switch.selftest",
+        selftest="netsparse.host.switch.selftest",
     )
 
 

@@ -18,7 +18,7 @@ def software(params: SwitchParams) -> Software:
         about="a MINA switch" if tenants else "a P4SGD switch",
         map=switch_registers(params),
         main=main,
-        modules=(f"switch.{module}", "switch.workers"),
+        modules=(f"host.switch.{module}", "host.switch.workers"),
         exports={"job_switch": ("CommandRefused",), module: (main,)},
         build={
             "fixed": constants(params),
@@ -30,5 +30,5 @@ def software(params: SwitchParams) -> Software:
         },
         reach="register_window",
         bench="mina_switch" if tenants else "p4sgd_switch",
-        selftest="switch.selftest",
+        selftest="host.switch.selftest",
     )

@@ -19,7 +19,7 @@ def software(params: WorkerParams) -> Software:
         about="a P4SGD worker",
         map=worker_registers(params),
         main="Worker",
-        modules=tuple(f"p4sgd.{name}" for name in ("worker", "job", "simulated_worker")),
+        modules=tuple(f"p4sgd.host.{name}" for name in ("worker", "job", "simulated_worker")),
         exports={
             "job": ("Job",),
             "quantise": ("Quantiser",),
@@ -39,5 +39,5 @@ def software(params: WorkerParams) -> Software:
         },
         reach="xdma",
         bench="p4sgd_worker",
-        selftest="p4sgd.selftest",
+        selftest="p4sgd.host.selftest",
     )

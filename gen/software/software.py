@@ -14,10 +14,9 @@ from gen.software.copies import closure, copied, file_name, source_of, standing
 from hdl.common.registers import RegisterMap
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 
-EMITTED = "gen.software.emitted"
 BENCH = "gen.software.bench"
 RUN = f"{BENCH}.run"  #: builds the Verilog and runs the bench
-COMMON = ("device", "fake")  #: modules of every package
+COMMON = ("host.device", "host.fake")  #: modules of every package
 HERE = Path(__file__).parent
 
 
@@ -28,13 +27,13 @@ class Software:
     about: str  #: what it drives, with an article
     map: RegisterMap
     main: str  #: class that drives the design
-    modules: Sequence[str]  #: modules to copy from EMITTED, with all of ours that they import
+    modules: Sequence[str]  #: modules of ``sim`` to copy, with all of ours that they import
     exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
     bench: str  #: module to copy from BENCH
     reach: str  #: module that reaches a card: xdma, vfio, or register_window
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
-    selftest: str  #: module whose ``main`` is the package's program, copied from EMITTED
+    selftest: str  #: module of ``sim`` whose ``main`` is the package's program
 
     @property
     def package(self) -> str:
@@ -43,13 +42,11 @@ class Software:
 
     def package_files(self) -> dict[str, str]:
         """Return the files of the package by path."""
-        modules = [
-            f"{EMITTED}.{name}" for name in (*COMMON, self.reach, self.selftest, *self.modules)
-        ]
+        modules = (*COMMON, f"host.{self.reach}", self.selftest, *self.modules)
         main = environment(HERE).get_template("main.py.j2")
         selftest = self.selftest.rpartition(".")[2]
         return {
-            **copied(modules, self.package),
+            **copied((f"sim.{name}" for name in modules), self.package),
             f"{self.package}/__init__.py": self.init(),
             f"{self.package}/__main__.py": main.render(
                 about=self.about, package=self.package, reach=self.reach, selftest=selftest

@@ -26,7 +26,8 @@ def software(params: EndpointParams) -> Software:
         map=endpoint_registers(params),
         main="Endpoint",
         modules=tuple(
-            f"endpoint.{name}" for name in ("endpoint", "simulated_endpoint", "golden_network")
+            f"switchgnn.host.{name}"
+            for name in ("endpoint", "simulated_endpoint", "golden_network")
         ),
         exports={"endpoint": ("Endpoint", "JobFailed"), "turns": ("Send", "Turn")},
         build={
@@ -45,7 +46,7 @@ def software(params: EndpointParams) -> Software:
         },
         reach="xdma",
         bench="switchgnn_endpoint",
-        selftest="endpoint.selftest",
+        selftest="switchgnn.host.selftest",
     )
 
 

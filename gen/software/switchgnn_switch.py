@@ -22,7 +22,7 @@ def software(params: GnnSwitchParams) -> Software:
         about="a SwitchGNN switch",
         map=gnn_switch_registers(params),
         main="GnnSwitch",
-        modules=("switch.gnn_switch", "switch.gnn_workers"),
+        modules=("switchgnn.host.gnn_switch", "switchgnn.host.gnn_workers"),
         exports={"gnn_switch": ("GnnSwitch", "Tables"), "job_switch": ("CommandRefused",)},
         build={
             "fixed": constants(params),
@@ -36,5 +36,5 @@ def software(params: GnnSwitchParams) -> Software:
         },
         reach="xdma" if params.in_memory else "register_window",
         bench="switchgnn_switch" if whole else "",
-        selftest=f"switch.gnn_{'memory_' * params.in_memory}selftest",
+        selftest=f"switchgnn.host.gnn_{'memory_' * params.in_memory}selftest",
     )

@@ -3,9 +3,9 @@
 from importlib import import_module
 
 from gen.base.registers.python_driver import class_name
-from gen.software.emitted.fake import Fake
-from gen.software.software import EMITTED
+from gen.software.copies import closure
 from sim.harness.register_driver import driver_module
+from sim.host.fake import Fake
 
 
 class FakeCard(Fake):
@@ -72,13 +72,16 @@ class FakeCard(Fake):
 
 
 def module_of(name):
-    return import_module(f"{EMITTED}.{name}")
+    return import_module(f"sim.{name}")
 
 
 def attach(software, device):
     """Return the driver of the design of ``software`` on ``device``, as its package does."""
-    folder = software.selftest.rpartition(".")[0]
-    build = module_of(f"{folder}.build").Build(**software.build)
+    modules = closure(f"sim.{name}" for name in software.modules)
     (home,) = (name for name, what in software.exports.items() if software.main in what)
+    build, main = (
+        next(import_module(module) for module in modules if module.endswith(f".{name}"))
+        for name in ("build", home)
+    )
     registers = getattr(driver_module(software.map), class_name(software.map))(device)
-    return getattr(module_of(f"{folder}.{home}"), software.main)(device, registers, build)
+    return getattr(main, software.main)(device, registers, build.Build(**software.build))

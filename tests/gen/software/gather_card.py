@@ -3,12 +3,12 @@
 import struct
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.gather.request import Completion, Request, Table, check_request
 from gen.software.gather_engine import software
 from hdl.gather.engine_params import CHUNK
 from sim.gather.golden.engine import Outcome, WorkRequest, carry_out, rows_of
 from sim.gather.golden.rows import Table as GoldenTable
 from sim.gather.golden.rows import reads
+from sim.gather.host.request import Completion, Request, Table, check_request
 from sim.golden.pcie_link import LINE, aligned, cut_at, merged, naive
 from tests.gen.software.fake_card import FakeCard
 

@@ -4,7 +4,7 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.designs.design import load
-from gen.software.emitted.fake import Fake
+from sim.host.fake import Fake
 from tests.gen.software.fake_card import FakeCard
 from tests.gen.software.selftests import SelfTest
 

@@ -9,14 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from gen.software.emitted import device, vfio, xdma
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.fake import Fake
-from gen.software.emitted.sparse_memory import PAGE, SparseMemory
-from gen.software.emitted.xdma import Xdma
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.register_driver import driver_module
+from sim.host import device, vfio, xdma
+from sim.host.device import DeviceError
+from sim.host.fake import Fake
+from sim.host.sparse_memory import PAGE, SparseMemory
+from sim.host.xdma import Xdma
 
 
 @pytest.fixture

@@ -3,9 +3,9 @@
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.endpoint import selftest
 from gen.software.switchgnn_endpoint import software
 from hdl.switchgnn.endpoint.bundles import State
+from sim.switchgnn.host import selftest
 from tests.gen.software.fake_card import FakeCard
 from tests.gen.software.selftests import SelfTest
 

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.gather.gather_engine import GatherFailed
 from gen.software.gather_engine import software
 from hdl.gather.engine_params import Outcome
 from hdl.pcie.descriptors import Cause
+from sim.gather.host.gather_engine import GatherFailed
+from sim.host.device import DeviceError
 from tests.gen.software.fake_card import FakeCard
 from tests.gen.software.gather_card import DESIGN, REQUEST, SMALL, TABLE, Card
 

@@ -17,14 +17,14 @@ from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles
 
 from gen.guides.gather_engine import guide, values
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.gather import gather_engine
-from gen.software.emitted.gather import ring as rings
-from gen.software.emitted.gather.gather_engine import GatherFailed
-from gen.software.emitted.gather.request import COMPLETION_BYTES, Completion, Request, Table
 from gen.software.gather_engine import software
 from sim.gather.golden.engine import Outcome, written_until_stopped
+from sim.gather.host import gather_engine
+from sim.gather.host import ring as rings
+from sim.gather.host.gather_engine import GatherFailed
+from sim.gather.host.request import COMPLETION_BYTES, Completion, Request, Table
 from sim.golden.pcie_requester import Cause
+from sim.host.device import DeviceError
 from sim.surroundings.card.host_device import HostDevice
 from tests.gen.software.fake_card import attach
 from tests.gen.software.gather_card import ORDERS, carried_out, completion, golden, reads_of

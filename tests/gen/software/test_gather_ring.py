@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.gather.ring import DESCRIPTOR_BYTES, Ring, RingStopped
 from hdl.common.rings import Fault
 from hdl.pcie.descriptors import Cause
 from sim.gather.golden.ring import pack
+from sim.gather.host.ring import DESCRIPTOR_BYTES, Ring, RingStopped
+from sim.host.device import DeviceError
 from tests.gen.software.gather_card import DESIGN, REQUEST, SMALL, TABLE, Card, golden
 
 WITH_RING = DESIGN.params_of("small", descriptors=4, outputs="both", card_idxs=True)

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from gen.software.emitted.gnn_frames import LANE_BYTES, from_octets, to_octets
 from sim.switchgnn import wire
 from sim.switchgnn.golden.frames import Frame, Kind
+from sim.switchgnn.host.gnn_frames import LANE_BYTES, from_octets, to_octets
 
 LANES = 40  #: lanes of a payload whose last beat is not full
 TO, SOURCE = bytes(range(1, 7)), bytes(range(11, 17))

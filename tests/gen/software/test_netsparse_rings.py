@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.netsparse.snic import GatherFailed, Table
 from gen.software.netsparse_snic import software
 from hdl.common.rings import DESCRIPTOR_BYTES, Fault
 from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
+from sim.host.device import DeviceError
+from sim.netsparse.host.snic.snic import GatherFailed, Table
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
 

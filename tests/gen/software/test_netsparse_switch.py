@@ -5,10 +5,10 @@ import random
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.netsparse_switch.routing import check_routes, uplinks_of
 from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
+from sim.host.device import DeviceError
+from sim.netsparse.host.switch.routing import check_routes, uplinks_of
 from sim.netsparse.topology import LeafSpine
 from tests.gen.software.fake_card import FakeCard
 

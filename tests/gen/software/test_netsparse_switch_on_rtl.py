@@ -7,12 +7,12 @@ import cocotb
 from cocotb.task import bridge
 
 from gen.guides.netsparse_switch import values
-from gen.software.emitted.simulated import SimulatedRegisters
 from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.streams import always, edges, never, start
 from sim.harness.verilator import params_in_simulator
+from sim.host.simulated import SimulatedRegisters
 from sim.netsparse.golden.concatenation import (
     HEADER_BYTES,
     PR_BYTES,

@@ -18,18 +18,18 @@ from gen.base.registers.python_driver import class_name
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
 from gen.software import p4sgd_switch, p4sgd_worker
-from gen.software.emitted.device import wait_until
-from gen.software.emitted.p4sgd.build import Build
-from gen.software.emitted.p4sgd.job import Job
-from gen.software.emitted.p4sgd.worker import TRANSPORT, Worker, WorkerStopped
-from gen.software.emitted.quiet import quiet
-from gen.software.emitted.simulated import SimulatedRegisters, read_bus, write_bus
-from gen.software.emitted.switch.build import Build as SwitchBuild
-from gen.software.emitted.switch.switch import Switch
 from sim.harness.payloads import pack
 from sim.harness.register_driver import driver_module
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
+from sim.host.device import wait_until
+from sim.host.quiet import quiet
+from sim.host.simulated import SimulatedRegisters, read_bus, write_bus
+from sim.host.switch.build import Build as SwitchBuild
+from sim.host.switch.switch import Switch
+from sim.p4sgd.host.build import Build
+from sim.p4sgd.host.job import Job
+from sim.p4sgd.host.worker import TRANSPORT, Worker, WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.surroundings.worker_system import memory_count, memory_params
 from sim.p4sgd.train import build_cluster, cluster_params

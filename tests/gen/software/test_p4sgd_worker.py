@@ -5,8 +5,8 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.p4sgd.worker import WorkerStopped
+from sim.host.device import DeviceError
+from sim.p4sgd.host.worker import WorkerStopped
 from tests.gen.software.worker_card import Card
 
 SIZES = {"tiny": {}, "small": {}, "u280": {"engines": 3}}

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.p4sgd import selftest
-from gen.software.emitted.selftest import memory_test
-from gen.software.emitted.selftest.checks import CheckFailed, run_checks
-from gen.software.emitted.sparse_memory import SparseMemory
-from gen.software.emitted.xdma import DEVICE
 from hdl.p4sgd.host.control import Cause
+from sim.host.selftest import memory_test
+from sim.host.selftest.checks import CheckFailed, run_checks
+from sim.host.sparse_memory import SparseMemory
+from sim.host.xdma import DEVICE
+from sim.p4sgd.host import selftest
 from tests.gen.software.generated import poisoned, write
 from tests.gen.software.worker_card import Card as WorkerCard
 

@@ -3,13 +3,13 @@
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.switch.job_switch import CommandRefused
-from gen.software.emitted.switch.mina_switch import MinaSwitch
 from gen.software.p4sgd_switch import software
 from hdl.p4sgd.switch.params import Verdict
 from hdl.switch.params import Refusal
 from hdl.switch.tenancy_head import Reason
+from sim.host.device import DeviceError
+from sim.host.switch.job_switch import CommandRefused
+from sim.host.switch.mina_switch import MinaSwitch
 from tests.gen.software.fake_card import FakeCard
 
 SWITCH, GROUP = bytes(range(1, 7)), bytes(range(11, 17))

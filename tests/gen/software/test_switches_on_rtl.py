@@ -13,9 +13,6 @@ from cocotb.task import bridge
 
 from gen.guides import p4sgd_switch_uses as uses
 from gen.guides.p4sgd_switch import GROUP, SWITCH, values
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.simulated import SimulatedRegisters
-from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.p4sgd_switch import software
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.switch import Switch
@@ -29,6 +26,9 @@ from sim.golden.tenancy_frames import to_bytes
 from sim.harness.axi_streams import AxiSource, PacketSink, beats_of
 from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator
+from sim.host.device import DeviceError
+from sim.host.simulated import SimulatedRegisters
+from sim.host.switch.job_switch import CommandRefused
 from tests.gen.software.fake_card import attach
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload

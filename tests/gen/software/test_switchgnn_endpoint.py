@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.endpoint.endpoint import JobFailed
-from gen.software.emitted.endpoint.turns import Send, Turn
 from gen.software.switchgnn_endpoint import software
 from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.memory_layouts import SendRecord, SourceRecord, TurnRecord
 from hdl.switchgnn.protocol import Kind, payload_bytes
 from sim.harness.payloads import unpack
+from sim.host.device import DeviceError
+from sim.switchgnn.host.endpoint import JobFailed
+from sim.switchgnn.host.turns import Send, Turn
 from tests.gen.software.fake_card import FakeCard
 
 OWN, SWITCH = bytes(range(1, 7)), bytes(range(11, 17))

@@ -12,15 +12,15 @@ from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles
 
 from gen.guides.switchgnn_endpoint import values
-from gen.software.emitted.device import write_wide
-from gen.software.emitted.endpoint.build import Region
-from gen.software.emitted.endpoint.turns import Send, Turn
-from gen.software.emitted.gnn_frames import KIND_AT
-from gen.software.emitted.simulated import SimulatedRegisters
 from gen.software.switchgnn_endpoint import software
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import Kind
+from sim.host.device import write_wide
+from sim.host.simulated import SimulatedRegisters
 from sim.switchgnn.golden.frames import Kind as FrameKind
+from sim.switchgnn.host.build import Region
+from sim.switchgnn.host.gnn_frames import KIND_AT
+from sim.switchgnn.host.turns import Send, Turn
 from sim.switchgnn.network.cluster import RAMS
 from sim.switchgnn.network.wires import Faults
 from sim.switchgnn.network.worker_host import SWITCH

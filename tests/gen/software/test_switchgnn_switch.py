@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.software.emitted.device import DeviceError
-from gen.software.emitted.switch.gnn_switch import Tables
-from gen.software.emitted.switch.job_switch import CommandRefused
 from gen.software.switchgnn_switch import software
 from hdl.switch.params import Refusal
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
+from sim.host.device import DeviceError
+from sim.host.switch.job_switch import CommandRefused
+from sim.switchgnn.host.gnn_switch import Tables
 from tests.gen.software.fake_card import FakeCard
 
 MADE = software(find_design("switchgnn-switch").params_of("tiny"))

@@ -7,18 +7,18 @@ import pytest
 from cocotb.task import bridge, resume
 
 from gen.guides.switchgnn_switch import values
-from gen.software.emitted.simulated import SimulatedRegisters
-from gen.software.emitted.switch.build import Build
-from gen.software.emitted.switch.gnn_switch import Tables
-from gen.software.emitted.switch.gnn_workers import run_job
-from gen.software.emitted.switch.job_switch import CommandRefused
-from gen.software.emitted.switch.simulated_switch import run_on
 from gen.software.switchgnn_switch import software
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
+from sim.host.simulated import SimulatedRegisters
+from sim.host.switch.build import Build
+from sim.host.switch.job_switch import CommandRefused
+from sim.host.switch.simulated_switch import run_on
 from sim.switchgnn.golden.job_setup import Cause
+from sim.switchgnn.host.gnn_switch import Tables
+from sim.switchgnn.host.gnn_workers import run_job
 from sim.switchgnn.switch_bench import SwitchBench
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from sim.switchgnn.table_rams import ram_bytes

@@ -1,7 +1,7 @@
 """Stands for a worker's card."""
 
-from gen.software.emitted.p4sgd.build import Build
 from gen.software.p4sgd_worker import software
+from sim.p4sgd.host.build import Build
 from tests.gen.software.fake_card import FakeCard
 
 

@@ -6,7 +6,6 @@ from cocotb.task import bridge
 
 from gen.base.settings import make_params
 from gen.board.boards import BOARDS
-from gen.software.emitted.gather import selftest
 from gen.software.gather_engine import software
 from hdl.gather.engine import GatherEngine
 from hdl.gather.engine_params import COMPLETION_BYTES
@@ -14,6 +13,7 @@ from hdl.gather.registers import IDENTITY
 from sim.gather.card import CardGather
 from sim.gather.golden.engine import Outcome, WorkRequest, carry_out
 from sim.gather.golden.rows import Table
+from sim.gather.host import selftest
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice, HostMemory

@@ -6,7 +6,6 @@ import cocotb
 import pytest
 from cocotb.task import bridge
 
-from gen.software.emitted.netsparse import selftest
 from gen.software.netsparse_snic import software
 from hdl.netsparse.registers import IDENTITY
 from hdl.netsparse.rig.params import Cause
@@ -14,6 +13,7 @@ from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from sim.netsparse.card import CardBlockSnic
 from sim.netsparse.golden.gather import host_memory_before
+from sim.netsparse.host.snic import selftest
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice, HostMemory

@@ -6,7 +6,6 @@ import cocotb
 import numpy as np
 from cocotb.task import bridge
 
-from gen.software.emitted.endpoint import selftest
 from gen.software.switchgnn_endpoint import software
 from gen.software.switchgnn_switch import software as switch_software
 from hdl.switchgnn.endpoint.endpoint import Endpoint
@@ -18,6 +17,7 @@ from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.host_device import HostDevice
 from sim.switchgnn.card import CardEndpoint, CardGnnSwitch
+from sim.switchgnn.host import selftest
 from sim.switchgnn.network.worker_host import SWITCH
 from tests.gen.software.selftests import SelfTest
 from tests.hdl.switchgnn.endpoint.bench import LaneCut, finish, launch

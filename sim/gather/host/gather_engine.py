@@ -1,0 +1,189 @@
+"""Gathers rows by a gather engine: submits work requests, waits for them, reads what came."""
+
+import time
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.gather.host.build import Build
+from sim.gather.host.request import (
+    COMPLETION_BYTES,
+    Completion,
+    Request,
+    check_request,
+    completion_of,
+)
+from sim.host.device import (
+    Device,
+    DeviceError,
+    check_design,
+    chosen,
+    wait_until,
+    write_wide,
+)
+
+SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
+
+
+@runtime_checkable
+class Interrupted(Protocol):
+    """Describes a device whose interrupts a program can wait for."""
+
+    def wait_interrupt(self, seconds: float) -> bool:
+        """Wait for an interrupt, also one since the last wait; return whether one has come."""
+        ...
+
+
+@runtime_checkable
+class CardMemory(Protocol):
+    """Describes a device whose own memory the host can read, which a real card does not allow."""
+
+    def read_card(self, address: int, size: int) -> bytes:
+        """Return ``size`` bytes of device memory."""
+        ...
+
+
+class GatherFailed(DeviceError):
+    """Reports that a request did not end as DONE; ``completion`` is its completion."""
+
+    def __init__(self, completion: Completion, build: Build) -> None:
+        named = dict.fromkeys((completion.outcome, completion.cause))
+        told = (f"{name}, {build.why[name]}" for name in named if name != "NONE")
+        super().__init__(f"the gather ended as {'; '.join(told)}")
+        self.completion = completion
+
+
+class Engine:
+    """Drives a gather engine on ``device``.
+
+    ``registers`` is an object of the generated driver's class on the same device, whose memory is
+    the host's, at the addresses that the card's bus uses. ``seconds`` is the longest wait for the
+    hardware. Raises :class:`DeviceError` if the device holds another design than ``build``.
+    """
+
+    def __init__(self, device: Device, registers: Any, build: Build) -> None:
+        self.device, self.registers, self.build = device, registers, build
+        self.seconds = SECONDS
+        check_design(registers, build.fixed)
+
+    def put_idxs(self, idxs: ArrayLike, address: int, idx_bytes: int = 4) -> int:
+        """Pack idxs into host memory, ``idx_bytes`` each, from ``address`` on; return their number.
+
+        ValueError for what is no list of integers that fit.
+        """
+        wanted = np.asarray(idxs)
+        if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
+            raise ValueError("idxs must be a list of integers")
+        if idx_bytes not in (4, 8):
+            raise ValueError(f"idx_bytes must be 4 or 8: {idx_bytes}")
+        if wanted.size and not 0 <= int(wanted.min()) <= int(wanted.max()) < 1 << 8 * idx_bytes:
+            raise ValueError(f"idxs must be from 0 to {(1 << 8 * idx_bytes) - 1}")
+        self.device.write_memory(address, wanted.astype(f"<u{idx_bytes}").tobytes())
+        return int(wanted.size)
+
+    def submit(self, request: Request) -> None:
+        """Put a request into the engine's queue, when that has room.
+
+        The request's completion is cleared before. ValueError for what the engine does not carry
+        out, before anything is written.
+        """
+        check_request(request, self.build)
+        self._wait(lambda: not self.registers.read("queue_full"), "the queue")
+        table = request.table
+        self.device.write_memory(request.completion, bytes(COMPLETION_BYTES))
+        write_wide(
+            self.registers,
+            idx_address=request.idx_address,
+            base=table.address,
+            destination=0 if request.streamed else request.destination,
+            completion=request.completion,
+        )
+        self.registers.write(
+            tag=request.tag,
+            wide=int(request.idx_bytes == 8),
+            on_card=int(request.on_card),
+            streamed=int(request.streamed),
+            order=self.build.orders.index(request.order),
+            coalesce=int(request.coalesce),
+        )
+        self.registers.write(
+            count=request.count, rows=table.rows, row_bytes=table.row_bytes, stride=table.step
+        )
+        self.registers.write(submit=1)
+        if self.registers.read("refused"):
+            raise DeviceError("the engine refused a request, as its queue was full")
+
+    def completion(self, request: Request) -> Completion | None:
+        """Return what became of a request that was submitted; None if it has not ended."""
+        octets = self.device.read_memory(request.completion, COMPLETION_BYTES)
+        found = completion_of(octets, self.build)
+        if found and found.tag != request.tag:
+            raise DeviceError(f"request {found.tag} ended, and {request.tag} was waited for")
+        return found
+
+    def wait(self, request: Request, *, interrupt: bool = False) -> Completion:
+        """Wait until a request has ended, by looking again and again, or for an ``interrupt``.
+
+        :class:`GatherFailed` if it ended otherwise than as DONE.
+        """
+        if interrupt:
+            self._sleep_until_ended(request)
+        else:
+            self._wait(lambda: self.completion(request) is not None, "the gather")
+        found = self.completion(request)
+        if found is None or found.outcome != "DONE":
+            raise GatherFailed(found, self.build) if found else DeviceError("a completion has gone")
+        return found
+
+    def rows(self, request: Request) -> NDArray[np.uint8]:
+        """Return the rows of a request [count, row_bytes] as they lie in device memory.
+
+        :class:`DeviceError` where the host cannot see that: on a card the rows are for what
+        consumes them there.
+        """
+        if not isinstance(self.device, CardMemory):
+            raise DeviceError("the host does not see this card's memory")
+        size = request.table.row_bytes
+        octets = self.device.read_card(request.destination, request.count * size)
+        return np.frombuffer(octets, np.uint8).reshape(request.count, size)
+
+    def stop(self) -> None:
+        """End all requests that the engine has; those that had not ended end as STOPPED.
+
+        A ring is closed by this, and nothing is told of what was not read of it.
+        """
+        self.registers.write(stop=1)
+        self._wait(lambda: not self.registers.read("stopping"), "the stop")
+
+    def revive(self) -> None:
+        """Use device memory again that has failed, as soon as it owes nothing."""
+        self._wait(lambda: not self.registers.read("device_owes"), "what device memory owes")
+        self.registers.write(revive_buses=1)
+
+    def limit_reads(self, most: int) -> None:
+        """Keep to ``most`` fetches under way, once no request is; 0: as many as there is room."""
+        self._wait(lambda: not self.registers.read("busy"), "the last request")
+        self.registers.write(most_reads=most)
+
+    def clear_counters(self) -> None:
+        """Set all counters to zero."""
+        self.registers.write(clear_counters=1)
+
+    def counters(self) -> dict[str, int]:
+        """Return the counters by name."""
+        return chosen(self.registers, self.build.counters, "engine")
+
+    def _sleep_until_ended(self, request: Request) -> None:
+        """Look after each interrupt, of which several requests may have one."""
+        if not isinstance(self.device, Interrupted):
+            raise DeviceError("this device gives no interrupts")
+        end = time.monotonic() + self.seconds
+        while self.completion(request) is None:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise DeviceError(f"the gather has not ended within {self.seconds:g} s")
+            self.device.wait_interrupt(left)
+
+    def _wait(self, condition: Any, what: str) -> None:
+        wait_until(self.device, condition, what, self.seconds)

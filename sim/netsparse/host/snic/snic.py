@@ -1,0 +1,239 @@
+"""Gathers rows through a SNIC: sets a node up, submits requests, reads rows and counters back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sim.host.device import (
+    Device,
+    DeviceError,
+    check_design,
+    chosen,
+    wait_until,
+    write_wide,
+)
+from sim.netsparse.host.snic.build import Build
+from sim.netsparse.host.snic.by_registers import ByRegisters
+from sim.netsparse.host.snic.by_rings import ByRings
+from sim.netsparse.host.snic.request import Request, Submission
+
+SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
+MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
+WATCHDOG = 1_000_000  #: clock cycles without progress after which a request is given up
+MOST_COUNT = (1 << 32) - 1  #: idxs of a request
+DONE, PASSING = "DONE", "WATCHDOG"  #: causes: of success, and of what may succeed a second time
+
+
+class GatherFailed(DeviceError):
+    """Reports that a gather did not bring all rows; ``causes`` names why, request by request."""
+
+    def __init__(self, causes: Sequence[str], build: Build) -> None:
+        told = (f"{cause}, {build.causes.get(cause, '')}" for cause in dict.fromkeys(causes))
+        super().__init__(f"the gather ended as {'; '.join(told)}")
+        self.causes = tuple(causes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """Describes an array of rows in host memory, which all nodes share out.
+
+    The row of idx i lies at ``address`` + i ``row_bytes``. Both are multiples of 4.
+    """
+
+    address: int
+    row_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.address % 4 or self.address < 0:
+            raise ValueError(f"address must be a multiple of 4: {self.address}")
+        if self.row_bytes % 4 or self.row_bytes < 4:
+            raise ValueError(f"row_bytes must be a multiple of 4, at least 4: {self.row_bytes}")
+
+
+class Snic:
+    """Drives one SNIC, a node of a cluster, on ``device``.
+
+    ``registers`` is an object of the generated driver's class on the same device, whose memory is
+    the host's, at the addresses that the SNIC's bus uses. ``seconds`` is the longest wait for the
+    hardware. Raises :class:`DeviceError` if the device holds another design than ``build``.
+    """
+
+    def __init__(self, device: Device, registers: Any, build: Build) -> None:
+        self.device, self.registers, self.build = device, registers, build
+        self.seconds = SECONDS
+        self._clients: list[int] = []
+        self._columns = 0
+        self._way: Submission = ByRegisters(device, registers)
+        check_design(registers, build.fixed)
+
+    def set_up(
+        self,
+        node: int,
+        boundaries: Sequence[int],
+        *,
+        servers: Sequence[int],
+        served: Table | None = None,
+        filter_address: int = 0,
+        mac_base: int = MAC_BASE,
+        ip_base: int = IP_BASE,
+    ) -> None:
+        """Make this ``node``: node k owns idxs boundaries[k] to below boundaries[k + 1].
+
+        Units ``servers`` answer other nodes with rows of ``served``, the others gather.
+        ``filter_address`` is where in the SNIC's own memory its filter is. ValueError for what the
+        hardware has no room for; no unit may be at work.
+        """
+        fixed = self.build.fixed
+        nodes = len(boundaries) - 1
+        if not 1 <= nodes <= fixed["nodes"]:
+            raise ValueError(f"there may be 1 to {fixed['nodes']} nodes: {nodes}")
+        if not 0 <= node < nodes:
+            raise ValueError(f"node must be from 0 to {nodes - 1}: {node}")
+        if boundaries[0] or any(a > b for a, b in pairwise(boundaries)):
+            raise ValueError("boundaries must begin with 0 and never fall")
+        if boundaries[-1] > 1 << fixed["idx_bits"]:
+            raise ValueError(f"there may be {1 << fixed['idx_bits']} idxs: {boundaries[-1]}")
+        if any(not 0 <= unit < fixed["units"] for unit in servers):
+            raise ValueError(f"servers must be units 0 to {fixed['units'] - 1}: {list(servers)}")
+        if filter_address % 64:
+            raise ValueError(f"filter_address must be a multiple of 64: {filter_address}")
+        self.registers.write(node=node, ip_base=ip_base)
+        write_wide(self.registers, mac_base=mac_base, filter_address=filter_address)
+        write_wide(
+            self.registers, first=boundaries[node], end=boundaries[node + 1], columns=boundaries[-1]
+        )
+        for other in range(fixed["nodes"]):
+            write_wide(self.registers, boundary=boundaries[min(other, nodes)])
+            self.registers.write(boundary_node=other)
+            self.registers.write(write_boundary=1)
+        self.registers.write(server_units=sum(1 << unit for unit in set(servers)))
+        if served is not None:
+            write_wide(self.registers, served_address=served.address)
+            self.registers.write(served_bytes=served.row_bytes)
+            if self.registers.read("served_illegal"):
+                raise ValueError("the hardware cannot serve rows at this address, or so long ones")
+        if self.registers.read("filter_illegal"):
+            raise ValueError("the filter does not fit the SNIC's memory from filter_address on")
+        self._clients = [unit for unit in range(fixed["units"]) if unit not in servers]
+        self._columns = boundaries[-1]
+        self.clear_filter()
+
+    def use_rings(self, address: int, places: int = 64) -> None:
+        """Submit requests by rings in host memory from now on; call this while no unit gathers.
+
+        Each ring has ``places`` places, a power of two. The ring of descriptors, of 64 bytes each,
+        begins at ``address``, a multiple of the ring's bytes; after it comes the ring of
+        completions, of 16 bytes each. After a :class:`DeviceError` in a gather this call begins
+        anew. Raises ValueError for rings that cannot have this size or address.
+        """
+        rings = ByRings(self.device, self.registers, self.build, address, places)
+        rings.open(self.seconds)
+        self._way = rings
+
+    def use_registers(self) -> None:
+        """Submit requests by registers again, and give the rings up."""
+        if isinstance(self._way, ByRings):
+            self._way.close(self.seconds)
+        self._way = ByRegisters(self.device, self.registers)
+
+    def clear_filter(self) -> None:
+        """Forget which rows have come: before another table is gathered, or the same one anew."""
+        self.registers.write(clear_filter=1)
+        self._wait(lambda: not self.registers.read("filter_busy"), "clearing the filter")
+
+    def gather(
+        self,
+        idxs: ArrayLike,
+        table: Table,
+        *,
+        idx_address: int,
+        watchdog: int = WATCHDOG,
+        attempts: int = 3,
+    ) -> None:
+        """Bring the rows of ``idxs`` that other nodes own into ``table`` in host memory.
+
+        The idxs are written from ``idx_address`` on, in 4 bytes each, or 8 where the table has more
+        than 2^32 rows, and shared out to all units that gather. Requests that lost a packet are
+        tried again, ``attempts`` times in all. :class:`GatherFailed` says why others failed;
+        ValueError for idxs that are not there, before anything is written.
+        """
+        wanted = np.asarray(idxs)
+        if not self._clients:
+            raise ValueError("no unit gathers: set_up has not been called, or all units serve")
+        if wanted.ndim != 1 or not wanted.size or wanted.dtype.kind not in "iu":
+            raise ValueError("idxs must be a list of at least one integer")
+        if wanted.min() < 0 or wanted.max() >= self._columns:
+            found = f"{wanted.min()} to {wanted.max()}"
+            raise ValueError(f"idxs must be from 0 to {self._columns - 1}, not {found}")
+        if table.row_bytes > self.build.fixed["most_property_bytes"]:
+            most = self.build.fixed["most_property_bytes"]
+            raise ValueError(f"rows may have {most} bytes: {table.row_bytes}")
+        idx_bytes = 4 if self._columns <= 1 << 32 else 8
+        if idx_address % idx_bytes or idx_address < 0:
+            raise ValueError(f"idx_address must be a multiple of {idx_bytes}: {idx_address}")
+        end = max(
+            idx_address + wanted.size * idx_bytes, table.address + self._columns * table.row_bytes
+        )
+        if end > 1 << self.build.address_bits:
+            raise ValueError(f"host memory has addresses of {self.build.address_bits} bits")
+        self.device.write_memory(idx_address, wanted.astype(f"<u{idx_bytes}").tobytes())
+        parts = np.array_split(np.arange(wanted.size), min(len(self._clients), wanted.size))
+        left = {
+            unit: (idx_address + int(part[0]) * idx_bytes, len(part))
+            for unit, part in zip(self._clients, parts, strict=False)
+        }
+        for attempt in range(1, attempts + 1):
+            requests = [
+                Request(
+                    unit=unit,
+                    tag=unit,
+                    idx_address=address,
+                    count=count,
+                    wide=idx_bytes == 8,
+                    property_address=table.address,
+                    property_bytes=table.row_bytes,
+                    watchdog=watchdog,
+                )
+                for unit, (address, count) in left.items()
+            ]
+            ends = self._way.carry_out(requests, self.seconds)
+            failed = {unit: cause for unit, cause in ends.items() if cause != DONE}
+            if not failed:
+                return
+            if attempt == attempts or {*failed.values()} != {PASSING}:
+                raise GatherFailed(list(failed.values()), self.build)
+            left = {unit: left[unit] for unit in failed}
+            self.rest()
+            self.clear_filter()
+
+    def rows(self, idxs: ArrayLike, table: Table) -> NDArray[np.uint8]:
+        """Return the rows of ``idxs`` [n, row_bytes] as they lie in host memory."""
+        found = [
+            self.device.read_memory(table.address + int(idx) * table.row_bytes, table.row_bytes)
+            for idx in np.asarray(idxs).ravel()
+        ]
+        return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, table.row_bytes)
+
+    def rest(self) -> None:
+        """Wait until no unit gathers; units that serve may go on."""
+        clients = sum(1 << unit for unit in self._clients)
+        self._wait(lambda: not self.registers.read("busy_units") & clients, "the last request")
+
+    def unit_counters(self, unit: int) -> dict[str, int]:
+        """Return the counters of a unit by name."""
+        return chosen(self.registers, self.build.unit_counters, "unit", counter_unit=unit)
+
+    def clear_counters(self) -> None:
+        """Set all counters to zero."""
+        self.registers.write(clear_counters=1)
+
+    def counters(self) -> dict[str, int]:
+        """Return the counters of the SNIC by name."""
+        return chosen(self.registers, self.build.snic_counters, "snic")
+
+    def _wait(self, condition: Any, what: str) -> None:
+        wait_until(self.device, condition, what, self.seconds)
