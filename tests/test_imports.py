@@ -65,11 +65,11 @@ COPIED = [
     "sim/host",
     *(f"sim/{system}/host" for system in ("gather", "netsparse", "p4sgd", "switchgnn")),
 ]
-#: folders of gen that run simulations and keep them in the cache, and scripts that are copied
+#: folders of gen that run simulations and keep them in the cache, and what copies modules of sim
 MAY_SIMULATE = [f"gen/{name}" for name in ("api.py", "commands", "sweep", "tutorials", "verify")]
-MAY_SIMULATE += ["gen/cli.py", "gen/software/bench"]
+MAY_SIMULATE += ["gen/cli.py", "gen/software"]
 #: MINA has no switch of its own: it adds tenancy and trees to P4SGD's, which its simulations build
-MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.tenant_driver"]
+MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.switch_side"]
 
 
 def rules():

@@ -74,9 +74,8 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     It is done by the host software that is handed out with the design. DeviceError says what is
     wrong with the card; ``seconds`` bounds each wait.
     """
-    from gen.base.registers.python_driver import class_name
+    from gen.base.registers.python_driver import driver_module, driver_of
     from gen.software.p4sgd_worker import software
-    from sim.harness.register_driver import driver_module
     from sim.host.xdma import opened
     from sim.p4sgd.host.build import Build
     from sim.p4sgd.host.worker import Worker
@@ -84,8 +83,7 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     made, asked = software(run.params), run.asked
     module, build = driver_module(made.map), Build(**made.build)
     with opened(module.MappedBus, device, build.board["memory_ready"][:2]) as card:
-        registers = getattr(module, class_name(made.map))(card)
-        worker = Worker(card, registers, build)
+        worker = Worker(card, driver_of(made.map, card), build)
         worker.seconds = seconds
         worker.load(run.codes, run.data.labels, bits=asked.bits, signed=run.quantiser.signed)
         worker.clear_counters()

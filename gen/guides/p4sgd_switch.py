@@ -22,7 +22,8 @@ from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
 from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.switch.control_port import CONTROL_COUNTERS
-from hdl.switch.tenancy_head import TenancyHead, TenancyKind
+from hdl.switch.params import WHY_REFUSED
+from hdl.switch.tenancy_head import REASONS, TenancyHead, TenancyKind
 from hdl.switch.tenant_counters import TENANT_COUNTERS
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
@@ -58,7 +59,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
     registers = switch_registers(params)
     verdicts = {one.name: one.value for one in params.verdict}
     absent = () if params.parents else uses.OF_PARENTS
-    reasons = uses.REASONS if params.tenants else uses.REFUSALS
+    reasons = REASONS if params.tenants else WHY_REFUSED
     return {
         "params": params,
         "package": f"{registers.name}_host",

@@ -2,10 +2,9 @@
 
 from hdl.p4sgd.network.frame import ETHERTYPE, VERSION
 from hdl.p4sgd.switch.params import USES
-from hdl.switch.params import Refusal
 from hdl.switch.tenancy_head import ETHERTYPE as TENANCY_ETHERTYPE
 from hdl.switch.tenancy_head import VERSION as TENANCY_VERSION
-from hdl.switch.tenancy_head import Reason, TenancyKind
+from hdl.switch.tenancy_head import TenancyKind
 
 FRAME_USES = {
     "destination": "Ethernet address, first byte first",
@@ -82,28 +81,6 @@ JUDGED = (
     "WRONG_RUN",
     "WRONG_SLOT",
 )
-REFUSALS = {
-    Refusal.NONE: "it had an effect",
-    Refusal.BUSY: "a job is being started",
-    Refusal.NO_SUCH_JOB: "`job_number` is not below J",
-    Refusal.NO_PORTS: "`job_ports` is 0",
-    Refusal.NO_SUCH_PORT: "`job_ports` has ports from P on",
-    Refusal.BAD_SLOTS: "`job_slots` is 0, or slots from S on are among them",
-    Refusal.PORTS_TAKEN: "another active job has some of the ports",
-    Refusal.SLOTS_TAKEN: "another active job has some of the slots",
-}
-REASONS = {
-    Reason.NONE: "it is not refused",
-    Reason.NO_SUCH_JOB: "the job's number is not below J",
-    Reason.BAD_PORTS: "to register: no child, a port from P on, or the parent's among the children",
-    Reason.BAD_SLOTS: "to register: no slots, or some from S on",
-    Reason.OLD: "of a job that is registered: its epoch is below `closed`, to acquire: not above",
-    Reason.NOT_REGISTERED: "to acquire: the job is not registered",
-    Reason.HELD: "the job holds the switch, to acquire: by another epoch or draining",
-    Reason.SWITCH_TAKEN: "to acquire: `most_granted` other jobs hold the switch",
-    Reason.PORTS_TAKEN: "to acquire: another job holds some of the ports, children's or parent's",
-    Reason.SLOTS_TAKEN: "to acquire: another job holds some of the slots",
-}
 KINDS = {
     TenancyKind.REGISTER: "command: enter ports and slots of a job, whose grants up to epoch are"
     " over",

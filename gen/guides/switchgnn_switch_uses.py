@@ -1,8 +1,7 @@
 """Holds what each number, and field of a layout, of SwitchGNN's switch is for, for its guide."""
 
-from gen.guides.p4sgd_switch_uses import REFUSALS as OF_SLOTS
 from gen.guides.p4sgd_switch_uses import VERDICTS as OF_FRAMES
-from hdl.switch.params import Refusal
+from hdl.switch.params import WHY_REFUSED, Refusal
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
 
 VERDICTS = {
@@ -33,7 +32,7 @@ ERRORS = {
     TableError.NO_SUCH_ROW: "the row is not below `job_list_rows`, or memory has not given it;"
     " counted once a row",
 }
-REFUSALS = OF_SLOTS | {
+REFUSALS = WHY_REFUSED | {
     Refusal.NO_SUCH_PORT: "`job_ports` has ports that are not there",
     Refusal.BAD_SLOTS: "`job_depth` is 0, or `job_base` + `job_depth` above D",
     Refusal.SLOTS_TAKEN: "another active job has some of the aggregators",

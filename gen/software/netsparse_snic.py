@@ -1,11 +1,12 @@
 """Says what the host software of a NetSparse SNIC is made of, and what it knows of the build."""
 
 from gen.guides.netsparse_snic_uses import CAUSES, FAULTS
-from gen.software.software import Software, board_fields
+from gen.software.software import Software
 from hdl.common.rings import SIZE_BITS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import constants, snic_registers
 from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
+from hdl.u280.registers import board_fields
 
 
 def software(params: SnicParams) -> Software:

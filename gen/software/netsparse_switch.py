@@ -2,11 +2,12 @@
 
 from gen.guides.netsparse_switch import counter_texts
 from gen.guides.netsparse_switch_uses import FAULTS
-from gen.software.software import Software, board_fields
+from gen.software.software import Software
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants, switch_registers
 from hdl.u280.cmac_ip import CAGES
+from hdl.u280.registers import board_fields
 
 
 def software(params: NetSparseSwitchParams) -> Software:

@@ -1,13 +1,14 @@
 """Says what the host software of a P4SGD worker is made of, and what it must know of the build."""
 
 from gen.guides.p4sgd_worker import CAUSES
-from gen.software.software import Software, board_fields
+from gen.software.software import Software
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
+from hdl.u280.registers import board_fields
 from hdl.u280.worker_board import LABELS, word_ports
 
 

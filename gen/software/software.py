@@ -12,7 +12,7 @@ from gen.base.registers.python_driver import class_name
 from gen.base.templates import environment
 from gen.software.copies import closure, copied, file_name, source_of, standing
 from hdl.common.registers import RegisterMap
-from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
+from sim.harness.host_side import HostSide
 
 BENCH = "gen.software.bench"
 RUN = f"{BENCH}.run"  #: builds the Verilog and runs the bench
@@ -84,6 +84,11 @@ class Software:
         )
 
 
+def of_side(side: HostSide) -> dict[str, Any]:
+    """Return what a :class:`Software` has of the host's side of its design."""
+    return {"map": side.map, "main": side.main.__name__, "build": side.build}
+
+
 def build_text(fields: Mapping[str, Any]) -> str:
     """Return Python that makes a Build of these fields, one a line or more."""
     parts = (f"    {name}={literal(value)},\n" for name, value in fields.items())
@@ -104,19 +109,6 @@ def literal(value: Any, indent: int = 8) -> str:
     if isinstance(value, tuple):
         return "(" + "".join(f"{literal(one, indent)}, " for one in value).removesuffix(" ") + ")"
     return repr(value)
-
-
-def board_fields(**sizes: Any) -> dict[str, tuple[int, int, int]]:
-    """Return address, first bit and bits of each field of a card, by name.
-
-    ``sizes`` are those of :class:`BoardRegistersParams`; without them it has HBM and one cage.
-    """
-    params = BoardRegistersParams(**{"cages": 1, "hbm": True} | sizes)
-    return {
-        field.name: (BASE + address, offset, field.bits)
-        for address, register in board_registers(params).placed
-        for offset, field in zip(register.offsets, register.fields, strict=True)
-    }
 
 
 def primitives(verilog: str) -> dict[str, str]:

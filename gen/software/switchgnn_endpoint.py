@@ -3,7 +3,7 @@
 from amaranth.lib import data
 
 from gen.guides.switchgnn_endpoint_uses import CAUSES
-from gen.software.software import Software, board_fields
+from gen.software.software import Software
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_layouts import (
     ALIGNMENT,
@@ -15,6 +15,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import constants, endpoint_registers
 from hdl.switchgnn.protocol import Kind, payload_bytes
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
+from hdl.u280.registers import board_fields
 from hdl.u280.switchgnn_endpoint_board import FEATURES, SUMS, TABLES
 
 

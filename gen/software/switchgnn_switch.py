@@ -1,7 +1,7 @@
 """Says what the host software of a SwitchGNN switch is made of, and what it knows of the build."""
 
 from gen.guides.switchgnn_switch_uses import ERRORS, REFUSALS
-from gen.software.software import Software, board_fields
+from gen.software.software import Software
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -9,6 +9,7 @@ from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
 from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.hbm_ip import CHANNEL_BITS
+from hdl.u280.registers import board_fields
 
 
 def software(params: GnnSwitchParams) -> Software:

@@ -26,15 +26,20 @@ REFUSALS = (
 class Refusal(enum.Enum, shape=3):
     """Says why the last command had no effect; if several reasons apply, the first one counts."""
 
-    NONE = 0  #: it had an effect
-    BUSY = 1  #: a job is being started
-    NO_SUCH_JOB = 2  #: the number is too large
-    NO_PORTS = 3  #: the bitmap is empty
-    NO_SUCH_PORT = 4  #: the bitmap has ports that the switch does not have
-    BAD_SLOTS = 5  #: there are no slots, or slots that the switch does not have
-    PORTS_TAKEN = 6  #: another active job has some of the ports
-    SLOTS_TAKEN = 7  #: another active job has some of the slots
+    NONE, BUSY, NO_SUCH_JOB, NO_PORTS, NO_SUCH_PORT, BAD_SLOTS, PORTS_TAKEN, SLOTS_TAKEN = range(8)
 
+
+#: what each reason means
+WHY_REFUSED = {
+    Refusal.NONE: "it had an effect",
+    Refusal.BUSY: "a job is being started",
+    Refusal.NO_SUCH_JOB: "`job_number` is not below J",
+    Refusal.NO_PORTS: "`job_ports` is 0",
+    Refusal.NO_SUCH_PORT: "`job_ports` has ports from P on",
+    Refusal.BAD_SLOTS: "`job_slots` is 0, or slots from S on are among them",
+    Refusal.PORTS_TAKEN: "another active job has some of the ports",
+    Refusal.SLOTS_TAKEN: "another active job has some of the slots",
+}
 
 #: Describes a host's command and its operands, which must be stable; the first two are pulses.
 COMMAND = data.StructLayout(

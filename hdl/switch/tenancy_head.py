@@ -38,16 +38,23 @@ COMMAND_KINDS = (TenancyKind.REGISTER, TenancyKind.ACQUIRE, TenancyKind.RELEASE)
 class Reason(enum.Enum, shape=8):
     """Says why a command is refused; if several reasons apply, the first one counts."""
 
-    NONE = 0  #: it is not refused
-    NO_SUCH_JOB = 1  #: the number is too large
-    BAD_PORTS = 2  #: no child, a port that does not exist, or the parent's port among the children
-    BAD_SLOTS = 3  #: there are no slots, or slots that the switch does not have
-    OLD = 4  #: the epoch is that of a grant that is over
-    NOT_REGISTERED = 5  #: the job has no entry
-    HELD = 6  #: the job is granted or draining with another epoch
-    SWITCH_TAKEN = 7  #: the most jobs that may hold the switch already do
-    PORTS_TAKEN = 8  #: another job has some of the ports
-    SLOTS_TAKEN = 9  #: another job has some of the slots
+    NONE, NO_SUCH_JOB, BAD_PORTS, BAD_SLOTS, OLD = range(5)
+    NOT_REGISTERED, HELD, SWITCH_TAKEN, PORTS_TAKEN, SLOTS_TAKEN = range(5, 10)
+
+
+#: what each reason means
+REASONS = {
+    Reason.NONE: "it is not refused",
+    Reason.NO_SUCH_JOB: "the job's number is not below J",
+    Reason.BAD_PORTS: "to register: no child, a port from P on, or the parent's among the children",
+    Reason.BAD_SLOTS: "to register: no slots, or some from S on",
+    Reason.OLD: "of a job that is registered: its epoch is below `closed`, to acquire: not above",
+    Reason.NOT_REGISTERED: "to acquire: the job is not registered",
+    Reason.HELD: "the job holds the switch, to acquire: by another epoch or draining",
+    Reason.SWITCH_TAKEN: "to acquire: `most_granted` other jobs hold the switch",
+    Reason.PORTS_TAKEN: "to acquire: another job holds some of the ports, children's or parent's",
+    Reason.SLOTS_TAKEN: "to acquire: another job holds some of the slots",
+}
 
 
 class TenancyHead(data.Struct):

@@ -1,6 +1,7 @@
 """Declares the registers of the board, beside those of the design."""
 
 from functools import cache
+from typing import Any
 
 from hdl.common.params import Params, whole
 from hdl.common.register_parts import COMMANDS_DOC, single
@@ -271,3 +272,16 @@ def pause_registers(k: int) -> list[Register]:
             ),
         )
     ]
+
+
+def board_fields(**sizes: Any) -> dict[str, tuple[int, int, int]]:
+    """Return address, first bit and bits of each field of a card, by name.
+
+    ``sizes`` are those of :class:`BoardRegistersParams`; without them it has HBM and one cage.
+    """
+    params = BoardRegistersParams(**{"cages": 1, "hbm": True} | sizes)
+    return {
+        field.name: (BASE + address, offset, field.bits)
+        for address, register in board_registers(params).placed
+        for offset, field in zip(register.offsets, register.fields, strict=True)
+    }

@@ -1,16 +1,14 @@
 """Drives a register map as a host does: by the generated Python driver, on a simulated bus."""
 
 from collections.abc import Collection, Iterable
-from functools import cache
 from itertools import chain
 from logging import WARNING, getLogger
-from types import ModuleType
 from typing import Any
 
 from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from gen.base.registers.python_driver import class_name, python_driver
+from gen.base.registers.python_driver import driver_of
 from hdl.common.event_counters import CountersParams
 from hdl.common.registers import WORD_BYTES, RegisterMap
 
@@ -22,19 +20,6 @@ class BusError(RuntimeError):
 def quiet(dut: Any, bus: str) -> None:
     """Silence the log of a bus, which would show every access."""
     getLogger(f"cocotb.{dut._name}.{bus}").setLevel(WARNING)
-
-
-def driver_module(map: RegisterMap) -> ModuleType:
-    """Load the generated driver of ``map``, as a user's program would import it."""
-    return load(f"{map.name}_driver", python_driver(map))
-
-
-@cache
-def load(name: str, text: str) -> ModuleType:
-    """Make a module called ``name`` of this text."""
-    module = ModuleType(name)
-    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
-    return module
 
 
 class RegisterDriver:
@@ -50,7 +35,7 @@ class RegisterDriver:
         if isinstance(bus, str):
             self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
             quiet(dut, bus)
-        self.registers: Any = getattr(driver_module(map), class_name(map))()
+        self.registers: Any = driver_of(map)
 
     def _register(self, address: int) -> str:
         return next(placed.register.name for placed in self.map.placed if placed.address == address)

@@ -13,10 +13,11 @@ from sim.golden.reduction.frames import BYTES, LANES, WireFrame
 from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
+from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import cycle, edges, start
 from sim.mina.switch_session import TenantSwitchWorkload
-from sim.p4sgd.tenant_driver import TenantDriver
+from sim.p4sgd.switch_side import switch_side
 
 ADDRESS, GROUP, CONTROLLER = (bytes([2, 0, 0, 0, 0, k]) for k in (1, 2, 3))
 QUIET = 40  #: number of cycles after which nothing is under way
@@ -30,7 +31,7 @@ class TenantBench:
         self.dut, self.params, self.asked = dut, params, asked
         self.random = random.Random()
         self.random.setstate(random.getstate())  # streams draw from what all share
-        self.host = TenantDriver(dut, params)
+        self.host = HostProgram(dut, "s_axil", switch_side(params))
         self.model = TreeSwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
         self.sources = [AxiSource(dut, f"s_axis_{k}") for k in range(params.ports)]
         self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in range(params.ports)]
@@ -43,9 +44,9 @@ class TenantBench:
         """Register every job with ports and slots that others have, too."""
         await start(self.dut)
         await self.host.set_addresses(ADDRESS, GROUP)
-        await self.host.share(most=self.asked.most, apart=self.asked.apart)
-        await self.host.open_ports(1 << self.control)
-        await self.host.settled()
+        await self.host.share(most=self.asked.most, ports_apart=self.asked.apart)
+        await self.host.open_ports([self.control])
+        await self.host.clear_counters()
         self.model.share(most=self.asked.most, apart=self.asked.apart)
         self.model.open_ports = 1 << self.control
         slots = max(1, self.params.slots // 4)
@@ -154,7 +155,7 @@ class TenantBench:
             verdicts.update(row)
         jobs = []
         for job in range(self.params.jobs):
-            counts = await self.host.tenant(job)
+            counts = await self.host.tenant_counters(job)
             by_verdict = await self.host.tenant_verdicts(job)
             golden = {v.name: n for (k, v), n in self.model.by_job.items() if k == job}
             assert {name: count for name, count in by_verdict.items() if count} == golden, job

@@ -6,10 +6,11 @@ from typing import Any
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BoardRegistersParams
+from sim.harness.host_program import HostProgram
 from sim.harness.register_driver import RegisterDriver
 from sim.p4sgd.cluster_driver import ClusterDriver
 from sim.p4sgd.surroundings.cluster import ClusterParams
-from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.worker_driver import WorkerDriver
 from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie, Shifted
 
@@ -36,10 +37,12 @@ class CardWorker(WorkerDriver, DmaCard):
         await self.check()
 
 
-class CardSwitch(BlockCard, SwitchDriver):
+class CardSwitch(BlockCard, HostProgram):
     """Drives a switch on a card."""
 
-    driver = SwitchDriver
+    def drive(self, bar: Any) -> None:
+        """Drive the switch through ``bar``."""
+        HostProgram.__init__(self, self.pcie.signals, bar, switch_side(self.params))
 
 
 class CardCluster(ClusterDriver):

@@ -6,9 +6,10 @@ import cocotb
 from cocotb.triggers import Event, Timer
 
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.harness.host_program import HostProgram
 from sim.harness.streams import PERIOD_NS
 from sim.p4sgd.surroundings.cluster import ClusterParams
-from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
 
@@ -36,7 +37,7 @@ class ClusterDriver:
     def __init__(self, dut: Any, params: ClusterParams) -> None:
         self.dut, self.params = dut, params
         self.workers = [WorkerDriver(dut, params.worker, f"_{k}") for k in range(params.workers)]
-        self.switch = SwitchDriver(dut, params.network.switch, "s_axil_switch")
+        self.switch = HostProgram(dut, "s_axil_switch", switch_side(params.network.switch))
         self.epoch = 0
 
     async def start_job(self, network: NetworkSettings, under_way: int) -> None:
@@ -49,7 +50,8 @@ class ClusterDriver:
         everyone = (1 << count) - 1
         slots = network.slots or self.params.worker.slots
         await self.switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
-        await self.switch.start_job(JOB, ports=everyone, epoch=self.epoch, base=0, slots=slots)
+        ports = [*range(count)]
+        await self.switch.start_job(JOB, ports=ports, epoch=self.epoch, base=0, slots=slots)
         for index, worker in enumerate(self.workers):
             await worker.start_job(
                 address=number(bytes.fromhex("020000000000")[:5] + bytes([index])),

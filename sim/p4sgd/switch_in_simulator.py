@@ -9,10 +9,11 @@ import cocotb
 from hdl.p4sgd.switch.params import SwitchParams
 from sim.golden.reduction.frames import BYTES, WireFrame
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
+from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, tell
 from sim.harness.streams import cycle, edges, start
 from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS
-from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.switch_side import switch_side
 
 EPOCH = 1
 USES = 50  #: number of uses of each slot in a measurement of throughput
@@ -24,7 +25,7 @@ class Bench:
 
     def __init__(self, dut: Any, params: SwitchParams) -> None:
         self.dut, self.ports = dut, range(params.ports)
-        self.host = SwitchDriver(dut, params)
+        self.host = HostProgram(dut, "s_axil", switch_side(params))
         self.sources = [AxiSource(dut, f"s_axis_{k}") for k in self.ports]
         self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in self.ports]
         self.uses: dict[int, int] = {}  # next use of each slot
@@ -33,8 +34,7 @@ class Bench:
         """Start a job of all ports on all slots."""
         await start(self.dut)
         await self.host.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
-        everyone = (1 << len(self.ports)) - 1
-        await self.host.start_job(JOB, ports=everyone, epoch=EPOCH, base=0, slots=slots)
+        await self.host.start_job(JOB, ports=[*self.ports], epoch=EPOCH, base=0, slots=slots)
 
     def frame(self, port: int, slot: int, is_agg: bool) -> bytes:
         """Return the frame of the worker at a port, in the present use of a slot."""

@@ -5,7 +5,9 @@ simulation loads the same text, so what a user gets is what the tests have run.
 """
 
 import keyword
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from gen.base.registers.enums import enumerations
@@ -38,6 +40,24 @@ def python_driver(map: RegisterMap) -> str:
         fields=fields,
         literal=literal,
     )
+
+
+def driver_module(map: RegisterMap) -> ModuleType:
+    """Load the generated driver of ``map``, as a user's program would import it."""
+    return load(f"{map.name}_driver", python_driver(map))
+
+
+@cache
+def load(name: str, text: str) -> ModuleType:
+    """Make a module called ``name`` of this text."""
+    module = ModuleType(name)
+    exec(compile(text, f"{name}.py", "exec"), module.__dict__)
+    return module
+
+
+def driver_of(map: RegisterMap, bus: Any = None) -> Any:
+    """Return an object of the generated driver's class, on ``bus`` if it has one."""
+    return getattr(driver_module(map), class_name(map))(bus)
 
 
 def described_fields(map: RegisterMap) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ class Build:
     reasons: Mapping[str, str]  #: why a command had no effect, by the name of ``reason``
     board: Mapping[str, tuple[int, int, int]]  #: address, first bit, bits of the card's fields
     tenant_counters: tuple[str, ...] = ()  #: names of a job's counters, in their numbers' order
+    control_counters: tuple[str, ...] = ()  #: the same of the commands that come by a port
     total_counters: tuple[str, ...] = ()  #: names of the switch's own counters, where numbered
     errors: Mapping[str, str] = field(default_factory=dict)  #: of tables: what each cause means
     memory: tuple[int, int] = (0, 0)  #: bytes of memory behind each port of tables, and of a beat

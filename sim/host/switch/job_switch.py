@@ -11,7 +11,12 @@ ADDRESS_BYTES = 6
 
 
 class CommandRefused(DeviceError):
-    """Reports a command without effect; ``reason`` is the name of why."""
+    """Reports a command without effect; ``reason`` is the name of why.
+
+    ``owner`` is the job that is in the way, and ``owner_epoch`` its grant, where jobs are tenants.
+    """
+
+    owner = owner_epoch = 0
 
     def __init__(self, reason: str, build: Build) -> None:
         why = build.reasons.get(reason, "")
@@ -80,8 +85,7 @@ class JobSwitch:
         if not 0 <= epoch <= most:
             raise ValueError(f"epoch must be from 0 to {most}: {epoch}")
 
-    def _set_place(self, ports: list[int], base: int, slots: int) -> None:
-        """Tell the ports of a job's workers, and its slots."""
+    def _check_place(self, ports: list[int], base: int, slots: int) -> None:
         fixed = self.build.fixed
         if not ports or any(not 0 <= port < fixed["ports"] for port in ports):
             raise ValueError(f"ports must be some of 0 to {fixed['ports'] - 1}: {ports}")
@@ -89,6 +93,10 @@ class JobSwitch:
             raise ValueError(
                 f"slots must be some of 0 to {fixed['slots'] - 1}: {slots} from {base}"
             )
+
+    def _set_place(self, ports: list[int], base: int, slots: int) -> None:
+        """Tell the ports of a job's workers, and its slots."""
+        self._check_place(ports, base, slots)
         self.registers.write(job_ports=sum(1 << port for port in set(ports)))
         self.registers.write(job_base=base)
         self.registers.write(job_slots=slots)

@@ -1,7 +1,7 @@
 """Shares a switch out to jobs: registers them, acquires the switch for one, releases it."""
 
 from sim.host.device import chosen, wait_until
-from sim.host.switch.job_switch import JobSwitch
+from sim.host.switch.job_switch import CommandRefused, JobSwitch
 
 MOST_EPOCH = (1 << 32) - 1
 
@@ -45,8 +45,7 @@ class MinaSwitch(JobSwitch):
         :class:`CommandRefused` says why it cannot be.
         """
         self._check_job(job, epoch, MOST_EPOCH)
-        if parent is not None and not 0 <= parent < self.build.fixed["ports"]:
-            raise ValueError(f"parent must be a port below {self.build.fixed['ports']}: {parent}")
+        self._check_parent(parent)
         self._set_place(ports, base, slots)
         self.registers.write(job_parent_port=parent or 0, job_has_parent=int(parent is not None))
         self._give("register_job", job, epoch)
@@ -55,13 +54,16 @@ class MinaSwitch(JobSwitch):
         """Get the switch for a job; :class:`CommandRefused` if another is in the way: try later."""
         self._give("acquire_job", job, epoch)
 
-    def release(self, job: int, epoch: int, *, force: bool = False) -> None:
+    def release(self, job: int, epoch: int, *, force: bool = False, wait: bool = True) -> None:
         """End a job's grants up to ``epoch``; with ``force`` at once, whatever its slots hold.
 
-        Otherwise it waits until no use of its slots goes on; DeviceError if that takes too long.
+        Otherwise they end when no use of its slots goes on; this waits until then unless ``wait``
+        is False. DeviceError if that takes too long.
         """
         self.registers.write(job_force=int(force))
         self._give("release_job", job, epoch)
+        if not wait:
+            return
         wait_until(
             self.device,
             lambda: not self.registers.read("draining_jobs") >> job & 1,
@@ -74,8 +76,32 @@ class MinaSwitch(JobSwitch):
         self._check_job(job, 0, MOST_EPOCH)
         return chosen(self.registers, self.build.tenant_counters, "tenant", counter_job=job)
 
+    def tenant_verdicts(self, job: int) -> dict[str, int]:
+        """Return how many frames named a job, by the name of what became of them."""
+        self._check_job(job, 0, MOST_EPOCH)
+        self.registers.write(counter_job=job)
+        counts = {}
+        for name, value in self.build.verdicts.items():
+            self.registers.write(counter_verdict=value)
+            counts[name] = int(self.registers.read("tenant_verdicts"))
+        return counts
+
+    def control_counters(self, port: int) -> dict[str, int]:
+        """Return the counters of the commands that came by a port, by name."""
+        names = self.build.control_counters
+        return chosen(self.registers, names, "control", counter_port=port)
+
+    def _check_parent(self, parent: int | None) -> None:
+        if parent is not None and not 0 <= parent < self.build.fixed["ports"]:
+            raise ValueError(f"parent must be a port below {self.build.fixed['ports']}: {parent}")
+
     def _give(self, name: str, job: int, epoch: int) -> None:
         self._check_job(job, epoch, MOST_EPOCH)
         self.registers.write(job_number=job)
         self.registers.write(job_epoch=epoch)
-        self._command(name)
+        try:
+            self._command(name)
+        except CommandRefused as refused:
+            refused.owner = int(self.registers.read("owner"))
+            refused.owner_epoch = int(self.registers.read("owner_epoch"))
+            raise

@@ -5,6 +5,7 @@ from typing import Any
 import cocotb
 
 from sim.harness.clock import cycle
+from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import start
 from sim.mina.as_golden import golden_cluster, golden_jobs
@@ -13,7 +14,7 @@ from sim.mina.rtl.ends import Ends
 from sim.mina.rtl.jobs import SECONDS, RtlJobs
 from sim.mina.surroundings.cluster_system import ClusterParams
 from sim.mina.workload import Unit
-from sim.p4sgd.tenant_driver import TenantDriver
+from sim.p4sgd.switch_side import switch_side
 
 TRIED = (240, 80)  #: frames of the all-reduces that are measured
 
@@ -22,13 +23,13 @@ async def configure(dut: Any, params: ClusterParams, unit: Unit) -> None:
     """Set the switches' addresses and places, and let them take the controller's commands."""
     wiring = params.wiring
     for number in range(params.cluster.switches):
-        driver = TenantDriver(dut, params.switch, bus=f"s_axil_{number}")
+        driver = HostProgram(dut, f"s_axil_{number}", switch_side(params.switch))
         own, below, above = wiring.addresses(number)
         await driver.set_addresses(own, below)
         await driver.set_parents(above, wiring.place(number))
-        await driver.share(most=1, apart=unit is Unit.PORT)
-        await driver.open_ports(1 << wiring.ports - 1)
-        await driver.settled()
+        await driver.share(most=1, ports_apart=unit is Unit.PORT)
+        await driver.open_ports([wiring.ports - 1])
+        await driver.clear_counters()
 
 
 async def measured(jobs: RtlJobs) -> tuple[float, float]:

@@ -10,13 +10,14 @@ import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
+from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS, number
 from sim.p4sgd.reproduce.allreduce import ORDERS, RESULTS, Order
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams
-from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
 
 EPOCH = 1
@@ -44,7 +45,7 @@ class Bench:
         self.dut, self.params = dut, params
         self.workers = range(params.network.workers)
         self.edge = RisingEdge(dut.clk)
-        self.switch: SwitchDriver | None = None
+        self.switch = HostProgram(dut, "s_axil", switch_side(params.network.switch))
 
     def port(self, name: str, worker: int) -> Any:
         """Return a port of a worker's transport."""
@@ -77,9 +78,8 @@ class Bench:
             self.port("partial_{}_valid", k).value = 0
             self.port("full_{}_ready", k).value = 1
         await start(dut)
-        self.switch = self.switch or SwitchDriver(dut, params.network.switch)
         await self.switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
-        await self.switch.start_job(JOB, ports=everyone, epoch=EPOCH, base=0, slots=slots)
+        await self.switch.start_job(JOB, ports=[*self.workers], epoch=EPOCH, base=0, slots=slots)
         dut.clear.value = 1
         await self.edge
         dut.clear.value = 0

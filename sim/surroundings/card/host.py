@@ -134,8 +134,12 @@ class BlockCard:
     async def begin(self) -> None:
         """Let the host find the card."""
         bar = await self.pcie.begin()
-        self.driver.__init__(self, self.pcie.signals, self.params, bar)
+        self.drive(bar)
         self.board = BoardDriver(bar, self.sizes())
+
+    def drive(self, bar: Any) -> None:
+        """Drive the card through ``bar``, which reaches its registers."""
+        self.driver.__init__(self, self.pcie.signals, self.params, bar)
 
     def sizes(self) -> BoardRegistersParams:
         """Return the sizes of the board's registers: here those of a switch."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gen.base.errors import UserError
+from gen.base.registers.python_driver import driver_module
 from gen.base.settings import make_params
 from gen.commands.first_epoch import first_epoch, train_an_epoch
 from gen.designs.catalogue import find_design
@@ -14,7 +15,6 @@ from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
 from sim.golden.choices import Loss
-from sim.harness.register_driver import driver_module
 from sim.host.device import DeviceError
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload

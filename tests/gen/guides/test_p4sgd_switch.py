@@ -10,8 +10,8 @@ from gen.guides import p4sgd_switch_uses as uses
 from gen.guides.p4sgd_switch import guide, values
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
-from hdl.switch.params import Refusal
-from hdl.switch.tenancy_head import Reason, TenancyKind
+from hdl.switch.params import WHY_REFUSED, Refusal
+from hdl.switch.tenancy_head import REASONS, Reason, TenancyKind
 from tests.gen.guides.bench import check_text
 
 DESIGNS = [find_design(name) for name in ("p4sgd-switch", "mina-switch")]
@@ -29,8 +29,8 @@ def test_every_verdict_reason_and_kind_is_told(params):
     mine = set(params.verdict.__members__) - {"NONE"}
     assert kept == (mine if params.parents or not params.tenants else mine - set(uses.OF_PARENTS))
     assert set(uses.VERDICTS) == set(TenantVerdict.__members__) - {"NONE"}
-    assert list(uses.REFUSALS) == list(Refusal)
-    assert list(uses.REASONS) == list(Reason)
+    assert list(WHY_REFUSED) == list(Refusal)
+    assert list(REASONS) == list(Reason)
     assert list(uses.KINDS) == list(TenancyKind)
 
 

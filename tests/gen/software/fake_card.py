@@ -2,9 +2,8 @@
 
 from importlib import import_module
 
-from gen.base.registers.python_driver import class_name
+from gen.base.registers.python_driver import driver_module, driver_of
 from gen.software.copies import closure
-from sim.harness.register_driver import driver_module
 from sim.host.fake import Fake
 
 
@@ -83,5 +82,5 @@ def attach(software, device):
         next(import_module(module) for module in modules if module.endswith(f".{name}"))
         for name in ("build", home)
     )
-    registers = getattr(driver_module(software.map), class_name(software.map))(device)
+    registers = driver_of(software.map, device)
     return getattr(main, software.main)(device, registers, build.Build(**software.build))

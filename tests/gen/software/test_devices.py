@@ -9,9 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from gen.base.registers.python_driver import driver_module
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.harness.register_driver import driver_module
 from sim.host import device, vfio, xdma
 from sim.host.device import DeviceError
 from sim.host.fake import Fake

@@ -13,7 +13,6 @@ from unittest.mock import patch
 import cocotb
 import numpy as np
 import pytest
-from cocotb.task import bridge, resume
 from cocotb.triggers import ClockCycles
 
 from gen.guides.gather_engine import guide, values
@@ -24,8 +23,9 @@ from sim.gather.host import ring as rings
 from sim.gather.host.gather_engine import GatherFailed
 from sim.gather.host.request import COMPLETION_BYTES, Completion, Request, Table
 from sim.golden.pcie_requester import Cause
+from sim.harness.host_device import HostDevice
+from sim.harness.threads import bridge, resume
 from sim.host.device import DeviceError
-from sim.surroundings.card.host_device import HostDevice
 from tests.gen.software.fake_card import attach
 from tests.gen.software.gather_card import ORDERS, carried_out, completion, golden, reads_of
 from tests.hdl.gather.engine_bench import (

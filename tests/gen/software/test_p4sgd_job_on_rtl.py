@@ -14,12 +14,11 @@ import pytest
 from cocotb.task import bridge
 from cocotbext.axi import AxiBus, AxiMaster
 
-from gen.base.registers.python_driver import class_name
+from gen.base.registers.python_driver import driver_of
 from gen.designs.catalogue import find_design
 from gen.guides.p4sgd_worker import values
 from gen.software import p4sgd_switch, p4sgd_worker
 from sim.harness.payloads import pack
-from sim.harness.register_driver import driver_module
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.host.device import wait_until
@@ -122,8 +121,7 @@ class Card(SimulatedRegisters):
 
 
 def attached(made, kind, build, card):
-    registers = getattr(driver_module(made.map), class_name(made.map))(card)
-    return kind(card, registers, build)
+    return kind(card, driver_of(made.map, card), build)
 
 
 async def begin(dut):

@@ -9,11 +9,12 @@ import cocotb
 import pytest
 from cocotb.triggers import ClockCycles, RisingEdge
 
+from gen.base.registers.python_driver import driver_module
 from gen.base.registers.system_rdl import compiled
 from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Register, rw
 from sim.harness.payloads import pack, unpack
-from sim.harness.register_driver import BusError, RegisterDriver, driver_module
+from sim.harness.register_driver import BusError, RegisterDriver
 from sim.harness.streams import start, started
 from sim.harness.verilator import Simulation, build, emission_of, params_in_simulator, run
 from tests.gen.base.registers.compile_header import compile_header

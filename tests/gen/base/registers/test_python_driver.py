@@ -5,9 +5,8 @@ from enum import IntEnum
 
 import pytest
 
-from gen.base.registers.python_driver import class_name, python_driver
+from gen.base.registers.python_driver import class_name, driver_module, python_driver
 from hdl.common.registers import Field, Register, RegisterMap, names_of
-from sim.harness.register_driver import driver_module
 from tests.gen.base.registers.maps import MAPS, placed_fields
 
 TEXT = RegisterMap(

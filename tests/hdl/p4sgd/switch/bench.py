@@ -16,11 +16,11 @@ from sim.golden.reduction.switch import SwitchModel
 from sim.golden.reduction.tenant_switch import Control, TenantSwitchModel
 from sim.golden.tenancy import EPOCHS, Command, State, Verb
 from sim.harness.axi_streams import beats_of
+from sim.harness.host_program import HostProgram
 from sim.harness.streams import start
-from sim.harness.switch_driver import CommandRefused
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.switch_driver import SwitchDriver
-from sim.p4sgd.tenant_driver import TenantDriver, TenantRefused
+from sim.host.switch.job_switch import CommandRefused
+from sim.p4sgd.switch_side import switch_side
 from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payload
 
 BEAT_BYTES = 64
@@ -61,10 +61,19 @@ class Schedule:
         return end
 
 
+class Bold:
+    """Makes a host program give any command, so that the switch has to refuse what is wrong."""
+
+    def _check_job(self, *_):
+        """Check nothing."""
+
+    _check_place = _check_parent = _check_job
+
+
 class Bench:
     """Drives all ports of a switch and keeps what leaves them."""
 
-    model_type, driver_type = SwitchModel, SwitchDriver
+    model_type = SwitchModel
     lengths = (BYTES,)  # of what leaves
 
     def __init__(self, dut, params: SwitchParams) -> None:
@@ -92,9 +101,11 @@ class Bench:
         for ready in self.ready:
             ready.value = 1
         await start(self.dut)
-        self.host = self.driver_type(self.dut, self.params)
+        side = switch_side(self.params)
+        bold = type("Bold", (Bold, side.main), {})
+        self.host = HostProgram(self.dut, "s_axil", replace(side, main=bold))
         await self.change_addresses()
-        await self.host.settled()
+        await self.host.clear_counters()
         return self
 
     async def change_addresses(self):
@@ -106,7 +117,18 @@ class Bench:
         """Start a job in the switch and in the model."""
         refused = self.model.start_job(job, ports=ports, epoch=epoch, base=base, count=slots)
         assert refused is None
-        await self.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
+        await self.host.start_job(job, ports=bits_of(ports), epoch=epoch, base=base, slots=slots)
+
+    async def begin_job(self, job, *, ports, epoch, base, slots):
+        """Start a job, and return while its slots are still being cleared."""
+        fields = {"job_epoch": epoch, "job_ports": ports, "job_base": base, "job_slots": slots}
+        await self.host.write(job_number=job, **fields)
+        await self.host.write(start_job=1)
+
+    async def idle(self):
+        """Wait until no command is being carried out."""
+        while await self.host.read("busy"):
+            pass
 
     async def play(self, schedule, after=None, ready=None):
         """Drive ``schedule`` from now on, its first cycle being 0; keep what leaves meanwhile.
@@ -230,9 +252,9 @@ async def begin(dut):
 async def refusal(bench, job, ports, epoch, base, slots):
     """Return why the switch refuses a job; None if it starts it."""
     try:
-        await bench.host.start_job(job, ports=ports, epoch=epoch, base=base, slots=slots)
+        await bench.host.start_job(job, ports=bits_of(ports), epoch=epoch, base=base, slots=slots)
     except CommandRefused as refused:
-        return refused.reason.name
+        return refused.reason
     return None
 
 
@@ -260,11 +282,11 @@ OPEN = 0b0110  #: ports that take commands
 class TenantBench(Bench):
     """A switch with all jobs registered, in hardware and in the model."""
 
-    model_type, driver_type = TenantSwitchModel, TenantDriver
+    model_type = TenantSwitchModel
 
     async def register(self):
         self.model.open_ports = OPEN
-        await self.host.open_ports(OPEN)
+        await self.host.open_ports(bits_of(OPEN))
         return await self.register_all(REGISTERED)
 
     async def register_all(self, jobs):
@@ -277,7 +299,7 @@ class TenantBench(Bench):
 
     async def share(self, most, apart):
         self.model.share(most=most, apart=apart)
-        await self.host.share(most=most, apart=apart)
+        await self.host.share(most=most, ports_apart=apart)
 
     async def order(self, verb, job, epoch, **fields):
         """Give a command, by a frame or by registers; the answer is the model's."""
@@ -303,15 +325,16 @@ class TenantBench(Bench):
         job, epoch, refused = command.job, command.epoch, None
         try:
             if command.verb is Verb.REGISTER:
-                places = {"ports": command.ports, "base": command.base, "slots": command.count}
+                places = {"base": command.base, "slots": command.count}
+                places["ports"] = bits_of(command.ports)
                 await host.register(job, parent=command.parent, epoch=epoch, **places)
             elif command.verb is Verb.ACQUIRE:
                 await host.acquire(job, epoch)
             else:
-                told = await host.release(job, epoch, force=command.force)
-                assert told.name == answer.verb.name
-        except TenantRefused as error:
-            refused = error.reason.name, error.owner, error.owner_epoch
+                await host.release(job, epoch, force=command.force, wait=False)
+        except CommandRefused as error:
+            refused = error.reason, error.owner, error.owner_epoch
+        assert (await host.read("answered")).name == answer.verb.name
         owner = answer.reason.name, answer.owner, answer.owner_epoch
         assert refused == (owner if answer.verb is Verb.REFUSED else None)
         return answer
@@ -380,7 +403,7 @@ class TenantBench(Bench):
         await self.jobs_agree(octets)
         for port in range(self.params.ports):
             golden = {kind.name.lower(): self.model.control[port, kind] for kind in Control}
-            assert await self.host.control(port) == golden
+            assert await self.host.control_counters(port) == golden
 
     async def jobs_agree(self, octets):
         """Check what is counted by job; its frames have so many ``octets``."""
@@ -392,6 +415,6 @@ class TenantBench(Bench):
                 if job == number:
                     golden[verdict.name] = count
             assert await self.host.tenant_verdicts(number) == golden
-            counts = await self.host.tenant(number)
+            counts = await self.host.tenant_counters(number)
             assert counts["operations"] == model.operations[number]
             assert counts["bytes"] == octets[number]

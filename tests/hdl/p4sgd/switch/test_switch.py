@@ -249,7 +249,7 @@ async def counts_what_it_sends_and_loses(dut):
     count, capacity = min(params.slots, 256), params.egress_fifo.capacity
     job = {"ports": (1 << params.ports) - 1, "epoch": random.getrandbits(16), "base": 0}
     bench.model.start_job(0, **job, count=count)
-    await host.start_job(0, **job, slots=count, wait=False)
+    await bench.begin_job(0, **job, slots=count)
     # No packet waits: each cycle is one of the slots.
     await ClockCycles(dut.clk, count + params.jobs + 8)
     assert not await host.read("busy")
@@ -281,8 +281,9 @@ async def a_start_takes_the_cycles_that_others_leave(dut):
         return
     last, half = params.ports - 1, params.slots // 2
     await bench.start_job(0, ports=(1 << last) - 1, epoch=7, base=0, slots=2)
-    coming = bench.start_job(1, ports=1 << last, epoch=8, base=half, slots=half)
-    starting = cocotb.start_soon(coming)
+    job = {"ports": 1 << last, "epoch": 8, "base": half}
+    assert bench.model.start_job(1, **job, count=half) is None
+    starting = cocotb.start_soon(bench.begin_job(1, **job, slots=half))
     schedule, expected = Schedule(), {port: [] for port in range(params.ports)}
     for at in range(0, 600, 2):
         port = random.randrange(last)
@@ -293,6 +294,7 @@ async def a_start_takes_the_cycles_that_others_leave(dut):
             expected[to].append((at + bench.latency, answer))
     await bench.play(schedule)
     bench.compare(expected)
-    assert starting.done() == (half < 100)
-    await starting
+    assert starting.done()
+    assert await bench.host.read("busy") == (half >= 100)
+    await bench.idle()
     assert await bench.host.read("active_jobs") == 0b11

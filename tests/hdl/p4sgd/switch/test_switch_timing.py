@@ -131,7 +131,7 @@ async def clearing_takes_a_cycle_a_slot(dut):
     bench = await begin(dut)
     slots = bench.params.slots
     everyone = (1 << bench.params.ports) - 1
-    await bench.host.start_job(0, ports=everyone, epoch=0, base=0, slots=slots, wait=False)
+    await bench.begin_job(0, ports=everyone, epoch=0, base=0, slots=slots)
     await ClockCycles(dut.clk, slots // 2)
     if slots > 1000:
         assert await bench.host.read("busy")

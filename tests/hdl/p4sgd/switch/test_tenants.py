@@ -89,8 +89,8 @@ async def a_refusal_names_the_owner(dut):
     for verb in (Verb.REGISTER, Verb.ACQUIRE, Verb.RELEASE):
         for job in (bench.params.jobs, (1 << 16) - 1):
             assert (await bench.order(verb, job, 1, **taken)).reason.name == "NO_SUCH_JOB"
-    assert (await bench.host.tenant(0))["grants"] == len(ways)
-    assert [(await bench.host.tenant(k))["refusals"] for k in (1, 2, 3)] == [2, 1, 1]
+    assert (await bench.host.tenant_counters(0))["grants"] == len(ways)
+    assert [(await bench.host.tenant_counters(k))["refusals"] for k in (1, 2, 3)] == [2, 1, 1]
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
@@ -122,11 +122,11 @@ async def a_port_has_one_command_at_a_time(dut):
     acquire = Command(verb=Verb.ACQUIRE, switch=7, job=job, epoch=1)
     wire = tenancy_frames.to_bytes(acquire, **to)
     schedule, _ = bench.answers([Arrival(k, wire) for k in range(bench.params.ports)] * 20)
-    before = {port: await bench.host.control(port) for port in range(bench.params.ports)}
+    before = {port: await bench.host.control_counters(port) for port in range(bench.params.ports)}
     await bench.play(schedule, after=ANSWERED)
     answer = tenancy_frames.to_bytes(bench.model.command(acquire), source=bench.model.address)
     for port in range(bench.params.ports):
-        after = await bench.host.control(port)
+        after = await bench.host.control_counters(port)
         counts = {name: after[name] - before[port][name] for name in after}
         assert sum(counts.values()) == 20
         assert counts["commands"] == len(bench.seen[port])
@@ -157,7 +157,7 @@ async def a_host_has_one_command_at_a_time(dut):
     await host.write(job_epoch=epoch)
     await host.write(acquire_job=1)
     await host.write(release_job=1)
-    await host.settled()
+    await bench.idle()
     assert await host.read("ignored")
     assert TenancyKind(await host.read("answered")) is TenancyKind.GRANTED
     await bench.state_agrees()
@@ -173,17 +173,17 @@ async def cycles_of_a_grant_are_counted(dut):
     await bench.share(1, False)
     await bench.acquire(0)
     fields = REGISTERED[0]
-    idle = await bench.host.tenant(0)
+    idle = await bench.host.tenant_counters(0)
     assert idle["busy_cycles"] == 0
     for is_agg in (True, False):
         frames = [bench.frame(port, 0, fields["base"], 0, is_agg=is_agg) for port in (0, 1)]
         await bench.exchange([Arrival(k, frame.to_bytes()) for k, frame in enumerate(frames)])
         if is_agg:
             assert await bench.host.read("unfinished_jobs") == 1
-    ended = await bench.host.tenant(0)
+    ended = await bench.host.tenant_counters(0)
     assert (ended["operations"], ended["bytes"]) == (1, 4 * BYTES)
     assert 0 < ended["busy_cycles"] < ended["granted_cycles"] - idle["granted_cycles"]
     await bench.release(0)
-    after = await bench.host.tenant(0)
+    after = await bench.host.tenant_counters(0)
     await ClockCycles(dut.clk, 500)
-    assert await bench.host.tenant(0) == after
+    assert await bench.host.tenant_counters(0) == after

@@ -11,12 +11,14 @@ import cocotb
 from hdl.p4sgd.switch.switch import Switch
 from sim.golden.tree_plan import TreePlan
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
+from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
 from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
-from sim.p4sgd.tenant_driver import TenantDriver
+from sim.p4sgd.switch_side import switch_side
 from sim.surroundings.link import LinkParams
+from tests.hdl.p4sgd.switch.traffic import bits_of
 from tests.sim.golden.reduction.tree_network import (
     above,
     group,
@@ -53,7 +55,7 @@ class Bench:
             take = lambda beat, number=number: self.take(number, beat)  # noqa: E731
             self.sinks[number] = AxiSink(dut, f"to_workers_{k}", callback=take)
         self.hosts = [
-            TenantDriver(dut, self.params.switch, bus=f"s_axil_{number}")
+            HostProgram(dut, f"s_axil_{number}", switch_side(self.params.switch))
             for number in PLAN.switches
         ]
         self.workers = {ALL["job"]: {}, PART["job"]: {}}
@@ -64,9 +66,8 @@ class Bench:
         self.dut.link.value = pack(self.params.link.settings, nothing | settings | faults)
         await start(self.dut)
         for number, host in enumerate(self.hosts):
-            await host.settled()
             await host.set_addresses(own(PLAN, number), group(number))
-            await host.share(most=2, apart=False)
+            await host.share(most=2, ports_apart=False)
             member = PLAN.members[number]
             if member.parent is not None:
                 await host.set_parents(above(PLAN, number), member.place)
@@ -78,7 +79,7 @@ class Bench:
 
     async def enter(self, host, job, ports, parent):
         """Give a switch to a job."""
-        fields = {"ports": ports, "parent": parent, "base": job["base"], "slots": SLOTS}
+        fields = {"ports": bits_of(ports), "parent": parent, "base": job["base"], "slots": SLOTS}
         await host.register(job["job"], epoch=job["epoch"] - 1, **fields)
         await host.acquire(job["job"], job["epoch"])
 

@@ -14,7 +14,6 @@ from sim.golden.reduction.tree_frames import LENGTHS, long_frame
 from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, State, Verb
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.tenant_driver import TenantDriver
 from tests.hdl.p4sgd.switch.bench import Arrival, TenantBench
 from tests.hdl.p4sgd.switch.deep_slots import DeepTreeSwitchParams
 from tests.hdl.p4sgd.switch.traffic import choose_packet, choose_payload
@@ -44,13 +43,13 @@ def test_latency_of_a_hop():
 class TreeBench(TenantBench):
     """A switch with all jobs registered, in hardware and in the model."""
 
-    model_type, driver_type = TreeSwitchModel, TenantDriver
+    model_type = TreeSwitchModel
     lengths = LENGTHS
 
     async def register(self):
         await self.change_parents()
         self.model.open_ports = 0b1111
-        await self.host.open_ports(0b1111)
+        await self.host.open_ports([0, 1, 2, 3])
         await self.share(len(REGISTERED), apart=False)
         return await self.register_all(REGISTERED)
 

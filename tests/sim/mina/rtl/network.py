@@ -10,10 +10,11 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.p4sgd.network.frame import FRAME_KEEP
 from sim.golden.reduction.frames import BYTES
 from sim.harness.clock import cycle
+from sim.harness.host_program import HostProgram
 from sim.harness.streams import start
 from sim.mina.agreement.frames import CONTROLLER, Place, Role
 from sim.mina.wire import from_octets, to_octets
-from sim.p4sgd.tenant_driver import TenantDriver
+from sim.p4sgd.switch_side import switch_side
 from sim.switchgnn.links import Faults
 
 LATENCY = 40  #: cycles of a link
@@ -73,7 +74,7 @@ class RtlSwitch:
         self.ports = range(params.switch.ports)
         self.place, self.control = Place(Role.SWITCH, number), len(self.ports) - 1
         self.shift = number * len(self.ports)
-        self.driver = TenantDriver(dut, params.switch, f"s_axil_{number}")
+        self.driver = HostProgram(dut, f"s_axil_{number}", switch_side(params.switch))
         self.queues = [deque() for _ in self.ports]
         self.free = [0 for _ in self.ports]  #: by port: the cycle from which on it takes a frame
         self.driven = [False for _ in self.ports]
@@ -91,9 +92,9 @@ class RtlSwitch:
     async def begin(self):
         """Give a switch, after a reset, its addresses; it knows no job."""
         await self.driver.set_addresses(SWITCH, GROUP)
-        await self.driver.share(most=1, apart=False)
-        await self.driver.open_ports(1 << self.control)
-        await self.driver.settled()
+        await self.driver.share(most=1, ports_apart=False)
+        await self.driver.open_ports([self.control])
+        await self.driver.clear_counters()
 
     async def reset(self):
         """Reset the switch, whatever it is about to do."""

@@ -76,7 +76,7 @@ class Movers:
     async def share(self, most):
         """Let every switch take this many jobs at a time."""
         for switch in self.network.switches.values():
-            await switch.driver.share(most=most, apart=False)
+            await switch.driver.share(most=most, ports_apart=False)
 
     def move(self, trees):
         """Let jobs give back what they have, to move."""

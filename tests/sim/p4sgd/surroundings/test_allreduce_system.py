@@ -10,6 +10,7 @@ from gen.base.emission.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import Transport
+from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, cycle, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
@@ -17,7 +18,7 @@ from sim.p4sgd.cluster_driver import GROUP_ADDRESS, SWITCH_ADDRESS, number
 from sim.p4sgd.golden.sgd import full_activation
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams, AllReduceSystem
 from sim.p4sgd.surroundings.network import NetworkParams
-from sim.p4sgd.switch_driver import SwitchDriver
+from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
 from sim.surroundings.link import Link
 
@@ -60,9 +61,9 @@ async def begin(dut, **network):
         }
         getattr(dut, f"settings_{k}").value = pack(NETWORK_SETTINGS, settings)
     await start(dut)
-    switch = SwitchDriver(dut, params.network.switch)
+    switch = HostProgram(dut, "s_axil", switch_side(params.network.switch))
     await switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
-    await switch.start_job(0, ports=everyone, epoch=1, base=64, slots=params.transport.slots)
+    await switch.start_job(0, ports=[*workers], epoch=1, base=64, slots=params.transport.slots)
     await strobe(dut.clear, dut.clk)
     await ClockCycles(dut.clk, params.transport.slots + 2)
     return sources, sinks, switch

@@ -2,7 +2,6 @@
 
 import cocotb
 import numpy as np
-from cocotb.task import bridge
 
 from gen.base.settings import make_params
 from gen.board.boards import BOARDS
@@ -14,9 +13,10 @@ from sim.gather.card import CardGather
 from sim.gather.golden.engine import Outcome, WorkRequest, carry_out
 from sim.gather.golden.rows import Table
 from sim.gather.host import selftest
+from sim.harness.host_device import HostDevice, HostMemory
+from sim.harness.threads import bridge
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
-from sim.surroundings.card.host_device import HostDevice, HostMemory
 from tests.gen.software.selftests import SelfTest
 
 BOARD = BOARDS["u280"].designs["gather-engine"]

@@ -8,12 +8,12 @@ from gen.base.settings import make_params
 from gen.board.boards import BOARDS
 from gen.software.netsparse_switch import software
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.harness.host_device import HostDevice
 from sim.netsparse.card import CardSwitch
 from sim.netsparse.card_traffic import traffic_files
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
-from sim.surroundings.card.host_device import HostDevice
 from sim.surroundings.card.incast import fibre
 from tests.gen.software.selftests import SelfTest
 

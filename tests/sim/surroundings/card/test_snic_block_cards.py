@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import cocotb
 import pytest
-from cocotb.task import bridge
 
 from gen.software.netsparse_snic import software
 from hdl.netsparse.registers import IDENTITY
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
+from sim.harness.host_device import HostDevice, HostMemory
+from sim.harness.threads import bridge
 from sim.netsparse.card import CardBlockSnic
 from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.host.snic import selftest
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
-from sim.surroundings.card.host_device import HostDevice, HostMemory
 from tests.gen.software.selftests import SelfTest
 from tests.sim.surroundings.card.snic_cards import CARDS as BRIDGES
 from tests.sim.surroundings.card.snic_cards import NODES, SNIC, set_up, small_gather

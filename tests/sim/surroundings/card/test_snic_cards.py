@@ -10,12 +10,12 @@ from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
+from sim.harness.host_device import HostDevice
 from sim.netsparse.card import CardSnic
 from sim.netsparse.golden.gather import host_memory_before
 from sim.surroundings.axi_ram import dump_file, ram_file
 from sim.surroundings.card.cards import simulate_cards
 from sim.surroundings.card.host import switch_on
-from sim.surroundings.card.host_device import HostDevice
 from tests.gen.software.selftests import SelfTest
 from tests.sim.surroundings.card.snic_cards import CARDS, NODES, SNIC, set_up, small_gather
 

@@ -4,7 +4,6 @@ import random
 
 import cocotb
 import numpy as np
-from cocotb.task import bridge
 
 from gen.software.switchgnn_endpoint import software
 from gen.software.switchgnn_switch import software as switch_software
@@ -13,9 +12,10 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS as SWITCHES
 from hdl.switchgnn.switch.switch import GnnSwitch
+from sim.harness.host_device import HostDevice
+from sim.harness.threads import bridge
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
-from sim.surroundings.card.host_device import HostDevice
 from sim.switchgnn.card import CardEndpoint, CardGnnSwitch
 from sim.switchgnn.host import selftest
 from sim.switchgnn.network.worker_host import SWITCH

@@ -2,7 +2,6 @@
 
 import cocotb
 import numpy as np
-from cocotb.task import bridge
 from cocotb.triggers import Timer
 
 from gen.software.p4sgd_worker import software
@@ -10,9 +9,10 @@ from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.worker import Worker
 from hdl.u280.mac_signals import EVENTS
+from sim.harness.host_device import HostDevice
+from sim.harness.threads import bridge
 from sim.p4sgd.host import selftest
 from sim.surroundings.card.cards import simulate_cards
-from sim.surroundings.card.host_device import HostDevice
 from tests.gen.software.selftests import SelfTest
 from tests.sim.surroundings.card.worker_cards import (
     CARDS,

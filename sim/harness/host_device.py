@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from cocotb.task import resume
 from cocotb.triggers import Timer
 
 from hdl.common.registers import WORD_BYTES
+from sim.harness.threads import resume
 
 PAUSE_NS = 256
+TURN_NS = 24  #: a card's bus takes longer from a write to the read behind it
 MOST_US = 100  #: until an interrupt comes
 
 
@@ -29,36 +30,54 @@ class HostMemory:
 class HostDevice:
     """Reaches a card's registers through ``bar``, a bus master, and its memory through ``dma``.
 
-    A program that ``cocotb.task.bridge`` runs uses it as it uses a card. If ``stuck`` is an
-    address, bit 0 of the byte at that address always reads 1; ``flipped`` are bits of registers, by
-    address, that read wrong.
+    A program that :func:`sim.harness.threads.bridge` runs uses it as it uses a card. If ``stuck``
+    is an address, bit 0 of the byte at that address always reads 1; ``flipped`` are bits of
+    registers, by address, that read wrong. If it ``posts``, writes of registers are carried out
+    with the next access of another kind, in their order; whoever runs the program awaits
+    :meth:`settle` behind it.
     """
 
-    def __init__(self, bar: Any, dma: Any = None, pcie: Any = None) -> None:
-        self.bar, self.dma, self.pcie = bar, dma, pcie
+    def __init__(self, bar: Any, dma: Any = None, pcie: Any = None, posts: bool = False) -> None:
+        self.bar, self.dma, self.pcie, self.posts = bar, dma, pcie, posts
         self.stuck: int | None = None
         self.flipped: dict[int, int] = {}
         self.messages = 0
+        self.posted: list[tuple[int, int]] = []
+        self.wrote = False  # by the last access to registers
+
+    async def settle(self) -> None:
+        """Carry out the writes that were posted."""
+        while self.posted:
+            address, word = self.posted.pop(0)
+            await self.bar.write(address, word.to_bytes(WORD_BYTES, "little"))
+            self.wrote = True
 
     @resume
     async def read(self, address: int) -> int:
-        """Return the word of a register."""
+        """Return the word of a register, some cycles behind a write before."""
+        await self.settle()
+        if self.wrote:
+            self.wrote = False
+            await Timer(TURN_NS, "ns")
         word = int.from_bytes((await self.bar.read(address, WORD_BYTES)).data, "little")
         return word ^ self.flipped.get(address, 0)
 
-    @resume
-    async def write(self, address: int, word: int) -> None:
+    def write(self, address: int, word: int) -> None:
         """Write a word to a register."""
-        await self.bar.write(address, word.to_bytes(WORD_BYTES, "little"))
+        self.posted.append((address, word))
+        if not self.posts:
+            resume(self.settle)()
 
     @resume
     async def pause(self) -> None:
         """Let some simulated time pass."""
+        await self.settle()
         await Timer(PAUSE_NS, "ns")
 
     @resume
     async def wait_interrupt(self, seconds: float) -> bool:
         """Wait for an interrupt of ``pcie``, also one since the last wait."""
+        await self.settle()
         await self.pcie.interrupt(self.messages, MOST_US)
         self.messages = self.pcie.messages
         return True
@@ -66,11 +85,13 @@ class HostDevice:
     @resume
     async def write_memory(self, address: int, data: bytes) -> None:
         """Write bytes of memory."""
+        await self.settle()
         await self.dma.write_memory(address, data)
 
     @resume
     async def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of memory."""
+        await self.settle()
         data = bytearray(await self.dma.read_memory(address, size))
         if self.stuck is not None and address <= self.stuck < address + size:
             data[self.stuck - address] |= 1

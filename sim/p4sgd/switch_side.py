@@ -1,0 +1,35 @@
+"""Describes the host's side of P4SGD's and MINA's switches."""
+
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.p4sgd.switch.registers import constants, switch_registers
+from hdl.switch.control_port import CONTROL_COUNTERS
+from hdl.switch.params import WHY_REFUSED
+from hdl.switch.port_counters import PORT_COUNTERS
+from hdl.switch.tenancy_head import REASONS
+from hdl.switch.tenant_counters import TENANT_COUNTERS
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.registers import board_fields
+from sim.harness.host_side import HostSide
+from sim.host.switch.build import Build
+from sim.host.switch.mina_switch import MinaSwitch
+from sim.host.switch.switch import Switch
+
+
+def switch_side(params: SwitchParams) -> HostSide:
+    """Return the host's side of a switch with ``params``, of tenants or not."""
+    tenants = params.tenants
+    reasons = REASONS if tenants else WHY_REFUSED
+    return HostSide(
+        map=switch_registers(params),
+        main=MinaSwitch if tenants else Switch,
+        build_type=Build,
+        build={
+            "fixed": constants(params),
+            "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
+            "port_counters": tuple(PORT_COUNTERS),
+            "board": board_fields(cages=CAGES, hbm=False),
+            "reasons": {reason.name: why.replace("`", "") for reason, why in reasons.items()},
+            "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),
+            "control_counters": tuple(name for name, _ in CONTROL_COUNTERS.counters if tenants),
+        },
+    )
