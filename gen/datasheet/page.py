@@ -70,7 +70,6 @@ def datasheet(
 
 def sections(values: Mapping[str, Any]) -> list[Section]:
     """Return the parts of the page, each a block of the template; registers and guide if any."""
-    template = templates().get_template("sections.html.j2")
     titles = {
         "function": "Function",
         "blocks": "Block diagram",
@@ -81,11 +80,13 @@ def sections(values: Mapping[str, Any]) -> list[Section]:
         "parameters": "Parameters",
         "modules": "Modules and resources" if values["total"] else "Modules",
     }
-    return [
-        Section(title, "".join(template.blocks[name](template.new_context(dict(values)))))
-        for name, title in titles.items()
-        if title
-    ]
+    return [Section(title, section(name, values)) for name, title in titles.items() if title]
+
+
+def section(name: str, values: Mapping[str, Any]) -> str:
+    """Return the text of one part of the page, a block of the template of that name."""
+    template = templates().get_template("sections.html.j2")
+    return "".join(template.blocks[name](template.new_context(dict(values))))
 
 
 def templates() -> Environment:

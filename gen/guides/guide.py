@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -64,9 +65,7 @@ def tables(
     home = {name: part for part, names in parts.items() for name in names.split()}
     for register in map.registers:
         if part := home.get(re.sub("_(low|high)$", "", register.name)):
-            for field in register.fields:
-                more = f": {also[field.name]}" if field.name in also else ""
-                found[part][field.name] = said(field) + more
+            found[part] |= {field.name: said(field, also) for field in register.fields}
     return {part: list(rows(map, uses)) for part, uses in found.items()}
 
 
@@ -76,9 +75,11 @@ def numbers(map: RegisterMap) -> dict[str, str]:
     return wide | {field.name: said(field) for one in map.registers for field in one.fields}
 
 
-def said(field: Field) -> str:
-    """Return what a register map says of a field."""
-    return f"write 1: {marked(field.doc)}" if field.access == "pulse" else marked(field.doc)
+def said(field: Field, also: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Return what a register map says of a field, and ``also`` after a colon."""
+    pulse = "write 1: " if field.access == "pulse" else ""
+    more = f": {also[field.name]}" if field.name in also else ""
+    return f"{pulse}{marked(field.doc)}{more}"
 
 
 def marked(text: str) -> str:
@@ -102,9 +103,14 @@ def facts(map: RegisterMap, fixed: Mapping[str, int]) -> dict[str, Any]:
     }
 
 
-def board_facts(uses: Mapping[str, str], **sizes: Any) -> dict[str, Any]:
-    """Return what a template names of a board's registers, which ``sizes`` are parameters of."""
+def board_facts(names: str, **sizes: Any) -> dict[str, Any]:
+    """Return what a template names of a board's registers, which ``sizes`` are parameters of.
+
+    ``names`` are the fields that the guide has of them, with blanks between.
+    """
     board = board_registers(BoardRegistersParams(**sizes))
+    fields = (field for register in board.registers for field in register.fields)
+    uses = {field.name: said(field) for field in fields if field.name in names.split()}
     return {"board": list(rows(board, uses)), "board_base": f"0x{BASE:X}"}
 
 

@@ -54,13 +54,7 @@ TABLES = {
     "counters": "counter_select unit_count snic_count",
 }
 ALSO = {"units": "U", "share": "over a bridge it has no effect"}
-BOARD = {
-    "links": "bit 0 reads 1 when packets pass",
-    "memory_ready": "reads 1 when the SNIC's memory may be used",
-    "interrupt_enable": "write 1 to let the SNIC's interrupt through",
-    "interrupt_silent": "reads 1 if for 50 ms no interrupt was sent though one was due",
-    "interrupts_late": "counts how often that was so, since `clear_losses`",
-}
+BOARD = "links memory_ready interrupt_enable interrupt_silent interrupts_late"
 
 
 def guide(params: SnicParams) -> str:

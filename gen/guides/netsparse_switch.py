@@ -34,7 +34,6 @@ TABLES = {
     "counts_rows": "counter_select port_count pipe_count",
 }
 ALSO = {"ports": "P", "pipes": "Q", "nodes": "N"}
-BOARD = {"links": "bit p reads 1 when packets pass at cage p, which is port p"}
 
 
 def guide(params: NetSparseSwitchParams) -> str:
@@ -66,7 +65,7 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         **tables(registers, TABLES, ALSO),
         "port_counters": [(k, name, what) for k, (name, what) in enumerate(ports.items())],
         "pipe_counters": [(k, name, what) for k, (name, what) in enumerate(pipes.items())],
-        **board_facts(BOARD, cages=CAGES, hbm=False, pauses=True),
+        **board_facts("links", cages=CAGES, hbm=False, pauses=True),
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": BRIDGE_ID,
         "cages": CAGES,

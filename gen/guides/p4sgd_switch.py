@@ -46,7 +46,6 @@ TABLES = {
     " saturations tenant_select tenant_count tenant_verdicts control_counter control_count",
 }
 ALSO = {"ports": "P", "jobs": "J", "slots": "S"}
-BOARD = {"links": "bit p reads 1 when frames pass at cage p, which is port p"}
 
 
 def guide(params: SwitchParams) -> str:
@@ -87,7 +86,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "tenant_counters": counted(TENANT_COUNTERS, uses.TENANT_COUNTED),
         "control_counters": counted(CONTROL_COUNTERS, uses.CONTROL_COUNTED),
         **tables(registers, TABLES, ALSO),
-        **board_facts(BOARD, cages=CAGES, hbm=False),
+        **board_facts("links", cages=CAGES, hbm=False),
         "beat_bytes": params.frames.beat_bytes,
         "header_bytes": params.frames.header_bytes,
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],

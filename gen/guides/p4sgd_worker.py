@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from gen.guides.guide import facts, filled, rows, tables
+from gen.guides.guide import facts, filled, tables
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
+from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
 from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.p4sgd.worker_params import Loss, WorkerParams
@@ -30,39 +31,29 @@ CAUSES = {
     Cause.MEMORY_BEATS: "a memory port answered with more or fewer beats than requested",
     Cause.MEMORY_SILENT: "a memory port did not move for `memory_timeout` cycles",
 }
-#: what to write into each field for a run of one worker; b is the number of micro-batches
-WRITTEN = {
-    "bits": "s",
-    "signed_features": "the form of the codes",
-    "chunks": "C",
-    "loss": "the loss, by the table of labels",
-    "l2_shift": "q, 4 to 23, or 0 for no L2 term; 0 in a build without it",
-    "join": "1 for a single worker",
-    "vanilla": "0; with many workers 1 changes the order in time, not the result",
-    "data_parallel": "0; 1 is for workers that share samples, not features",
-    "from_zero": "0; 1 is for such workers, all but one",
-    "mantissa": "mantissa of the step",
-    "exponent": "exponent of the step",
-    "batch_micro_batches": "B / K",
-    "tail_samples": "(A - 1) mod K + 1, the samples of the last micro-batch",
-    "epoch_micro_batches": "ceil(A / K), the micro-batches of an epoch",
-    "epochs": "epochs of the run, at least 1",
-    "word_address_low": "bits 0 to 31 of `word_address`, a multiple of 32",
-    "word_address_high": "the bits above",
-    "word_beats": "ceil(A / K) x C x s, the words of an engine",
-    "word_stride": "s, where all planes are read",
-    "word_runs": "1",
-    "label_address_low": "bits 0 to 31 of `label_address`, a multiple of 32",
-    "label_address_high": "the bits above",
-    "label_beats": "ceil(ceil(A / K) x K / 8), the beats of labels",
-}
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
-    "state": "identity version sizes depths fifo control state",
+    "state": "identity version sizes depths fifo control state memory_state",
+    "settings": "features loss step batch micro_batches epochs memory_timeout word_address"
+    " word_beats word_stride word_runs label_address label_beats",
     "network": "address switch_address group_address worker peer_retries workers job slot_base"
     " slot_count timeout network_state",
+    "counters": " ".join(f"{name}_count" for name in COUNTERS),
 }
-ALSO = {"engines": "N", "banks": "K", "lanes": "L", "max_bits": "S", "fraction_bits": "F"}
+ALSO = {
+    "engines": "N",
+    "banks": "K",
+    "lanes": "L",
+    "max_bits": "S",
+    "fraction_bits": "F",
+    "loss": "by the table of labels",
+    "tail_samples": "(A - 1) mod K + 1",
+    "epoch_micro_batches": "ceil(A / K)",
+    "word_beats": "ceil(A / K) x C x s where all planes are read",
+    "word_stride": "s where all planes are read",
+    "word_runs": "1 where all planes are read",
+    "label_beats": "ceil(ceil(A / K) x K / 8)",
+}
 KNOWN_CODES = ((1, -2), (0, 1), (-1, 1), (1, 0), (-2, -1), (1, 1), (0, -2), (-1, 0), (1, -1))
 KNOWN_LABELS = (1, 0, 0, 1, 0, 1, 1, 0, 1)
 KNOWN_WEIGHTS = (2_074_680, -1_288_249)
@@ -109,7 +100,6 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "label_channel": LABELS,
         "channel_bytes": 1 << CHANNEL_BITS,
         "start_cycles": START_CYCLES,
-        "registers": list(rows(registers, WRITTEN)),
         **tables(registers, TABLES, ALSO),
         "ex": example(params),
         "known": known_answer(engine),

@@ -42,11 +42,7 @@ TABLES = {
     "counts_rows": "counter_select count",
 }
 ALSO = {"lanes": "L", "window": "W", "aggregators": "K", "copies": "C"}
-BOARD = {
-    "links": "bit 0 reads 1 when frames pass",
-    "memory_ready": "reads 1 when memory may be used",
-    "interrupt_enable": "write 1 to let the interrupt through",
-}
+BOARD = "links memory_ready interrupt_enable"
 
 
 def guide(params: EndpointParams) -> str:

@@ -4,7 +4,6 @@ from typing import Any
 
 from gen.guides import switchgnn_switch_uses as uses
 from gen.guides.guide import board_facts, counted, facts, filled, spaced, tables
-from gen.guides.p4sgd_switch import BOARD
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
@@ -79,7 +78,7 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
         "port_counters": counted(port_counters(params), uses.PORT_COUNTED),
         "total_counters": counted(TOTAL_COUNTERS, uses.TOTAL_COUNTED),
         **tables(registers, TABLES, ALSO),
-        **board_facts(BOARD, cages=CAGES, hbm=params.in_memory),
+        **board_facts("links", cages=CAGES, hbm=params.in_memory),
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": dict((DMA if params.in_memory else BRIDGE).config)["pf0_device_id"],
         "channel_mb": 1 << CHANNEL_BITS - 20,

@@ -61,7 +61,11 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
         Register(
             "state",
             "Shows which links and memories work.",
-            ro("links", 2, "tells with a bit for each cage in use that packets can pass its link"),
+            ro(
+                "links",
+                2,
+                "tells with bit p that packets can pass the link of cage p, if it is in use",
+            ),
             ro("memory_ready", 1, "tells that HBM has been set up; reads of HBM wait until then"),
         ),
         Register(

@@ -2,11 +2,12 @@
 
 ``NAME_t`` lies over the registers; ``NAME__REGISTER__FIELD_bm``, ``_bp``, ``_bw`` and ``_reset``
 are a field's mask, lowest bit, width and value after reset, ``NAME__REGISTER_address`` is a byte
-address. The bus is 32 bits wide: a register of two words is to be read as two, the low one first.
+address. What the map says of a register or a field stands above its definitions. The bus is 32 bits wide: a register of two words is to be read as two, the low one first.
 """
 
 import re
 import tempfile
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from systemrdl.node import AddrmapNode
 
 ENDS = "\n#ifdef __cplusplus\n}\n#endif\n"  #: what ends the declarations
+#: lines that begin a register's definitions, by its name, and a field's, by the name of its mask
+BEGINS = re.compile(r"^// reg - \w+\.(\w+)$|^#define (\w+_bm) .*$", re.MULTILINE)
 SIZE_CHECK = re.compile(r"^(static_assert\(sizeof\((\w+)\) == (\w+), .*\);)$", re.MULTILINE)
 #: the same check of a size, which C99 has no word for
 CHECKED = r"""#if defined(__cplusplus) || __STDC_VERSION__ >= 201112L
@@ -43,7 +46,29 @@ def c_header(map: RegisterMap, tree: "AddrmapNode | None" = None) -> str:
         text = path.read_text()
     declarations, end, rest = text.rpartition(ENDS)
     assert end, "the exporter's header ends differently"
-    return SIZE_CHECK.sub(CHECKED, declarations) + addresses(map) + end + rest
+    declarations = SIZE_CHECK.sub(CHECKED, explained(declarations, map))
+    return declarations + addresses(map) + end + rest
+
+
+def explained(declarations: str, map: RegisterMap) -> str:
+    """Return the declarations with what ``map`` says of each register and field above it."""
+    docs = {register.name: register.doc for register in map.registers}
+    for register in map.registers:
+        for field in register.fields:
+            mask = f"{map.name}__{register.name}__{field.name}".upper()
+            docs[f"{mask}_bm"] = field.doc
+
+    def explain(found: re.Match[str]) -> str:
+        if found[1]:
+            return f"{found[0]}\n{comment(docs[found[1]])}"
+        return f"{comment(docs[found[2]])}\n{found[0]}"
+
+    return BEGINS.sub(explain, declarations)
+
+
+def comment(text: str) -> str:
+    """Return a text as lines of a comment in C."""
+    return textwrap.fill(text, 100, initial_indent="// ", subsequent_indent="// ")
 
 
 def addresses(map: RegisterMap) -> str:

@@ -136,7 +136,7 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 **LENGTHS.members,  # a mini-batch has B / K micro-batches
                 "tail_samples": 4,  # samples of an epoch's last micro-batch, 1..K
                 "epochs": 32,
-                "l2_shift": 5,  # r of the L2 term, 0 turns it off
+                "l2_shift": 5,  # q of the L2 term, 0 turns it off
                 "data_parallel": 1,  # models are exchanged after each mini-batch
                 "from_zero": 1,  # and the updates of a mini-batch begin at zero
             }

@@ -142,8 +142,8 @@ TRAINING_REGISTERS = (
         rw(
             "l2_shift",
             5,
-            "sets r, 4..23: each weight w shrinks by round(w 2^-r) per mini-batch; 0:"
-            " weights do not shrink",
+            "sets q, 4..23: each weight w shrinks by round(w 2^-q) per mini-batch; 0, the only"
+            " value without l2_built: weights do not shrink",
         ),
         rw(
             "join",
@@ -154,8 +154,8 @@ TRAINING_REGISTERS = (
         rw(
             "vanilla",
             1,
-            "lets the backward stage wait for the whole mini-batch; must not be set"
-            " together with join",
+            "lets the backward stage wait for the whole mini-batch, which changes the order in"
+            " time and not the result; must not be set together with join",
         ),
         rw(
             "data_parallel",
