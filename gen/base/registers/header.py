@@ -2,7 +2,8 @@
 
 ``NAME_t`` lies over the registers; ``NAME__REGISTER__FIELD_bm``, ``_bp``, ``_bw`` and ``_reset``
 are a field's mask, lowest bit, width and value after reset, ``NAME__REGISTER_address`` is a byte
-address. What the map says of a register or a field stands above its definitions. The bus is 32 bits wide: a register of two words is to be read as two, the low one first.
+address. What the map says of a register or a field stands above its definitions. The bus is 32 bits
+wide: a register of two words is to be read as two, the low one first.
 """
 
 import re
