@@ -1,13 +1,13 @@
 """Turns ``name=value``, as a user writes it, into a frozen dataclass of parameters."""
 
 import inspect
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
+from gen.base.comments import comment_of
 from gen.base.errors import UserError, unknown
 from hdl.common.rules import Rule
 
@@ -45,14 +45,6 @@ def about(field: Field[Any], source: str) -> str:
     """Return what a field means: its help in a workload, or its comment, and what is legal."""
     rule = field.metadata.get("rule")
     return field.metadata.get("help") or with_limits(comment_of(field.name, source), rule)
-
-
-def comment_of(name: str, source: str) -> str:
-    """Return the comment of field ``name``: behind it, or in the lines before it."""
-    behind = rf"^    {name}:.*#: (.*)$"
-    found = re.search(rf"{behind}|((?:^    #: .*\n)+)    {name}: ", source, re.M)
-    lines = (found[1] or found[2]).splitlines() if found else []
-    return " ".join(line.strip().removeprefix("#: ") for line in lines)
 
 
 def with_limits(doc: str, rule: Rule | None) -> str:

@@ -1,12 +1,22 @@
 """Finds what the programming guide of a gather engine says of its sizes, layouts and registers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gen.guides import gather_engine_uses as uses
-from gen.guides.guide import counted, facts, filled, little_rows, number_of, numbers, spaced, tables
-from hdl.common.rings import DESCRIPTOR_BYTES, SIZE_BITS
-from hdl.gather.engine_counters import ENGINE_COUNTERS
+from gen.base.comments import meanings
+from gen.guides.guide import (
+    counted,
+    facts,
+    filled,
+    little_rows,
+    number_of,
+    numbers,
+    spaced,
+    tables,
+    told,
+)
+from hdl.common.rings import DESCRIPTOR_BYTES, SIZE_BITS, Fault
+from hdl.gather.engine_counters import COUNTED, ENGINE_COUNTERS
 from hdl.gather.engine_params import (
     CHUNK,
     COMPLETION,
@@ -16,7 +26,7 @@ from hdl.gather.engine_params import (
     GatherEngineParams,
     Outcome,
 )
-from hdl.gather.params import LINE, MOST_ROW, SLOT_BITS, SLOTS
+from hdl.gather.params import LINE, MOST_ROW, SLOT_BITS, SLOTS, ReadOrder
 from hdl.gather.registers import constants, engine_registers
 from hdl.pcie.descriptors import Cause
 from hdl.u280.gather_board import ROWS
@@ -40,6 +50,45 @@ ALSO = {
     "registers_silent": "program the card anew",
     "request_ring_cause": "by the table of causes; 0 if all could",
 }
+COMPLETION_USES = {
+    "tag": "the request's tag",
+    "outcome": "how the request ended, by the table of outcomes",
+    "cause": "why the first read failed that did, by the table of causes; 0 if none did",
+    "reserved": "zero",
+    "beyond": "rows that are zero, as their idx is not in the table or could not be read",
+    "failed": "other rows of which not everything could be read",
+    "zero": "zero",
+    "done": "1: the request has ended",
+}
+#: what the host does when a ring has stopped; an engine's never stops for another fault
+AFTER_FAULT = {
+    Fault.NONE: "nothing",
+    Fault.ADDRESS: "correct `request_ring_address`",
+    Fault.OVERRUN: "write no more descriptors than there is room for",
+}
+#: how a work request ends, in the order in which one counts of several, and what the host then does
+AFTER_OUTCOME = {
+    Outcome.ILLEGAL: "correct the request",
+    Outcome.STOPPED: "submit it again if it is still wanted",
+    Outcome.WRITE: "read `device_broken` and `stream_silent`, mend that, and submit it again",
+    Outcome.IDXS: "look at the cause, mend it, and submit it again",
+    Outcome.ROWS: "look at the cause, mend it, and submit it again",
+    Outcome.DONE: "look at `beyond`, if all idxs should be in it",
+}
+#: what the host does when a read has failed
+AFTER_CAUSE = {
+    Cause.NONE: "nothing",
+    Cause.POISONED: "look for errors of memory",
+    Cause.UNSUPPORTED: "mend the address, or let the card see that memory",
+    Cause.ABORTED: "read `device_broken`; look for errors of memory",
+    Cause.LENGTH: "look for errors of the host",
+    Cause.MISMATCH: "look for errors of the host",
+    Cause.ADDRESS: "look for errors of the host",
+    Cause.TIMEOUT: "submit again; see `reads_owed`",
+    Cause.RESET: "submit again",
+    Cause.CORRUPT: "submit again",
+    Cause.STOPPED: "as for the outcome STOPPED",
+}
 
 
 def guide(params: GatherEngineParams) -> str:
@@ -59,15 +108,15 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "completion_bytes": COMPLETION_BYTES,
         "register_bytes": 1 << REGISTER_ADDRESS_BITS,
         "slot_bits": SLOT_BITS,
-        "completion": list(little_rows(COMPLETION, uses.COMPLETION_USES)),
+        "completion": list(little_rows(COMPLETION, COMPLETION_USES)),
         "done_bit": COMPLETION["done"].offset,
-        "outcomes": [(one.value, one.name, *told) for one, told in uses.OUTCOMES.items()],
-        "causes": [(one.value, one.name, *told) for one, told in uses.CAUSES.items()],
-        "orders": [(one.value, one.name, what) for one, what in uses.ORDERS.items()],
-        "counts": counted(ENGINE_COUNTERS, uses.COUNTED),
+        "outcomes": advised(AFTER_OUTCOME),
+        "causes": advised(AFTER_CAUSE),
+        "orders": told(ReadOrder),
+        "counts": counted(ENGINE_COUNTERS, COUNTED),
         "kept": list(kept(params)),
         **tables(registers, TABLES, ALSO),
-        "faults": [(one.value, one.name, *told) for one, told in uses.FAULTS.items()],
+        "faults": advised(AFTER_FAULT),
         "descriptor": list(little_rows(DESCRIPTOR, numbers(registers) | {"reserved": "zero"})),
         "descriptor_bytes": DESCRIPTOR_BYTES,
         "most_places": 1 << (1 << SIZE_BITS) - 1,
@@ -76,6 +125,12 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "port": ROWS,
         "known": known_answer(),
     }
+
+
+def advised(advice: Mapping[Any, str]) -> list[tuple[int, str, str, str]]:
+    """Return number, name and meaning of members of an enumeration, and what the host then does."""
+    said = meanings(type(next(iter(advice))))
+    return [(one.value, one.name, said[one], do) for one, do in advice.items()]
 
 
 def kept(params: GatherEngineParams) -> Iterator[tuple[int, int]]:

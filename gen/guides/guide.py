@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -10,6 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from gen.base.comments import meanings
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.event_counters import CountersParams
 from hdl.common.registers import Field, RegisterMap
@@ -114,9 +116,15 @@ def board_facts(names: str, **sizes: Any) -> dict[str, Any]:
     return {"board": list(rows(board, uses)), "board_base": f"0x{BASE:X}"}
 
 
-def counted(counters: CountersParams, uses: Mapping[str, str]) -> list[tuple[int, str, str]]:
-    """Return number, name and use of each of the counters."""
-    return [(k, name, uses[name]) for k, (name, _) in enumerate(counters.counters)]
+def counted(counters: CountersParams, uses: Mapping[str, Any]) -> list[tuple[int, str, str]]:
+    """Return number, name and use of each of the counters; a use may have a width before it."""
+    texts = {name: use if isinstance(use, str) else use[1] for name, use in uses.items()}
+    return [(k, name, texts[name]) for k, (name, _) in enumerate(counters.counters)]
+
+
+def told(enum: type[Enum]) -> list[tuple[int, str, str]]:
+    """Return number, name and meaning of each member of an enumeration that has a meaning."""
+    return [(one.value, one.name, text) for one, text in meanings(enum).items()]
 
 
 def span(first: int, last: int) -> str:

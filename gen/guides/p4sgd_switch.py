@@ -16,15 +16,16 @@ from gen.guides.guide import (
     little_rows,
     number_of,
     tables,
+    told,
 )
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
 from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
-from hdl.switch.control_port import CONTROL_COUNTERS
+from hdl.switch.control_port import CONTROL_COUNTED, CONTROL_COUNTERS
 from hdl.switch.params import WHY_REFUSED
 from hdl.switch.tenancy_head import REASONS, TenancyHead, TenancyKind
-from hdl.switch.tenant_counters import TENANT_COUNTERS
+from hdl.switch.tenant_counters import TENANT_COUNTED, TENANT_COUNTERS
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 
@@ -75,7 +76,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "sum_bits": SUM_BITS,
         "frame": list(little_rows(Frame.as_shape(), uses.FRAME_USES)),
         "head": list(little_rows(TenancyHead.as_shape(), uses.HEAD_USES)),
-        "kinds": [(kind.value, kind.name, what) for kind, what in uses.KINDS.items()],
+        "kinds": told(TenancyKind),
         "verdicts": [
             (verdicts[name], name, what)
             for name, what in uses.VERDICTS.items()
@@ -83,8 +84,8 @@ def values(params: SwitchParams) -> dict[str, Any]:
         ],
         "judged": [name for name in uses.JUDGED if name in verdicts and name not in absent],
         "reasons": [(one.value, one.name, why) for one, why in reasons.items()],
-        "tenant_counters": counted(TENANT_COUNTERS, uses.TENANT_COUNTED),
-        "control_counters": counted(CONTROL_COUNTERS, uses.CONTROL_COUNTED),
+        "tenant_counters": counted(TENANT_COUNTERS, TENANT_COUNTED),
+        "control_counters": counted(CONTROL_COUNTERS, CONTROL_COUNTED),
         **tables(registers, TABLES, ALSO),
         **board_facts("links", cages=CAGES, hbm=False),
         "beat_bytes": params.frames.beat_bytes,

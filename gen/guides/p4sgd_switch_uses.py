@@ -4,7 +4,6 @@ from hdl.p4sgd.network.frame import ETHERTYPE, VERSION
 from hdl.p4sgd.switch.params import USES
 from hdl.switch.tenancy_head import ETHERTYPE as TENANCY_ETHERTYPE
 from hdl.switch.tenancy_head import VERSION as TENANCY_VERSION
-from hdl.switch.tenancy_head import TenancyKind
 
 FRAME_USES = {
     "destination": "Ethernet address, first byte first",
@@ -81,27 +80,3 @@ JUDGED = (
     "WRONG_RUN",
     "WRONG_SLOT",
 )
-KINDS = {
-    TenancyKind.REGISTER: "command: enter ports and slots of a job, whose grants up to epoch are"
-    " over",
-    TenancyKind.ACQUIRE: "command: try once to get the switch for the job, in grant epoch",
-    TenancyKind.RELEASE: "command: end the job's grants up to epoch",
-    TenancyKind.REGISTERED: "answer: the job is entered",
-    TenancyKind.GRANTED: "answer: the job holds the switch, and its slots are cleared",
-    TenancyKind.REFUSED: "answer: nothing has changed, for the reason",
-    TenancyKind.DRAINING: "answer: the grant ends when no use of its slots goes on",
-    TenancyKind.RELEASED: "answer: no grant up to epoch is left",
-}
-TENANT_COUNTED = {
-    "grants": "grants",
-    "refusals": "ACQUIREs refused, as others hold what the job wants",
-    "granted_cycles": "cycles in which the job holds the switch",
-    "busy_cycles": "cycles in which a use of its slots goes on",
-    "operations": "uses of slots that all have acknowledged",
-    "bytes": "bytes of frames that name the job",
-}
-CONTROL_COUNTED = {
-    "commands": "commands that were taken; each is answered once",
-    "lost_commands": "commands lost, as the one before was not answered yet",
-    "closed_commands": "commands lost, as the port takes none",
-}

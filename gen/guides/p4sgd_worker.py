@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.guides.guide import facts, filled, tables
+from gen.guides.guide import facts, filled, tables, told
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.counters import COUNTERS
@@ -19,17 +19,6 @@ LOSSES = {
     Loss.LINEAR: ("any number", "(z - label)^2 / 2"),
     Loss.LOGISTIC: ("0 or 2^F", "log-loss of the sigmoid of z"),
     Loss.HINGE: ("-2^F or 2^F; only its sign counts", "max(0, 1 - label z)"),
-}
-CAUSES = {
-    Cause.CONFIGURATION: "a setting is illegal, settings do not fit each other, or no job is open",
-    Cause.WORD_READ: "the memory answered a read of words with an error",
-    Cause.LABEL_READ: "the memory answered a read of labels with an error",
-    Cause.SHORT_PLAN: "`word_beats` x `word_runs` or `label_beats` is less than an epoch takes",
-    Cause.LONG_PLAN: "one of them is more than an epoch takes",
-    Cause.NETWORK: "the switch did not answer for `retries` repetitions in a row",
-    Cause.PEERS: "other workers did not come for `peer_retries` repetitions",
-    Cause.MEMORY_BEATS: "a memory port answered with more or fewer beats than requested",
-    Cause.MEMORY_SILENT: "a memory port did not move for `memory_timeout` cycles",
 }
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
@@ -88,9 +77,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
             {"value": loss.value, "name": loss.name.lower(), "label": label, "what": what}
             for loss, (label, what) in LOSSES.items()
         ],
-        "causes": [
-            {"value": cause.value, "name": cause.name, "why": why} for cause, why in CAUSES.items()
-        ],
+        "causes": told(Cause),
         "model_beat": beat,
         "engine_stride": beat << layout["engine"].offset,
         "chunk_stride": beat << layout["chunk"].offset,

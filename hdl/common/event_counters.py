@@ -1,5 +1,6 @@
 """Counts events, and shows all counters at once."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import cast
 
@@ -54,6 +55,11 @@ class CountersParams(Params, suffix="{name}"):
     def index_bits(self) -> int:
         """Return the width of a counter's number."""
         return ceil_log2(max(2, len(self.counters)))
+
+
+def widths(counted: Mapping[str, tuple[int, str]]) -> tuple[tuple[str, int], ...]:
+    """Return the counters of a set of which it is also said what each counts."""
+    return tuple((name, bits) for name, (bits, _) in counted.items())
 
 
 def numbered(counters: CountersParams, name: str) -> type[IntEnum]:

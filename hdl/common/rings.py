@@ -17,9 +17,9 @@ RING = data.StructLayout({"enable": 1, "address": 64, "size": SIZE_BITS, "index"
 class Fault(enum.Enum, shape=2):
     """Names why a ring has stopped; it stays stopped until the host disables it."""
 
-    NONE = 0
-    ADDRESS = 1  #: the ring does not begin at a multiple of its bytes
-    OVERRUN = 2  #: the host's index and the hardware's differ by more than the ring's places
+    NONE = 0  #: the ring has not stopped
+    ADDRESS = 1  #: the ring's address is no multiple of its bytes, or too large
+    OVERRUN = 2  #: the host's index is further from the hardware's than the ring is long
     WRITE = 3  #: host memory answered the write of a completion with an error
 
 

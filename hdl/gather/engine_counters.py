@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import count_ones
 from hdl.common.component import Component
 from hdl.common.counter_bank import CounterBank
-from hdl.common.event_counters import CountersParams
+from hdl.common.event_counters import CountersParams, widths
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.params import ROW_READ
 from hdl.gather.row_output import EVENTS as OUTPUTS
@@ -15,39 +15,41 @@ from hdl.pcie.completer import EVENTS as ACCESSES
 from hdl.pcie.read_requester import EVENTS as READS
 from hdl.pcie.read_share import COUNT_BITS
 
-ENGINE_COUNTERS = CountersParams(
-    name="gather",
-    counters=(
-        ("cycles", 1),  # with a work request under way
-        ("work_requests", 1),  # ended, with a completion sent to the host
-        ("work_forgotten", 1),  # dropped without a completion, because the function was reset
-        ("rows", 1),
-        ("rows_beyond", 1),  # rows whose idx is not in the table, or could not be read
-        ("rows_failed", 1),  # rows that could not be read completely
-        ("reads", 1),  # read requests sent to the host
-        ("completions", 3),  # completions from the host
-        ("read_bytes", 7),  # bytes in them, idxs and surplus dwords included
-        ("under_way", COUNT_BITS),  # sum over cycles of the read requests under way
-        ("idx_waits", 1),  # cycles in which a row could be requested but no idx is there
-        ("write_bursts", 1),
-        ("write_beats", 1),
-        ("write_errors", 1),
-        ("stream_beats", 1),
-        ("write_dropped", 1),  # answers of device memory that came unasked, or too late
-        ("strangers", 1),  # completions for no read under way
-        ("reads_failed", 1),
-        ("reads_abandoned", 1),  # reads that timed out or were stopped
-        ("accesses", 1),  # register accesses of the host
-        ("accesses_unsupported", 1),
-        ("accesses_malformed", 1),
-        ("accesses_refused", 1),
-        ("descriptors", 1),  # of a ring that were read
-        ("descriptors_malformed", 1),  # of these
-        ("descriptors_unread", 1),  # that could not be, each of which has stopped the ring
-        ("ring_faults", 1),
-        ("interrupts_late", 1),  # times that no interrupt was sent for 50 ms though one was due
+#: Lists every counter, with the width of the number that a cycle adds, and what it counts.
+COUNTED = {
+    "cycles": (1, "cycles with a work request under way"),
+    "work_requests": (1, "work requests that have ended and of which the host was told"),
+    "work_forgotten": (1, "work requests that a reset of the function has ended"),
+    "rows": (1, "rows that have come, those of the next two counters included"),
+    "rows_beyond": (1, "rows whose idx is not in the table, or could not be read"),
+    "rows_failed": (1, "other rows of which not everything could be read"),
+    "reads": (1, "reads that were requested from the host"),
+    "completions": (3, "answers that came for them, of which a read may have several"),
+    "read_bytes": (7, "bytes that came, those of idxs and those beside rows included"),
+    "under_way": (
+        COUNT_BITS,
+        "fetches under way, added up each cycle: divided by `cycles` it is their mean",
     ),
-)
+    "idx_waits": (1, "cycles in which a row could have been requested, but no idx was there"),
+    "write_bursts": (1, "bursts to device memory"),
+    "write_beats": (1, "beats of them"),
+    "write_errors": (1, "bursts that device memory has refused or not answered"),
+    "stream_beats": (1, "beats that the stream's consumer has taken"),
+    "write_dropped": (1, "answers of device memory that came without a request, or late"),
+    "strangers": (1, "answers of the host to no read"),
+    "reads_failed": (1, "reads that have failed by an answer"),
+    "reads_abandoned": (1, "reads that were abandoned without an answer, or stopped"),
+    "accesses": (1, "accesses to registers, good or not"),
+    "accesses_unsupported": (1, "accesses that were no read or write of 4 or 8 bytes"),
+    "accesses_malformed": (1, "writes that came without their data"),
+    "accesses_refused": (1, "accesses that a register has refused"),
+    "descriptors": (1, "descriptors of the ring that were read"),
+    "descriptors_malformed": (1, "descriptors that were read and have bits without a meaning"),
+    "descriptors_unread": (1, "descriptors that could not be read; each has stopped the ring"),
+    "ring_faults": (1, "times that the ring was refused: a doorbell too far, or a wrong address"),
+    "interrupts_late": (1, "times that no interrupt was sent for 50 ms though one was due"),
+}
+ENGINE_COUNTERS = CountersParams(name="gather", counters=widths(COUNTED))
 
 
 class EngineCounters(Component):

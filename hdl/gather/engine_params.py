@@ -35,11 +35,12 @@ class Outcome(enum.Enum, shape=4):
     """Names how a work request ends; if several apply, the first one in this list is given."""
 
     DONE = 0  #: everything was written
-    ILLEGAL = 1  #: the request cannot be carried out, and nothing was written
-    STOPPED = 5  #: the host stopped it; its rows are written up to some byte
-    WRITE = 2  #: device memory refused some of the writes, or did not answer
-    IDXS = 3  #: some idxs could not be read; their rows are zero
-    ROWS = 4  #: some rows could not be read; their missing bytes are zero
+    ILLEGAL = 1  #: a field breaks a rule of the guide; nothing was read or written
+    STOPPED = 5  #: the host has stopped it; some of the first bytes of its rows were written
+    #: device memory refused some of it or did not answer, or the stream's consumer took nothing
+    WRITE = 2
+    IDXS = 3  #: some idxs could not be read; their rows are zero and counted in `beyond`
+    ROWS = 4  #: some rows could not be read; each is zero from the first read on that failed
 
 
 #: Describes a work request as the host writes it: which rows of which table go where. ``wide``: an

@@ -19,7 +19,13 @@ SKIP_BITS = 3  #: width of the number of a sector's dwords that do not belong to
 class ReadOrder(enum.Enum, shape=2):
     """Names how rows are read (:mod:`sim.golden.pcie_link`)."""
 
-    MERGED, ALIGNED, NAIVE = range(3)
+    MERGED = 0  #: one read of the row's bytes
+    #: from the multiple of 32 at or before the row's first byte to that at or behind its end, cut
+    #: where an address is a multiple of 128
+    ALIGNED = 1
+    #: the same bytes, cut 128, 256, ... bytes behind the row's first byte, each time at the next
+    #: multiple of 32, and where an address is a multiple of 128
+    NAIVE = 2
 
 
 #: Describes the ``user`` bits that a read requester returns with a request's data. ``skip`` dwords

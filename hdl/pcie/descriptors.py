@@ -44,10 +44,19 @@ class Status(enum.Enum, shape=3):
 
 
 class Cause(enum.Enum, shape=4):
-    """Says why a read has failed, as ``sim/golden/pcie_requester.py`` explains each."""
+    """Says why a read has failed."""
 
-    NONE, POISONED, UNSUPPORTED, ABORTED, LENGTH, MISMATCH = range(6)
-    ADDRESS, TIMEOUT, RESET, CORRUPT, STOPPED = range(6, 11)
+    NONE = 0  #: no read has failed
+    POISONED = 1  #: the data was marked as wrong on its way
+    UNSUPPORTED = 2  #: nothing answers for that address
+    ABORTED = 3  #: the completer of the read aborted it; or device memory did not deliver idxs
+    LENGTH = 4  #: more or fewer bytes came than were requested
+    MISMATCH = 5  #: the answer was to another request
+    ADDRESS = 6  #: the answer had bytes of another place
+    TIMEOUT = 7  #: not everything came in time
+    RESET = 8  #: the function was reset meanwhile
+    CORRUPT = 9  #: the block for PCI Express lost the data
+    STOPPED = 10  #: the work request was stopped meanwhile
 
 
 #: Describes a read or write of memory on RQ, with an untranslated address.

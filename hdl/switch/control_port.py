@@ -7,21 +7,19 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.event_counters import CountersParams
+from hdl.common.event_counters import CountersParams, widths
 from hdl.common.packets import AXIS
 from hdl.switch.frame_format import copied
 from hdl.switch.tenancy import TENANT_ANSWER, TENANT_COMMAND
 from hdl.switch.tenancy_head import TENANCY_FRAMES, TenancyHead
 
-CONTROL_COUNTERS = CountersParams(
-    name="control",
-    counters=(
-        ("commands", 1),  # commands that were taken; each has one answer
-        ("lost_commands", 1),  # commands lost because the previous one was not answered yet
-        ("closed_commands", 1),  # commands lost because the host has not opened the port
-    ),
-    bits=32,
-)
+#: Lists every counter, with the width of the number that a cycle adds, and what it counts.
+CONTROL_COUNTED = {
+    "commands": (1, "commands that were taken; each is answered once"),
+    "lost_commands": (1, "commands lost, as the one before was not answered yet"),
+    "closed_commands": (1, "commands lost, as the port takes none"),
+}
+CONTROL_COUNTERS = CountersParams(name="control", counters=widths(CONTROL_COUNTED), bits=32)
 
 #: Describes the fields of a command that :class:`TenantControl` reads or the answer repeats.
 KEPT = data.StructLayout(

@@ -22,14 +22,14 @@ class TenancyKind(enum.Enum, shape=8):
     numbers from 16 to 31 are messages that are not for a switch.
     """
 
-    REGISTER = 32  #: command: enter the ports and slots of a job
-    ACQUIRE = 33  #: command: try once to get the switch for a job
-    RELEASE = 34  #: command: end the grants of a job up to an epoch
-    REGISTERED = 35  #: answer: the job has its entry
+    REGISTER = 32  #: command: enter ports and slots of a job, whose grants up to epoch are over
+    ACQUIRE = 33  #: command: try once to get the switch for the job, in grant epoch
+    RELEASE = 34  #: command: end the job's grants up to epoch
+    REGISTERED = 35  #: answer: the job is entered
     GRANTED = 36  #: answer: the job holds the switch, and its slots are cleared
-    REFUSED = 37  #: answer: the command has no effect, for the reason in the frame
-    DRAINING = 38  #: answer: the job drains, until its uses of slots have ended
-    RELEASED = 39  #: answer: no grant up to the epoch is left
+    REFUSED = 37  #: answer: nothing has changed, for the reason
+    DRAINING = 38  #: answer: the grant ends when no use of its slots goes on
+    RELEASED = 39  #: answer: no grant up to epoch is left
 
 
 COMMAND_KINDS = (TenancyKind.REGISTER, TenancyKind.ACQUIRE, TenancyKind.RELEASE)

@@ -5,22 +5,20 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.counter_banks import MOST_PARTS, CounterBanks
-from hdl.common.event_counters import CountersParams
+from hdl.common.event_counters import CountersParams, widths
 from hdl.switch.params import PacketSwitchParams
 
 BYTE_BITS = 14  #: width of the number of a packet's bytes
-TENANT_COUNTERS = CountersParams(
-    name="tenant",
-    counters=(
-        ("grants", 1),
-        ("refusals", 1),  # ACQUIREs refused because other jobs are in the way
-        ("granted_cycles", 1),  # cycles in which the job is granted or drains
-        ("busy_cycles", 1),  # cycles with a use of a slot that has begun and not ended
-        ("operations", 1),  # uses of slots that every worker has acknowledged
-        ("bytes", BYTE_BITS),  # bytes of packets that name the job, refused ones included
-    ),
-    bits=48,
-)
+#: Lists every counter, with the width of the number that a cycle adds, and what it counts.
+TENANT_COUNTED = {
+    "grants": (1, "grants"),
+    "refusals": (1, "ACQUIREs refused, as others hold what the job wants"),
+    "granted_cycles": (1, "cycles in which the job holds the switch, or drains"),
+    "busy_cycles": (1, "cycles in which a use of its slots goes on"),
+    "operations": (1, "uses of slots that all have acknowledged"),
+    "bytes": (BYTE_BITS, "bytes of frames that name the job"),
+}
+TENANT_COUNTERS = CountersParams(name="tenant", counters=widths(TENANT_COUNTED))
 
 
 class TenantCounters(Component):

@@ -19,15 +19,15 @@ class Cause(enum.Enum, shape=4):
     """Says why a worker stopped."""
 
     NONE = 0  #: it did not stop
-    CONFIGURATION = 1  #: a setting is illegal, settings do not go together, or no job is open
+    CONFIGURATION = 1  #: a setting is illegal, settings do not fit each other, or no job is open
     WORD_READ = 2  #: the memory answered a read of words with an error
     LABEL_READ = 3  #: the memory answered a read of labels with an error
-    SHORT_PLAN = 4  #: the read plan of words or labels ended before the run did
-    LONG_PLAN = 5  #: words or labels were left over when the run was finished
-    NETWORK = 6  #: the switch has not answered a slot after all allowed repetitions
-    PEERS = 7  #: the switch answers, but other workers are missing after all allowed repetitions
-    MEMORY_BEATS = 8  #: a memory port answered with more or fewer beats than were requested
-    MEMORY_SILENT = 9  #: a memory port made no progress within the memory's time-out
+    SHORT_PLAN = 4  #: `word_beats` x `word_runs` or `label_beats` is less than an epoch takes
+    LONG_PLAN = 5  #: one of them is more than an epoch takes
+    NETWORK = 6  #: the switch did not answer for `retries` repetitions in a row
+    PEERS = 7  #: other workers did not come for `peer_retries` repetitions
+    MEMORY_BEATS = 8  #: a memory port answered with more or fewer beats than requested
+    MEMORY_SILENT = 9  #: a memory port did not move for `memory_timeout` cycles
 
 
 class State(enum.Enum, shape=3):

@@ -6,9 +6,9 @@ That the hardware does what it says is ``tests/gen/software/test_gather_engine_o
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.guides import gather_engine_uses as uses
-from gen.guides.gather_engine import guide, values
+from gen.guides.gather_engine import AFTER_FAULT, guide, values
 from hdl.common.rings import Fault
+from hdl.gather.engine_counters import COUNTED
 from hdl.gather.registers import engine_registers
 from sim.gather.golden.engine import Outcome
 from sim.golden.pcie_requester import Cause
@@ -43,8 +43,8 @@ def test_every_counter_and_code_is_told(params):
     for codes, numbered in (("outcomes", Outcome), ("causes", Cause)):
         assert numbers_of(told[codes]) == {one.name: one.value for one in numbered}
     assert [*numbers_of(told["orders"]).items()] == [*zip(ORDERS[:-1], range(3), strict=True)]
-    assert list(uses.FAULTS) == [fault for fault in Fault if fault is not Fault.WRITE]
-    assert [*numbers_of(told["counts"]).values()] == [*range(len(uses.COUNTED))]
+    assert list(AFTER_FAULT) == [fault for fault in Fault if fault is not Fault.WRITE]
+    assert [*numbers_of(told["counts"]).values()] == [*range(len(COUNTED))]
 
 
 def test_the_text_is_whole(params):

@@ -11,7 +11,7 @@ from gen.guides.p4sgd_switch import guide, values
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.switch.params import WHY_REFUSED, Refusal
-from hdl.switch.tenancy_head import REASONS, Reason, TenancyKind
+from hdl.switch.tenancy_head import REASONS, Reason
 from tests.gen.guides.bench import check_text
 
 DESIGNS = [find_design(name) for name in ("p4sgd-switch", "mina-switch")]
@@ -31,7 +31,6 @@ def test_every_verdict_reason_and_kind_is_told(params):
     assert set(uses.VERDICTS) == set(TenantVerdict.__members__) - {"NONE"}
     assert list(WHY_REFUSED) == list(Refusal)
     assert list(REASONS) == list(Reason)
-    assert list(uses.KINDS) == list(TenancyKind)
 
 
 def test_the_text_is_whole(params):

@@ -1,4 +1,4 @@
-"""Checks that a worker's guide is whole, and has all registers and causes.
+"""Checks that a worker's guide is whole, and has all registers.
 
 What it tells of memory and results is checked by ``tests/gen/software/test_p4sgd_worker.py`` and
 ``test_p4sgd_job_on_rtl.py`` there.
@@ -7,16 +7,11 @@ What it tells of memory and results is checked by ``tests/gen/software/test_p4sg
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.guides.p4sgd_worker import CAUSES, guide
-from hdl.p4sgd.host.control import Cause
+from gen.guides.p4sgd_worker import guide
 from hdl.p4sgd.host.registers import worker_registers
 from tests.gen.guides.bench import check_text
 
 DESIGN = find_design("p4sgd-worker")
-
-
-def test_every_cause_is_told():
-    assert set(Cause) - set(CAUSES) == {Cause.NONE}
 
 
 @pytest.mark.parametrize("preset", DESIGN.presets)

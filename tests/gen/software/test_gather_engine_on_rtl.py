@@ -355,7 +355,7 @@ def requests_by_a_ring(card, engine):
     assert engine.counters()["descriptors"] == ring.written
     engine.registers.write(request_producer=ring.written + PLACES + 1)
     card.pause()
-    with pytest.raises(rings.RingStopped, match="more than the ring's places ahead"):
+    with pytest.raises(rings.RingStopped, match="further from the hardware's than the ring"):
         ring.submit(asked[0])
     ring.close()
     assert ring.why() == "it was closed"

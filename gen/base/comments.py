@@ -1,0 +1,26 @@
+"""Finds what a source says of the members of a class in comments that begin with ``#:``."""
+
+import inspect
+import re
+from enum import Enum
+from typing import Any
+
+
+def comment_of(name: str, source: str) -> str:
+    """Return the comment of field or member ``name``: behind it, or in the lines before it."""
+    behind = rf"^    {name}(?::| =).*#: (.*)$"
+    found = re.search(rf"{behind}|((?:^    #: .*\n)+)    {name}(?::| =) ", source, re.M)
+    lines = (found[1] or found[2]).splitlines() if found else []
+    return " ".join(line.strip().removeprefix("#: ") for line in lines)
+
+
+def meanings(enum: type[Enum]) -> dict[Any, str]:
+    """Return what the comment of each member of ``enum`` says, where it has one."""
+    source = inspect.getsource(enum)
+    said = {member: comment_of(member.name, source) for member in enum}
+    return {member: text for member, text in said.items() if text}
+
+
+def plain(text: str) -> str:
+    """Return a text without the marks of names, for a message."""
+    return text.replace("`", "")
