@@ -85,7 +85,7 @@ def test_a_ring_without_room_is_waited_for(card, ring):
     ("says", "text"),
     [
         ({"request_ring_cause": Cause.POISONED.value}, "could not be read, POISONED, the data was"),
-        ({"request_ring_fault": Fault.OVERRUN.value}, "the host's index is further from the hardware's"),
+        ({"request_ring_fault": Fault.OVERRUN.value}, "index is further from the hardware's"),
         ({"request_ring_busy": 0}, "it was closed"),
     ],
 )
