@@ -7,6 +7,7 @@ from gen.guides.guide import board_facts, counted, facts, filled, spaced, tables
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
+from hdl.switchgnn.switch.meanings import REASONS, TABLE_ERRORS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
 from hdl.switchgnn.switch.sizes import ENTRY_BITS, INDEX_BITS, PROGRAM_STEPS
@@ -73,8 +74,8 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
             if one.name != "NONE"
         ],
         "judged": uses.JUDGED,
-        "errors": [(one.value, one.name, why) for one, why in uses.ERRORS.items()],
-        "reasons": [(one.value, one.name, why) for one, why in uses.REFUSALS.items()],
+        "errors": [(one.value, one.name, why) for one, why in TABLE_ERRORS.items()],
+        "reasons": [(one.value, one.name, why) for one, why in REASONS.items()],
         "port_counters": counted(port_counters(params), uses.PORT_COUNTED),
         "total_counters": counted(TOTAL_COUNTERS, uses.TOTAL_COUNTED),
         **tables(registers, TABLES, ALSO),

@@ -1,8 +1,6 @@
 """Holds what each number, and field of a layout, of SwitchGNN's switch is for, for its guide."""
 
 from gen.guides.p4sgd_switch_uses import VERDICTS as OF_FRAMES
-from hdl.switch.params import WHY_REFUSED, Refusal
-from hdl.switchgnn.switch.banks.aggregator_params import TableError
 
 VERDICTS = {
     **{name: OF_FRAMES[name] for name in ("WRONG_RUN", "WRONG_WORKER", "FOREIGN", "CORRUPT")},
@@ -25,18 +23,6 @@ VERDICTS = {
 }
 #: verdicts that need nothing but the frame and the jobs, in the order in which they are looked for
 JUDGED = ("CORRUPT", "FOREIGN", "MALFORMED", "WRONG_JOB", "WRONG_WORKER", "WRONG_RUN", "MISPLACED")
-ERRORS = {
-    TableError.OUTSIDE: "the aggregator is not one of the turn's",
-    TableError.UNUSED: "the block expects no contribution to it",
-    TableError.COMPLETE: "its sum has all contributions of the turn already",
-    TableError.NO_SUCH_ROW: "the row is not below `job_list_rows`, or memory has not given it;"
-    " counted once a row",
-}
-REFUSALS = WHY_REFUSED | {
-    Refusal.NO_SUCH_PORT: "`job_ports` has ports that are not there",
-    Refusal.BAD_SLOTS: "`job_depth` is 0, or `job_base` + `job_depth` above D",
-    Refusal.SLOTS_TAKEN: "another active job has some of the aggregators",
-}
 PORT_COUNTED = {
     "overflows": "frames lost as the port's queue was full; their worker sends them again",
     "results": "RESULTs that left, repeated ones too",

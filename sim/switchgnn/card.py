@@ -11,13 +11,13 @@ from sim.harness.register_driver import RegisterDriver
 from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie
 from sim.switchgnn.network.cluster import ClusterParams
 from sim.switchgnn.network.worker_host import WorkerHost
-from sim.switchgnn.switch_driver import GnnSwitchDriver
+from sim.switchgnn.switch_program import GnnSwitchProgram
 
 
-class CardGnnSwitch(BlockCard, GnnSwitchDriver):
+class CardGnnSwitch(BlockCard, GnnSwitchProgram):
     """Drives SwitchGNN's switch on a card, with tables on chip."""
 
-    driver = GnnSwitchDriver
+    driver = GnnSwitchProgram
 
 
 class CardEndpoint(WorkerHost, DmaCard):

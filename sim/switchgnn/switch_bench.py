@@ -13,7 +13,7 @@ from sim.harness.records import Recorder
 from sim.harness.streams import cycle, edges, start
 from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Frame, Quality
-from sim.switchgnn.switch_driver import GnnSwitchDriver
+from sim.switchgnn.switch_program import GnnSwitchProgram
 from sim.switchgnn.wire import Addresses, judge, to_octets
 
 
@@ -121,7 +121,7 @@ class SwitchBench:
     def attach(self) -> None:
         """Let the host drive the registers, out of reset."""
         self.began = cycle()
-        self.host = GnnSwitchDriver(self.dut, self.params, f"{self.prefix}s_axil")
+        self.host = GnnSwitchProgram(self.dut, self.params, f"{self.prefix}s_axil")
 
     async def set_up(self) -> "SwitchBench":
         """Write the settings of all jobs."""

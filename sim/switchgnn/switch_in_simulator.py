@@ -47,8 +47,7 @@ class Measurement:
         self.epoch += 1
         self.seqs = [0] * params.ports
         await host.start_job(JOB, setup=setup, epoch=self.epoch, base=0)
-        await host.write(clear_counters=1)
-        await host.settled()
+        await host.clear_counters()
         await self.bench.idle(self.depth + OPENING)
         self.bench.frames.clear()
 
@@ -130,7 +129,7 @@ class Measurement:
                 total += self.send(port, 0, self.depth)
         await self.bench.idle(self.all_features * self.depth)
         results = await self.collect(dict.fromkeys(range(params.banks * self.depth), total))
-        counts = await self.bench.host.totals()
+        counts = await self.bench.host.counters()
         assert counts["rows"] == self.all_features * self.depth
         await self.check_counters(results[0])
         return (counts["rows"], sum(counts[name] for name in BUSY)), results
@@ -155,7 +154,7 @@ class Measurement:
         await self.bench.idle(OPENING)
         for port, verdicts in (await self.bench.host.verdicts()).items():
             assert verdicts["ADDED"] == self.seqs[port] == sum(verdicts.values()), verdicts
-        counts = [await self.bench.host.port_counts(k) for k in range(self.params.ports)]
+        counts = [*(await self.bench.host.port_counters()).values()]
         assert sum(count["results"] for count in counts) == results
         assert not any(count["overflows"] for count in counts)
 

@@ -48,6 +48,15 @@ class GnnSwitch(StartedJobs):
             raise ValueError(f"every must be 1 to 255, delay 0 to 65535: {every}, {delay}")
         self.registers.write(ack_every=every, ack_delay=delay)
 
+    def set_links(self, *, above: bool, far_port: int, timeout: int) -> None:
+        """Say how the last ports lead to other switches; while no job is active.
+
+        If ``above``, the last one leads to the switch above. Each of the others has this switch at
+        its port ``far_port``. PARTIALs are repeated after ``timeout`` cycles.
+        """
+        self.registers.write(above=int(above), far_port=far_port)
+        self.registers.write(link_timeout=timeout)
+
     def start_job(
         self,
         job: int,
@@ -58,10 +67,12 @@ class GnnSwitch(StartedJobs):
         depth: int,
         tables: Tables,
         two: bool = False,
+        load: bool = True,
     ) -> None:
         """Write a job's tables and start it with aggregators ``base`` to ``base + depth - 1`` of
         each bank, for all open turns together; with ``two``, two turns are open.
 
+        Without ``load``, lists and descriptors are those that an earlier job has left there.
         ``epoch`` numbers the job's runs. :class:`CommandRefused` says why it cannot be; ValueError,
         before anything is written, what is wrong with tables or ports.
         """
@@ -77,8 +88,9 @@ class GnnSwitch(StartedJobs):
         lists = self._list_rows(tables, depth // (1 + two))
         rows, steps = self._block_rows(tables, depth // (1 + two), ports)
         self._wait("the last command", "busy")  # until then the job's registers hold still
-        self._fill(LISTS, tables.list_base, lists, ENTRY_BITS * fixed["banks"])
-        self._fill(DESCRIPTORS, tables.descriptor_base, rows, WORD_BITS * fixed["banks"])
+        if load:
+            self._fill(LISTS, tables.list_base, lists, ENTRY_BITS * fixed["banks"])
+            self._fill(DESCRIPTORS, tables.descriptor_base, rows, WORD_BITS * fixed["banks"])
         self.registers.write(job_number=job, job_epoch=epoch)
         self._write_rows(PROGRAM, 0, steps)
         self.registers.write(job_ports=sum(1 << port for port in set(ports)))

@@ -15,8 +15,8 @@ OF_WORKERS = ("cycles", "sent_again", *(f"sent_{kind.name.lower()}" for kind in 
 
 async def counts(host: NetworkHost) -> Counter[str]:
     """Return the counts of COUNTERS since reset, from counters in hardware."""
-    totals = await host.switch.totals(("rows", "additions", "turns"))
-    ports = [await host.switch.port_counts(k, ("results", "raws")) for k in range(host.count)]
+    totals = await host.switch.counters()
+    ports = [*(await host.switch.port_counters()).values()]
     workers = await together(worker.counters(OF_WORKERS) for worker in host.workers)
     results = sum(port["results"] for port in ports)
     sent = {kind: sum(getattr(w, f"sent_{kind.name.lower()}") for w in workers) for kind in SENT}
@@ -43,7 +43,7 @@ async def details(host: NetworkHost) -> dict[str, Any]:
     workers = await together(worker.counters() for worker in host.workers)
     return {
         "simulated_cycles": cycle(),
-        "switch": await host.switch.totals(),
-        "ports": [await host.switch.port_counts(k) for k in range(host.count)],
+        "switch": await host.switch.counters(),
+        "ports": [*(await host.switch.port_counters()).values()],
         "workers": [vars(found) for found in workers],
     }

@@ -12,7 +12,7 @@ from sim.harness.clock import PERIOD_NS
 from sim.harness.payloads import pack
 from sim.harness.session import RunFailed
 from sim.harness.streams import cycle, start
-from sim.harness.switch_driver import CommandRefused
+from sim.host.switch.job_switch import CommandRefused
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.worker_rule import WorkerSetup
 from sim.switchgnn.job import PlannedJob
@@ -22,7 +22,7 @@ from sim.switchgnn.network.requests import Begin
 from sim.switchgnn.network.tasks import together
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
 from sim.switchgnn.network.worker_image import WorkerImage
-from sim.switchgnn.switch_driver import GnnSwitchDriver, block_rows
+from sim.switchgnn.switch_program import GnnSwitchProgram, rows_of_descriptors
 
 GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
@@ -88,7 +88,7 @@ class NetworkHost:
         links = self.patience.links
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
         await start(self.dut)
-        self.switch = GnnSwitchDriver(self.dut, self.params.switch, bus="switch_axil")
+        self.switch = GnnSwitchProgram(self.dut, self.params.switch, bus="switch_axil")
         await self.switch.set_addresses(SWITCH, GROUP)
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
@@ -105,12 +105,12 @@ class NetworkHost:
             for worker, setup in zip(self.workers, setups, strict=True)
         )
         await self.ends(job)
-        _, first = await self.switch.errors(JOB)
-        if first is not None:
-            raise RunFailed(f"the switch found an error in its tables: {first}")
-        found: list[Any] = await together(worker.sums() for worker in self.workers)
-        self.sums += sum(map(len, found))
-        workers: list[Any] = [SimpleNamespace(sums=sums) for sums in found]
+        found = await self.switch.table_errors(JOB)
+        if found.cause != "NONE":
+            raise RunFailed(f"the switch found an error in its tables: {found}")
+        sums: list[Any] = await together(worker.sums() for worker in self.workers)
+        self.sums += sum(map(len, sums))
+        workers: list[Any] = [SimpleNamespace(sums=each) for each in sums]
         return job.sums(workers)[0]
 
     async def start_switch(self, plans: Plans, setup: JobSetup) -> None:
@@ -134,7 +134,7 @@ class NetworkHost:
     def free_place(self, setup: JobSetup) -> Place:
         """Return room behind all tables of the switch, or its beginning if there is none."""
         lists = len(setup.rows)
-        descriptors = len(block_rows(setup, 0)[0]) // setup.banks
+        descriptors = rows_of_descriptors(setup)
         place = Place(
             max((one.lists_end for one in self.places.values()), default=0),
             max((one.descriptors_end for one in self.places.values()), default=0),

@@ -15,6 +15,7 @@ from hdl.switch.params import Refusal
 from hdl.switchgnn.protocol import Head, Kind
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.judge.verdict import LinkVerdict
+from hdl.switchgnn.switch.meanings import REASONS, TABLE_ERRORS
 from hdl.switchgnn.switch.registers import gnn_switch_registers
 from sim.switchgnn.wire import from_octets
 from tests.gen.guides.bench import check_text, numbers_of, octets_of
@@ -31,8 +32,8 @@ def params(request):
 
 def test_every_number_and_kind_is_told(params):
     assert set(uses.VERDICTS) == set(LinkVerdict.__members__) - {"NONE"}
-    assert list(uses.REFUSALS) == list(Refusal)
-    assert list(uses.ERRORS) == [one for one in TableError if one is not TableError.NONE]
+    assert list(REASONS) == list(Refusal)
+    assert list(TABLE_ERRORS) == [one for one in TableError if one is not TableError.NONE]
     assert list(KINDS) == list(Kind)
     told, build = values(params), software(params).build
     assert len(told["verdicts"]) == 18 + 2 * bool(params.links)

@@ -13,7 +13,7 @@ from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.link import ALWAYS
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
-from sim.switchgnn.switch_driver import GnnSwitchDriver
+from sim.switchgnn.switch_program import GnnSwitchProgram
 from tests.hdl.switchgnn.endpoint.bench import EPOCH, LaneCut, finish, launch
 from tests.hdl.switchgnn.network_sizes import SIZES
 from tests.long import short_and_long
@@ -54,7 +54,7 @@ class Bench:
 
     async def begin(self):
         await start(self.dut)
-        self.host = GnnSwitchDriver(self.dut, self.params.switch, bus="switch_axil")
+        self.host = GnnSwitchProgram(self.dut, self.params.switch, bus="switch_axil")
         await self.host.set_addresses(SWITCH, GROUP)
         return self
 
@@ -85,5 +85,4 @@ async def sums_are_exact(dut, open_turns, faults):
     cut = bench.cut(open_turns)
     await bench.launch(cut)
     await finish(bench.workers, cut)
-    _, first = await bench.host.errors(JOB)
-    assert first is None
+    assert (await bench.host.table_errors(JOB)).cause == "NONE"

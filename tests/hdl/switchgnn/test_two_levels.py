@@ -177,15 +177,15 @@ class Bench:
             together = sum(each[number] for each in sums)
             assert np.array_equal(together, aggregate(self.cut, values))
         for one in self.switches.values():
-            counts, first = await one.host.errors(JOB)
-            assert (sum(counts.values()), first) == (0, None)
+            errors = await one.host.table_errors(JOB)
+            assert (sum(errors.counts.values()), errors.cause) == (0, "NONE")
 
     async def counts(self, name):
         """Return a counter of links: of each leaf's, and of all of the spine's."""
         up = self.params.leaf.ports - 1
-        leaves = [(await leaf.host.port_counts(up, [name]))[name] for leaf in self.leaves]
-        spine = [(await self.spine.host.port_counts(k, [name]))[name] for k in range(len(leaves))]
-        return leaves, sum(spine)
+        leaves = [(await leaf.host.port_counters())[up][name] for leaf in self.leaves]
+        spine = await self.spine.host.port_counters()
+        return leaves, sum(spine[k][name] for k in range(len(leaves)))
 
 
 async def begin(dut, **options):

@@ -71,15 +71,14 @@ async def a_row_a_cycle_at_the_latency_of_hbm(dut, most):
     await bench.host.start_job(0, setup=setup, epoch=1, base=0)
     bench.host.memory.set(read_latency=HBM_LATENCY)
     await bench.idle(400)
-    await bench.host.write(clear_counters=1)
-    await bench.host.settled()
+    await bench.host.clear_counters()
     first = np.cumsum([0, *lists[:-1]])
     order = random.sample(range(count), count)
     for k, at in enumerate(order):
         port, seq = k % params.ports, k // params.ports
         bench.send(port, feature(params, port, seq, int(first[at]), lists[at]))
     await bench.idle(count * 3 + 400)
-    counts = await bench.host.totals()
+    counts = await bench.host.counters()
     assert counts["rows"] == len(rows)
     assert counts["additions"] == len(rows) * params.banks
     busy = counts["rows"] + counts["waits_for_list"] + counts["waits_for_copy"] + counts["holes"]
@@ -115,10 +114,10 @@ async def a_memory_that_fails_is_told_and_used_again(dut, fault):
     assert found["tables_failed"] == 1 << port
     assert found["tables_broken"] == (fault is not Fault.ERROR) << port
     assert found["tables_silent"] == (fault is Fault.MUTE) << port
-    told = [await host.errors(number) for number in cuts]  # whose rows they were is drawn
-    causes = {cause for counts, _ in told for cause, count in counts.items() if count}
-    assert causes in ({"no_such_row"}, {"unused"}, {"no_such_row", "unused"})
-    assert {first["cause"] for _, first in told if first} <= causes
+    told = [await host.table_errors(number) for number in cuts]  # whose rows they were is drawn
+    causes = {cause for one in told for cause, count in one.counts.items() if count}
+    assert causes in ({"NO_SUCH_ROW"}, {"UNUSED"}, {"NO_SUCH_ROW", "UNUSED"})
+    assert {one.cause for one in told} <= causes | {"NONE"}
     for number in cuts:
         await host.stop_job(number)
     host.memory.set()
@@ -133,8 +132,7 @@ async def a_memory_that_fails_is_told_and_used_again(dut, fault):
     await bench.idle(1000)  # what was read ahead has come
     assert not any([await host.read(name) for name in FAILED])
     for number in cuts:
-        _, first = await host.errors(number)
-        assert first is None
+        assert (await host.table_errors(number)).cause == "NONE"
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -148,8 +146,9 @@ async def rows_beyond_a_jobs_table_are_errors(dut):
     for seq, (first, count) in enumerate(((3, 500), (1 << 31, 500), (0, 5))):
         bench.send(0, feature(params, 0, seq, first, count))
     await bench.idle(1200)
-    counts, first = await host.errors(0)
-    assert counts["no_such_row"] == 1002
-    assert first == {"cause": "no_such_row", "turn": 0, "row": 3, "aggregator": 0}
-    assert (await host.totals())["additions"] == 3 * params.banks
+    found = await host.table_errors(0)
+    assert found.counts["NO_SUCH_ROW"] == 1002
+    assert found.cause == "NO_SUCH_ROW"
+    assert found.where == {"turn": 0, "row": 3, "aggregator": 0}
+    assert (await host.counters())["additions"] == 3 * params.banks
     assert not any([await host.read(name) for name in FAILED])

@@ -109,7 +109,7 @@ async def a_row_is_added_every_cycle(dut):
     for frame in results(bench):
         assert frame.list // params.banks == 5
         assert frame.payload.tolist() == total.tolist()
-    counts = await bench.host.totals()
+    counts = await bench.host.counters()
     assert counts["rows"] == rows
     assert counts["additions"] == rows * params.banks
 

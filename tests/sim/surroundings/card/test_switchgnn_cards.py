@@ -77,7 +77,7 @@ async def aggregate(workers, switch, cut, epoch):
     await switch.start_job(JOB, setup=cut.setup(), epoch=epoch, base=0)
     await launch(workers, cut, JOB, epoch, **TIMERS)
     await finish(workers, cut)
-    assert (await switch.errors(JOB))[1] is None
+    assert (await switch.table_errors(JOB)).cause == "NONE"
 
 
 async def losses(workers, switch):
