@@ -3,10 +3,7 @@
 import random
 
 import cocotb
-from amaranth.hdl import Module
-from amaranth.lib.wiring import connect, flipped
 
-from hdl.common.component import Component
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.progress import SETTLING, Progress
@@ -14,22 +11,14 @@ from sim.harness.bench import Bench
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from tests.hdl.stateful import follow
+from tests.hdl.wrapped import Wrapped
 
 NUMBERS = ("lo", "next", "loading", "beginning")
 WHOLE = 1 << 32
 
 
-class WrappedProgress(Component):
-    """Wraps the turns in a module, so that a test can set their numbers, some of them ports."""
-
-    def __init__(self, params):
-        super().__init__(params, dict(Progress(params).signature.members))
-
-    def elaborate(self, platform):
-        m = Module()
-        m.submodules.progress = progress = Progress(self.params)
-        connect(m, flipped(self), progress)
-        return m
+class WrappedProgress(Wrapped):
+    kind = Progress
 
 
 def test_progress():
@@ -58,7 +47,7 @@ class Turns:
         self.may_skip = random.random() < 0.3
         self.age = 0  # cycles with these settings
         shown = (self.lo, self.lo + 1, self.lo + self.loaded, self.lo + self.begun)
-        return {f"progress.{name}": n % WHOLE for name, n in zip(NUMBERS, shown, strict=True)}
+        return {f"part.{name}": n % WHOLE for name, n in zip(NUMBERS, shown, strict=True)}
 
     def happens(self, name):
         return random.random() < self.chances[name]
