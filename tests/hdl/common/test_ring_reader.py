@@ -4,15 +4,15 @@ from itertools import pairwise
 import cocotb
 
 from hdl.common.ring_reader import RingReader, RingReaderParams
-from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, Fault
+from hdl.common.rings import DESCRIPTOR_BYTES, Fault
 from sim.harness.bench import Bench
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
+from tests.hdl.common.ring_host import INDICES, RingHost
 from tests.hdl.stateful import follow
 from tests.hdl.wrapped import Wrapped
 
 PARAMS = RingReaderParams(address_bits=24, ahead=3)
-ALL = (1 << INDEX_BITS) - 1
 
 
 class WrappedReader(Wrapped):
@@ -30,11 +30,12 @@ class Model:
     """
 
     def __init__(self, params):
+        self.host = RingHost(DESCRIPTOR_BYTES, params.address_bits)
         self.params, self.most, self.faults = params, 0, set()
         self.reset()
 
     def reset(self):
-        self.phase, self.fault, self.ring = "closed", Fault.NONE, {"enable": 0}
+        self.phase, self.fault, self.host.ring = "closed", Fault.NONE, {"enable": 0}
         self.asked = self.ahead = self.consumer = self.coming = self.here = 0
 
     def preset(self):
@@ -42,25 +43,20 @@ class Model:
         self.ready, self.holds = random.choice((0, 0.3, 1, 1)), random.choice((0, 0, 0.5, 1))
         self.arrives, self.leaves = (random.choice((0.02, 0.3, 1)) for _ in range(2))
         self.writes = random.choice((0.05, 0.5))
-        if not self.ring["enable"] or self.phase == "closed" or random.random() < 0.3:
+        if not self.host.ring["enable"] or self.phase == "closed" or random.random() < 0.3:
             return {}
-        step = (1 << random.randrange(INDEX_BITS + 1)) - random.randrange(8) - self.asked
-        for index in ("asked", "consumer"):
-            setattr(self, index, getattr(self, index) + step & ALL)
-        self.ring["index"] = self.ring["index"] + step & ALL
+        step = self.host.jump(self.asked)
+        self.asked = (self.asked + step) % INDICES
+        self.consumer = (self.consumer + step) % INDICES
         return {"part.asked": self.asked, "part.consumer": self.consumer}
 
-    @property
-    def places(self):
-        return 1 << self.ring["size"]
-
     def draw(self):
-        if self.ring["enable"]:
+        if self.host.ring["enable"]:
             self.write()
         elif not (self.busy or self.asked or self.consumer):
-            self.ring = self.some_ring()
+            self.host.draw()
         return {
-            "ring": dict(self.ring),
+            "ring": dict(self.host.ring),
             "hold": int(random.random() < self.holds),
             "asks_ready": int(random.random() < self.ready),
             "arrived": int(self.coming > 0 and random.random() < self.arrives),
@@ -68,28 +64,18 @@ class Model:
             "rst": int(random.random() < 0.001),
         }
 
-    def some_ring(self):
-        """Draw a ring that is perhaps enabled, and perhaps where none can be."""
-        size, bits = random.choice((0, 0, 1, 2, 4, 6, 15)), self.params.address_bits
-        ring_bytes = DESCRIPTOR_BYTES << size
-        address = random.randrange(1 << bits) // ring_bytes * ring_bytes
-        if random.random() < 0.2:
-            address |= 1 << random.choice((*range(size + 6), *range(bits, 64)))
-        ring = {"enable": int(random.random() < 0.3), "address": address, "size": size}
-        return ring | {"index": 0 if ring["enable"] else random.getrandbits(INDEX_BITS)}
-
     def write(self):
         """Close the ring, or fill places that are free, or more than there are."""
         chance = random.random()
+        written, places = self.host.ring["index"], self.host.places
         if chance < (0.01 if self.fault is Fault.NONE else 0.1):
-            self.ring |= {"enable": 0, "index": random.getrandbits(INDEX_BITS)}
+            self.host.close()
         elif chance < 0.02:
-            over = random.choice((1, 2, random.randrange(1, 1 << INDEX_BITS)))
-            self.ring["index"] = self.consumer + self.places + over & ALL
+            over = random.choice((1, 2, random.randrange(1, INDICES)))
+            self.host.set_index(self.consumer + places + over)
         elif chance < self.writes:
-            free = self.places - (self.ring["index"] - self.consumer & ALL)
-            self.ring["index"] += random.choice((0, random.randint(0, max(0, free)), max(0, free)))
-            self.ring["index"] &= ALL
+            free = max(0, places - (written - self.consumer) % INDICES)
+            self.host.set_index(written + random.choice((0, random.randint(0, free), free)))
 
     @property
     def held(self):
@@ -103,8 +89,7 @@ class Model:
         shown = {"asks_valid": int(self.phase == "ask"), "busy": int(self.busy)}
         shown |= {"consumer": self.consumer, "fault": self.fault}
         if self.phase == "ask":
-            place = self.asked % self.places
-            shown["asks_payload"] = self.ring["address"] + DESCRIPTOR_BYTES * place
+            shown["asks_payload"] = self.host.place(self.asked)
         return shown
 
     def step(self, inputs):
@@ -112,9 +97,9 @@ class Model:
             self.reset()
             return
         idle, ahead, held = not self.busy, self.ahead, self.held
-        self.ahead = inputs["ring"]["index"] - self.asked & ALL
+        self.ahead = (inputs["ring"]["index"] - self.asked) % INDICES
         self.consumer = 0 if self.phase == "closed" and not held else self.consumer
-        self.consumer = self.consumer + inputs["arrived"] & ALL
+        self.consumer = (self.consumer + inputs["arrived"]) % INDICES
         self.coming -= inputs["arrived"]
         self.here += inputs["arrived"] - inputs["left"]
         self.go_on(inputs, idle, ahead, held)
@@ -130,17 +115,17 @@ class Model:
             self.phase = "judge" if inputs["ring"]["enable"] else "closed"
             self.fault = self.fault if inputs["ring"]["enable"] else Fault.NONE
         elif self.phase == "judge":
-            self.phase, address = "look", self.ring["address"]
+            self.phase = "look"
             if self.fault is not Fault.NONE:
                 return
-            if address % (DESCRIPTOR_BYTES * self.places) or address >> self.params.address_bits:
+            if self.host.is_misplaced:
                 self.fault = Fault.ADDRESS
-            elif ahead > self.places:
+            elif ahead > self.host.places:
                 self.fault = Fault.OVERRUN
             elif ahead and held < self.params.ahead and not inputs["hold"]:
                 self.phase = "ask"
         elif inputs["asks_ready"]:
-            self.phase, self.asked = "look", self.asked + 1 & ALL
+            self.phase, self.asked = "look", (self.asked + 1) % INDICES
             self.coming += 1
 
 

@@ -9,9 +9,8 @@ from hdl.switchgnn.endpoint.done_timer import DoneTimer
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.payloads import pack
 from sim.harness.streams import cycle, start
-from sim.harness.verilator import component_in_simulator, simulate
+from sim.harness.verilator import simulate
 from tests.hdl.stateful import follow
 
 TIMEOUT = 50
@@ -42,7 +41,6 @@ class Timer:
     """Is the job that is offered, and what is known of the turn; turns end at any time."""
 
     def __init__(self):
-        self.shape = component_in_simulator().params.job
         self.timeout = self.turn = self.timer = 0
         self.has_all = False  # of the turn
         self.reset()
@@ -74,8 +72,7 @@ class Timer:
     def outputs(self, _):
         shown = {"said": int(self.said), "jobs_valid": int(self.offered is not None)}
         if self.offered is not None:
-            job = {"kind": Kind.DONE, "turn": self.offered}
-            shown["jobs_payload"] = pack(self.shape, job)
+            shown["jobs_payload"] = {"kind": Kind.DONE, "turn": self.offered}
         return shown
 
     def step(self, inputs):
