@@ -38,31 +38,3 @@ class HostReads:
                 if not beat["failed"]:
                     beat["data"] = int.from_bytes(self.memory[address], "little")
             self.dut.beat.value = pack(READ_BEAT, beat)
-
-
-class HostWrites:
-    """Takes ``writes`` into ``memory``, and says ``done`` in their order."""
-
-    def __init__(self, dut, *, stall=never, delay=lambda: 10):
-        self.dut, self.delay, self.bad, self.memory = dut, delay, set(), {}
-        self.due = deque()
-        dut.done.value = dut.write_failed.value = 0
-        self.writes = Sink(dut, "writes", stall=stall, callback=self.write)
-        cocotb.start_soon(self.run())
-
-    def write(self, beat):
-        assert (beat["bytes"], beat["last"]) == (16, 1)
-        self.due.append((cycle() + self.delay(), beat["address"], beat["data"]))
-
-    async def run(self):
-        edge = RisingEdge(self.dut.clk)
-        while True:
-            await edge
-            ready = bool(self.due) and self.due[0][0] <= cycle()
-            self.dut.done.value = ready
-            self.dut.write_failed.value = random.getrandbits(1)
-            if ready:
-                _, address, data = self.due.popleft()
-                self.dut.write_failed.value = address in self.bad
-                if address not in self.bad:
-                    self.memory[address] = (data & (1 << 128) - 1).to_bytes(16, "little")
