@@ -74,7 +74,9 @@ class Model:
             over = random.choice((1, 2, random.randrange(1, INDICES)))
             self.host.set_index(self.consumer + places + over)
         elif chance < self.writes:
-            free = max(0, places - (written - self.consumer) % INDICES)
+            free = places - (written - self.consumer) % INDICES
+            if free < 0:
+                written, free = self.consumer, places
             self.host.set_index(written + random.choice((0, random.randint(0, free), free)))
 
     @property
