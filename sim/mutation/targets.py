@@ -46,6 +46,7 @@ ELSEWHERE = {
     "hdl/p4sgd/engine/datapath.py": ("test_engine.py",),
     "hdl/p4sgd/core/engine_group.py": ("test_engine_chain.py",),
     "hdl/p4sgd/host/model_writer.py": ("test_model_port.py",),
+    "hdl/p4sgd/worker.py": ("test_worker.py", "test_worker_faults.py"),
     "hdl/p4sgd/switch/aggregator.py": ("test_aggregator.py", "test_tree_aggregator.py"),
     "hdl/p4sgd/switch/slot_rule.py": ("test_aggregator.py",),
     "hdl/p4sgd/switch/tree_rule.py": ("test_tree_aggregator.py",),
