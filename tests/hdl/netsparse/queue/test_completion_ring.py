@@ -83,10 +83,12 @@ class Model:
         return self.is_open and is_right and has_room
 
     def draw(self):
-        if self.host.ring["enable"]:
+        if self.is_open and self.host.ring["enable"]:
             self.read()
         elif not self.busy:
             self.host.draw()
+        elif not self.is_open and random.random() < 0.05:
+            self.host.ring |= {"enable": 1, "index": 0}  # it opens when all has come to its end
         done = self.on_way > 0 and random.random() < self.done
         return {
             "ring": dict(self.host.ring),
