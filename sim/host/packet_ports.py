@@ -19,8 +19,9 @@ async def take(dut: Any, stream: str) -> bytes:
         if dut.rst.value or not valid.value:
             continue
         kept = int(getattr(dut, f"{stream}_tkeep").value).bit_count()
-        data = int(getattr(dut, f"{stream}_tdata").value)
-        packet += data.to_bytes(BEAT_BYTES, "little")[:kept]
+        data = getattr(dut, f"{stream}_tdata").value  # only the bytes that are kept mean something
+        data = data if kept == BEAT_BYTES else data[8 * kept - 1 : 0]
+        packet += int(data).to_bytes(kept, "little")
         if last.value:
             return packet
 

@@ -1,12 +1,14 @@
 """Builds the Verilog of this folder with Verilator and runs the cocotb bench beside this file.
 
     python bench/run.py [+NAME=VALUE]...
+    python bench/run.py --simulator icarus --standard 2005
 
 Arguments that begin with + go to the bench, which says what it takes. Needs Python 3.11 or newer,
 a C++ compiler, make, perl, Verilator 5.036 or newer, which the Python package verilator may bring,
 and the Python packages cocotb (2.1 or newer), cocotbext-axi and numpy, for a gather engine also
 cocotbext-pcie. What it builds goes into a folder beside the generated one unless ``--build`` names
-another.
+another. Icarus Verilog (11 or newer) knows what was never written: with it the bench fails, too,
+where an output is unknown that somebody reads (known.py).
 """
 
 import argparse
@@ -17,6 +19,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 sys.dont_write_bytecode = True  # the folder stays as it was generated
 from sim.harness.verilator_tool import find_verilator, no_compiler, no_verilator  # noqa: E402
@@ -37,11 +40,19 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=default, help="build in this folder")
     parser.add_argument("--waves", action="store_true", help="write waves (dump.vcd) there")
     parser.add_argument("--optimise", action="store_true", help="compile for long simulations")
+    parser.add_argument(
+        "--simulator", choices=("verilator", "icarus"), default="verilator", help="simulate by it"
+    )
+    parser.add_argument(
+        "--standard", choices=("2005", "2012"), default="2012", help="read the Verilog so in Icarus"
+    )
     asked, others = parser.parse_known_args()
     if wrong := [argument for argument in others if not argument.startswith("+")]:
         parser.error(f"unknown argument {wrong[0]}")
     missing = [f"no {name}: `pip install {name}`" for name in PACKAGES if find_spec(name) is None]
-    if trouble := [*filter(None, [no_verilator(), no_compiler()]), *missing]:
+    icarus = asked.simulator == "icarus"
+    tools = [no_icarus()] if icarus else [no_verilator(), no_compiler()]
+    if trouble := [*filter(None, tools), *missing]:
         sys.exit(f"run.py: {trouble[0]}")
     from cocotb_tools.check_results import get_results
     from cocotb_tools.runner import get_runner
@@ -52,10 +63,17 @@ def main() -> None:
     plusargs = [whole(argument) for argument in others]
     asked.build.mkdir(parents=True, exist_ok=True)
     os.chdir(asked.build)
-    compiled(top, asked.waves, "-Os" if asked.optimise else "-O0")
     (test,) = (path.stem for path in BENCH.glob("*.py") if "\n@cocotb" in path.read_text())
-    os.environ["LD_LIBRARY_PATH"] = str(LIBRARIES.resolve())
-    results = get_runner("verilator").test(
+    runner: Any = get_runner(asked.simulator)
+    if icarus:
+        # What nobody reads may be anything to models of buses that read it.
+        os.environ["COCOTB_RESOLVE_X"] = "random"
+        os.environ["BENCH"], test = test, "known"
+        elaborated(runner, top, asked.standard, asked.waves)
+    else:
+        compiled(top, asked.waves, "-Os" if asked.optimise else "-O0")
+        os.environ["LD_LIBRARY_PATH"] = str(LIBRARIES.resolve())
+    results = runner.test(
         hdl_toplevel=top,
         hdl_toplevel_lang="verilog",
         test_module=test,
@@ -74,6 +92,33 @@ def whole(argument: str) -> str:
     return f"{name}={Path(value).resolve()}" if equal and Path(value).is_file() else argument
 
 
+def no_icarus() -> str:
+    """Return in a line what is wrong with Icarus Verilog, and the mend; empty if nothing is."""
+    return "" if shutil.which("iverilog") else "no Icarus Verilog: `apt install iverilog`"
+
+
+def sources() -> list[Path]:
+    """Return the design's files, children first, and models of the vendor's primitives."""
+    listed = (DESIGN / name for name in (DESIGN / "filelist.f").read_text().split())
+    return [*listed, *sorted(BENCH.glob("*.v"))]
+
+
+def elaborated(runner: Any, top: str, standard: str, waves: bool) -> None:
+    """Let Icarus Verilog read the design, in the working folder."""
+    try:
+        runner.build(
+            sources=sources(),
+            hdl_toplevel=top,
+            build_args=[f"-g{standard}"],
+            timescale=("1ns", "1ps"),
+            build_dir=".",
+            always=True,
+            waves=waves,
+        )
+    except RuntimeError:
+        sys.exit(f"run.py: iverilog failed, in {Path.cwd()}")
+
+
 def compiled(top: str, waves: bool, effort: str) -> None:
     """Build the simulator in the working folder, by names without blanks, which make needs."""
     from cocotb_tools.config import libs_dir, share_dir
@@ -83,10 +128,8 @@ def compiled(top: str, waves: bool, effort: str) -> None:
     shutil.rmtree(LINKS, ignore_errors=True)
     LIBRARIES.unlink(missing_ok=True)
     LIBRARIES.symlink_to(libs_dir)
-    listed = (DESIGN / name for name in (DESIGN / "filelist.f").read_text().split())
-    models = sorted(BENCH.glob("*.v"))  # of the vendor's primitives
-    sources = [share_dir / "lib" / "verilator" / "verilator.cpp", *listed, *models]
-    for source in sources:
+    files = [share_dir / "lib" / "verilator" / "verilator.cpp", *sources()]
+    for source in files:
         shutil.copy2(source, source.name)
     # Only ports are seen: a name for every signal takes most of the compiler's time.
     SEEN.write_text(f'`verilator_config\npublic_flat_rw -module "{top}" -port "*"\n')
@@ -98,7 +141,7 @@ def compiled(top: str, waves: bool, effort: str) -> None:
     # One unit, as each would read the same headers again.
     make += ["VM_PARALLEL_BUILDS=0", f"OPT_FAST={effort}", f"OPT_GLOBAL={effort}"]
     environment = os.environ | {"MAKEFLAGS": ""} | tool.environment(LINKS)
-    for command in ([*translate, *(source.name for source in sources)], make):
+    for command in ([*translate, *(source.name for source in files)], make):
         if subprocess.run(command, env=environment, check=False).returncode:
             sys.exit(f"run.py: {command[0]} failed, in {Path.cwd()}")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from gen.designs.catalogue import designs, find_design
 from gen.output.manifest import write_design
-from sim.harness.verilator import emission_of
+from sim.harness.emissions import emission_of
 
 #: an import of the project ends a program, wherever it is installed
 POISON = 'raise ImportError("the generated folder imports the project")\n'
@@ -19,7 +19,7 @@ def write(name, preset, folder, **changes):
     """Write the folder of a design; return its parameters."""
     design = find_design(name)
     params = design.params_of(preset, **changes)
-    emission = emission_of(design.make(params))
+    emission = emission_of(design.make(params), generated=True)
     write_design(folder, emission, design=name, preset=preset, settings=changes)
     return params
 

@@ -1,5 +1,6 @@
 """Runs the bench in a generated folder as it is, on the emitted Verilog, without the project."""
 
+import shutil
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 from sim.golden.choices import Loss
 from sim.workloads.datasets import load
 from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
-from tests.long import short_and_long
+from tests.long import short_and_long, short_products
 
 #: designs with software, of some with their build, and the smallest one that its bench can use
 SMALLEST = {
@@ -26,6 +27,15 @@ SMALLEST = {
 
 MADE = "made by 'me' for $1; n° 2"  #: a folder's name that a shell or make could stumble over
 SHORT = ["netsparse-snic", "gather-engine"]  #: those that are quick to build
+#: in Icarus Verilog: a design of each system, in one of the two standards
+SHORT_IN_ICARUS = [
+    ("p4sgd-switch", "2005"),
+    ("mina-switch", "2012"),
+    ("netsparse-snic", "2005"),
+    ("switchgnn-endpoint", "2012"),
+    ("gather-engine", "2005"),
+]
+STANDARDS = ("2005", "2012")
 SAMPLES = 203  #: of the digits; they fill neither a mini-batch nor a micro-batch
 
 
@@ -66,6 +76,45 @@ def test_a_bench_runs_as_it_is(name, tmp_path):
     assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
     assert name != "p4sgd-worker" or "all 64 weights equal the golden model's" in done.stdout
     assert sorted(folder.rglob("*")) == before
+
+
+with_icarus = pytest.mark.skipif(
+    not shutil.which("iverilog"), reason="Icarus Verilog is not there: apt-get install iverilog"
+)
+
+
+@with_icarus
+@pytest.mark.parametrize(
+    ("name", "standard"), short_products(SMALLEST, STANDARDS, short=SHORT_IN_ICARUS)
+)
+def test_no_output_is_unknown(name, standard, tmp_path):
+    folder = tmp_path / MADE
+    folder.mkdir()
+    write(name.split()[0], "tiny", folder, **SMALLEST[name])
+    asked = ["--simulator", "icarus", "--standard", standard, *arguments(name, tmp_path)]
+    done = bench(tmp_path, *asked)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
+
+
+@with_icarus
+def test_an_unknown_output_is_named(tmp_path):
+    folder = tmp_path / MADE
+    folder.mkdir()
+    write("p4sgd-switch", "tiny", folder, slots=16)
+    for path in folder.glob("rtl/switch_*.v"):
+        path.write_text(path.read_text().replace(".axil_rdata(s_axil_rdata)", ".axil_rdata()"))
+    done = bench(tmp_path, "--simulator", "icarus")
+    assert "AssertionError: s_axil_rdata is unknown in cycle" in done.stdout
+    assert done.returncode == 1
+
+
+def test_without_icarus_there_is_one_line(tmp_path):
+    write("p4sgd-switch", "tiny", tmp_path, slots=16)
+    command = [sys.executable, tmp_path / "bench" / "run.py", "--simulator", "icarus"]
+    done = subprocess.run(command, env={"PATH": tmp_path}, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "run.py: no Icarus Verilog: `apt install iverilog`\n"
 
 
 def test_a_verilator_that_is_too_old_is_one_line(tmp_path):
