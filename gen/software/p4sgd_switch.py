@@ -2,6 +2,8 @@
 
 from gen.software.software import Software, of_side
 from hdl.p4sgd.switch.params import SwitchParams
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.registers import board_fields
 from sim.p4sgd.switch_side import switch_side
 
 
@@ -11,7 +13,7 @@ def software(params: SwitchParams) -> Software:
     main, module = ("MinaSwitch", "mina_switch") if tenants else ("Switch", "switch")
     return Software(
         about="a MINA switch" if tenants else "a P4SGD switch",
-        **of_side(switch_side(params)),
+        **of_side(switch_side(params), board=board_fields(cages=CAGES, hbm=False)),
         modules=(f"host.switch.{module}", "host.switch.workers"),
         exports={"job_switch": ("CommandRefused",), module: (main,)},
         reach="register_window",

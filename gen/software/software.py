@@ -85,9 +85,12 @@ class Software:
         )
 
 
-def of_side(side: HostSide) -> dict[str, Any]:
-    """Return what a :class:`Software` has of the host's side of its design."""
-    return {"map": side.map, "main": side.main.__name__, "build": side.build}
+def of_side(side: HostSide, **more: Any) -> dict[str, Any]:
+    """Return what a :class:`Software` has of the host's side of its design.
+
+    ``more`` are fields of the build that only a card has.
+    """
+    return {"map": side.map, "main": side.main.__name__, "build": {**side.build, **more}}
 
 
 def build_text(fields: Mapping[str, Any]) -> str:

@@ -7,8 +7,6 @@ from hdl.switch.params import WHY_REFUSED
 from hdl.switch.port_counters import PORT_COUNTERS
 from hdl.switch.tenancy_head import REASONS
 from hdl.switch.tenant_counters import TENANT_COUNTERS
-from hdl.u280.cmac_ip import CAGES
-from hdl.u280.registers import board_fields
 from sim.harness.host_side import HostSide
 from sim.host.switch.build import Build
 from sim.host.switch.mina_switch import MinaSwitch
@@ -27,7 +25,6 @@ def switch_side(params: SwitchParams) -> HostSide:
             "fixed": constants(params),
             "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
             "port_counters": tuple(PORT_COUNTERS),
-            "board": board_fields(cages=CAGES, hbm=False),
             "reasons": {reason.name: why.replace("`", "") for reason, why in reasons.items()},
             "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),
             "control_counters": tuple(name for name, _ in CONTROL_COUNTERS.counters if tenants),

@@ -169,7 +169,7 @@ class PendingTable(Component):
         hit = Signal()
         known = Signal()  # it was a hit a cycle ago
         advance = Signal()
-        result = out.i.payload.result
+        result = Signal(params.result)
         ways = self.add_ways(m, asked, asked_rows, advance, place_in, placed)
         found, room, free = self.choose(ways)
         m.d.comb += [
@@ -183,6 +183,7 @@ class PendingTable(Component):
             result.idx.eq(judged),
             result.coalesced.eq(hit),
             result.entry.eq(Mux(hit, found | Mux(again, placed.entry, 0), free)),
+            out.i.payload.result.eq(result),
             out.i.payload.tag.eq(judged_tag),
             self.results.payload.eq(out.o.payload.result),
             self.result_tag.eq(out.o.payload.tag),

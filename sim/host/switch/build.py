@@ -12,7 +12,8 @@ class Build:
     verdicts: Mapping[str, int]  #: what becomes of a frame: value of ``counter_verdict``, by name
     port_counters: tuple[str, ...]  #: names of the counters of a port
     reasons: Mapping[str, str]  #: why a command had no effect, by the name of ``reason``
-    board: Mapping[str, tuple[int, int, int]]  #: address, first bit, bits of the card's fields
+    #: address, first bit, bits of the card's fields; empty if it is not on a card
+    board: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     tenant_counters: tuple[str, ...] = ()  #: names of a job's counters, in their numbers' order
     control_counters: tuple[str, ...] = ()  #: the same of the commands that come by a port
     total_counters: tuple[str, ...] = ()  #: names of the switch's own counters, where numbered

@@ -3,8 +3,7 @@
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 
-from cocotb.task import bridge
-
+from sim.harness.threads import bridge
 from tests.gen.software.fake_card import attach, module_of
 
 

@@ -304,7 +304,7 @@ async def workers_of_an_earlier_run_are_not_heard(dut):
     """A worker is not restarted: its packets are counted, and the others' new run waits."""
     _, cluster = await begin(dut, latency=10, retries=4)
     far = cluster.epoch ^ EPOCHS // 2  # another in its highest bit alone
-    await cluster.switch.start_job(0, ports=0b11, epoch=far, base=0, slots=16)
+    await cluster.switch.start_job(0, ports=[0, 1], epoch=far, base=0, slots=16)
     with pytest.raises(WorkerFailure) as failure:
         await cluster.run()
     assert failure.value.cause is Cause.NETWORK

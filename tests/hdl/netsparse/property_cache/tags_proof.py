@@ -85,7 +85,7 @@ class PropertyTagsProof(Component):
 
     def __init__(self, params: PropertyCacheParams) -> None:
         tags = data.ArrayLayout(params.tag_bits, params.rows)
-        states = data.ArrayLayout(params.row_memory.bits, params.rows)
+        states = data.ArrayLayout(params.row_memory.shape, params.rows)
         hidden = {  # inputs that are wired to what is inside instead
             "states": (states, "dut.rows.entries.memory[*]"),
             "written": (written_layout(params.row_memory), "dut.rows.written"),

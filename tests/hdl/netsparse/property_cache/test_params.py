@@ -21,14 +21,14 @@ def test_u280():
     """A segment is two UltraRAMs of 4,096 x 72 bits side by side."""
     params = PRESETS["u280"]
     memory = params.segment_memory
-    assert (memory.bits, memory.depth, memory.style) == (128, 4096, "ultra")
+    assert (memory.width, memory.depth, memory.style) == (128, 4096, "ultra")
     assert params.tag_memory.style == params.row_memory.style == "block"
 
 
 @pytest.mark.parametrize("params", PRESETS.values(), ids=PRESETS)
 def test_all_bytes_are_in_segments(params):
     memory = params.segment_memory
-    assert params.segments * memory.depth * memory.bits == 8 * params.cache_bytes
+    assert params.segments * memory.depth * memory.width == 8 * params.cache_bytes
 
 
 test_rejects = rejects(
