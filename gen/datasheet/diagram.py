@@ -19,7 +19,6 @@ BEND = 64  #: width of the strip in which arrows bend
 STUB = 14  #: least width of the strips beside it, for an arrowhead
 STEP = 18  #: distance of arrows at the side of a box
 MARGIN = 12
-LEAST_SCALE = 0.9  #: a browser may shrink the picture so far: text stays legible
 DRAWN_BITS = 32  #: signals of fewer bits are not drawn
 REGISTERS = "register_block_"  #: blocks that are connected with almost all others
 
@@ -163,10 +162,9 @@ class Drawing:
         labels = [self.label(index) for index in range(len(self.links))]
         boxes = [self.box(name) for name in self.nodes]
         size = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}"'
-        least = f'style="min-width:{LEAST_SCALE * self.width:.0f}px"'  # it scrolls from there on
         return "\n".join(
             [
-                f'<svg xmlns="http://www.w3.org/2000/svg" {size} {least} role="img">',
+                f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
                 f"<style>{STYLE}</style>",
                 "<defs>",
                 head("stream", "var(--one)"),

@@ -16,10 +16,12 @@ from hdl.common.axi import (
     AxiWriteSignature,
 )
 from hdl.common.component import Component
+from hdl.pcie.axis import PcieStreamSignature
 
 KINDS: Mapping[type, str] = {
     stream.Signature: "stream",
     AxiStreamSignature: "AXI4-Stream",
+    PcieStreamSignature: "AXI4-Stream",
     AxiLiteSignature: "AXI4-Lite",
     Axi4Signature: "AXI4",
     AxiReadSignature: "AXI4, reads only",
@@ -112,6 +114,7 @@ def of_bundle(path: tuple[str, ...], member: Any, count: int, kind: str) -> Inte
     id_bits = getattr(signature, "id_bits", 0)
     details = [f"{address_bits}-bit addresses"] if address_bits else []
     details += [f"{id_bits}-bit IDs"] if id_bits else []
+    details += [f"{members['tuser']}-bit tuser"] if "tuser" in members else []
     data = next((members[n] for n in ("payload", "tdata", "rdata", "wdata") if n in members), 0)
     return Interface(
         name="_".join(path),

@@ -13,7 +13,7 @@ from gen.base.settings import find_parameter, parameters
 from gen.datasheet.diagram import DRAWN_BITS, diagram
 from gen.datasheet.interfaces import SIGNAL, interfaces
 from gen.datasheet.links import structure
-from gen.datasheet.prose import function_and_timing, paragraphs, to_html
+from gen.datasheet.prose import function_and_timing, of_build, paragraphs, sentence_about, to_html
 from gen.guides.guide import as_html
 from gen.page.page import Section, environment, render
 from gen.synth.resources import KINDS
@@ -40,7 +40,11 @@ def datasheet(
     top = emission.top
     component = top.component
     docstring = type(component).__doc__
-    function, timing = function_and_timing(docstring)
+    told = of_build(" ".join(paragraphs(docstring)), component.params)
+    function, timing = (
+        [*filter(None, (of_build(text, component.params) for text in texts))]
+        for texts in function_and_timing(docstring)
+    )
     register_map = getattr(component, "register_map", None)
     ports = interfaces(component)
     changed = len(settings)
@@ -56,7 +60,7 @@ def datasheet(
         "drawn_bits": DRAWN_BITS,
         "clocks": [domain_ports(domain) for domain in top.domains],
         "buses": [port for port in ports if port.kind != SIGNAL],
-        "signals": [port for port in ports if port.kind == SIGNAL],
+        "signals": [(p, sentence_about(p.name, told)) for p in ports if p.kind == SIGNAL],
         "latencies": latencies(component),
         "modules": module_rows(emission, resources),
         "kinds": KINDS,

@@ -1,10 +1,19 @@
-"""Turns docstrings into HTML."""
+"""Turns docstrings into HTML for a reader who has the hardware and not the project.
+
+A reference to a part of the project in parentheses is left out; elsewhere its last name stays. A
+sentence that begins with "With ``params.NAME``," stays if the parameter is set, one with "With
+``params.NAME`` VALUE," if it has this value, and "Without" says the contrary.
+"""
 
 import re
+from typing import Any
 
 from markupsafe import Markup, escape
 
-ROLE = re.compile(r":(?:attr|class|mod|func|meth):`([^`]*)`")
+ROLE = re.compile(r":[a-z]+:`~?([^`]*)`")
+ASIDE = re.compile(r" \(:[a-z]+:`[^`]*`\)")
+OURS = re.compile(r"(?:gen|hdl|sim|tests)\.[\w.]*\b(\w+)$")
+OPTION = re.compile(r"\b(With|Without) ``params\.(\w+)``( \w+)?,.*?\.(?= [A-Z]|$)")
 CODE = re.compile(r"``([^`]*)``|`([^`]*)`")
 TIMING = re.compile(r"\b(?=Throughput[^.:]*:)")
 
@@ -25,12 +34,38 @@ def function_and_timing(docstring: str | None) -> tuple[list[str], list[str]]:
     return function, timing
 
 
+def of_build(text: str, params: Any) -> str:
+    """Return a paragraph without what is said of options that ``params`` do not have."""
+
+    def kept(sentence: re.Match[str]) -> str:
+        begins, name, word = sentence.groups()
+        value = getattr(params, name)
+        holds = str(value) == word.strip() if word else bool(value)
+        return sentence[0].replace("params.", "") if holds == (begins == "With") else ""
+
+    return " ".join(OPTION.sub(kept, text).split())
+
+
+def sentence_about(name: str, text: str) -> str:
+    """Return the first sentence that has a port of this name as code, or that of its group."""
+    for code in (name, name.partition("_")[0]):
+        for sentence in re.split(r"(?<=[.;]) ", text):
+            if f"``{code}``" in sentence:
+                return sentence.rstrip(";.")
+    return ""
+
+
 def to_html(text: str) -> Markup:
     """Return a paragraph as HTML: code in its own font, names of Python without their modules."""
-    plain = ROLE.sub(lambda m: f"``{m[1].lstrip('~')}``", text)
+    plain = ROLE.sub(lambda m: f"``{OURS.sub(last_name, m[1])}``", ASIDE.sub("", text))
     html, end = Markup(""), 0
     for match in CODE.finditer(plain):
         html += escape(plain[end : match.start()])
-        html += Markup("<code>{}</code>").format(match[1] or match[2])
+        html += Markup("<code>{}</code>").format((match[1] or match[2]).removeprefix("params."))
         end = match.end()
     return html + escape(plain[end:])
+
+
+def last_name(path: re.Match[str]) -> str:
+    """Return the last of the names in the path of a part of the project."""
+    return path[1]

@@ -43,19 +43,21 @@ class GatherEngine(Component):
     ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limit`` is
     its ``cfg_max_read_req``, ``credits`` its ``pcie_tfc_nph_av``, ``numbers`` its
     ``pcie_rq_seq_num0`` and ``1``; completions are shorter than the smallest limit of a payload, so
-    that limit is not needed. The ports ``msix`` are those of an
-    :class:`hdl.pcie.interrupt_sender.InterruptSender`.
+    that limit is not needed. The ports ``msix`` are the block's for interrupts
+    (:class:`hdl.pcie.interrupt_sender.InterruptSender`).
 
-    ``function`` is the block's handshake for a reset (:data:`hdl.pcie.function_reset.FUNCTION`). A
-    reset of the function, or the loss of bus mastership, drops all work requests and abandons what
-    they have under way; ``done`` says that nothing of them is left. Work requests that are
-    submitted before the host has made the function a bus master again are dropped, too. A ring
-    stays closed until the host has disabled it and enables it again, as after a ``stop``.
+    ``function`` is the block's handshake for a reset
+    (:data:`hdl.pcie.function_reset.FUNCTION`). A reset of the function, or the loss of bus
+    mastership, drops all work requests and abandons what they have under way; ``done`` says
+    that nothing of them is left. Work requests that are submitted before the host has made the
+    function a bus master again are dropped, too. With ``params.descriptors``, a ring stays
+    closed until the host has disabled it and enables it again, as after a ``stop``.
 
-    Work requests are carried out one at a time, those of registers and of the ring each in their
-    order, and in turn while both have some. Throughput: an idx, a read and a beat of rows a
-    cycle. Latency: :attr:`request_latency` from an idx to its first read on ``rq``,
-    :attr:`row_latency` from its last completion on ``rc`` to a burst of its last beat.
+    Work requests are carried out one at a time, in order. With ``params.descriptors``, those of
+    registers and those of the ring are each in order, and in turn while both have some.
+    Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from
+    an idx to its first read on ``rq``, :attr:`row_latency` from its last completion on ``rc``
+    to a burst of its last beat.
     """
 
     register_map = staticmethod(engine_registers)

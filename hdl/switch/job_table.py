@@ -17,7 +17,7 @@ from hdl.switch.tenant_control import TenantControl
 
 
 class JobTable(Component):
-    """Checks a packet a cycle; of :data:`hdl.switch.params.REFUSALS`, the last that applies counts.
+    """Checks a packet a cycle; of the reasons to refuse it, the last one that applies counts.
 
     ``packet`` came at the port ``sender``. If it belongs to an active job of that port, and has the
     job's epoch and one of its slots, it leaves as ``request`` with ``valid``; otherwise ``refused``

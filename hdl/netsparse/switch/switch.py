@@ -30,8 +30,8 @@ class NetSparseSwitch(Component):
     reads counters through ``s_axil`` (:mod:`hdl.netsparse.switch.registers`).
 
     With ``params.pipes``, packets pass middle pipes, where reads to other racks are answered from a
-    cache of the properties that came from there (:class:`MiddlePipe`); without middle pipes packets
-    stay whole.
+    cache of the properties that came from there (:class:`MiddlePipe`). Without ``params.pipes``,
+    packets stay whole.
 
     Throughput: a beat of 64 bytes a cycle at every port, of each class; for middle pipes see
     :class:`MiddlePipe`. :attr:`latencies` are from a beat of a packet to the same beat at the

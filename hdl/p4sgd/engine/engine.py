@@ -28,6 +28,7 @@ class Engine(Component):
     ``load``, ``peek`` and ``peeked`` give access to the weights between runs, and in a run with
     ``data_parallel`` while it is ``exchanging``: after ``updated``, the end of a mini-batch, the
     next one waits for ``refill``. ``waiting`` is high while the forward stage lacks a word.
+    ``events`` says in each cycle what counters count.
 
     Throughput: one word a cycle in each direction; a micro-batch takes ``chunks x bits`` cycles, at
     least ``params.update_loop``. :attr:`latencies` has the cycles of each part of the loop. Words

@@ -28,9 +28,9 @@ class Switch(Component):
     Worker i of a job is at port i: its frames (:class:`hdl.p4sgd.network.frame.Frame`) come on
     ``s_axis[i]``, and answers leave on ``m_axis[i]``. The host sets addresses, starts and stops
     jobs and reads counters through ``s_axil`` (:mod:`hdl.p4sgd.switch.registers`). Jobs have ports
-    and slots of their own. With :class:`hdl.p4sgd.switch.tenant_params.TenantSwitchParams` jobs are
-    tenants, to which the switch is granted (:mod:`hdl.switch.tenant_control`). With
-    :class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams` tenants may also have a parent at one of
+    and slots of their own. With ``params.tenants``, jobs are tenants, to which the switch is
+    granted (:mod:`hdl.switch.tenant_control`); in a tree
+    (:class:`hdl.p4sgd.switch.tree_params.TreeSwitchParams`) they may also have a parent at one of
     the ports, to which this switch behaves like a worker.
 
     Throughput: one packet a cycle over all ports, whatever its slot; ports are granted in

@@ -20,8 +20,8 @@ from hdl.switchgnn.endpoint.registers import constants, endpoint_registers
 class Endpoint(Component):
     """Sends a worker's features, turn by turn, and writes received sums and copies to memory.
 
-    It implements sections 3.3 and 3.4 of SwitchGNN, with the corrections of
-    :mod:`sim.switchgnn.golden.worker_rule`. A host lays out tables, features and room for sums in
+    It implements sections 3.3 and 3.4 of SwitchGNN, as corrected
+    (:mod:`sim.switchgnn.golden.worker_rule`). A host lays out tables, features and room for sums in
     memory (:mod:`hdl.switchgnn.endpoint.memory_layouts`), sets the registers
     (:mod:`hdl.switchgnn.endpoint.registers`) and starts the job; when its state is FINISHED, every
     sum is in memory.

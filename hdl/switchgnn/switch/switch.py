@@ -34,24 +34,25 @@ class GnnSwitch(Component):
     """Adds up features of vertices for the workers of its jobs (SwitchGNN, section 3, corrected).
 
     The worker at port i sends frames (:mod:`hdl.switchgnn.protocol`) on ``s_axis[i]`` and receives
-    frames on ``m_axis[i]``, by the protocol of ``sim/switchgnn/golden/README.md``. The host writes
-    tables, starts and stops jobs, and reads counters and errors through ``s_axil``
-    (:mod:`hdl.switchgnn.switch.registers`). With ``params.in_memory`` the host writes lists and
+    frames on ``m_axis[i]``, by the protocol of the corrected paper (:mod:`sim.switchgnn.golden`).
+    The host writes tables, starts and stops jobs, and reads counters and errors through ``s_axil``
+    (:mod:`hdl.switchgnn.switch.registers`). With ``params.in_memory``, the host writes lists and
     descriptors to memory, from where ``m_axi_tables`` read them (:class:`TableMemory`). Jobs have
     their own ports, turns and aggregators: no frame or list, however wrong, affects another job.
 
-    With ``params.links`` the last ports lead to other switches, for two levels: a leaf has one such
-    port, the spine above has leaves at all its ports. A sum that leaves by such a port is a PARTIAL
-    for the aggregator of the same number there (:class:`PartialSender`); a turn of a leaf ends when
-    the spine says so.
+    With ``params.links``, the last ports lead to other switches, for two levels: a leaf has one
+    such port, the spine above has leaves at all its ports. A sum that leaves by such a port is
+    a PARTIAL for the aggregator of the same number there (:class:`PartialSender`); a turn of a
+    leaf ends when the spine says so.
 
     Throughput: a row of lists a cycle, with P additions of L sums; one sum leaves in a cycle; ports
     are granted in round-robin order. ``s_axis`` is always ready: a port whose queue is full loses
     frames, and counts them; workers send them again. Sums wait in their aggregators until their
     port takes them, and a stalled port does not block the others. Latency, with lists on chip and
     nothing else under way: at most 32 cycles from the last beat of the frame that completes a sum
-    to the sum's head, with frames of any length (``test_switch_timing.py``); with
-    ``params.slr_stages`` S, 2 S - 1 more (:class:`FarLanes`).
+    to the sum's head, with frames of any length
+    (:mod:`tests.hdl.switchgnn.switch.test_switch_timing`). With ``params.slr_stages``, S of them,
+    it is 2 S - 1 cycles more (:class:`FarLanes`).
     """
 
     register_map = staticmethod(gnn_switch_registers)

@@ -50,7 +50,7 @@ def test_buses_streams_and_signals_of_a_component():
         ("s_axil", "AXI4-Lite", "subordinate", 1, 32, "3-bit addresses"),
         ("words_0..1", "stream", "sink", 2, 40, ""),
         ("m_axi", "AXI4", "manager", 1, 64, "12-bit addresses, 2-bit IDs"),
-        ("m_axis", "AXI4-Stream", "source", 1, 64, ""),
+        ("m_axis", "AXI4-Stream", "source", 1, 64, "1-bit tuser"),
         ("irq", "signal", "output", 1, 1, ""),
     ]
 

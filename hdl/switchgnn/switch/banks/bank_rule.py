@@ -10,7 +10,7 @@ from hdl.switchgnn.switch.sizes import COUNT_BITS
 
 
 class BankRule(Component):
-    """Computes the next state of an aggregator, as logic: the rule of `sim/switchgnn/golden`.
+    """Computes the next state of an aggregator, as logic (:mod:`sim.switchgnn.golden.switch_rule`).
 
     ``before`` is the aggregator of the ``operation``, without its sums. With ``write`` it becomes
     ``after``, and with ``added`` the payload is added to its sums, or replaces them if they are not

@@ -20,7 +20,7 @@ WORKERS_SEND = (*CONTRIBUTIONS, Kind.RAW, Kind.FETCH, Kind.DONE, Kind.RAWFETCH)
 
 
 class Judge(Component):
-    """Decides about a frame a cycle, by the rule in ``sim/switchgnn/golden/switch_rule.py``.
+    """Decides about a frame a cycle, by the protocol (:mod:`sim.switchgnn.golden.switch_rule`).
 
     A frame is one of a job, or one that the job table refused. Its verdict comes :attr:`latency`
     cycles later, and with it a task, for every frame with a payload and every FETCH. The signature
