@@ -5,10 +5,8 @@ from typing import Any
 from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import GatherEngineParams
-from hdl.gather.registers import engine_registers
 from sim.gather.card_driver import CardDriver
 from sim.gather.surroundings.card_system import CardParams
-from sim.harness.register_driver import RegisterDriver
 from sim.surroundings.card.block_host import BlockHost
 
 WORD_BYTES = 32  #: of HBM
@@ -31,7 +29,7 @@ class CardGather(CardDriver):
     async def begin(self, read_size: int = 2, payload: int = 1) -> None:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
         bar = await self.pcie.begin(read_size, payload)
-        self.registers = RegisterDriver(None, bar, engine_registers(self.engine))
+        self.drive(bar)
 
     async def device(self, start: int, size: int) -> bytes:
         """Return bytes of HBM; those that were never written are zero."""

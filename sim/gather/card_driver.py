@@ -1,5 +1,6 @@
 """Drives a gather engine as a host does, in a slot of a root complex that others wrote."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,20 +9,21 @@ import numpy as np
 from cocotb.triggers import ClockCycles, RisingEdge
 from cocotbext.axi import MemoryRegion
 
-from hdl.gather.engine_counters import ENGINE_COUNTERS
 from hdl.gather.engine_params import COMPLETION, COMPLETION_BYTES, GatherEngineParams
-from hdl.gather.registers import engine_registers
+from sim.gather.engine_side import engine_side
 from sim.gather.golden.engine import WorkRequest
+from sim.gather.host.request import Request, Table
 from sim.gather.surroundings.card_system import CardParams
+from sim.harness.host_device import HostMemory
+from sim.harness.host_program import HostProgram
 from sim.harness.payloads import unpack
-from sim.harness.register_driver import RegisterDriver
 from sim.surroundings.pcie_host import BarMaster, HostModel
 
 BAR, BAR_BYTES = 0, 4096
 POLL_CYCLES = 50
 MOST_CREDITS = 15
 INTERRUPT_CYCLES = 4  #: cycles until the block says that it has sent an interrupt
-WIDE = ("idx_address", "base", "destination", "completion")
+NO_ORDER = "FOURTH"  #: name of the order of reads that there is not
 
 
 class CardDriver:
@@ -72,9 +74,7 @@ class CardDriver:
         self.dut.limit.value = read_size
         found = await self.model.begin(read_size, payload)
         self.dut.function_master.value = 1
-        self.registers = RegisterDriver(
-            self.dut, BarMaster(found.bar_window[BAR]), engine_registers(self.engine)
-        )
+        self.drive(BarMaster(found.bar_window[BAR]))
 
     async def answer_interrupts(self) -> None:
         """Say of each interrupt, some cycles later, that the block has sent it."""
@@ -92,37 +92,44 @@ class CardDriver:
         """Return the host's memory as it is, uint8."""
         return np.frombuffer(bytes(self.memory.mem[:]), np.uint8)
 
+    def drive(self, bar: Any) -> None:
+        """Let the software that a user's host runs reach the card's registers by ``bar``."""
+        side = engine_side(self.engine)
+        build = {**side.build, "orders": (*side.build["orders"], NO_ORDER)}
+        memory = HostMemory(self.memory, self.base)
+        self.registers = HostProgram(self.dut, bar, replace(side, build=build), memory)
+
     async def submit(self, request: WorkRequest) -> None:
-        """Put a work request into the engine's queue."""
+        """Put a work request into the engine's queue, be it legal and be there room or not."""
         await self.describe(request)
         await self.registers.write(submit=1)
 
-    def clear(self, request: WorkRequest) -> None:
-        """Clear the place of a request's completion."""
-        place = request.completion_address
-        self.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
-
     async def describe(self, request: WorkRequest) -> None:
         """Write what a work request asks for, which is submitted next."""
-        place, table = request.completion_address, request.table
-        self.clear(request)
-        await self.registers.write_wide(
+        await self.registers.describe(self.on_bus(request))
+        if request.streamed:  # then the engine must not look at it, nor does the software write it
+            await self.registers.write_wide(destination=request.destination)
+
+    def on_bus(self, request: WorkRequest) -> Request:
+        """Return a request as the host's software has it, with addresses on the card's bus."""
+        table = request.table
+        return Request(
+            table=Table(
+                address=self.base + table.base,
+                rows=table.rows,
+                row_bytes=table.row_bytes,
+                stride=table.stride,
+            ),
             idx_address=request.idx_address + (0 if request.on_card else self.base),
-            base=self.base + table.base,
-            destination=request.destination,
-            completion=self.base + place,
-        )
-        await self.registers.write(
-            tag=request.tag,
-            wide=int(request.idx_bytes == 8),
-            on_card=int(request.on_card),
-            streamed=int(request.streamed),
-            order=request.order,
-            coalesce=int(request.coalesce),
             count=request.count,
-            rows=table.rows,
-            row_bytes=table.row_bytes,
-            stride=table.stride,
+            completion=self.base + request.completion_address,
+            destination=request.destination,
+            idx_bytes=request.idx_bytes,
+            order=self.registers.side.build["orders"][request.order],
+            tag=request.tag,
+            coalesce=request.coalesce,
+            on_card=request.on_card,
+            streamed=request.streamed,
         )
 
     async def completed(self, request: WorkRequest) -> dict[str, Any]:
@@ -144,4 +151,4 @@ class CardDriver:
 
     async def counters(self) -> dict[str, int]:
         """Return all counters."""
-        return await self.registers.counted("engine", ENGINE_COUNTERS)
+        return await self.registers.counters()

@@ -13,18 +13,23 @@ MOST_US = 100  #: until an interrupt comes
 
 
 class HostMemory:
-    """Is the ``dma`` of a card that works on the memory of its host, a region of cocotbext-pcie."""
+    """Is the ``dma`` of a card that works on the memory of its host, a region of cocotbext-pcie.
 
-    def __init__(self, region: Any) -> None:
-        self.region = region
+    The region begins at the address ``base`` of the card's bus.
+    """
+
+    def __init__(self, region: Any, base: int = 0) -> None:
+        self.region, self.base = region, base
 
     async def write_memory(self, address: int, data: bytes) -> None:
         """Write bytes of memory."""
-        self.region.mem[address : address + len(data)] = data
+        first = address - self.base
+        self.region.mem[first : first + len(data)] = data
 
     async def read_memory(self, address: int, size: int) -> bytes:
         """Return bytes of memory."""
-        return bytes(self.region.mem[address : address + size])
+        first = address - self.base
+        return bytes(self.region.mem[first : first + size])
 
 
 class HostDevice:

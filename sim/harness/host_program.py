@@ -32,13 +32,21 @@ class HostProgram(RegisterDriver):
 
     async def run(self, name: str, *args: Any, **named: Any) -> Any:
         """Await a method of the program."""
-        result = await bridge(self.call)(name, *args, **named)
+        return await self.do(lambda _: self.call(name, *args, **named))
+
+    async def do(self, function: Callable[[Any], Any]) -> Any:
+        """Await ``function`` of the program, which calls its methods, or what works on it."""
+        result = await bridge(lambda: function(self.made()))()
         await self.device.settle()
         return result
 
     def call(self, name: str, *args: Any, **named: Any) -> Any:
         """Return what a method of the program returns; only for a thread that is bridged."""
+        return getattr(self.made(), name)(*args, **named)
+
+    def made(self) -> Any:
+        """Return the program; only for a thread that is bridged."""
         if self.program is None:
             self.program = self.side.program(self.device, self.registers)
             self.program.seconds = PATIENCE
-        return getattr(self.program, name)(*args, **named)
+        return self.program

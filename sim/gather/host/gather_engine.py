@@ -90,6 +90,13 @@ class Engine:
         """
         check_request(request, self.build)
         self._wait(lambda: not self.registers.read("queue_full"), "the queue")
+        self.describe(request)
+        self.registers.write(submit=1)
+        if self.registers.read("refused"):
+            raise DeviceError("the engine refused a request, as its queue was full")
+
+    def describe(self, request: Request) -> None:
+        """Clear a request's completion, and write what it asks for: ``submit`` is written next."""
         table = request.table
         self.device.write_memory(request.completion, bytes(COMPLETION_BYTES))
         write_wide(
@@ -110,9 +117,6 @@ class Engine:
         self.registers.write(
             count=request.count, rows=table.rows, row_bytes=table.row_bytes, stride=table.step
         )
-        self.registers.write(submit=1)
-        if self.registers.read("refused"):
-            raise DeviceError("the engine refused a request, as its queue was full")
 
     def completion(self, request: Request) -> Completion | None:
         """Return what became of a request that was submitted; None if it has not ended."""

@@ -73,6 +73,10 @@ class Ring:
         """
         for request in requests:
             check_request(request, self.engine.build)
+        self.write(*requests)
+
+    def write(self, *requests: Request) -> None:
+        """Write requests into the ring as :meth:`submit` does, but do not judge them."""
         left = list(requests)
         while left:
             self._wait(lambda: self._room() or self.why(), "the wait for room in the ring")

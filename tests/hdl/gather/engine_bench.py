@@ -10,10 +10,9 @@ from cocotbext.pcie.core.tlp import CplStatus, TlpType
 
 from hdl.gather.engine_params import COMPLETION_BYTES, GatherEngineParams
 from sim.gather.card_driver import CardDriver
-from sim.gather.card_ring import CardRing
 from sim.gather.golden.engine import WorkRequest, carry_out, rows_of, written_until_stopped
-from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.golden.rows import Table
+from sim.gather.host.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.surroundings.card_system import CardParams, CardSystem
 from sim.harness.axi_streams import AxiSink
 from sim.harness.payloads import pack
@@ -97,7 +96,7 @@ class Bench:
 
     async def ring(self, places):
         """Open a ring with so many places."""
-        ring = CardRing(self.card, Ring(RING, places))
+        ring = CardRing(self.card, places)
         await ring.open()
         return ring
 
@@ -127,6 +126,43 @@ class Bench:
         assert not len(different), f"device memory differs from byte {different[0]:#x} on"
         assert not self.dut.lost.value
         assert 1 <= self.card.interrupts - asked <= len(requests)
+
+
+class CardRing:
+    """Submits requests, be they legal or not, by a ring of the software that a user's host runs."""
+
+    def __init__(self, card, places):
+        self.card, self.places, self.ring = card, places, None
+
+    async def run(self, name, *args):
+        """Await a method of the software's ring."""
+
+        def method(engine):
+            self.ring = self.ring or Ring(engine, self.card.base + RING, self.places)
+            return getattr(self.ring, name)(*args)
+
+        return await self.card.registers.do(method)
+
+    async def open(self):
+        await self.run("open")
+
+    async def close(self):
+        await self.run("close")
+
+    async def read(self):
+        """Return how many requests the engine has read since the ring was opened."""
+        return await self.run("read")
+
+    async def submit(self, requests):
+        await self.run("write", *map(self.card.on_bus, requests))
+
+    async def put(self, *octets):
+        """Write descriptors of 64 bytes into the next places, and tell the engine how many."""
+        for descriptor in octets:
+            place = RING + DESCRIPTOR_BYTES * (self.ring.written % self.places)
+            self.card.memory.mem[place : place + len(descriptor)] = descriptor
+            self.ring.written += 1
+        await self.card.registers.write(request_producer=self.ring.written)
 
 
 class Consumer(AxiSink):
