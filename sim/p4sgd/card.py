@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hdl.p4sgd.host.registers import worker_registers
-from hdl.u280.pcie import MODEL_BASE
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+
 from hdl.u280.registers import BoardRegistersParams
 from sim.harness.host_program import HostProgram
-from sim.harness.register_driver import RegisterDriver
+from sim.harness.register_driver import quiet
 from sim.p4sgd.cluster_driver import ClusterDriver
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.worker_driver import WorkerDriver
-from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie, Shifted
+from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie
 
 
 class CardWorker(WorkerDriver, DmaCard):
@@ -20,14 +20,14 @@ class CardWorker(WorkerDriver, DmaCard):
 
     def __init__(self, card: Any, params: Any) -> None:
         self.pcie = pcie = Pcie(card)
-        RegisterDriver.__init__(self, pcie, "m_axil", worker_registers(params))
         DmaCard.__init__(self, pcie)
-        self.params = params
-        self.model = Shifted(self.dma, MODEL_BASE)
-        self.board = BoardDriver(self.axil, BoardRegistersParams(cages=1, hbm=True))
+        bar = AxiLiteMaster(AxiLiteBus.from_prefix(pcie, "m_axil"), pcie.clk, pcie.rst)
+        quiet(pcie, "m_axil")
+        WorkerDriver.__init__(self, pcie, params, bar=bar, memory=self)
+        self.board = BoardDriver(bar, BoardRegistersParams(cages=1, hbm=True))
 
-    async def run(self) -> None:
-        """Start a run and wait for the interrupt at its end; raise ``WorkerFailure`` on failure."""
+    async def train(self) -> None:
+        """Start a run and wait for the interrupt at its end; raise ``WorkerStopped`` on failure."""
         before = self.pcie.messages
         await self.write(start=1)
         await self.board.write(interrupt_enable=1)

@@ -1,5 +1,6 @@
 """Drives a whole cluster as a host: workers, switch, job; and watches that it does not hang."""
 
+from functools import partial
 from typing import Any
 
 import cocotb
@@ -8,13 +9,13 @@ from cocotb.triggers import Event, Timer
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.host_program import HostProgram
 from sim.harness.streams import PERIOD_NS
+from sim.p4sgd.host.job import EPOCHS, GROUP, SWITCH, open_job
+from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
-from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
+from sim.p4sgd.worker_driver import WorkerDriver
 
-SWITCH_ADDRESS = bytes.fromhex("02000000ff00")  # locally administered
-GROUP_ADDRESS = bytes.fromhex("03000000ff01")
 JOB = 0
 WATCH_CYCLES = 100_000  #: cycles between two polls of a running cluster
 
@@ -26,9 +27,6 @@ class StuckError(RuntimeError):
 def number(address: bytes) -> int:
     """Return an Ethernet address as registers hold it: the first byte is the lowest."""
     return int.from_bytes(address, "little")
-
-
-EPOCHS = 1 << 16  #: number of epochs of a job that a packet can tell apart
 
 
 class ClusterDriver:
@@ -49,38 +47,31 @@ class ClusterDriver:
         count = self.params.workers
         everyone = (1 << count) - 1
         slots = network.slots or self.params.worker.slots
-        await self.switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+        await self.switch.set_addresses(SWITCH, GROUP)
         ports = [*range(count)]
         await self.switch.start_job(JOB, ports=ports, epoch=self.epoch, base=0, slots=slots)
+        waits = {
+            "timeout": network.patience(count, min(slots, under_way)),
+            "retries": network.retries,
+            "peer_retries": network.peer_retries,
+        }
+        run = {"job": JOB, "epoch": self.epoch, "base": 0, "slots": slots}
         for index, worker in enumerate(self.workers):
-            await worker.start_job(
-                address=number(bytes.fromhex("020000000000")[:5] + bytes([index])),
-                switch_address=number(SWITCH_ADDRESS),
-                group_address=number(GROUP_ADDRESS),
-                worker=index,
-                workers=everyone,
-                job=JOB,
-                epoch=self.epoch,
-                slot_base=0,
-                slot_count=slots,
-                timeout=network.patience(count, min(slots, under_way)),
-                retries=network.retries,
-                peer_retries=network.peer_retries,
-            )
+            await worker.do(partial(open_job, index=index, everyone=everyone, **run, **waits))
             await worker.write(join=0)
 
-    async def run(self) -> None:
+    async def train(self) -> None:
         """Make one run on all workers, started in the same cycle.
 
-        Raises the first worker's ``WorkerFailure``, or :class:`StuckError`.
+        Raises the first worker's ``WorkerStopped``, or :class:`StuckError`.
         """
         running, failures = set(range(len(self.workers))), []
         ended = Event()
 
         async def follow(index: int) -> None:
             try:
-                await self.workers[index].run()
-            except WorkerFailure as failure:
+                await self.workers[index].train()
+            except WorkerStopped as failure:
                 failures.append(failure)
             running.discard(index)
             if failures or not running:

@@ -12,7 +12,8 @@ from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, tell
 from sim.harness.streams import cycle, edges, start
-from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS
+from sim.p4sgd.cluster_driver import JOB
+from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.switch_side import switch_side
 
 EPOCH = 1
@@ -33,13 +34,13 @@ class Bench:
     async def begin(self, slots: int) -> None:
         """Start a job of all ports on all slots."""
         await start(self.dut)
-        await self.host.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+        await self.host.set_addresses(SWITCH, GROUP)
         await self.host.start_job(JOB, ports=[*self.ports], epoch=EPOCH, base=0, slots=slots)
 
     def frame(self, port: int, slot: int, is_agg: bool) -> bytes:
         """Return the frame of the worker at a port, in the present use of a slot."""
         return WireFrame(
-            destination=SWITCH_ADDRESS,
+            destination=SWITCH,
             is_agg=is_agg,
             bm=1 << port,
             job=JOB,

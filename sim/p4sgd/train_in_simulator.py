@@ -15,11 +15,12 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.cluster_driver import ClusterDriver, StuckError, worker_params
+from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import LINK_COUNTS
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.p4sgd.training_job import JOB, JOB_FILE, MODELS, PROGRESS, Job, NetworkSettings
-from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
+from sim.p4sgd.worker_driver import WorkerDriver
 
 
 @cocotb.test()
@@ -51,8 +52,8 @@ async def train(dut: Any) -> None:
             for worker in workers:
                 await worker.write(clear_counters=1)
             try:
-                await system.run()
-            except (WorkerFailure, StuckError) as failure:
+                await system.train()
+            except (WorkerStopped, StuckError) as failure:
                 progress.write(json.dumps({"failure": str(failure)}) + "\n")
                 return
             now = link_counts(dut) if job.network is not None else packets
@@ -64,7 +65,7 @@ async def train(dut: Any) -> None:
                 "seconds": time.process_time() - began,
             }
             packets = now
-            models = [await worker.read_model(job.chunks) for worker in workers]
+            models = [await worker.model(job.chunks) for worker in workers]
             kept.write(np.stack(models).tobytes())  # not a file for each: making one takes longer
             progress.write(json.dumps(line) + "\n")
     assert int(dut.missing.value) == 0, "words or labels were read beyond the end of the memory"

@@ -8,7 +8,6 @@ from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
-from hdl.u280.registers import board_fields
 from hdl.u280.worker_board import LABELS, word_ports
 from sim.harness.host_side import HostSide
 from sim.p4sgd.host.build import Build
@@ -33,6 +32,5 @@ def worker_side(params: WorkerParams) -> HostSide:
             "model": MODEL_BASE,
             "engine_stride": beat << layout["engine"].offset,
             "chunk_stride": beat << layout["chunk"].offset,
-            "board": board_fields(),
         },
     )

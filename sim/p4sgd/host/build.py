@@ -1,7 +1,7 @@
 """Describes one generated worker, as its host must know it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sim.workloads.layout import Geometry
 
@@ -23,7 +23,8 @@ class Build:
     model: int  #: address of the weights
     engine_stride: int  #: bytes from an engine's weights to the next engine's
     chunk_stride: int  #: bytes from a chunk's weights to the next chunk's
-    board: Mapping[str, tuple[int, int, int]]  #: address, first bit and bits of the card's fields
+    #: address, first bit and bits of the card's fields; empty if it is not on a card
+    board: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     @property
     def geometry(self) -> Geometry:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.host.device import DeviceError, wait_until, write_wide
+from sim.host.device import wait_until
 from sim.p4sgd.host.samples import Samples
 from sim.p4sgd.host.worker import Worker
 from sim.workloads.layout import model_to_weights
@@ -149,14 +149,18 @@ def open_job(
 
     ``waiting`` are values of registers that limit its waits for the switch and other workers.
     """
-    registers = worker.registers
-    address = WORKER[:-1] + bytes([index])
-    named = {"address": address, "switch_address": SWITCH, "group_address": GROUP}
-    write_wide(registers, **{name: int.from_bytes(o, "little") for name, o in named.items()})
-    registers.write(worker=index, workers=everyone)
-    registers.write(job=job, epoch=epoch)
-    registers.write(slot_base=base, slot_count=slots, **waiting)
-    registers.write(start_job=1)
-    wait_until(worker.device, lambda: registers.read("job_open"), "opening the job", worker.seconds)
-    if registers.read("failed"):
-        raise DeviceError(f"worker {index} has failed")
+    named = {
+        "address": WORKER[:-1] + bytes([index]),
+        "switch_address": SWITCH,
+        "group_address": GROUP,
+    }
+    worker.open_job(
+        **{name: int.from_bytes(octets, "little") for name, octets in named.items()},
+        worker=index,
+        workers=everyone,
+        job=job,
+        epoch=epoch,
+        slot_base=base,
+        slot_count=slots,
+        **waiting,
+    )

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.host.device import Device, DeviceError, check_design, wait_until
+from sim.host.device import Device, DeviceError, check_design, wait_until, write_wide
 from sim.p4sgd.host.build import Build
 from sim.p4sgd.host.samples import Samples
 from sim.workloads.layout import model_to_weights
 
 SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
+ADDRESSES = ("address", "switch_address", "group_address")  #: of Ethernet, numbers of 48 bits
 TRANSPORT = {"join": 1, "vanilla": 0, "data_parallel": 0, "from_zero": 0}  #: of a worker alone
 
 
@@ -36,6 +37,7 @@ class Worker:
         self.seconds = SECONDS
         self._samples: Samples | None = None
         self._index = 0  # of the workers that have the samples
+        self.name = "the worker"
         check_design(registers, build.fixed)
 
     @property
@@ -72,6 +74,7 @@ class Worker:
         for address, image in images:
             self.device.write_memory(address, image)
         self._samples, self._index = samples, index
+        self.name = f"worker {index}" if samples.workers > 1 else "the worker"
 
     def run(
         self,
@@ -101,18 +104,42 @@ class Worker:
         self.registers.write(**settings)
         self.registers.write(start=1)
 
+    def open_job(self, **settings: int) -> None:
+        """Write fields, and Ethernet addresses, that are set before a job, and open the job.
+
+        :class:`DeviceError` if it is not open within ``seconds``, or the worker has failed.
+        """
+        registers = self.registers
+        addresses = {name: settings.pop(name) for name in ADDRESSES if name in settings}
+        write_wide(registers, **addresses)
+        registers.write(**settings)
+        registers.write(start_job=1)
+        wait_until(self.device, lambda: registers.read("job_open"), "opening a job", self.seconds)
+        if registers.read("failed"):
+            raise DeviceError(f"{self.name} has failed")
+
     def ended(self) -> bool:
         """Return whether the run has ended well; :class:`WorkerStopped` if it has otherwise."""
         if self.registers.read("busy"):
             return False
-        if self.registers.read("failed"):
-            cause = self.registers.read("cause")
-            name = getattr(cause, "name", str(cause))
-            who = f"worker {self._index}" if self.samples.workers > 1 else "the worker"
-            raise WorkerStopped(name, self.build.causes.get(name, ""), who)
+        self.check()
         if not self.registers.read("done"):
-            raise DeviceError("the worker did not begin the run")
+            raise DeviceError(f"{self.name} did not begin the run")
         return True
+
+    def check(self) -> None:
+        """Raise :class:`WorkerStopped` if the last run has failed."""
+        if not self.registers.read("failed"):
+            return
+        cause = self.registers.read("cause")
+        name = getattr(cause, "name", str(cause))
+        why = self.build.causes.get(name, "")
+        if name in ("NETWORK", "PEERS"):
+            why += f": slot {self.registers.read('stuck_slot')}"
+        elif name in ("MEMORY_BEATS", "MEMORY_SILENT"):
+            ports = f"{int(self.registers.read('broken_ports')):b}"[::-1]
+            why += f": ports {[port for port, bit in enumerate(ports) if bit == '1']}"
+        raise WorkerStopped(name, why, self.name)
 
     def golden(self, weights: ArrayLike, **how: Any) -> NDArray[np.int64]:
         """Return the weights that :meth:`run` with the same keywords must leave, bit for bit.
@@ -125,17 +152,20 @@ class Worker:
         """Return the weights [features] as the integers that the hardware has."""
         return model_to_weights([self.model()], self.samples.geometry, self.samples.features)
 
-    def model(self) -> NDArray[np.int32]:
-        """Return the weights [engines, chunks, lanes] that this worker has."""
-        samples, build = self.samples, self.build
-        size = samples.chunks * build.chunk_stride
+    def model(self, chunks: int | None = None) -> NDArray[np.int32]:
+        """Return the weights [engines, chunks, lanes] that this worker has.
+
+        Without ``chunks`` they are those of the data that are loaded.
+        """
+        chunks, build = chunks or self.samples.chunks, self.build
+        size = chunks * build.chunk_stride
         rows = [
             np.frombuffer(
                 self.device.read_memory(build.model + engine * build.engine_stride, size), "<i4"
             )
             for engine in range(build.geometry.engines)
         ]
-        whole = np.stack(rows).reshape(len(rows), samples.chunks, -1)
+        whole = np.stack(rows).reshape(len(rows), chunks, -1)
         return whole[:, :, : build.geometry.lanes]
 
     def set_weights(self, weights: ArrayLike) -> None:

@@ -14,7 +14,8 @@ from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
-from sim.p4sgd.cluster_driver import GROUP_ADDRESS, JOB, SWITCH_ADDRESS, number
+from sim.p4sgd.cluster_driver import JOB, number
+from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.reproduce.allreduce import ORDERS, RESULTS, Order
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams
 from sim.p4sgd.switch_side import switch_side
@@ -62,8 +63,8 @@ class Bench:
         for k in self.workers:
             settings = {
                 "address": number(bytes([2, 0, 0, 0, 0, k])),
-                "switch_address": number(SWITCH_ADDRESS),
-                "group_address": number(GROUP_ADDRESS),
+                "switch_address": number(SWITCH),
+                "group_address": number(GROUP),
                 "worker": k,
                 "workers": everyone,
                 "job": JOB,
@@ -78,7 +79,7 @@ class Bench:
             self.port("partial_{}_valid", k).value = 0
             self.port("full_{}_ready", k).value = 1
         await start(dut)
-        await self.switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+        await self.switch.set_addresses(SWITCH, GROUP)
         await self.switch.start_job(JOB, ports=[*self.workers], epoch=EPOCH, base=0, slots=slots)
         dut.clear.value = 1
         await self.edge

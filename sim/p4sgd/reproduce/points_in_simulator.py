@@ -52,7 +52,7 @@ async def begin(dut: Any, cluster: ClusterDriver, network: NetworkSettings) -> N
     """Set the links, and begin a job on them."""
     dut.link.value = pack(cluster.params.network.link.settings, network.fields)
     for worker in cluster.workers:
-        await worker.soft_reset()
+        await worker.reset()
     await cluster.start_job(network, cluster.params.worker.slots)
 
 
@@ -61,5 +61,5 @@ async def run(cluster: ClusterDriver, settings: list[dict[str, int]]) -> list[di
     for worker, values in zip(cluster.workers, settings, strict=True):
         await worker.write(**values | {"join": 0})
         await worker.write(clear_counters=1)
-    await cluster.run()
+    await cluster.train()
     return [await worker.counters() for worker in cluster.workers]

@@ -10,8 +10,8 @@ from cocotbext.axi import AxiResp
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.registers import IDENTITY, worker_registers
 from sim.harness import streams
+from sim.harness.register_driver import BusError
 from sim.harness.stimulus import clocks
-from sim.p4sgd.worker_driver import BusError
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.transport.bench import FramePort, settings
 from tests.hdl.p4sgd.worker_bench import WorkerBench, workers
@@ -22,10 +22,11 @@ test_worker = workers(__name__)
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def hosts_transfers_wake_python_at_their_end(dut):
     bench = await WorkerBench(dut).begin()
+    await bench.driver.check()  # the first call compares the design with what the software is for
     before, first = clocks.engine().wakes(), streams.cycle()
     await bench.driver.counters()
-    await bench.driver.read_model(1)
-    await bench.driver.load(await bench.driver.read_model(bench.params.engine.chunks))
+    await bench.driver.model(1)
+    await bench.driver.load(await bench.driver.model(bench.params.engine.chunks))
     assert streams.cycle() - first > 100
     assert clocks.engine().wakes() - before <= 2 + 3 * bench.params.engines
 
@@ -73,7 +74,7 @@ async def settings_keep_what_is_written(dut):
 async def many_epochs_in_one_run(dut):
     bench = await WorkerBench(dut).begin(ar_stall=30, r_stall=30)
     await bench.write(epochs=3)
-    await bench.driver.run()
+    await bench.driver.train()
     weights = bench.weights
     for _ in range(3):
         weights = bench.trained(weights)
@@ -123,14 +124,14 @@ async def a_frame_says_what_is_set(dut):
     for flip in (0, -1):
         says = {name: (fields[name] ^ flip) % (1 << width) for name, width in widths.items()}
         place = {"workers": 1 << says["worker"], "slot_base": (base ^ flip) % (1 << 16)}
-        await bench.driver.start_job(**settings(slots, 1) | says | place)
+        await bench.driver.open_job(**settings(slots, 1) | says | place)
         await bench.write(join=0, start=1)
         while (sent := port.taken()) is None:
             await bench.wait()
         assert (sent["destination"], sent["source"]) == (says["switch_address"], says["address"])
         assert (sent["bm"], sent["seq"]) == (place["workers"], place["slot_base"])
         assert (sent["job"], sent["epoch"]) == (says["job"], says["epoch"])
-        await bench.driver.soft_reset()
+        await bench.driver.reset()
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
@@ -161,7 +162,7 @@ async def a_run_starts_when_its_job_opens(dut):
         await bench.settle_job()
         assert (await bench.read("cause"), await bench.read("failed")) == (0, 0), started
         assert await bench.read("words"), started
-        await bench.driver.soft_reset()
+        await bench.driver.reset()
         await bench.write(clear_counters=1)
 
     await bench.write_together({"start_job": 1, "start": 1})
@@ -186,7 +187,7 @@ async def a_run_starts_with_the_settings_before_it(dut):
     for setting in ({"bits": 9}, {"epochs": 0}, {"exponent": 0}, {"loss": 3}, {"join": 0}):
         await bench.write_together(setting, {"start": 1})
         await bench.fails(Cause.CONFIGURATION, starts=False)
-        await bench.driver.soft_reset()
+        await bench.driver.reset()
         (name,) = setting
         await bench.write_together({name: bench.legal.get(name, 1)}, {"start": 1})
         await bench.driver.wait()
@@ -216,7 +217,7 @@ async def all_weights_are_the_host_s(dut):
     for e in range(bench.params.engines):
         for chunk in range(engine.chunks):
             address = bench.driver.model_address(e, chunk)
-            read = await bench.driver.model.read(address, model[e, chunk].nbytes)
+            read = await bench.driver.memory.bus.read(address, model[e, chunk].nbytes)
             assert read.data == model[e, chunk].tobytes()
 
 
@@ -235,7 +236,7 @@ async def the_model_is_closed_while_it_runs(dut):
 async def an_access_to_the_model_that_has_begun_is_finished(dut, command, wait):
     """Reads and writes that a run or reset overtakes are answered, and do no harm."""
     bench = await WorkerBench(dut).begin()
-    at, port = bench.driver.model_address, bench.driver.model
+    at, port = bench.driver.model_address, bench.driver.memory.bus
     first, second = (engine.astype("<i4").tobytes() for engine in bench.model()[:2])
     writing = cocotb.start_soon(port.write(at(1), second))
     reading = cocotb.start_soon(port.read(at(0), len(first)))

@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 from hdl.p4sgd.host.control import Cause
 from sim.golden.reduction.allreduce import Packet
 from sim.harness import streams
-from sim.p4sgd.worker_driver import BusError
+from sim.harness.register_driver import BusError
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.p4sgd.transport.bench import LANES, FramePort, frame
 from tests.hdl.p4sgd.worker_bench import WorkerBench, workers
@@ -24,10 +24,10 @@ async def a_switch_that_is_gone_stops_it(dut):
     await bench.fails(Cause.NETWORK)
     assert await bench.read("stuck_slot") == await bench.read("oldest_slot") == 0
     assert await bench.read("retransmissions") >= 20
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     assert not await bench.read("job_open")
     await bench.fails(Cause.CONFIGURATION)
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     await bench.join_network()
     await bench.train_once()
 
@@ -39,14 +39,14 @@ async def a_switch_that_is_lost_on_the_way_stops_it(dut):
     epochs = 7
     others = await bench.join_network(slots=100, runs=epochs, delay=2)
     await bench.write(epochs=epochs)
-    await bench.driver.run()
+    await bench.driver.train()
     done = epochs * bench.training.micro_batches
     assert 64 < done < 100
     assert await bench.read("oldest_slot") == done
     others.task.cancel()
     await bench.write(epochs=1)
     dut.m_axis_tready.value = 1
-    assert f"slot {done} got no answer" in await bench.fails(Cause.NETWORK)
+    assert (await bench.fails(Cause.NETWORK)).endswith(f": slot {done}")
     assert await bench.read("stuck_slot") == await bench.read("oldest_slot") == done
 
 
@@ -61,12 +61,12 @@ async def an_error_of_the_memory_stops_it(dut, memory, beat):
     assert not await bench.read("done")
     assert await bench.read("read_errors") == 1
     with pytest.raises(BusError, match="SLVERR"):
-        await bench.driver.read_model(1)
+        await bench.driver.model(1)
     await bench.write(start=1)  # ignored
     assert await bench.read("failed")
 
     bench.set_memory()
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     assert await bench.read("cause") == Cause.NONE.value
     await bench.train_once()
 
@@ -95,18 +95,18 @@ async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
     bench.set_memory(fail_index=index, fail_beat=bench.first_beat + 9, fault=fault.value)
     begun = streams.cycle()
     for _ in range(2):
-        assert f"ports: [{index}]" in await bench.fails(cause)
+        assert f": ports [{index}]" in await bench.fails(cause)
         assert await bench.read("broken_ports") == 1 << index
         if not silent:
             break
         # The memory does not come to itself: the reset ends, and the next run fails at once.
-        await bench.driver.soft_reset()
+        await bench.driver.reset()
         assert streams.cycle() - begun < 5000
         assert await bench.read("memory_owes")
         assert await bench.read("broken_ports") == 1 << index
 
     bench.set_memory()
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     assert await bench.read("broken_ports") == 0
     assert not await bench.read("memory_owes")
     assert await bench.read("dropped_beats") > 0
@@ -154,9 +154,9 @@ async def memory_above_4_gb_is_reached(dut, memory):
     await bench.train_once()
     await bench.driver.write_wide(**{f"{memory[:-1]}_address": top})
     await bench.fails(Cause.LABEL_READ if memory == "labels" else Cause.WORD_READ)
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     await bench.driver.write_wide(**{f"{memory[:-1]}_address": top + 32 * 3})
-    await bench.driver.run()  # behind it
+    await bench.driver.train()  # behind it
 
 
 @cocotb.test(timeout_time=3, timeout_unit="ms")
@@ -176,7 +176,7 @@ async def a_soft_reset_leaves_the_frame_that_was_offered(dut, taken):
         await bench.wait(200)
     offered = int(dut.m_axis_tdata.value)
     shown = bench.record("", "m_axis_tvalid", "m_axis_tdata")
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     await bench.write(job=99, epoch=17, slot_base=5, address_low=123)
     await bench.write(start_job=1)
     await bench.settle_job()
@@ -204,7 +204,7 @@ async def half_a_packet_behind_a_soft_reset_is_no_frame(dut):
     port.offer(good, last=0)
     await bench.wait()
     port.offer(None)
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     await bench.write(start_job=1, clear_counters=1)
     await bench.settle_job()
     port.offer(good)
@@ -224,7 +224,7 @@ async def soft_reset_in_the_middle_of_a_run(dut, after):
     bench = await WorkerBench(dut).begin(latency=100, ar_stall=100, r_stall=100)
     await bench.write(start=1)
     await bench.wait(after)
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     assert not await bench.read("done")
     await bench.train_once()
 
@@ -255,7 +255,7 @@ async def an_illegal_setting_is_refused(dut, setting):
     await bench.write(**setting)
     await bench.fails(Cause.CONFIGURATION)
     assert (await bench.driver.counters())["words"] == 0
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     assert await bench.has(bench.weights)
     await bench.write(**{name: bench.legal[name] for name in setting})
     await bench.train_once()
@@ -278,6 +278,6 @@ async def a_plan_that_does_not_fit_is_told(dut, name, change, cause):
     fits = bench.legal[name]
     await bench.write(**{name: fits + change})
     await bench.fails(cause)
-    await bench.driver.soft_reset()
+    await bench.driver.reset()
     await bench.write(**{name: fits})
     await bench.train_once()

@@ -10,18 +10,19 @@ import pytest
 from gen.base.emission.emit import module_name
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.params import BURST_BEATS, PORT_BITS, EngineParams
-from hdl.p4sgd.host.control import START_CYCLES
+from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import Loss
 from sim.harness.bench import Bench
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
+from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count
 from sim.p4sgd.train import memory_arguments
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.p4sgd.worker_driver import WorkerDriver, WorkerFailure
+from sim.p4sgd.worker_driver import WorkerDriver
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.workloads.layout import model_to_weights, weights_to_model
 from tests.hdl.p4sgd.bench import random_data
@@ -106,7 +107,7 @@ class WorkerBench(Bench):
 
     async def has(self, weights):
         """Return whether the worker's weights are these."""
-        model = await self.driver.read_model(self.training.chunks)
+        model = await self.driver.model(self.training.chunks)
         found = model_to_weights([model], self.training.geometry, self.training.features)
         return (found == weights).all()
 
@@ -118,20 +119,20 @@ class WorkerBench(Bench):
         """Check that a run from ``weights``, or those of the beginning, ends as it should."""
         await self.load(weights)
         await self.write(clear_counters=1)
-        await self.driver.run()
+        await self.driver.train()
         assert await self.read("done")
         assert await self.has(self.trained(weights))
 
     async def fails(self, cause, *, starts=True):
         """Check that a run, which perhaps has begun, fails for this cause; return what is said."""
-        with pytest.raises(WorkerFailure) as failure:
-            await (self.driver.run() if starts else self.driver.wait())
-        assert failure.value.cause == cause
+        with pytest.raises(WorkerStopped) as failure:
+            await (self.driver.train() if starts else self.driver.wait())
+        assert Cause[failure.value.cause] is cause
         return str(failure.value)
 
     async def join_network(self, *, slots=6, runs=2, **network):
         """Join a job of two, of whom the other adds nothing, mostly with more work than slots."""
-        await self.driver.start_job(**settings(slots, 2, timeout=400, retries=20))
+        await self.driver.open_job(**settings(slots, 2, timeout=400, retries=20))
         await self.write(join=0)
         nothing = [[0] * LANES] * (runs * self.training.micro_batches)
         return Others(self.dut, slots, 2, Network(**network), {0: nothing})

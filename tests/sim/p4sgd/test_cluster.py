@@ -17,7 +17,9 @@ from sim.golden.choices import Loss, Schedule
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.p4sgd.cluster_driver import EPOCHS, StuckError
+from sim.p4sgd.cluster_driver import StuckError
+from sim.p4sgd.host.job import EPOCHS
+from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.p4sgd.train import build_cluster, cluster_params, memory_arguments, simulate_training
@@ -26,7 +28,6 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings, NetworkSettings
 from sim.p4sgd.training_report import Comparison
 from sim.p4sgd.training_workload import TrainingWorkload
-from sim.p4sgd.worker_driver import WorkerFailure
 from tests.hdl.p4sgd.bench import random_data
 from tests.long import short_and_long, short_products
 from tests.sim.p4sgd.reproduce.figures import DATA_PARALLEL
@@ -219,16 +220,16 @@ async def train_once(training, cluster):
     weights = np.zeros(training.features, dtype=np.int64)
     for worker, model in zip(cluster.workers, training.models(weights), strict=True):
         await worker.load(model)
-    await cluster.run()
-    models = [await worker.read_model(training.chunks) for worker in cluster.workers]
+    await cluster.train()
+    models = [await worker.model(training.chunks) for worker in cluster.workers]
     assert (training.weights(models) == training.golden(weights)[0]).all()
 
 
 async def failure_of(task):
     """Return the cause with which a worker's run ends, and what the driver says."""
-    with pytest.raises(WorkerFailure) as failure:
+    with pytest.raises(WorkerStopped) as failure:
         await task
-    return failure.value.cause, str(failure.value)
+    return Cause[failure.value.cause], str(failure.value)
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
@@ -236,22 +237,18 @@ async def a_worker_that_is_gone_stops_the_others(dut):
     """They stop after the set repetitions, with a cause; a new run of the job trains as ever."""
     training, cluster = await begin(dut, latency=10, retries=4, peer_retries=30)
     dut.cut.value = 0b10
-    tasks = [cocotb.start_soon(worker.run()) for worker in cluster.workers]
-    assert await failure_of(tasks[1]) == (
-        Cause.NETWORK,
-        "the worker stopped: NETWORK, slot 0 got no answer to 4 repetitions",
-    )
-    assert await failure_of(tasks[0]) == (
-        Cause.PEERS,
-        "the worker stopped: PEERS, slot 0 waited for other workers for 30 repetitions",
-    )
+    tasks = [cocotb.start_soon(worker.train()) for worker in cluster.workers]
+    for task, cause in ((tasks[1], Cause.NETWORK), (tasks[0], Cause.PEERS)):
+        found, text = await failure_of(task)
+        assert found is cause
+        assert text.endswith(": slot 0")
     assert await cluster.workers[0].read("retransmissions") >= 30
     assert await cluster.workers[0].read("pending_packets") >= 30
     assert await cluster.workers[1].read("pending_packets") == 0
     dut.cut.value = 0
     await ClockCycles(dut.clk, 2000)
     for worker in cluster.workers:
-        await worker.soft_reset()
+        await worker.reset()
     cluster.epoch = EPOCHS - 2
     for epoch in (EPOCHS - 1, 0):  # behind the last one the first comes again
         await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
@@ -270,12 +267,12 @@ async def a_worker_that_starts_late_harms_nobody(dut):
     weights = np.zeros(training.features, dtype=np.int64)
     for worker, model in zip(cluster.workers, training.models(weights), strict=True):
         await worker.load(model)
-    waiting = cocotb.start_soon(early.run())
+    waiting = cocotb.start_soon(early.train())
     timeout = await early.read("timeout")
     await ClockCycles(dut.clk, 50 * retries * timeout)
-    await late.run()
+    await late.train()
     await waiting
-    models = [await worker.read_model(training.chunks) for worker in cluster.workers]
+    models = [await worker.model(training.chunks) for worker in cluster.workers]
     assert (training.weights(models) == training.golden(weights)[0]).all()
     counters = await early.counters()
     # A timer runs late by a look at every slot.
@@ -291,7 +288,7 @@ async def a_switch_that_goes_away_is_noticed_while_peers_are_late(dut):
     _, cluster = await begin(dut, latency=10, retries=retries)
     worker = cluster.workers[0]
     timeout = await worker.read("timeout")
-    running = cocotb.start_soon(worker.run())
+    running = cocotb.start_soon(worker.train())
     await ClockCycles(dut.clk, 20 * retries * timeout)
     assert dut.busy_0.value
     began, dut.cut.value = cycle(), 0b01
@@ -305,9 +302,9 @@ async def workers_of_an_earlier_run_are_not_heard(dut):
     _, cluster = await begin(dut, latency=10, retries=4)
     far = cluster.epoch ^ EPOCHS // 2  # another in its highest bit alone
     await cluster.switch.start_job(0, ports=[0, 1], epoch=far, base=0, slots=16)
-    with pytest.raises(WorkerFailure) as failure:
-        await cluster.run()
-    assert failure.value.cause is Cause.NETWORK
+    with pytest.raises(WorkerStopped) as failure:
+        await cluster.train()
+    assert Cause[failure.value.cause] is Cause.NETWORK
     verdicts = await cluster.switch.verdicts()
     assert verdicts[0]["WRONG_RUN"] >= 5
     assert verdicts[0]["ADDED"] == 0
@@ -319,4 +316,4 @@ async def the_watchdog_names_the_slot(dut):
     _, cluster = await begin(dut, latency=10, retries=0)
     dut.cut.value = 0b01
     with pytest.raises(StuckError, match="worker 1 waits in slot 0 after 0 micro-batches"):
-        await cluster.run()
+        await cluster.train()

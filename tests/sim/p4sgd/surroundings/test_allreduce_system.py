@@ -14,8 +14,9 @@ from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
 from sim.harness.streams import Sink, Source, cycle, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.p4sgd.cluster_driver import GROUP_ADDRESS, SWITCH_ADDRESS, number
+from sim.p4sgd.cluster_driver import number
 from sim.p4sgd.golden.sgd import full_activation
+from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams, AllReduceSystem
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.switch_side import switch_side
@@ -50,8 +51,8 @@ async def begin(dut, **network):
     for k in workers:
         settings = {
             "address": k,
-            "switch_address": number(SWITCH_ADDRESS),
-            "group_address": number(GROUP_ADDRESS),
+            "switch_address": number(SWITCH),
+            "group_address": number(GROUP),
             "worker": k,
             "workers": everyone,
             "epoch": 1,
@@ -62,7 +63,7 @@ async def begin(dut, **network):
         getattr(dut, f"settings_{k}").value = pack(NETWORK_SETTINGS, settings)
     await start(dut)
     switch = HostProgram(dut, "s_axil", switch_side(params.network.switch))
-    await switch.set_addresses(SWITCH_ADDRESS, GROUP_ADDRESS)
+    await switch.set_addresses(SWITCH, GROUP)
     await switch.start_job(0, ports=[*workers], epoch=1, base=64, slots=params.transport.slots)
     await strobe(dut.clear, dut.clk)
     await ClockCycles(dut.clk, params.transport.slots + 2)

@@ -73,8 +73,8 @@ async def a_card_trains_alone(dut):
     await load(worker, training.images, model, training.settings(1))
     for address, image in places(training.images):
         assert await worker.read_memory(address, len(image)) == image
-    await worker.run()
-    found = training.weights([await worker.read_model(training.chunks)])
+    await worker.train()
+    found = training.weights([await worker.model(training.chunks)])
     assert (found == training.golden(weights)[0]).all()
     assert found.any()
     # Bytes of a part of a beat are all that a write changes.
@@ -172,6 +172,6 @@ async def a_card_that_was_reset_trains(dut):
         dut.reset_n.value = 1
         await Timer(2, "us")
     await load(worker, training.images, model, training.settings(1))
-    await worker.run()
-    found = training.weights([await worker.read_model(training.chunks)])
+    await worker.train()
+    found = training.weights([await worker.model(training.chunks)])
     assert (found == training.golden(weights)[0]).all()

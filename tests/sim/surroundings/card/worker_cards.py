@@ -79,6 +79,6 @@ async def train_together(workers, switch):
         ClusterParams(worker=WORKER, network=NetworkParams(workers=len(workers), slots=256)),
     )
     await cluster.start_job(NetworkSettings(latency=300), training.under_way)
-    await cluster.run()
-    found = training.weights([await worker.read_model(training.chunks) for worker in workers])
+    await cluster.train()
+    found = training.weights([await worker.model(training.chunks) for worker in workers])
     assert (found == training.golden(weights)[0]).all()
