@@ -7,7 +7,7 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.memory import STYLES
+from hdl.common.memory import STYLES, ram_style
 from hdl.common.params import choice, tagged, whole
 from hdl.common.shaped import ShapedParams
 
@@ -81,7 +81,7 @@ class Fifo(Component):
             shape=self.params.width,
             depth=depth,
             init=[],
-            attrs={"ram_style": self.params.style},
+            attrs=ram_style(self.params.style, self.params.width, depth),
         )
         write = words.write_port()
         read = words.read_port(domain="sync" if self.params.stages else "comb")

@@ -11,6 +11,28 @@ from hdl.common.params import choice, whole
 from hdl.common.shaped import ShapedParams
 
 STYLES = ("auto", "distributed", "block", "ultra")
+#: widths and depths of a primitive of a kind in UltraScale+ (UG573)
+PRIMITIVES = {
+    "ultra": [(72, 4096)],
+    "block": [(72, 512), (36, 1024), (18, 2048), (9, 4096), (4, 8192), (2, 16384), (1, 32768)],
+}
+LEAST_BITS = 4_096  #: from which on a memory is worth a block RAM
+
+
+def primitives(kind: str, width: int, depth: int) -> int:
+    """Return how many primitives of a kind a memory of this size takes."""
+    return min(-(-width // bits) * -(-depth // words) for bits, words in PRIMITIVES[kind])
+
+
+def ram_style(style: str, width: int, depth: int) -> dict[str, str]:
+    """Return the attributes that let Vivado take memories of ``style`` for one of this size.
+
+    What needs no fewer UltraRAMs than block RAMs becomes block RAM, which other families have too;
+    of what is too small for that, Vivado decides.
+    """
+    if style == "ultra" and primitives("ultra", width, depth) >= primitives("block", width, depth):
+        style = "block" if width * depth >= LEAST_BITS else "auto"
+    return {} if style == "auto" else {"ram_style": style}
 
 
 class MemoryParams(ShapedParams):
@@ -65,9 +87,12 @@ class DualPortMemory(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        attributes = {} if self.params.style == "auto" else {"ram_style": self.params.style}
+        width, depth = self.params.width, self.params.depth
         m.submodules.memory = memory = Memory(
-            shape=unsigned(self.params.width), depth=self.params.depth, init=[], attrs=attributes
+            shape=unsigned(width),
+            depth=depth,
+            init=[],
+            attrs=ram_style(self.params.style, width, depth),
         )
         read, write = memory.read_port(), memory.write_port()
         output = delay(m, read.data, self.params.output_registers, "output")

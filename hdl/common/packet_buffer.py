@@ -7,7 +7,7 @@ from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.memory import STYLES
+from hdl.common.memory import STYLES, ram_style
 from hdl.common.params import choice, tagged, whole
 from hdl.common.shaped import ShapedParams
 
@@ -68,7 +68,10 @@ class PacketBuffer(Component):
         m = Module()
         params = self.params
         m.submodules.words = words = memory.Memory(
-            shape=params.width, depth=params.words, init=[], attrs={"ram_style": params.style}
+            shape=params.width,
+            depth=params.words,
+            init=[],
+            attrs=ram_style(params.style, params.width, params.words),
         )
         write = words.write_port()
         # Addresses have one more bit than the memory needs, to distinguish full from empty.

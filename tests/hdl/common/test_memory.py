@@ -1,10 +1,13 @@
 import random
+import re
 
 import cocotb
 import pytest
 
 from gen.base.emission.emit import emit
+from gen.designs.catalogue import designs
 from hdl.common.memory import DualPortMemory, MemoryParams
+from sim.harness.emissions import emission_of
 from sim.harness.plays import played
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
@@ -19,13 +22,32 @@ SIZES = [
 test_memory = simulated(DualPortMemory, SIZES, __name__)
 
 
-@pytest.mark.parametrize("style", ["distributed", "block", "ultra"])
-def test_asks_for_its_style(style):
-    assert (
-        f'ram_style = "{style}"'
-        in emit(DualPortMemory(MemoryParams(shape=8, depth=5, style=style))).verilog
-    )
-    assert "ram_style" not in emit(DualPortMemory(MemoryParams(shape=8, depth=5))).verilog
+@pytest.mark.parametrize(
+    ("style", "width", "depth", "asked"),
+    [
+        ("distributed", 8, 5, "distributed"),
+        ("block", 8, 5, "block"),
+        ("ultra", 72, 4096, "ultra"),
+        ("ultra", 10, 4096, "ultra"),
+        ("ultra", 9, 4096, "block"),
+        ("ultra", 288, 513, "ultra"),
+        ("ultra", 288, 512, "block"),
+        ("ultra", 256, 16, "block"),
+        ("ultra", 256, 15, ""),
+        ("auto", 72, 4096, ""),
+    ],
+)
+def test_asks_for_a_primitive_that_it_fills(style, width, depth, asked):
+    verilog = emit(DualPortMemory(MemoryParams(shape=width, depth=depth, style=style))).verilog
+    assert re.findall('ram_style = "(.*?)"', verilog) == [asked] * bool(asked)
+
+
+@pytest.mark.parametrize("name", designs())
+def test_a_tiny_design_needs_no_ultraram(name):
+    """No other family than UltraScale+ has them."""
+    design = designs()[name]
+    emission = emission_of(design.make(design.params_of("tiny")), generated=True)
+    assert [m.name for m in emission.modules.values() if '"ultra"' in m.verilog] == []
 
 
 async def exchange(dut, rows):
