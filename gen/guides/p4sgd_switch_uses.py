@@ -1,7 +1,9 @@
 """Holds what each number, and field of a layout, of P4SGD's switch is for, for its guide."""
 
+from gen.base.comments import meanings
 from hdl.p4sgd.network.frame import ETHERTYPE, VERSION
-from hdl.p4sgd.switch.params import USES
+from hdl.p4sgd.switch.params import USES, Verdict
+from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.switch.tenancy_head import ETHERTYPE as TENANCY_ETHERTYPE
 from hdl.switch.tenancy_head import VERSION as TENANCY_VERSION
 
@@ -43,29 +45,10 @@ HEAD_USES = {
     "nothing": "zero",
 }
 VERDICTS = {
-    "ADDED": "a partial activation that was not in the sum yet",
-    "REPEATED_PARTIAL": "a partial activation that is in the sum",
-    "ACKNOWLEDGED": "the first acknowledgement of a complete sum by this port",
-    "REPEATED_ACK": "a further one",
-    "PREVIOUS_ACK": "an acknowledgement of the use before",
-    "EARLY": "a partial activation of the next use, while this one goes on",
-    "PREMATURE_ACK": "an acknowledgement of a sum that is not complete",
-    "STALE": "a frame of another use",
-    "WRONG_SLOT": "its slot is outside the job's",
-    "WRONG_RUN": "its epoch is not the job's",
-    "WRONG_WORKER": "its bm is not exactly the bit of the port that it came by",
-    "WRONG_JOB": "its job is not there, or has nobody at this port",
-    "MALFORMED": "its length is wrong, bits are set that are zero, or only a switch may send it",
-    "FOREIGN": "its destination, ethertype or version is another",
-    "CORRUPT": "the MAC says that its checksum is wrong: `tuser` is 1 with its last beat",
-    "NOT_GRANTED": "its job does not hold the switch",
-    "DRAINING": "a partial activation that would begin a use, while its job drains",
-    "FULL": "the parent's full activation, which the slot waits for",
-    "FREED": "the parent's acked, which the slot waits for",
-    "PENDING": "the parent's pending, while the slot waits",
-    "REPEATED": "an answer of the parent that has come before",
-    "UNASKED": "an answer of the parent to a frame that this switch has not sent",
-    "WRONG_WAY": "a child sent what only a parent may, or the parent what only a child may",
+    one.name: text
+    for enum in (Verdict, TenantVerdict)
+    for one, text in meanings(enum).items()
+    if one is not Verdict.NONE
 }
 OF_PARENTS = ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED", "WRONG_WAY")
 #: verdicts that need no slot, in the order in which they are looked for

@@ -31,10 +31,10 @@ class Verdict(enum.Enum, shape=4):
     WRONG_SLOT = 9  #: its slot is outside the job's range
     WRONG_RUN = 10  #: its epoch is not the job's
     WRONG_WORKER = 11  #: its ``bm`` is not exactly the bit of the port that it came by
-    WRONG_JOB = 12  #: its job is not active, or has no worker at this port
-    MALFORMED = 13  #: it is not 60 bytes, has bits set that must be zero, or is an answer
+    WRONG_JOB = 12  #: its job is not there, or has nobody at this port
+    MALFORMED = 13  #: its length is wrong, bits are set that are zero, or only a switch may send it
     FOREIGN = 14  #: it has another destination, ethertype or version
-    CORRUPT = 15  #: its checksum is wrong
+    CORRUPT = 15  #: the MAC says that its checksum is wrong: `tuser` is 1 with its last beat
 
 
 class SwitchParams(

@@ -9,7 +9,8 @@ class TenantVerdict(enum.Enum, shape=5):
     """Names the verdicts on packets in a switch of tenants.
 
     It adds two verdicts of tenants to those of :class:`hdl.p4sgd.switch.params.Verdict`, and, from
-    ``FULL`` on, those on packets of the parent, to which the switch behaves like a worker.
+    ``FULL`` on, those on packets of the parent, to which the switch behaves like a worker. A job is
+    there if it is registered.
     """
 
     NONE = 0
@@ -24,7 +25,7 @@ class TenantVerdict(enum.Enum, shape=5):
     WRONG_SLOT = 9
     WRONG_RUN = 10
     WRONG_WORKER = 11
-    WRONG_JOB = 12  #: its job is not registered, or has no worker at this port
+    WRONG_JOB = 12
     MALFORMED = 13
     FOREIGN = 14
     CORRUPT = 15
