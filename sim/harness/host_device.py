@@ -3,8 +3,10 @@
 from typing import Any
 
 from cocotb.triggers import Timer
+from cocotbext.axi import AxiResp
 
 from hdl.common.registers import WORD_BYTES
+from sim.harness.register_driver import BusError
 from sim.harness.threads import resume
 
 PAUSE_NS = 256
@@ -30,6 +32,29 @@ class HostMemory:
         """Return bytes of memory."""
         first = address - self.base
         return bytes(self.region.mem[first : first + size])
+
+
+class BusMemory:
+    """Is the ``dma`` of a card whose memory is behind ``bus``, a master.
+
+    Address 0 of the bus is the address ``base`` of the software. BusError if the hardware refuses.
+    """
+
+    def __init__(self, bus: Any, base: int = 0) -> None:
+        self.bus, self.base = bus, base
+
+    async def write_memory(self, address: int, data: bytes) -> None:
+        """Write bytes of memory."""
+        answer: Any = await self.bus.write(address - self.base, data)
+        if answer.resp != AxiResp.OKAY:
+            raise BusError(f"writing memory at {address:#x} answered {answer.resp.name}")
+
+    async def read_memory(self, address: int, size: int) -> bytes:
+        """Return bytes of memory."""
+        answer: Any = await self.bus.read(address - self.base, size)
+        if answer.resp != AxiResp.OKAY:
+            raise BusError(f"reading memory at {address:#x} answered {answer.resp.name}")
+        return bytes(answer.data)
 
 
 class HostDevice:

@@ -4,39 +4,15 @@ from typing import Any
 
 import numpy as np
 from cocotb.triggers import ClockCycles, FallingEdge, RisingEdge
-from cocotbext.axi import AxiResp
 from numpy.typing import NDArray
 
 from hdl.p4sgd.host.control import START_CYCLES
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.axi_master import CompiledMaster
+from sim.harness.host_device import BusMemory
 from sim.harness.host_program import HostProgram
-from sim.harness.register_driver import BusError
 from sim.p4sgd.worker_side import worker_side
-
-
-class ModelMemory:
-    """Is what a worker's software sees as memory; of that a simulation has the weights alone.
-
-    They are behind ``bus``, a master whose address 0 is the software's address ``base``.
-    """
-
-    def __init__(self, bus: Any, base: int) -> None:
-        self.bus, self.base = bus, base
-
-    async def write_memory(self, address: int, data: bytes) -> None:
-        """Write weights; BusError if the worker refuses that."""
-        answer: Any = await self.bus.write(address - self.base, data)
-        if answer.resp != AxiResp.OKAY:
-            raise BusError(f"writing weights answered {answer.resp.name}")
-
-    async def read_memory(self, address: int, size: int) -> bytes:
-        """Return weights; BusError if the worker refuses that."""
-        answer: Any = await self.bus.read(address - self.base, size)
-        if answer.resp != AxiResp.OKAY:
-            raise BusError(f"reading weights answered {answer.resp.name}")
-        return bytes(answer.data)
 
 
 class WorkerDriver(HostProgram):
@@ -49,9 +25,9 @@ class WorkerDriver(HostProgram):
         self, dut: Any, params: WorkerParams, suffix: str = "", bar: Any = None, memory: Any = None
     ) -> None:
         side = worker_side(params)
-        self.base = side.build["model"]
-        if memory is None:
-            memory = ModelMemory(CompiledMaster(dut, f"s_axi_model{suffix}"), self.base)
+        if memory is None:  # of that a simulation has the weights alone
+            weights = CompiledMaster(dut, f"s_axi_model{suffix}")
+            memory = BusMemory(weights, side.build["model"])
             self.busy = getattr(dut, f"busy{suffix}")
         super().__init__(dut, bar or f"s_axil{suffix}", side, memory)
         self.memory, self.params = memory, params
@@ -82,4 +58,5 @@ class WorkerDriver(HostProgram):
         """Load weights [engines, chunks, lanes]."""
         for engine, weights in enumerate(model):
             data = np.ascontiguousarray(weights, dtype="<i4").tobytes()
-            await self.memory.write_memory(self.base + self.model_address(engine), data)
+            address = self.side.build["model"] + self.model_address(engine)
+            await self.memory.write_memory(address, data)

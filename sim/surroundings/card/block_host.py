@@ -53,7 +53,27 @@ class BlockSignals:
         return {name: getattr(self.ip, f"{name}_said") for name in WORDS}
 
 
-class BlockHost:
+class Interrupts:
+    """Counts a card's interrupts, and waits for them; ``core`` is the inside of its block."""
+
+    core: Any
+
+    @property
+    def messages(self) -> int:
+        """Count the interrupts that have come so far."""
+        return int(self.core.messages.value)
+
+    async def interrupt(self, since: int, timeout_us: int) -> None:
+        """Wait until more than ``since`` interrupts have come."""
+
+        async def come() -> None:
+            while self.messages <= since:
+                await self.core.messages.value_change
+
+        await with_timeout(come(), timeout_us, "us")
+
+
+class BlockHost(Interrupts):
     """Is the host of a card with the bare block: its memory, BAR 0, and interrupts.
 
     Make one before any time has passed, and call :meth:`begin` at once.
@@ -114,17 +134,3 @@ class BlockHost:
         await with_timeout(done(), timeout_us, "us")
         await self.found.set_master()
         self.core.enabled.value = 1
-
-    @property
-    def messages(self) -> int:
-        """Count the interrupts that have come so far."""
-        return int(self.core.messages.value)
-
-    async def interrupt(self, since: int, timeout_us: int) -> None:
-        """Wait until more than ``since`` interrupts have come."""
-
-        async def come() -> None:
-            while self.messages <= since:
-                await self.core.messages.value_change
-
-        await with_timeout(come(), timeout_us, "us")

@@ -5,12 +5,13 @@ from typing import Any
 
 import cocotb
 from cocotb.clock import Clock
-from cocotb.triggers import Timer, with_timeout
-from cocotbext.axi import AxiBus, AxiMaster, AxiResp
+from cocotb.triggers import Timer
+from cocotbext.axi import AxiBus, AxiMaster
 
 from hdl.u280.registers import BASE, BoardRegistersParams, board_registers
-from sim.harness.register_driver import BusError, RegisterDriver, quiet
-from sim.surroundings.card.block_host import BlockHost
+from sim.harness.host_device import BusMemory
+from sim.harness.register_driver import RegisterDriver, quiet
+from sim.surroundings.card.block_host import BlockHost, Interrupts
 from sim.surroundings.card.cards import CLOCKS
 
 WORD_BYTES = 4
@@ -18,13 +19,13 @@ MOST_US = 200  #: most time that a run takes in a simulation of cards
 START_NS = 5000  #: time until everything on a card has started
 
 
-class Pcie:
+class Pcie(Interrupts):
     """Drives a card's PCI Express from the host's side: buses of its IP, their clock and reset."""
 
     def __init__(self, card: Any) -> None:
         self.ip = card.pcie.ip
-        self.clk = self.ip.core.ahead
-        self.rst = self.ip.core.reset
+        self.core = self.ip.core
+        self.clk, self.rst = self.core.ahead, self.core.reset
         self._name = f"{card._name}.pcie.ip"
         self.names = dir(self.ip)
 
@@ -35,20 +36,6 @@ class Pcie:
 
     def __dir__(self) -> list[str]:
         return [name.removesuffix("_said") for name in self.names]
-
-    @property
-    def messages(self) -> int:
-        """Count the interrupts that have come so far."""
-        return int(self.ip.core.messages.value)
-
-    async def interrupt(self, since: int, timeout_us: int) -> None:
-        """Wait until more than ``since`` interrupts have come."""
-
-        async def come() -> None:
-            while self.messages <= since:
-                await self.ip.core.messages.value_change
-
-        await with_timeout(cocotb.start_soon(come()), timeout_us, "us")
 
 
 class Bar:
@@ -99,25 +86,12 @@ class BoardDriver(RegisterDriver):
         super().__init__(None, Shifted(bar, BASE), board_registers(sizes))
 
 
-class DmaCard:
+class DmaCard(BusMemory):
     """Is a card whose memory the host reaches by DMA."""
 
     def __init__(self, pcie: Pcie) -> None:
-        self.dma = AxiMaster(AxiBus.from_prefix(pcie, "m_axi"), pcie.clk, pcie.rst)
+        super().__init__(AxiMaster(AxiBus.from_prefix(pcie, "m_axi"), pcie.clk, pcie.rst))
         quiet(pcie, "m_axi")
-
-    async def write_memory(self, address: int, data: bytes) -> None:
-        """Write bytes to HBM by DMA."""
-        answer: Any = await self.dma.write(address, data)
-        if answer.resp != AxiResp.OKAY:
-            raise BusError(f"writing HBM at {address:#x} answered {answer.resp.name}")
-
-    async def read_memory(self, address: int, length: int) -> bytes:
-        """Read bytes of HBM by DMA."""
-        answer: Any = await self.dma.read(address, length)
-        if answer.resp != AxiResp.OKAY:
-            raise BusError(f"reading HBM at {address:#x} answered {answer.resp.name}")
-        return bytes(answer.data)
 
 
 class BlockCard:
