@@ -1,6 +1,7 @@
 """Checks every design and preset: it emits, lints, and has the ports that were reviewed."""
 
 import re
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from sim.harness import emissions
 from sim.harness.primitives import models_of
 from sim.harness.verilator import lint
 from tests.gen.sample import Pair, PairParams
+from tests.icarus import STANDARDS, with_icarus
 
 PORTS = Path(__file__).parent / "ports"
 BETWEEN = {"small", "8-port", "paper", "spine", "least"}  # what a commit leaves to the long form
@@ -41,13 +43,17 @@ def test_verilator_accepts(design, preset):
     lint(emission_of(design.name, preset))
 
 
-def slang_findings(emission, tmp_path):
+def written(emission, folder):
+    """Return the files of a design, with models of primitives, of which the first are written."""
     for name, module in emission.modules.items():
-        (tmp_path / f"{name}.v").write_text(module.verilog)
+        (folder / f"{name}.v").write_text(module.verilog)
+    return [*(folder / f"{name}.v" for name in emission.modules), *models_of(emission.verilog)]
+
+
+def slang_findings(emission, tmp_path):
     driver = Driver()
     driver.addStandardArgs()
-    paths = [*(tmp_path / f"{name}.v" for name in emission.modules), *models_of(emission.verilog)]
-    files = " ".join(f'"{path}"' for path in paths)
+    files = " ".join(f'"{path}"' for path in written(emission, tmp_path))
     assert driver.parseCommandLine(f"slang --top {emission.top.name} {files}")
     assert driver.processOptions()
     assert driver.parseAllSources()
@@ -65,6 +71,29 @@ def test_slang_would_complain(tmp_path):
     module = emission.modules["leaf_4"]
     module.verilog = module.verilog.replace("  input wire [3:0] a,\n", "")
     assert slang_findings(emission, tmp_path)
+
+
+def icarus_findings(emission, folder, standard):
+    """Return what Icarus Verilog says of a design's own files."""
+    options = [f"-g{standard}", "-Wall", "-Wno-timescale", "-t", "null", "-s", emission.top.name]
+    command = ["iverilog", *options, *written(emission, folder)]
+    told = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    return [line for line in told.splitlines() if str(folder) in line]
+
+
+@with_icarus
+@of_presets
+def test_icarus_accepts(design, preset, tmp_path):
+    emission = emission_of(design.name, preset)
+    assert [icarus_findings(emission, tmp_path, one) for one in STANDARDS] == [[], []]
+
+
+@with_icarus
+def test_icarus_would_complain(tmp_path):
+    emission = emit(Pair(PairParams()))
+    module = emission.modules["leaf_4"]
+    module.verilog = module.verilog.replace("input wire [3:0] a,", "input wire [4:0] a,")
+    assert all(icarus_findings(emission, tmp_path, one) for one in STANDARDS)
 
 
 @of_presets

@@ -1,6 +1,5 @@
 """Runs the bench in a generated folder as it is, on the emitted Verilog, without the project."""
 
-import shutil
 import subprocess
 import sys
 
@@ -10,6 +9,7 @@ import pytest
 from sim.golden.choices import Loss
 from sim.workloads.datasets import load
 from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
+from tests.icarus import STANDARDS, with_icarus
 from tests.long import short_and_long, short_products
 
 #: designs with software, of some with their build, and the smallest one that its bench can use
@@ -35,7 +35,6 @@ SHORT_IN_ICARUS = [
     ("switchgnn-endpoint", "2012"),
     ("gather-engine", "2005"),
 ]
-STANDARDS = ("2005", "2012")
 SAMPLES = 203  #: of the digits; they fill neither a mini-batch nor a micro-batch
 
 
@@ -76,11 +75,6 @@ def test_a_bench_runs_as_it_is(name, tmp_path):
     assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
     assert name != "p4sgd-worker" or "all 64 weights equal the golden model's" in done.stdout
     assert sorted(folder.rglob("*")) == before
-
-
-with_icarus = pytest.mark.skipif(
-    not shutil.which("iverilog"), reason="Icarus Verilog is not there: apt-get install iverilog"
-)
 
 
 @with_icarus
