@@ -1,10 +1,9 @@
 """Holds what each number, and field of a layout, of a NetSparse SNIC is for, for its guide."""
 
-from hdl.common.rings import INDEX_BITS, Fault
+from hdl.common.rings import INDEX_BITS
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.protocol import DO_NOT_FRAGMENT, IP_OFFSET, UDP_OFFSET
 from hdl.netsparse.queue.params import NO_UNIT
-from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import FAILED
 
 DESCRIPTOR_USES = {
@@ -51,27 +50,6 @@ PR_USES = {
     "tid": "the unit that asks, of the asking node",
     "idx": "the idx",
     "id": "a number of the asking unit's; an answer repeats it",
-}
-CAUSES = {
-    Cause.DONE: "every remote property is in host memory",
-    Cause.COMMAND: "a size or address is illegal, or a descriptor is, or names no client;"
-    " nothing was done",
-    Cause.RANGE: "an idx is not below `columns`",
-    Cause.IDX_READ: "host memory answered a read of idxs with an error, or not in time",
-    Cause.PROPERTY_WRITE: "host memory answered a write of a property with an error, or not in"
-    " time",
-    Cause.FILTER: "SNIC memory answered an access to the filter with an error, or not in time",
-    Cause.REMOTE: "the owner answered with an error, or with another length",
-    Cause.WATCHDOG: "nothing moved for `watchdog` cycles: a packet was lost, or a node is gone",
-    Cause.ARRAY: "the filter stands for another property array; nothing was done",
-    Cause.DESCRIPTOR: "host memory answered the read of the descriptor with an error, or not in"
-    " time",
-}
-FAULTS = {
-    Fault.NONE: "the ring works",
-    Fault.ADDRESS: "its address is no multiple of its bytes, or too large",
-    Fault.OVERRUN: "the host's index is further from the hardware's than the ring is long",
-    Fault.WRITE: "host memory answered the write of a completion with an error",
 }
 #: what a received packet is dropped for; the first that applies is counted
 DROPS = {

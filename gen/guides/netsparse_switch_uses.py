@@ -31,5 +31,3 @@ PIPE_COUNTED = {
     "cache_replaced": "properties displaced by those that were kept",
     "passed_by": "reads that looked nothing up, as the port of their src was stalled",
 }
-#: parts of the names of counters that tell of a fault
-FAULTS = ("no_route", "short", "cut", "_dropped_", "passed_by")

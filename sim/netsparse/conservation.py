@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.gather_job import GatherResult
-from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.topology import End
 
 HARMS = ("dropped", "corrupted")  #: what a link was told to do to a packet

@@ -14,6 +14,7 @@ from gen.base.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.common.rings import DESCRIPTOR_BYTES
 from hdl.netsparse.params import SnicParams
+from hdl.netsparse.queue.params import ENTRY_BYTES
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.switch.params import NetSparseSwitchParams
@@ -23,13 +24,12 @@ from sim.netsparse.conservation import check_conservation
 from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
 from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
 from sim.netsparse.golden.gather import gather as golden_gather
-from sim.netsparse.ring_driver import RingPlaces
+from sim.netsparse.host.snic.request import Request
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.link import SharedLink
 from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
-from sim.netsparse.work_request import WorkRequest
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
 from sim.surroundings.pcie.params import HOST_ARRAY, host_dump, host_file
 from sim.workloads.partition import Ints, Partition
@@ -80,19 +80,20 @@ class Gather:
         end = self.property_address + self.properties.nbytes
         return -(-end // LINE) * LINE + 2 * self.idx_bytes
 
-    def requests(self, node: int) -> list[list[WorkRequest]]:
+    def requests(self, node: int) -> list[list[Request]]:
         """Return a node's work requests by unit; their idxs lie one behind another."""
-        requests: list[list[WorkRequest]] = []
+        requests: list[list[Request]] = []
         address, tag = self.idx_address, 0
-        for batches in self.idxs[node]:
+        for unit, batches in enumerate(self.idxs[node]):
             queue = []
             for batch in batches:
                 queue.append(
-                    WorkRequest(
+                    Request(
+                        unit=unit,
                         tag=tag,
                         idx_address=address,
                         count=len(batch),
-                        idx_bytes=self.idx_bytes,
+                        wide=self.idx_bytes == 8,
                         property_address=self.property_address,
                         property_bytes=self.property_bytes,
                         watchdog=self.watchdog,
@@ -119,32 +120,28 @@ class Gather:
             image += bytes([GUARD]) * (-len(image) % (DESCRIPTOR_BYTES << self.rings))
         return bytes(image)
 
-    def ring_places(self, node: int) -> RingPlaces | None:
-        """Return where a node's rings lie: behind the image of its memory."""
+    def ring_places(self, node: int) -> tuple[int, int] | None:
+        """Return where a node's rings lie, behind the image of its memory, and their places."""
         if self.rings is None:
             return None
         behind = self.idx_end(node)
         whole = max(LINE, DESCRIPTOR_BYTES << self.rings)
-        return RingPlaces(
-            address=-(-behind // whole) * whole,
-            request_size=self.rings,
-            completion_size=self.rings,
-        )
+        return -(-behind // whole) * whole, 1 << self.rings
+
+    def ring_end(self, node: int) -> int | None:
+        """Return the address behind a node's rings, if it has any."""
+        places = self.ring_places(node)
+        return places and places[0] + (DESCRIPTOR_BYTES + ENTRY_BYTES) * places[1]
 
     def host_image(self, node: int, memory: Words) -> bytes:
         """Return a node's whole host memory before the gather, rings included, and a line."""
-        places = self.ring_places(node)
-        if places is None:
-            return self.image(node, memory)
-        image = self.image(node, memory)
-        return image + bytes([GUARD]) * (places.end + LINE - len(image))
+        image, end = self.image(node, memory), self.ring_end(node)
+        return image + bytes([GUARD]) * (end + LINE - len(image)) if end else image
 
     def host_bytes(self, node: int) -> int:
         """Return how many bytes of a node's host memory the gather needs."""
-        places = self.ring_places(node)
-        if places is None:
-            return self.idx_end(node)
-        return places.end + LINE
+        end = self.ring_end(node)
+        return end + LINE if end else self.idx_end(node)
 
     def filter_image(self) -> bytes:
         """Return SNIC memory before a gather: what was there, and a line around the filter."""
@@ -167,7 +164,7 @@ class Gather:
             nodes=[
                 NodeJob(
                     requests=self.requests(node),
-                    server_units=(1 << params.units) - (1 << params.units - servers[node]),
+                    servers=range(params.units - servers[node], params.units),
                     served_address=self.property_address,
                     served_bytes=self.property_bytes,
                     filter_address=FILTER_ADDRESS,
@@ -336,8 +333,8 @@ def check(gather: Gather, gathered: Gathered) -> None:
                 f" (properties lie at {gather.property_address:#x}, idxs at"
                 f" {gather.idx_address:#x})"
             )
-        places = gather.ring_places(node)
-        if places and found[places.end :][:LINE].strip(bytes([GUARD])):
+        end = gather.ring_end(node)
+        if end and found[end:][:LINE].strip(bytes([GUARD])):
             raise GatherError(f"host memory of node {node} was written behind its rings")
     check_counters(gather, gathered.result)
     for dram in gathered.drams:

@@ -4,16 +4,17 @@ import os
 import pickle
 import time
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import cocotb
 from cocotb.triggers import ClockCycles, SimTimeoutError, Timer, with_timeout
 
+from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import PERIOD_NS, cycle, start
 from sim.harness.verilator import params_in_simulator
-from sim.netsparse.driver import SnicDriver
 from sim.netsparse.gather_job import (
     JOB,
     JOB_FILE,
@@ -24,13 +25,15 @@ from sim.netsparse.gather_job import (
     NodeJob,
     NodeResult,
 )
-from sim.netsparse.ring_driver import SnicRings
+from sim.netsparse.host.snic.snic import Table
+from sim.netsparse.snic_program import SnicProgram
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import NetworkParams, link_counts
 from sim.netsparse.surroundings.node import ACCESSES
-from sim.netsparse.switch_driver import SwitchCounts, SwitchDriver
+from sim.netsparse.switch_counts import SwitchCounts
+from sim.netsparse.switch_side import switch_side
 from sim.surroundings.pcie.params import PcieHostParams, pcie_host_settings
 
 PROGRESS_CYCLES = 4096
@@ -112,12 +115,8 @@ class Hosts:
         self, dut: Any, params: ClusterParams, job: GatherJob, memories: Sequence[HostMemory]
     ) -> None:
         self.dut, self.network, self.job = dut, params.network, job
-        self.drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(params.nodes)]
-        self.rings = [
-            node.rings and SnicRings(driver, memory, node.rings)
-            for driver, memory, node in zip(self.drivers, memories, job.nodes, strict=True)
-        ]
-        self.switches: list[SwitchDriver] = []
+        self.drivers = snics_of(dut, params, memories)
+        self.switches: list[HostProgram] = []
 
     async def open(self) -> None:
         """Set all SNICs and switches up, and open the rings."""
@@ -126,19 +125,17 @@ class Hosts:
             for k, (driver, node) in enumerate(zip(self.drivers, self.job.nodes, strict=True))
         )
         self.switches = await set_up_network(self.dut, self.network, self.job)
-        await together(ring.open() for ring in self.rings if ring)
+        await together(
+            driver.use_rings(*node.rings)
+            for driver, node in zip(self.drivers, self.job.nodes, strict=True)
+            if node.rings
+        )
 
     async def run(self) -> list[tuple[Any, int]]:
         """Run all requests; return each node's completions, and the cycle of its last one."""
         running = together(
-            until_done(
-                ring.run(node.requests)
-                if ring
-                else driver.run(node.requests, self.dut.interrupts, k)
-            )
-            for k, (driver, ring, node) in enumerate(
-                zip(self.drivers, self.rings, self.job.nodes, strict=True)
-            )
+            until_done(driver.carry_out([*chain(*node.requests)]))
+            for driver, node in zip(self.drivers, self.job.nodes, strict=True)
         )
         most = self.job.timeout_cycles
         try:
@@ -150,8 +147,8 @@ class Hosts:
     async def close(self) -> None:
         """Wait until nothing is under way, and close the rings."""
         for driver in self.drivers:
-            await driver.at_rest()
-        await together(ring.close() for ring in self.rings if ring)
+            await driver.rest(servers=True)
+        await together(driver.use_registers() for driver in self.drivers)
 
     def accesses(self) -> list[dict[str, int]]:
         """Return each node's accesses to registers, as its bus has counted them."""
@@ -165,16 +162,30 @@ class Hosts:
         found = await together(
             [
                 *(snic_counts(driver) for driver in self.drivers),
-                *(switch.counts() for switch in self.switches),
+                *(switch_counts(switch) for switch in self.switches),
             ]
         )
         return found[: len(self.drivers)], found[len(self.drivers) :]
 
 
-async def snic_counts(driver: SnicDriver) -> tuple[list[dict[str, int]], dict[str, int]]:
+def snics_of(dut: Any, params: ClusterParams, memories: Sequence[Any]) -> list[SnicProgram]:
+    """Return what drives each SNIC of a cluster."""
+    return [
+        SnicProgram(dut, params.snic, f"s_axil_{k}", memory, dut.interrupts, k)
+        for k, memory in enumerate(memories)
+    ]
+
+
+async def snic_counts(driver: SnicProgram) -> tuple[list[dict[str, int]], dict[str, int]]:
     """Return all counters of a SNIC: by unit, and its own."""
     units = [await driver.unit_counters(k) for k in range(driver.params.units)]
     return units, await driver.counters()
+
+
+async def switch_counts(switch: HostProgram) -> SwitchCounts:
+    """Return all counters of a switch."""
+    ports, pipes = await switch.port_counters(), await switch.pipe_counters()
+    return SwitchCounts(ports=[*ports.values()], pipes=[*pipes.values()])
 
 
 async def until_done(coroutine: Any) -> tuple[Any, int]:
@@ -198,8 +209,8 @@ async def together(coroutines: Any) -> list[Any]:
     return [await task for task in tasks]
 
 
-async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> list[SwitchDriver]:
-    """Tell switches what they must know before the first packet; return their drivers.
+async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> list[HostProgram]:
+    """Tell switches what they must know before the first packet; return what drives them.
 
     ValueError for routing tables that do not fit each other.
     """
@@ -207,33 +218,37 @@ async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> lis
     tables = topology.tables()
     topology.check_symmetric(tables)
     switches = [
-        SwitchDriver(dut, params.of(k), f"s_axil_switch_{k}") for k in range(topology.switches)
+        HostProgram(dut, f"s_axil_switch_{k}", switch_side(params.of(k)))
+        for k in range(topology.switches)
     ]
 
-    await together(
-        switch.set_up(
-            k,
-            dict(enumerate(tables[k].tolist())),
-            topology.uplinks(k),
-            job.nodes[0].served_bytes,
-            **job.switch,
-        )
-        for k, switch in enumerate(switches)
-    )
+    async def set_switch_up(number: int, switch: HostProgram) -> None:
+        routes = dict(enumerate(tables[number].tolist()))
+        most, size = switch.side.build["most_cached_bytes"], job.nodes[0].served_bytes
+        await switch.set_routes(routes, topology.uplinks(number))
+        await switch.set_addresses(params.of(number).nodes + number)
+        await switch.write(**job.switch)
+        await switch.configure(size if size <= most else 0)
+        await switch.clear_counters()
+
+    await together(set_switch_up(k, switch) for k, switch in enumerate(switches))
     return switches
 
 
-async def set_up(driver: SnicDriver, index: int, job: GatherJob, node: NodeJob) -> None:
+async def set_up(driver: SnicProgram, index: int, job: GatherJob, node: NodeJob) -> None:
     """Tell a SNIC everything that it must know before its first request."""
-    await driver.set_partition(index, job.boundaries)
     await driver.write(**job.mechanisms)
-    await driver.write(server_units=node.server_units, served_bytes=node.served_bytes)
-    await driver.write_wide(served_address=node.served_address, filter_address=node.filter_address)
-    await driver.clear_filter()
-    await driver.write(clear_counters=1)
+    await driver.set_up(
+        index,
+        job.boundaries,
+        servers=node.servers,
+        served=Table(address=node.served_address, row_bytes=node.served_bytes),
+        filter_address=node.filter_address,
+    )
+    await driver.clear_counters()
 
 
-async def describe(index: int, driver: SnicDriver) -> str:
+async def describe(index: int, driver: SnicProgram) -> str:
     """Describe what a SNIC that does not end has done."""
     busy = await driver.read("busy_units")
     units = [await driver.unit_counters(k) for k in range(driver.params.units) if busy >> k & 1]

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sim.netsparse.ring_driver import RingPlaces
-from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.host.snic.request import Completion, Request
+from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.topology import LeafSpine
-from sim.netsparse.work_request import Completion, WorkRequest
 
 JOB = "INGATHER_JOB"  #: the variable that names the folder
 JOB_FILE = "job.pickle"
@@ -19,12 +18,12 @@ PROGRESS_FILE = "progress"
 class NodeJob:
     """Says what one node does."""
 
-    requests: Sequence[Sequence[WorkRequest]]  #: work requests by client unit
-    server_units: int  #: bitmap of the units that serve
+    requests: Sequence[Sequence[Request]]  #: work requests by client unit
+    servers: Sequence[int]  #: units that serve
     served_address: int
     served_bytes: int
     filter_address: int = 0
-    rings: RingPlaces | None = None  #: rings of its requests; None: registers
+    rings: tuple[int, int] | None = None  #: address and places of its rings; None: registers
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.conservation import malformed
 from sim.netsparse.gather_job import GatherResult
-from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.switch_counts import SwitchCounts
 
 
 @dataclass(frozen=True)

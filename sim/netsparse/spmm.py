@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from hdl.netsparse.params import SnicParams
-from hdl.netsparse.rig.params import TAG_BITS, Cause
+from hdl.netsparse.rig.params import TAG_BITS
 from sim.harness.background import follow
 from sim.harness.verilator import Build
 from sim.netsparse.gather import (
@@ -150,10 +150,9 @@ class SpmmRun:
         """Raise GatherError unless memories, counters and product are what they must be."""
         for node, result in enumerate(gathered.result.nodes):
             for done in result.completions:
-                if done.cause is not Cause.DONE:
+                if done.cause != "DONE":
                     raise GatherError(
-                        f"node {node}: request {done.tag} of unit {done.unit} ended as"
-                        f" {done.cause.name}"
+                        f"node {node}: request {done.tag} of unit {done.unit} ended as {done.cause}"
                     )
         check(self.gather, gathered)
         product = spmm(self.matrix, self.dense)

@@ -8,11 +8,12 @@ import cocotb
 
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from sim.harness.host_program import HostProgram
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.harness.streams import cycle, start
 from sim.netsparse.links import Receiver, Sender, drained
-from sim.netsparse.switch_driver import SwitchDriver
 from sim.netsparse.switch_session import NetSparseSwitchWorkload
+from sim.netsparse.switch_side import switch_side
 from sim.netsparse.wire import Packet, Pr, most_prs, to_beats
 
 QUIET = 1000  #: cycles after which nothing is inside any more
@@ -41,9 +42,9 @@ class Bench:
     async def begin(self) -> None:
         """Write routes and settings; nothing waits for others to join it, at first."""
         await start(self.dut)
-        self.host = SwitchDriver(self.dut, self.params)
-        await self.host.set_routes({node: node for node in range(self.nodes)})
-        await self.host.write(uplinks=1 << self.uplink, concatenate=0)
+        self.host = HostProgram(self.dut, "s_axil", switch_side(self.params))
+        await self.host.set_routes({node: node for node in range(self.nodes)}, [self.uplink])
+        await self.host.use(concatenate=False)
         await self.host.configure(self.length)
 
     def packet(self, kind: Kind, src: int, dest: int, idxs: Sequence[int]) -> Packet:
@@ -75,7 +76,7 @@ class Bench:
         begun = cycle()
         send()
         await self.quiet()
-        pipes = [await self.host.pipe_counters(k) for k in range(self.params.pipes)]
+        pipes = [*(await self.host.pipe_counters()).values()]
         ends = [link.cycles[-1] for link in self.receivers.values() if link.cycles]
         return max(ends) - begun, pipes
 
@@ -124,7 +125,8 @@ async def measure(dut: Any) -> None:
                 bench.send(port, bench.packet(Kind.READ, port, random.choice(others), [3]))
 
     cycles, _ = await bench.throughput(everywhere, concatenate=0)
-    ports = [await bench.host.port_counters(port) for port in range(bench.nodes)]
-    found["packets_per_cycle"] = sum(port["reads_out_packets"] for port in ports) / cycles
+    ports = await bench.host.port_counters()
+    sent = sum(ports[port]["reads_out_packets"] for port in range(bench.nodes))
+    found["packets_per_cycle"] = sent / cycles
     found["cycles"] = cycle()
     tell(found)

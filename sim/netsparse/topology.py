@@ -87,9 +87,10 @@ class LeafSpine:
         """Return the number of ports of a switch."""
         return self.tor_ports if self.is_tor(switch) else self.spine_ports
 
-    def uplinks(self, switch: int) -> int:
-        """Return the mask of a switch's ports that lead to spines."""
-        return (1 << self.spines) - 1 << self.nodes_per_rack if self.is_tor(switch) else 0
+    def uplinks(self, switch: int) -> Sequence[int]:
+        """Return a switch's ports that lead to spines."""
+        first = self.nodes_per_rack
+        return range(first, first + self.spines) if self.is_tor(switch) else ()
 
     def name(self, switch: int) -> str:
         """Return the name of a switch in words."""

@@ -196,11 +196,13 @@ Int model_served(const State *s, Int server) { return s->servers[server].served;
 
 void model_traffic(const State *s, Int point, Traffic *to) { *to = s->traffic[point]; }
 
-// When the host has ended, its doorbells, and the requests and properties of its memory's two buses.
+// When the host has ended, its doorbells, its looks in vain, and the requests and properties of its
+// memory's two buses.
 void model_node(const State *s, Int n, Int *to) {
     const Node &node = s->nodes[n];
     *to++ = node.done;
     *to++ = node.doorbells;
+    *to++ = node.looked;
     for (const Bus *bus : {&node.reads, &node.writes}) {
         *to++ = bus->requests;
         *to++ = bus->properties;

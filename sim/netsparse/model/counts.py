@@ -8,11 +8,11 @@ from hdl.netsparse.snic_counters import BUCKETS, CLASSES, SNIC_COUNTERS, UNIT_CO
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.netsparse.gather import Gather
 from sim.netsparse.gather_job import GatherResult, NodeResult
+from sim.netsparse.host.snic.request import Completion
 from sim.netsparse.model.library import Model
 from sim.netsparse.model.shape import NEVER
 from sim.netsparse.surroundings.cluster_system import ClusterParams
-from sim.netsparse.switch_driver import SwitchCounts
-from sim.netsparse.work_request import Completion
+from sim.netsparse.switch_counts import SwitchCounts
 
 #: The fields of ``struct ClientCounts``, ``struct Traffic`` and ``struct CacheCounts``.
 CLIENT = (
@@ -27,7 +27,7 @@ CACHE = ("hit", "miss", "inserted", "replaced", "present")
 BUSES = tuple(
     f"host_{way}_{what}" for way in ("read", "write") for what in ("requests", "properties")
 )
-REGISTER_ACCESSES = {"writes": 10, "reads": 5}  #: accesses for a request, without rings
+WRITES, READS = 10, 5  #: accesses of registers for a request, without rings
 
 Links = Sequence[Mapping[str, Mapping[str, int]]]
 
@@ -72,26 +72,29 @@ def link_counts(model: Model, link: int) -> dict[str, dict[str, int]]:
 
 def node_result(model: Model, n: int, gather: Gather, params: ClusterParams) -> NodeResult:
     """Return the result of one node."""
-    node = counted(model, "node", n, ("cycles", "doorbells", *BUSES))
-    doorbells = node.pop("doorbells")
+    node = counted(model, "node", n, ("cycles", "doorbells", "looked", *BUSES))
+    doorbells, looked = node.pop("doorbells"), node.pop("looked")
     return NodeResult(
         completions=[
-            Completion(unit, request.tag, Cause.DONE)
+            Completion(unit, request.tag, Cause.DONE.name)
             for unit, queue in enumerate(gather.requests(n))
             for request in queue
         ],
         units=[unit_counts(model, n, unit, gather, params) for unit in range(params.snic.units)],
         snic=none_of(SNIC_COUNTERS) | traffic_counts(model, n, params) | node,
-        accesses=accesses(sum(map(len, gather.requests(n))), doorbells),
+        accesses=accesses(sum(map(len, gather.requests(n))), doorbells, looked),
         cycles=node["cycles"],
     )
 
 
-def accesses(requests: int, doorbells: int) -> dict[str, int]:
-    """Return a driver's accesses to registers; with rings it writes one for each doorbell."""
+def accesses(requests: int, doorbells: int, looked: int) -> dict[str, int]:
+    """Return a driver's accesses to registers; with rings it writes one for each doorbell.
+
+    Without, it looks ``looked`` times for a completion that has not come.
+    """
     if doorbells:
         return {"writes": doorbells, "reads": 0}
-    return {kind: each * requests for kind, each in REGISTER_ACCESSES.items()}
+    return {"writes": WRITES * requests, "reads": READS * requests + looked}
 
 
 def unit_counts(

@@ -6,14 +6,17 @@
 
 namespace host {
 
-constexpr Int SUBMIT = 41;    // cycles in which a host writes a request, and reads if it was taken
-constexpr Int TAKEN = 37;     // from the first of its registers to the unit's taking it
-constexpr Int SEEN = 1;       // from an interrupt to when a host that looks sees it
-constexpr Int COMPLETE = 24;  // in which it reads a completion by registers
+constexpr Int SUBMIT = 36;    // cycles in which a host writes a request, and reads if it was taken
+constexpr Int TAKEN = 28;     // from the first of its registers to the unit's taking it
+constexpr Int SEEN = 1;       // from an interrupt to when a host that goes to sleep sees it
+constexpr Int COMPLETE = 19;  // in which it reads a completion by registers
+constexpr Int VALID = 4;      // in which it reads whether there is one
+constexpr Int TURN = 5;       // longer, if it has written just before
+constexpr Int SHOWN = 0;      // from a completion to when a read that begins finds it
 constexpr Int DESCRIPTOR = 1; // in which it writes a descriptor
-constexpr Int TOLD = 3;       // from the beginning of a doorbell's write to the SNIC's knowing
-constexpr Int DOORBELL = 4;   // in which a host writes a doorbell
-constexpr Int ENTRY = 2;      // in which it reads an entry of the completion ring
+constexpr Int TOLD = 2;       // from the beginning of a doorbell's write to the SNIC's knowing
+constexpr Int DOORBELL = 3;   // in which a host writes a doorbell
+constexpr Int ENTRY = 2;      // in which it looks at an entry of the completion ring, or reads it
 constexpr Int LOOK = 8;       // between two looks that find none
 
 // Submit a client's next request, if it has one.
@@ -35,13 +38,14 @@ inline Int next_first(State &s, Int n) {
     return client;
 }
 
-// Fill the queues of all clients, a request each in turn.
-inline void submit_first(State &s, Int n, Int t) {
+// Submit the next request that fills the queues of all clients, in turn; whether there was one.
+inline bool submit_first(State &s, Int n, Int t) {
     while (s.nodes[n].round < s.k.commands)
         if (submit(s, n, s.clients[next_first(s, n)], t)) {
             s.nodes[n].host_time = t + SUBMIT;
-            return;
+            return true;
         }
+    return false;
 }
 
 // Read a completion; the client whose request it was.
@@ -53,17 +57,24 @@ inline Int take_completion(State &s, Int n, List &from) {
     return c;
 }
 
-// What a host with registers does next.
+// What a host with registers does next: it looks for a completion, and sleeps if there is none.
 inline void use_registers(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
-    if (node.round < s.k.commands) return submit_first(s, n, t);
-    Int seen = node.host_time < t ? 0 : SEEN;  // at once if it waits for it
-    if (node.completed.count && s.requests[node.completed.first].time + seen <= t) {
-        node.host_time = t + COMPLETE;
+    if (submit_first(s, n, t)) return;
+    Int shown = !node.sleeps ? SHOWN - node.turn : node.host_time < t ? 0 : SEEN;
+    if (node.completed.count && s.requests[node.completed.first].time + shown <= t) {
+        node.host_time = t + node.turn + COMPLETE;
         Client &client = s.clients[take_completion(s, n, node.completed)];
-        if (submit(s, n, client, node.host_time)) node.host_time += SUBMIT;
+        node.turn = submit(s, n, client, node.host_time) ? 0 : TURN;
+        if (!node.turn) node.host_time += SUBMIT;
+        node.sleeps = false;
     } else if (!node.left) {
         node.done = t;
+    } else if (!node.sleeps) {
+        node.host_time = t + node.turn + VALID;
+        node.turn = 0;
+        node.sleeps = true;
+        ++node.looked;
     }
 }
 
@@ -116,6 +127,7 @@ inline void read_entry(State &s, Int n, Int t) {
         node.looks = ENDS;
         return;
     }
+    node.host_time += ENTRY;
     const Request &request = s.requests[node.entries.first];
     node.consumed = request.consumer;
     ++node.entries_read;
@@ -134,6 +146,8 @@ inline void use_rings(State &s, Int n, Int t) {
     if (node.host_time > t) return;
     if (node.looks == READS_ENTRIES || node.left)
         read_entry(s, n, t);
+    else if (node.told != node.entries_read)
+        ring_doorbell(node, t);
     else
         node.done = t;
 }

@@ -20,10 +20,10 @@ from hdl.netsparse.protocol import PR_BYTES
 from hdl.netsparse.queue.descriptor_fetch import AHEAD
 from hdl.netsparse.rig.idx_fetch import CHUNKS
 from sim.netsparse.gather import Gather
+from sim.netsparse.host.snic.request import Request
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.delay_line import LATENCY_BITS
 from sim.netsparse.topology import End, LeafSpine
-from sim.netsparse.work_request import WorkRequest
 
 NEVER = 1 << 60
 NONE = -1
@@ -184,7 +184,7 @@ def stall_shape(gather: Gather) -> dict[str, int]:
 
 def requests_of(gather: Gather) -> tuple[Ints, Ints]:
     """Return a row for each request, by node and client, and the end of each client's rows."""
-    queues: list[Sequence[WorkRequest]] = [
+    queues: list[Sequence[Request]] = [
         queue for node in range(gather.partition.nodes) for queue in gather.requests(node)
     ]
     every = [request for queue in queues for request in queue]

@@ -197,6 +197,10 @@ struct Node {
     Turns reports;                           // of units whose oldest request has ended
     List completed;                          // requests whose end waits for the host, or its ring
     List coming;                             // requests that units have yet to take
+    // With registers, of the host: whether it sleeps until an interrupt, cycles that its next read
+    // takes longer, and the reads that found no completion.
+    bool sleeps = false;
+    Int turn = 0, looked = 0;
     // With rings, of the host: requests to be written, those written that the SNIC has not asked
     // for, those that ended as the ring says; descriptors written, places free again, entries read,
     // those that it has found at once; entries that it told of last and before, and since when.

@@ -26,7 +26,7 @@ class HostMemory:
         self._access.value = 0
         self._beat_bytes = params.data_bits // 8
 
-    async def read(self, address: int, size: int) -> bytes:
+    async def read_memory(self, address: int, size: int) -> bytes:
         """Return the bytes from ``address`` on."""
         found = b""
         for beat, first, part in self._beats(address, bytes(size)):
@@ -38,7 +38,7 @@ class HostMemory:
             found += held[first : first + len(part)]
         return found
 
-    async def write(self, address: int, octets: bytes) -> None:
+    async def write_memory(self, address: int, octets: bytes) -> None:
         """Write ``octets`` to ``address``; they are there when this returns."""
         for beat, first, part in self._beats(address, octets):
             fields = {

@@ -3,7 +3,6 @@
 ``snic_from_the_guide`` imports nothing of the project and reads addresses from the guide's text.
 """
 
-import asyncio
 import random
 
 import numpy as np
@@ -11,27 +10,23 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from gen.guides.netsparse_snic import guide, values
-from gen.guides.netsparse_snic_uses import (
-    CAUSES,
-    DROPS,
-    FAULTS,
-)
+from gen.guides.netsparse_snic_uses import DROPS
+from gen.software.netsparse_snic import software
 from hdl.common.rings import Fault
 from hdl.netsparse.concat.deconcatenator_params import Drop
+from hdl.netsparse.meanings import CAUSES, FAULTS
 from hdl.netsparse.queue.params import ENTRY
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.rig.params import Cause
 from sim.netsparse import wire
-from sim.netsparse.driver import SnicDriver
 from sim.netsparse.golden import concatenation, idx_filter
 from sim.netsparse.golden.gather import expected, gather, host_memory_before
 from sim.netsparse.golden.rings import pack_descriptor, unpack_entry
-from sim.netsparse.ring_driver import RingPlaces, SnicRings
-from sim.netsparse.work_request import WorkRequest
+from sim.netsparse.host.snic.request import Request
 from sim.workloads.partition import Partition
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.guides.bench import check_text
-from tests.gen.guides.fake_host import FakeBus, FakeMemory
+from tests.gen.software.fake_card import FakeCard
 from tests.hdl.netsparse.concat.concatenator_bench import verdict
 
 DESIGN = find_design("netsparse-snic")
@@ -45,17 +40,25 @@ def params(request):
     return DESIGN.params_of(request.param)
 
 
-def address_of(field, registers):
-    places = {one.name: at for at, register in registers.placed for one in register.fields}
-    return places[field]
+class Card(FakeCard):
+    """Stands in for a card; ``moments`` are its registers at each command of a few."""
 
+    def __init__(self, params):
+        noted = dict.fromkeys(("submit", "write_boundary"), self.note)
+        super().__init__(software(params), **noted)
+        self.moments = []
 
-def buses(params, shown=None):
-    """Return a driver on a bus of its own, and the guide reader's registers and bus."""
-    registers = snic_registers(params)
-    commands = {address_of("submit", registers)}
-    driven, told = FakeBus(commands, shown), FakeBus(commands)
-    return SnicDriver(None, params, driven), driven, independent.Registers(guide(params)), told
+    def note(self):
+        self.moments.append((self.log[-1], self.written()))
+
+    def written(self):
+        """Return the words that are not 0, by address."""
+        return {address: word for address, word in self.words.items() if word}
+
+    def take(self, accesses):
+        """Take writes of the guide's reader."""
+        for access in accesses:
+            self.write(*access)
 
 
 def requests_of(params, rng, count):
@@ -75,10 +78,10 @@ def requests_of(params, rng, count):
 
 
 def as_driven(request):
-    """Return the request as the drivers take it, with its unit apart."""
-    fields = vars(request) | {}
-    unit = fields.pop("unit")
-    return unit, WorkRequest(**fields)
+    """Return the request as the host software takes it."""
+    fields = vars(request) | {"wide": request.idx_bytes == 8}
+    del fields["idx_bytes"]
+    return Request(**fields)
 
 
 def test_every_cause_fault_and_drop_is_told():
@@ -103,45 +106,37 @@ def test_the_way_to_host_memory_is_the_one_that_is_there(host_bus):
 
 
 def test_the_same_registers_are_written(params):
-    driver, driven, registers, told = buses(params)
+    driven, told, registers = Card(params), Card(params), independent.Registers(guide(params))
     rng = random.Random(1)
     boundaries = [0, *sorted(rng.randrange(1 << 20) for _ in range(min(params.rig.nodes, 3)))]
     requests = list(requests_of(params, rng, 20))
-
-    async def drive():
-        await driver.set_partition(1, boundaries)
-        for request in requests:
-            await driver.submit(*as_driven(request))
-
-    asyncio.run(drive())
-    writes = independent.partition_writes(
-        registers, 1, boundaries, params.rig.nodes, MAC_BASE, IP_BASE
+    snic = driven.attach()
+    snic.set_up(1, boundaries, servers=[])
+    told.take(
+        independent.partition_writes(registers, 1, boundaries, params.rig.nodes, MAC_BASE, IP_BASE)
     )
     for request in requests:
-        writes += independent.submit_writes(registers, request)
-    for address, word in writes:
-        told.take(address, word)
+        snic.submit([as_driven(request)])
+        told.take(independent.submit_writes(registers, request))
     assert told.moments == driven.moments
     assert len(told.moments) == params.rig.nodes + len(requests)
 
 
 def test_the_rings_are_used_alike(params):
-    places = RingPlaces(address=0x400, request_size=2, completion_size=3)
-    driver, driven, registers, told = buses(params)
-    memory, own = FakeMemory(0x1000), bytearray(0x1000)
-    rings = SnicRings(driver, memory, places)
-    mine = independent.Rings(registers, own, 0x400, 2, places.completion_address, 3)
+    driven, told, registers = Card(params), Card(params), independent.Registers(guide(params))
+    at, places, entries = 0x400, (4, 8), 0x400 + 64 * 4
+    own = bytearray(entries + 16 * 8)
+    snic = driven.attach()
+    mine = independent.Rings(registers, own, at, 2, entries, 3)
     rng = random.Random(2)
-    asyncio.run(rings.open())
-    for access in mine.open():
-        told.take(*access)
-    assert told.words == driven.words
+    snic.use_rings(at, *places)
+    told.take(mine.open())
+    assert told.written() == driven.written()
     written = 0
     for burst in range(200):
-        requests = list(requests_of(params, rng, rng.randrange(1, rings.room + 1)))
-        asyncio.run(rings.submit([as_driven(request) for request in requests]))
-        for access in mine.submit(requests):
-            told.take(*access)
+        requests = list(requests_of(params, rng, rng.randrange(1, snic._way.room + 1)))
+        assert snic.submit([as_driven(request) for request in requests]) == len(requests)
+        told.take(mine.submit(requests))
         for request in requests:
             entry = {"tag": request.tag, "unit": request.unit, "cause": Cause.DONE.value}
             entry["consumer"] = (
@@ -149,23 +144,17 @@ def test_the_rings_are_used_alike(params):
             ) % 65536
             entry["phase"] = 1 - written // 8 % 2
             octets = ENTRY.const(entry).as_bits().to_bytes(16, "little")
-            at = places.completion_address + 16 * (written % 8)
-            memory.octets[at : at + 16] = octets
+            driven.write_memory(entries + 16 * (written % 8), octets)
             written += 1
-        own[places.completion_address : places.end] = memory.octets[
-            places.completion_address : places.end
-        ]
-        done = asyncio.run(rings.poll())
+        own[entries:] = driven.read_memory(entries, 16 * 8)
+        done = snic.completions()
         found = mine.completions()
-        assert [(one.unit, one.tag, one.cause) for one in found] == [
-            (one.unit, one.tag, one.cause.value) for one in done
-        ]
+        assert [(one.unit, one.tag, Cause(one.cause).name) for one in found] == done
         assert len(found) == len(requests)
-        assert own == memory.octets
-        asyncio.run(rings.ring_doorbell())
-        for access in mine.doorbells():
-            told.take(*access)
-        assert told.words == driven.words, burst
+        assert own[at:] == driven.read_memory(at, len(own) - at)
+        snic.acknowledge()
+        told.take(mine.doorbells())
+        assert told.written() == driven.written(), burst
 
 
 def test_bytes_of_descriptors_and_completions(params):

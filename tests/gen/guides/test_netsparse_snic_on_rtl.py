@@ -163,8 +163,10 @@ class Host(RegisterHost):
     async def check(self):
         """Compare memory and counters with the known answer's."""
         for address, octets, _ in self.known["written"]:
-            assert await self.memory.read(int(address, 16), 8) == bytes.fromhex(octets)
-        around = await self.memory.read(self.property_address, 8 * self.known["boundaries"][1])
+            assert await self.memory.read_memory(int(address, 16), 8) == bytes.fromhex(octets)
+        around = await self.memory.read_memory(
+            self.property_address, 8 * self.known["boundaries"][1]
+        )
         assert around == bytes([0xA5]) * len(around)
         assert await self.counter("consumed") == len(self.known["idxs"])
         assert await self.counter("local") == 1
@@ -176,7 +178,7 @@ class Host(RegisterHost):
 async def a_client_gathers_by_registers(dut):
     host = Host(dut)
     await host.set_up(node=0, servers=0b10)
-    await host.memory.write(int(host.known["idx_address"], 16), host.octets["array"])
+    await host.memory.write_memory(int(host.known["idx_address"], 16), host.octets["array"])
     await host.make(independent.submit_writes(host.registers, host.request()))
     assert not await host.read("refused")
     await host.answer()
@@ -196,7 +198,7 @@ async def a_server_answers(dut):
     await host.set_up(node=1, servers=0b01)
     for idx in host.known["asked"]:
         octets = struct.pack("<II", idx, 2 * idx)
-        await host.memory.write(host.property_address + 8 * idx, octets)
+        await host.memory.write_memory(host.property_address + 8 * idx, octets)
     await host.bring("reads", host.octets["reads"])
     await ClockCycles(dut.clk, SETTLED)
     assert host.sent["responses"] == [host.octets["responses"]]
@@ -208,17 +210,17 @@ async def a_client_gathers_by_rings(dut):
     await host.set_up(node=0, servers=0b10)
     memory = bytearray(COMPLETIONS + 16 * 8)
     rings = independent.Rings(host.registers, memory, REQUESTS, 2, COMPLETIONS, 3)
-    await host.memory.write(COMPLETIONS, bytes(16 * 8))
+    await host.memory.write_memory(COMPLETIONS, bytes(16 * 8))
     await host.make(rings.open())
-    await host.memory.write(int(host.known["idx_address"], 16), host.octets["array"])
+    await host.memory.write_memory(int(host.known["idx_address"], 16), host.octets["array"])
     doorbell = rings.submit([host.request()])
     assert bytes(memory[REQUESTS : REQUESTS + 64]) == host.octets["descriptor"]
-    await host.memory.write(REQUESTS, host.octets["descriptor"])
+    await host.memory.write_memory(REQUESTS, host.octets["descriptor"])
     await host.make(doorbell)
     await host.answer()
     while not dut.irq.value:
         await RisingEdge(dut.clk)
-    assert await host.memory.read(COMPLETIONS, 16) == host.octets["entry"]
+    assert await host.memory.read_memory(COMPLETIONS, 16) == host.octets["entry"]
     memory[COMPLETIONS : COMPLETIONS + 16] = host.octets["entry"]
     assert len(rings.completions()) == 1
     await host.make(rings.doorbells())

@@ -9,7 +9,8 @@ from hdl.common.rings import DESCRIPTOR_BYTES, Fault
 from hdl.netsparse.queue.params import ENTRY_BYTES, NO_UNIT
 from hdl.netsparse.rig.params import Cause
 from sim.host.device import DeviceError
-from sim.netsparse.host.snic.snic import GatherFailed, Table
+from sim.netsparse.host.snic.request_runner import GatherFailed
+from sim.netsparse.host.snic.snic import Table
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
 
@@ -106,7 +107,7 @@ def test_indices_count_modulo_2_to_the_16(card, snic):
     snic.use_rings(RINGS, 8)
     rings = snic._way
     far = (1 << 16) - 16  # a multiple of 2 x 8 places
-    rings._written = rings._free = rings._read = card.consumer = card.producer = far
+    rings._written = rings._free = rings._read = rings._told = card.consumer = card.producer = far
     card.ends = {3: Cause.DESCRIPTOR}
     with pytest.raises(GatherFailed, match="ended as DESCRIPTOR"):
         snic.gather(np.arange(100, 106), TABLE, **HOW)
@@ -154,7 +155,7 @@ def test_registers_again(card, snic):
     snic.use_registers()
     assert (card.heard("request_ring"), card.heard("completion_ring")) == (0, 0)
     card.say(refused=1)
-    with pytest.raises(DeviceError, match="unit 0 refused a request"):
+    with pytest.raises(DeviceError, match="unit 0 refused request 0"):
         snic.gather([100], TABLE, **HOW)
 
 

@@ -8,7 +8,8 @@ from gen.guides.netsparse_snic import guide
 from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from sim.host.device import DeviceError
-from sim.netsparse.host.snic.snic import GatherFailed, Table
+from sim.netsparse.host.snic.request_runner import GatherFailed
+from sim.netsparse.host.snic.snic import Table
 from tests.gen.guides import snic_from_the_guide as independent
 from tests.gen.software.fake_card import FakeCard
 from tests.rejects import rejects
@@ -47,6 +48,7 @@ class Card(FakeCard):
         self.say(completion_valid=int(bool(self.waiting)))
         if self.waiting:
             request, cause = self.waiting[0]
+            self.say(completion_unit=request["request_unit"])
             self.say(completion_tag=request["request_tag"], completion_cause=cause.value)
 
     def enter(self):
@@ -135,7 +137,7 @@ def test_waits_are_bounded(card, snic):
 
 def test_a_refusal(card, snic):
     card.say(refused=1)
-    with pytest.raises(DeviceError, match="unit 0 refused a request"):
+    with pytest.raises(DeviceError, match="unit 0 refused request 0"):
         snic.gather([100], TABLE, idx_address=IDX_ADDRESS)
 
 

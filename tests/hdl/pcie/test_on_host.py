@@ -202,7 +202,7 @@ async def stopped_in_the_middle(dut, by):
     assert 0 < len(sent) < len(written)
     for user in sent:
         place, payload = written[user]
-        assert await card.memory.read(place, len(payload)) == payload
+        assert await card.memory.read_memory(place, len(payload)) == payload
 
 
 def check_reads(card, content):

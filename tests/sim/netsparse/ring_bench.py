@@ -8,16 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from hdl.common.axi import Response
-from hdl.netsparse.rig.params import Cause
+from hdl.common.rings import DESCRIPTOR_BYTES
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.driver import SnicDriver
 from sim.netsparse.gather import Gather, build_gather, fill_memories
-from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
+from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.gather import host_memory_before
-from sim.netsparse.ring_driver import RingPlaces, SnicRings
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.workloads.partition import Partition
@@ -54,35 +52,40 @@ def simulate_bench(folder, rng, module):
 
 
 class Bench:
-    """Has both SNICs set up, rings of node 0, and its requests in the order of their tags."""
+    """Has both SNICs set up, and the requests of node 0 by unit, and in any order."""
 
-    async def begin(self, dut, request_size=RINGS, completion_size=RINGS):
+    async def begin(self, dut):
         self.dut = dut
         self.gather = pickle.loads((Path(os.environ[JOB]) / JOB_PICKLE).read_bytes())
         params = params_in_simulator(ClusterParams)
-        self.memory, _ = (HostMemory(dut, params.host, k) for k in range(2))
+        memories = [HostMemory(dut, params.host, k) for k in range(2)]
+        self.memory = memories[0]
         self.settings = params.host.settings
         self.surround()
         dut.dram.value = pack(params.dram.settings, {})
         dut.link.value = dut.faulty_link.value = dut.fail_index.value = dut.dump.value = 0
         await start(dut)
         before = host_memory_before(self.gather.properties, self.gather.partition, 0)
-        await self.memory.write(self.gather.property_address, before.tobytes())
-        snics = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
+        await self.memory.write_memory(self.gather.property_address, before.tobytes())
+        snics = snics_of(dut, params, memories)
         job = self.gather.job(params.snic)
         await set_up_network(dut, params.network, job)
         await together(set_up(snic, k, job, job.nodes[k]) for k, snic in enumerate(snics))
         self.snic, self.other = snics
         self.queues = job.nodes[0].requests
-        self.requests = [(unit, one) for unit, queue in enumerate(self.queues) for one in queue]
+        self.requests = self.of_all(self.queues)
         random.shuffle(self.requests)
-        places = RingPlaces(
-            address=self.gather.ring_places(0).address,
-            request_size=request_size,
-            completion_size=completion_size,
-        )
-        self.rings = SnicRings(self.snic, self.memory, places)
         return self
+
+    async def open(self, requests=1 << RINGS, completions=1 << RINGS):
+        """Let node 0 use rings with these places from now on."""
+        self.address, _ = self.gather.ring_places(0)
+        self.entries = self.address + DESCRIPTOR_BYTES * requests
+        await self.snic.use_rings(self.address, requests, completions)
+
+    def of_all(self, queues):
+        """Return the requests of all units."""
+        return [request for queue in queues for request in queue]
 
     def surround(self, **failure):
         """Set latencies of host memories, and what fails of node 0's."""
@@ -96,20 +99,20 @@ class Bench:
     async def collect(self, count):
         found = []
         while len(found) < count:
-            found += await self.rings.completions()
+            found += await self.snic.completions()
         return found
 
     async def check(self, found, requests):
         """Check that each request is done, once, and all properties are in host memory."""
-        assert sorted(done.tag for done in found) == sorted(one.tag for _, one in requests)
-        assert {done.cause for done in found} == {Cause.DONE}
-        await self.snic.at_rest()
+        assert sorted(done.tag for done in found) == sorted(one.tag for one in requests)
+        assert {done.cause for done in found} == {"DONE"}
+        await self.snic.rest(servers=True)
         golden = self.gather.golden()[0]
         start, size = self.gather.property_address, self.gather.properties.nbytes
-        assert await self.memory.read(start, size) == golden[start : start + size]
+        assert await self.memory.read_memory(start, size) == golden[start : start + size]
 
     def in_order(self, found, requests):
         """Check that each unit was in order for ``requests`` that were submitted in turn."""
         for unit in range(CLIENTS):
-            asked = [one.tag for mine, one in requests if mine == unit]
+            asked = [one.tag for one in requests if one.unit == unit]
             assert [done.tag for done in found if done.unit == unit] == asked

@@ -10,13 +10,17 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
-from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.driver import SnicDriver
 from sim.netsparse.gather import Gather, build_cluster, fill_memories
-from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
+from sim.netsparse.gather_in_simulator import (
+    set_up,
+    set_up_network,
+    snics_of,
+    switch_counts,
+    together,
+)
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory
@@ -71,7 +75,7 @@ class Bench:
         self.surround()
         memories = [HostMemory(dut, params.host, k) for k in range(NODES)]
         await start(dut)
-        self.snics = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(NODES)]
+        self.snics = snics_of(dut, params, memories)
         self.job = self.gather.job(params.snic)
         self.switches = await set_up_network(dut, params.network, self.job)
         await self.renew()
@@ -82,7 +86,7 @@ class Bench:
         for k, memory in enumerate(memories):
             size = own[k].nbytes
             image = poison[: k * size] + own[k].tobytes() + poison[(k + 1) * size :]
-            await memory.write(self.gather.property_address, image)
+            await memory.write_memory(self.gather.property_address, image)
         return self
 
     def surround(self, **link):
@@ -91,25 +95,25 @@ class Bench:
     async def renew(self):
         """Bring every SNIC into the state that it must have before a gather."""
         for snic in self.snics:
-            await snic.at_rest()
+            await snic.rest(servers=True)
         await together(
             set_up(snic, k, self.job, self.job.nodes[k]) for k, snic in enumerate(self.snics)
         )
 
     def run(self, node):
         """Begin a node's requests."""
-        queues = self.job.nodes[node].requests
-        return cocotb.start_soon(self.snics[node].run(queues, self.dut.interrupts, node))
+        (requests,) = self.job.nodes[node].requests
+        return cocotb.start_soon(self.snics[node].carry_out(requests))
 
     async def gathers(self):
         """Run all nodes' requests to their end; every property is in its place."""
         tasks = [self.run(node) for node in range(NODES)]
         for node, task in enumerate(tasks):
-            assert {done.cause for done in await task} == {Cause.DONE}
+            assert {done.cause for done in await task} == {"DONE"}
             for idx in np.unique(self.gather.flat(node)):
                 wanted = self.gather.properties[idx].tobytes()
                 at = self.gather.property_address + int(idx) * len(wanted)
-                assert await self.memories[node].read(at, len(wanted)) == wanted, (node, idx)
+                assert await self.memories[node].read_memory(at, len(wanted)) == wanted, (node, idx)
 
     def causes(self, ended):
         """Return how the requests of each node have ended, once each."""
@@ -131,9 +135,9 @@ async def a_switch_is_reset_in_traffic(dut, switch):
     bench.surround()
     causes = bench.causes([await task for task in tasks])
     told = {cause for node in causes for cause in node}
-    assert Cause.WATCHDOG in told <= {Cause.DONE, Cause.WATCHDOG}, causes
+    assert "WATCHDOG" in told <= {"DONE", "WATCHDOG"}, causes
     await bench.renew()
-    await together(each.configure(4 * WORDS) for each in bench.switches)
+    await together(each.invalidate() for each in bench.switches)
     await bench.gathers()
 
 
@@ -144,15 +148,16 @@ async def a_node_without_a_route_is_told_by_watchdogs(dut):
     hole = NODES - 1
     tor = bench.switches[0]
     known = dict(enumerate(bench.topology.tables()[0].tolist()))
-    await tor.set_routes({node: port for node, port in known.items() if node != hole})
+    uplinks = bench.topology.uplinks(0)
+    await tor.set_routes({n: port for n, port in known.items() if n != hole}, uplinks)
     tasks = [bench.run(node) for node in range(NODES)]
     causes = bench.causes([await task for task in tasks])
-    assert set(causes[0]) == set(causes[1]) == {Cause.WATCHDOG}, "each request needs that node"
-    assert set(causes[2]) == {Cause.DONE}
-    dropped = [sum(c["reads_no_route"] for c in (await s.counts()).ports) for s in bench.switches]
+    assert set(causes[0]) == set(causes[1]) == {"WATCHDOG"}, "each request needs that node"
+    assert set(causes[2]) == {"DONE"}
+    dropped = [(await switch_counts(each)).port("reads_no_route") for each in bench.switches]
     assert dropped[0] > 0
     assert not any(dropped[1:])
-    await tor.set_routes(known)
+    await tor.set_routes(known, uplinks)
     await bench.renew()
     await bench.gathers()
 
@@ -170,16 +175,13 @@ async def a_node_that_takes_nothing_holds_up_only_those_who_need_it(dut, kind):
     asks = {0: own[1], 1: own[0], 2: own[last], last: own[2]}
     for node, idxs in asks.items():
         octets = np.asarray(idxs, "<u4").tobytes()
-        await bench.memories[node].write(first.idx_address, octets)
+        await bench.memories[node].write_memory(first.idx_address, octets)
     request = replace(first, count=EACH, watchdog=0)
-    begun = {
-        node: cocotb.start_soon(bench.snics[node].run([[request]], dut.interrupts, node))
-        for node in asks
-    }
+    begun = {node: cocotb.start_soon(bench.snics[node].carry_out([request])) for node in asks}
     await ClockCycles(dut.clk, 3000)
     waits = 2 if kind == "reads" else last
     assert {node for node, task in begun.items() if not task.done()} == {waits}
     assert (await bench.switches[1].read("stalled")) == 0, "not for as long as the limit yet"
     bench.surround()
     for task in begun.values():
-        assert [done.cause for done in await task] == [Cause.DONE]
+        assert [done.cause for done in await task] == ["DONE"]

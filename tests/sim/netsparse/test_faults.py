@@ -2,7 +2,7 @@
 
 import os
 import pickle
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import cocotb
@@ -11,22 +11,20 @@ import pytest
 from cocotb.triggers import ClockCycles
 
 from hdl.common.axi import Response
-from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.snic_counters import BUSES
 from sim.harness.coverage_runs import covers
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.driver import RequestRefused, SnicDriver
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather, fill_memories
-from sim.netsparse.gather_in_simulator import set_up, set_up_network, together
+from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.idx_filter import line_address
+from sim.netsparse.host.snic.by_registers import RequestRefused
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import LeafSpine
-from sim.netsparse.work_request import WorkRequest
 from sim.surroundings.axi_ram import Fault as Misdeed
 from sim.workloads.partition import Partition
 from tests.long import short_and_long
@@ -48,7 +46,7 @@ FAR_IDXS = FAR_ROWS // 2 + np.arange(IDXS) % 3 * (FAR_ROWS // 6) + 2 * (np.arang
 class Fault:
     """What is wrong, and how it must be reported."""
 
-    cause: Cause
+    cause: str
     host: dict = field(default_factory=dict)
     dram: dict = field(default_factory=dict)
     link: dict = field(default_factory=dict)
@@ -93,14 +91,14 @@ def broken_buses(idx_address, remote):
     host, dram = 2 * FAILING + HOST, 2 * FAILING + DRAM
     wait = {FAILING: {"memory_timeout": 400}}
     # What OTHER asks of the properties of FAILING fails with the bus that they are read by.
-    common = {"registers": wait, "others": frozenset([Cause.REMOTE])}
-    read = {"cause": Cause.IDX_READ, "fail_index": host, "bus": "host_read"} | common
-    write = {"cause": Cause.PROPERTY_WRITE, "fail_index": host, "bus": "host_write"} | common
-    filter_ = {"cause": Cause.FILTER, "fail_index": dram, "bus": "dram"} | common
+    common = {"registers": wait, "others": frozenset(["REMOTE"])}
+    read = {"cause": "IDX_READ", "fail_index": host, "bus": "host_read"} | common
+    write = {"cause": "PROPERTY_WRITE", "fail_index": host, "bus": "host_write"} | common
+    filter_ = {"cause": "FILTER", "fail_index": dram, "bus": "dram"} | common
     mute = fails("read", idx_address, fault=Misdeed.MUTE)
     filter_read = fails("read", line_address(FAR_IDXS[0], FILTER_ADDRESS), fault=Misdeed.MUTE)
     filter_write = fails("write", FILTER_ADDRESS, fault=Misdeed.DEAF)
-    late = {"cause": Cause.WATCHDOG, "registers": {FAILING: {"memory_timeout": 2 * WATCHDOG}}}
+    late = {"cause": "WATCHDOG", "registers": {FAILING: {"memory_timeout": 2 * WATCHDOG}}}
     return {
         "idx read LAST": Fault(host=fails("read", idx_address, fault=Misdeed.LAST), **read),
         "idx read MUTE": Fault(host=mute, silent=True, **read),
@@ -121,29 +119,29 @@ def faults(gather):
     remote = gather.property_address + first * SIZE
     found = {
         "idx read": Fault(
-            cause=Cause.IDX_READ,
+            cause="IDX_READ",
             host=fails("read", idx_address),
             fail_index=2 * FAILING + HOST,
         ),
         "property write": Fault(
-            cause=Cause.PROPERTY_WRITE,
+            cause="PROPERTY_WRITE",
             host=fails("write", remote),
             fail_index=2 * FAILING + HOST,
         ),
         "property read": Fault(
-            cause=Cause.REMOTE,
+            cause="REMOTE",
             host=fails("read", remote),
             fail_index=2 * OTHER + HOST,
             other_counts={"read_error": 1},
         ),
         "filter read": Fault(
-            cause=Cause.FILTER,
+            cause="FILTER",
             dram=fails("read", line_address(FAR_IDXS[0], FILTER_ADDRESS)),
             far=True,
             fail_index=2 * FAILING + DRAM,
         ),
         "filter write": Fault(
-            cause=Cause.FILTER,
+            cause="FILTER",
             dram=fails("write", FILTER_ADDRESS),
             fail_index=2 * FAILING + DRAM,
         ),
@@ -151,45 +149,45 @@ def faults(gather):
     found |= broken_buses(idx_address, remote)
     found |= {
         "dropped read": Fault(
-            cause=Cause.WATCHDOG, link={"reads": {"drop": 1, "drop_at": 1}}, faulty_link=AWAY
+            cause="WATCHDOG", link={"reads": {"drop": 1, "drop_at": 1}}, faulty_link=AWAY
         ),
         "malformed response, and one for no unit": Fault(
-            cause=Cause.WATCHDOG,
+            cause="WATCHDOG",
             link={"responses": {"corrupt": 1, "corrupt_at": 1, "stray": 1, "stray_at": 2}},
             faulty_link=HOME,
         ),
         "malformed read": Fault(
-            cause=Cause.WATCHDOG, link={"reads": {"corrupt": 1, "corrupt_at": 0}}, faulty_link=AWAY
+            cause="WATCHDOG", link={"reads": {"corrupt": 1, "corrupt_at": 0}}, faulty_link=AWAY
         ),
-        "idx beyond the matrix": Fault(cause=Cause.RANGE, beyond=True),
+        "idx beyond the matrix": Fault(cause="RANGE", beyond=True),
         "out of bounds": Fault(
-            cause=Cause.REMOTE,
+            cause="REMOTE",
             registers={OTHER: {"end_low": ROWS // 2 + 10}},
             alone=True,
             other_counts={"out_of_bounds": 1},
         ),
         "another length": Fault(
-            cause=Cause.REMOTE,
+            cause="REMOTE",
             registers={OTHER: {"served_bytes": SIZE + 4}},
             other_counts={"out_of_bounds": 1},
         ),
         "served address that is not aligned": Fault(
-            cause=Cause.REMOTE,
+            cause="REMOTE",
             registers={OTHER: {"served_address_low": gather.property_address + 2}},
             other_counts={"out_of_bounds": 1},
         ),
         "filter address that is not aligned": Fault(
-            cause=Cause.COMMAND,
+            cause="COMMAND",
             registers={FAILING: {"filter_address_low": FILTER_ADDRESS + 8, "clear_filter": 1}},
             counts={"consumed": 0},
         ),
         "another array without a clearing": Fault(
-            cause=Cause.ARRAY,
+            cause="ARRAY",
             second={"property_address": gather.property_address + 4 * SIZE},
             counts={"consumed": IDXS, "failed_array": 1},
         ),
         "array that is not aligned": Fault(
-            cause=Cause.COMMAND, request={"idx_address": 2}, counts={"consumed": 0}
+            cause="COMMAND", request={"idx_address": 2}, counts={"consumed": 0}
         ),
     }
     return found
@@ -241,21 +239,15 @@ async def node_totals(driver):
 
 def around_bad(request):
     """Split the request at the idx that is no column, into what is before it and after it."""
-    behind = request.idx_address + (BAD + 1) * request.idx_bytes
-    fields = vars(request)
-    return [
-        WorkRequest(**fields | {"count": BAD}),
-        WorkRequest(**fields | {"idx_address": behind, "count": request.count - BAD - 1}),
-    ]
+    behind = request.idx_address + 4 * (BAD + 1)
+    rest = {"idx_address": behind, "count": request.count - BAD - 1}
+    return [replace(request, count=BAD), replace(request, tag=CLIENTS, **rest)]
 
 
 def altered(requests, changes, second, watchdog):
     return [
-        [
-            WorkRequest(**vars(request) | {"watchdog": watchdog} | changes | (second if k else {}))
-            for request in queue
-        ]
-        for k, queue in enumerate(requests)
+        replace(one, **{"watchdog": watchdog} | changes | (second if one.unit else {}))
+        for one in requests
     ]
 
 
@@ -276,37 +268,35 @@ async def fails_and_recovers(dut):
     surround(fault)
     dut.dump.value = 0
     await start(dut)
-    drivers = [SnicDriver(dut, params.snic, f"s_axil_{k}") for k in range(2)]
+    drivers = snics_of(dut, params, [None] * 2)
     job = gather.job(params.snic)
     await set_up_network(dut, params.network, job)
     for k, driver in enumerate(drivers):
         await driver.write(**fault.registers.get(k, {}))
         await set_up(driver, k, job, job.nodes[k])
         await driver.write(**fault.registers.get(k, {}))
-    requests = [list(node.requests) for node in job.nodes]
+    requests = [[one for queue in node.requests for one in queue] for node in job.nodes]
 
     async def run_all(changes, second, watchdog, alone=False):
         return await together(
-            driver.run(
+            driver.carry_out(
                 altered(
                     requests[k] if k == FAILING or not alone else [],
                     changes if k == FAILING else {},
                     second if k == FAILING else {},
                     watchdog,
-                ),
-                dut.interrupts,
-                k,
+                )
             )
             for k, driver in enumerate(drivers)
         )
 
     done = await run_all(fault.request, fault.second, WATCHDOG, fault.alone)
     causes = [{completion.cause for completion in node} for node in done]
-    failed = causes[0] | causes[1] if fault.cause is Cause.WATCHDOG else causes[FAILING]
+    failed = causes[0] | causes[1] if fault.cause == "WATCHDOG" else causes[FAILING]
     assert fault.cause in failed, causes
-    assert failed <= {fault.cause, Cause.DONE}, causes
-    if fault.cause is not Cause.WATCHDOG:
-        assert causes[OTHER] <= {Cause.DONE} | fault.others, causes
+    assert failed <= {fault.cause, "DONE"}, causes
+    if fault.cause != "WATCHDOG":
+        assert causes[OTHER] <= {"DONE"} | fault.others, causes
     tags = [sorted(completion.tag for completion in node) for node in done]
     everyone = list(range(CLIENTS))
     assert tags == [everyone, [] if fault.alone else everyone], "one completion a request"
@@ -318,8 +308,8 @@ async def fails_and_recovers(dut):
         assert totals[FAILING][name] == count, name
     for name, count in fault.other_counts.items():
         assert totals[OTHER][name] >= count, name
-    wrong = sum(totals[FAILING][f"failed_{cause.name.lower()}"] for cause in failed - {Cause.DONE})
-    assert wrong >= 1 or fault.cause is Cause.WATCHDOG
+    wrong = sum(totals[FAILING][f"failed_{cause.lower()}"] for cause in failed - {"DONE"})
+    assert wrong >= 1 or fault.cause == "WATCHDOG"
     if "corrupt" in str(fault.link):
         drops = [await driver.counters() for driver in drivers]
         assert sum(d["reads_dropped_length"] + d["responses_dropped_length"] for d in drops) == 1
@@ -337,16 +327,16 @@ async def fails_and_recovers(dut):
     for k, driver in enumerate(drivers):
         await driver.write(revive_buses=1)
         assert not [name for name in BUSES if await driver.read(f"{name}_broken")]
-        await driver.at_rest()
+        await driver.rest(servers=True)
         await set_up(driver, k, job, job.nodes[k])
     if fault.beyond:
-        requests[FAILING] = [around_bad(requests[FAILING][0][0]), *requests[FAILING][1:]]
+        requests[FAILING] = [*around_bad(requests[FAILING][0]), *requests[FAILING][1:]]
     for node in await run_all({}, {}, 100_000):
-        assert {completion.cause for completion in node} == {Cause.DONE}
+        assert {completion.cause for completion in node} == {"DONE"}
     for driver in drivers:
-        await driver.at_rest()
+        await driver.rest(servers=True)
         assert not (await node_totals(driver))["stale"]
         with pytest.raises(RequestRefused):
-            await driver.submit(params.snic.units - 1, requests[0][0][0])
+            await driver.submit([replace(requests[0][0], unit=params.snic.units - 1)])
     dut.dump.value = 1
     await ClockCycles(dut.clk, 4)

@@ -193,7 +193,7 @@ def check_exact(gather, result):
     assert figures_of(modelled) == figures_of(result)
     for ours, theirs in zip(modelled.nodes, result.nodes, strict=True):
         assert ours.cycles == theirs.cycles
-        assert ours.accesses["writes"] == theirs.accesses["writes"], "doorbells"
+        assert ours.accesses == theirs.accesses
     return modelled
 
 
@@ -248,7 +248,7 @@ def test_prs_of_several_clients_hang_on_single_cycles(tmp_path):
     of them is first. With one client a node, nothing but the mechanisms decides them.
     """
     counts = {}
-    for clients, latency in product((4, 1), (19, 20, 21)):
+    for clients, latency in product((4, 1), (17, 18, 19)):
         rng = np.random.default_rng(1)  # of all that differs nothing but the latency does
         host = CALM["host"] | {"read_latency": latency}
         gather = make_gather(

@@ -9,7 +9,7 @@ from hdl.netsparse.snic_counters import CLASSES
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.netsparse.network_figures import NETWORK_FIGURES, NetworkFigures
 from sim.netsparse.spmm_text import network_lines
-from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.topology import LeafSpine
 
 

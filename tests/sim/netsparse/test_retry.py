@@ -5,10 +5,9 @@ from dataclasses import replace
 import cocotb
 import pytest
 
-from hdl.netsparse.rig.params import Cause
 from sim.harness.payloads import pack, unpack
-from sim.netsparse import driver
-from sim.netsparse.retry import GatherFailed
+from sim.host.device import DeviceError
+from sim.netsparse.host.snic.request_runner import GatherFailed
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import link_counts
 from sim.netsparse.topology import LeafSpine
@@ -29,31 +28,27 @@ class Asking(Bench):
 
     async def begin(self, dut, each, by_rings=False):
         await super().begin(dut)
-        self.by_rings = by_rings
-        self.submitted = []
-        self.queues = [[replace(one, watchdog=WATCHDOG) for one in q[:each]] for q in self.queues]
+        self.asked = self.of_all(queue[:each] for queue in self.queues)
+        self.asked = [replace(one, watchdog=WATCHDOG) for one in self.asked]
         asked, nothing = self.gather.idxs
         self.gather = replace(self.gather, idxs=[[queue[:each] for queue in asked], nothing])
         if by_rings:
-            await self.rings.open()
-        run = self.rings.run if by_rings else self.snic.run
+            await self.open()
+        self.submitted = []  # tags, in each attempt
+        self.cleared_after = []  # so many attempts
+        program = self.snic.program
+        carry_out, clear = program.carry_out, program.clear_filter
 
-        async def noted(requests, *others):
-            self.submitted.append([one.tag for queue in requests for one in queue])
-            return await run(requests, *others)
+        def noted(requests):
+            self.submitted.append([one.tag for one in requests])
+            return carry_out(requests)
 
-        (self.rings if by_rings else self.snic).run = noted
-        self.cleared_after = []  # so many runs
-        clear = self.snic.clear_filter
-
-        async def noted_clear():
-            assert not await self.snic.read("busy_units") & (1 << CLIENTS) - 1, (
-                "clients are at rest"
-            )
+        def noted_clear():
+            assert not program.registers.read("busy_units") & (1 << CLIENTS) - 1, "at rest"
             self.cleared_after.append(len(self.submitted))
-            await clear()
+            clear()
 
-        self.snic.clear_filter = noted_clear
+        program.carry_out, program.clear_filter = noted, noted_clear
         return self
 
     def lose(self, **faults):
@@ -61,23 +56,18 @@ class Asking(Bench):
         self.dut.faulty_link.value = LINK + ("responses" in faults)
         self.dut.link.value = pack(LINK_SETTINGS, {"latency": 10} | faults)
 
-    async def ask(self, attempts=3):
-        if self.by_rings:
-            return await self.rings.gather(self.queues, attempts)
-        return await self.snic.gather(self.queues, self.dut.interrupts, 0, attempts)
-
     async def fails(self, cause, attempts):
         """Check that a gather ends so, after this many of three attempts."""
-        with pytest.raises(GatherFailed, match=f" as {cause.name}") as caught:
-            await self.ask()
-        assert caught.value.attempts == len(self.submitted) == attempts
+        with pytest.raises(GatherFailed, match=f" as {cause}") as caught:
+            await self.snic.complete(self.asked)
+        assert len(self.submitted) == attempts
         assert self.cleared_after == list(range(1, attempts))
         assert sorted(done.tag for done in caught.value.completions) == sorted(self.tags)
-        return caught.value
+        assert cause in caught.value.causes
 
     @property
     def tags(self):
-        return [one.tag for queue in self.queues for one in queue]
+        return [one.tag for one in self.asked]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -86,13 +76,13 @@ async def what_a_lost_packet_stops_is_done_again(dut, how):
     by_rings, lost = how
     bench = await Asking().begin(dut, 4, by_rings)
     bench.lose(**{lost: FIRST})
-    found = await bench.ask()
+    found = await bench.snic.complete(bench.asked)
     first, *more = bench.submitted
     assert sorted(first) == sorted(bench.tags)
     assert len(more) == 1
     assert bench.cleared_after == [1]
     assert 0 < len(more[0]) < len(first), "those that were done are not asked again"
-    await bench.check(found, [(0, one) for queue in bench.queues for one in queue])
+    await bench.check(found, bench.asked)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -109,48 +99,46 @@ async def a_loss_that_stays_ends_with_its_cause(dut):
             bench.lose(reads={"drop": 1, "drop_at": begun})
 
     losing = cocotb.start_soon(lose_the_next())
-    failure = await bench.fails(Cause.WATCHDOG, attempts=3)
-    assert "after 3 attempts ended request " in str(failure)
+    await bench.fails("WATCHDOG", attempts=3)
     losing.cancel()
     bench.lose()
     bench.submitted.clear()
     await bench.snic.clear_filter()
-    found = await bench.ask()
-    await bench.check(found, [(0, one) for queue in bench.queues for one in queue])
+    found = await bench.snic.complete(bench.asked)
+    await bench.check(found, bench.asked)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(cause=[Cause.RANGE, Cause.COMMAND, Cause.REMOTE, Cause.ARRAY])
+@cocotb.parametrize(cause=["RANGE", "COMMAND", "REMOTE", "ARRAY"])
 async def what_no_retry_mends_is_not_retried(dut, cause):
     """It is not, even beside a lost packet; the filter stays as it is, to be looked into."""
     bench = await Asking().begin(dut, 1)
-    if cause is not Cause.REMOTE:
+    if cause != "REMOTE":
         bench.lose(reads=FIRST)
-    if cause is Cause.RANGE:
+    if cause == "RANGE":
         await bench.snic.write_wide(columns=100)
-    elif cause is Cause.REMOTE:
+    elif cause == "REMOTE":
         await bench.other.write(served_bytes=4)
     else:
-        change = {"idx_address": 2} if cause is Cause.COMMAND else {"property_address": 64}
-        bench.queues[0][-1] = replace(bench.queues[0][-1], **change)
+        change = {"idx_address": 2} if cause == "COMMAND" else {"property_address": 64}
+        bench.asked[0] = replace(bench.asked[0], **change)
     await bench.fails(cause, attempts=1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_could_wait_for_ever_is_refused(dut):
     bench = await Asking().begin(dut, 1)
-    one = bench.queues[0][0]
-    bench.queues[0][0] = replace(one, watchdog=0)
+    one = bench.asked[0]
+    bench.asked[0] = replace(one, watchdog=0)
     with pytest.raises(ValueError, match=f"request {one.tag} has no watchdog"):
-        await bench.ask()
-    bench.queues[0][0] = replace(one, tag=bench.queues[CLIENTS - 1][0].tag)
+        await bench.snic.complete(bench.asked)
+    bench.asked[0] = replace(one, tag=bench.asked[-1].tag)
     with pytest.raises(ValueError, match="two requests have the same tag"):
-        await bench.ask()
+        await bench.snic.complete(bench.asked)
     assert not bench.submitted
     # Nor does anybody wait for ever for a client that does not come to rest.
     bench.lose(reads=FIRST)
-    await bench.snic.submit(0, one)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(driver, "REST_POLLS", 3)
-        with pytest.raises(driver.NotAtRest):
-            await bench.snic.clients_at_rest()
+    await bench.snic.submit([one])
+    bench.snic.program.seconds = 0
+    with pytest.raises(DeviceError, match="the last request has not ended"):
+        await bench.snic.rest()

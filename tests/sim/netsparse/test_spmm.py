@@ -126,7 +126,7 @@ def test_a_wrong_byte_would_be_found(made, where):
 def test_every_mechanism_off(params, simulator, tmp_path):
     """Each remote nonzero is a PR, and each PR a packet; the product is the same.
 
-    Requests go by rings: a register is written less often than once a request, and none is read.
+    Requests go by rings: a register is written at most once a request, and none is read.
     """
     options = SpmmWorkload(
         property_bytes=128,
@@ -150,7 +150,7 @@ def test_every_mechanism_off(params, simulator, tmp_path):
     assert every.prs_per_packet("reads") == every.prs_per_packet("responses") == 1
     assert every.headers == pytest.approx(164 / (164 + 128))
     for node in gathered.result.nodes:
-        assert node.accesses["writes"] < len(node.completions)
+        assert node.accesses["writes"] <= len(node.completions)
         assert not node.accesses["reads"]
 
 

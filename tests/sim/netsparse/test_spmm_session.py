@@ -10,7 +10,7 @@ from sim.netsparse.network_figures import NETWORK_FIGURES
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport
 from sim.netsparse.spmm_session import SpmmSession, figures
 from sim.netsparse.spmm_workload import SpmmWorkload
-from sim.netsparse.switch_driver import SwitchCounts
+from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.switch_session import NetSparseSwitchSession, NetSparseSwitchWorkload
 from tests.hdl.netsparse.switch.bench import SPINE, TOR
 from tests.rejects import refuses

@@ -26,7 +26,7 @@ def test_numbering():
         End(4, 1),
     ]
     assert [SMALL.neighbour(4, port) for port in range(3)] == [End(0, 3), End(1, 3), End(2, 3)]
-    assert [SMALL.uplinks(switch) for switch in range(5)] == [0b1100] * 3 + [0, 0]
+    assert [[*SMALL.uplinks(switch)] for switch in range(5)] == [[2, 3]] * 3 + [[], []]
     assert [SMALL.link_name(link) for link in (0, 1, 4, 5)] == [
         "node 0 -> ToR 0",
         "ToR 0 -> node 0",

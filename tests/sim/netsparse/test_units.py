@@ -4,16 +4,16 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
-from hdl.netsparse.rig.params import Cause
+from hdl.netsparse.snic_counters import SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.gather import FILTER_ADDRESS
 from sim.netsparse.gather_in_simulator import together
 from sim.netsparse.golden.concatenation import HEADER_BYTES, PR_BYTES
+from sim.netsparse.host.snic.request import Completion, Request
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.node import DRAM, HOST
-from sim.netsparse.work_request import Completion, WorkRequest
 from tests.sim.netsparse.cases import EIGHT
 from tests.sim.netsparse.ring_bench import ROWS, WORDS, Bench, simulate_bench
 
@@ -42,7 +42,7 @@ class Units(Bench):
         """Use these two from now on; no counter has counted and no bit of the filter is set."""
         others = ~(1 << client) % (1 << UNITS)
         for snic, servers in ((self.snic, others), (self.other, 1 << server)):
-            await snic.at_rest()
+            await snic.rest(servers=True)
             await snic.write(server_units=servers, clear_counters=1)
         await self.snic.clear_filter()
 
@@ -56,31 +56,31 @@ class Units(Bench):
     async def submit(self, unit, idxs, place=0, **changes):
         """Submit a request for ``idxs``, written at a ``place`` of their own; return its tag."""
         address = self.gather.idx_address + 256 * place
-        await self.memory.write(address, np.array(idxs, "<u4").tobytes())
+        await self.memory.write_memory(address, np.array(idxs, "<u4").tobytes())
         self.tag += 1
         fields = {"property_address": self.gather.property_address, "property_bytes": SIZE}
-        request = WorkRequest(
-            tag=self.tag, idx_address=address, count=len(idxs), **fields | changes
-        )
-        await self.snic.submit(unit, request)
+        fields |= {"unit": unit, "tag": self.tag, "idx_address": address, "count": len(idxs)}
+        await self.snic.submit([Request(**fields | changes)])
         return self.tag
 
-    async def ends(self, unit, tag, cause=Cause.DONE):
+    async def ends(self, unit, tag, cause="DONE"):
         """Check that the next completion is this one."""
-        found = await self.snic.next_completion(self.dut.interrupts, 0)
-        assert found == Completion(unit, tag, cause)
+        assert await self.snic.completions() == [Completion(unit, tag, cause)]
 
-    async def ask(self, unit, idxs, cause=Cause.DONE):
+    async def ask(self, unit, idxs, cause="DONE"):
         await self.ends(unit, await self.submit(unit, idxs), cause)
 
     async def counts(self, snic, name):
         """Return a counter of each unit, of those that have counted."""
-        found = {unit: (await snic.unit_counters(unit, [name]))[name] for unit in range(UNITS)}
+        found = {}
+        for unit in range(UNITS):
+            await snic.write(counter_unit=unit)
+            found |= {unit: (await snic.counted("unit", UNIT_COUNTERS, names=[name], wait=4))[name]}
         return {unit: count for unit, count in found.items() if count}
 
     async def count(self, snic, name):
         """Return a counter of the SNIC."""
-        return (await snic.counters([name]))[name]
+        return (await snic.counted("snic", SNIC_COUNTERS, names=[name], wait=4))[name]
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -94,7 +94,7 @@ async def each_asks_and_serves_alone(dut):
             await bench.snic.write(request_unit=unit)
             await bench.snic.write(submit=1)
             assert await bench.snic.read("refused")
-        await bench.memory.write(bench.gather.property_address, bytes(ROWS * SIZE))
+        await bench.memory.write_memory(bench.gather.property_address, bytes(ROWS * SIZE))
         bench.surround(read_latency=latency, write_latency=latency)
         idxs = [client, *range(REMOTE, REMOTE + 5), REMOTE + client, REMOTE + client + 8]
         distinct = {idx for idx in idxs if idx >= REMOTE}
@@ -108,7 +108,7 @@ async def each_asks_and_serves_alone(dut):
         assert [busy - {0} for busy in seen] == [{1 << client}, {1 << server}]
         bench.surround()
         for idx in distinct:
-            found = await bench.memory.read(bench.gather.property_address + idx * SIZE, SIZE)
+            found = await bench.memory.read_memory(bench.gather.property_address + idx * SIZE, SIZE)
             assert found == bench.gather.properties[idx].tobytes(), idx
         assert await bench.counts(bench.snic, "consumed") == {client: len(idxs)}
         assert await bench.counts(bench.snic, "prs") == {client: len(distinct)}
@@ -132,10 +132,10 @@ async def what_fails_is_told_of_each(dut):
     other = 2
     idx, at = bench.gather.idx_address, bench.gather.property_address + REMOTE * SIZE
     ways = [
-        (Cause.IDX_READ, HOST, "read", idx),
-        (Cause.PROPERTY_WRITE, HOST, "write", at),
-        (Cause.FILTER, DRAM, "write", FILTER_ADDRESS),  # that of zeros, when it is cleared
-        (Cause.REMOTE, other + HOST, "read", at),
+        ("IDX_READ", HOST, "read", idx),
+        ("PROPERTY_WRITE", HOST, "write", at),
+        ("FILTER", DRAM, "write", FILTER_ADDRESS),  # that of zeros, when it is cleared
+        ("REMOTE", other + HOST, "read", at),
     ]
     for client, server in PAIRS[::-1]:  # so that what another has had before helps none
         for cause, memory, kind, address in ways:
@@ -149,7 +149,7 @@ async def what_fails_is_told_of_each(dut):
             name = f"served_address_{register}"
             right = await bench.other.read(name)
             await bench.other.write(**{name: right + wrong})
-            await bench.ask(client, [REMOTE], Cause.REMOTE)
+            await bench.ask(client, [REMOTE], "REMOTE")
             await bench.other.write(**{name: right})
         assert await bench.counts(bench.other, "out_of_bounds") == {server: 2}
         await bench.ask(client, [REMOTE])
@@ -216,7 +216,7 @@ async def a_filter_that_cannot_be_is_not_used(dut):
         assert await bench.snic.read("filter_illegal")
         await bench.snic.write(clear_filter=1)
         assert not await bench.snic.read("filter_busy")
-        await bench.ask(client, [REMOTE], Cause.COMMAND)
+        await bench.ask(client, [REMOTE], "COMMAND")
         await bench.snic.write(filter=0)
         await bench.ask(client, [REMOTE])
         await bench.snic.write_wide(filter_address=FILTER_ADDRESS)

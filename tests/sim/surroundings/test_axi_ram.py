@@ -318,13 +318,13 @@ async def a_processor_reads_and_writes_beside_the_bus(dut):
         port.write(0, 8)
         address = random.randrange(half, port.beats - 4) * port.beat_bytes + random.randrange(64)
         octets = random.randbytes(random.randrange(200))
-        await memory.write(address, octets)
+        await memory.write_memory(address, octets)
         port.content[address : address + len(octets)] = octets
         address = random.randrange(half * port.beat_bytes, len(port.content) - 200)
         size = random.randrange(200)
-        assert await memory.read(address, size) == port.content[address : address + size]
+        assert await memory.read_memory(address, size) == port.content[address : address + size]
     await port.b.wait_for(40)
-    await memory.write(len(port.content), bytes(64))
+    await memory.write_memory(len(port.content), bytes(64))
     assert (int(dut.missing.value), int(dut.lost.value)) == (0, 0)
     assert await port.dumped() == port.content
 

@@ -10,6 +10,7 @@ class Build:
 
     fixed: Mapping[str, int]  #: what the fields read that never change, such as ``identity``
     address_bits: int  #: of an address of host memory
+    queue: int  #: requests that a unit has room for at a time
     causes: Mapping[str, str]  #: why a request ended so, by the name of ``completion_cause``
     cause_names: Mapping[int, str]  #: names of causes, by their numbers in a completion
     faults: Mapping[str, str]  #: why a ring stopped, by the name of ``..._ring_fault``

@@ -3,33 +3,43 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sim.host.device import Device, DeviceError, wait_until, write_wide
-from sim.netsparse.host.snic.request import Request
+from sim.host.device import DeviceError, write_wide
+from sim.netsparse.host.snic.request import Completion, Request
+
+
+class RequestRefused(DeviceError):
+    """Reports that a unit did not take a request: its queue is full, or it does not gather."""
 
 
 class ByRegisters:
-    """Reaches a SNIC's units by ``registers`` of ``device``."""
+    """Reaches a SNIC's units by ``registers``; completions come one at a time."""
 
-    def __init__(self, device: Device, registers: Any) -> None:
-        self.device, self.registers = device, registers
+    def __init__(self, registers: Any) -> None:
+        self.registers = registers
 
-    def carry_out(self, requests: Sequence[Request], seconds: float) -> dict[int, str]:
-        """Carry requests out, as :class:`Submission` says; each unit must have room for its own."""
+    def submit(self, requests: Sequence[Request]) -> int:
+        """Hand over all requests; :class:`RequestRefused` if a unit has no room for one."""
         for request in requests:
             self._submit(request)
-        ends: dict[int, str] = {}
-        tags = {request.tag for request in requests}
-        while len(ends) < len(requests):
-            wait_until(
-                self.device, lambda: self.registers.read("completion_valid"), "the gather", seconds
-            )
-            tag = int(self.registers.read("completion_tag"))
-            cause = self.registers.read("completion_cause")
-            self.registers.write(next_completion=1)
-            if tag not in tags or tag in ends:
-                raise DeviceError(f"request {tag} ended, which is not under way")
-            ends[tag] = getattr(cause, "name", str(cause))
-        return ends
+        return len(requests)
+
+    def completions(self) -> list[Completion]:
+        """Return the oldest completion, if there is one."""
+        if not self.registers.read("completion_valid"):
+            return []
+        unit, tag = (int(self.registers.read(f"completion_{name}")) for name in ("unit", "tag"))
+        cause = self.registers.read("completion_cause")
+        self.registers.write(next_completion=1)
+        return [Completion(unit, tag, getattr(cause, "name", str(cause)))]
+
+    def acknowledge(self) -> None:
+        """Do nothing: each completion was acknowledged when it was read."""
+
+    def check(self) -> None:
+        """Do nothing: registers always work."""
+
+    def close(self, seconds: float) -> None:
+        """Do nothing: registers need no closing."""
 
     def _submit(self, request: Request) -> None:
         self.registers.write(
@@ -47,4 +57,4 @@ class ByRegisters:
         )
         self.registers.write(submit=1)
         if self.registers.read("refused"):
-            raise DeviceError(f"unit {request.unit} refused a request")
+            raise RequestRefused(f"unit {request.unit} refused request {request.tag}")

@@ -9,7 +9,8 @@ from sim.host.selftest.board import Board
 from sim.host.selftest.card_checks import card_checks
 from sim.host.selftest.checks import Check, CheckFailed, Tell
 from sim.host.selftest.program import run_program
-from sim.netsparse.host.snic.snic import GatherFailed, Snic, Table
+from sim.netsparse.host.snic.request_runner import GatherFailed
+from sim.netsparse.host.snic.snic import Snic, Table
 
 CAGE, SEED = 0, 1
 EACH = 4  #: idxs of each unit that gathers: no more than it may have under way

@@ -3,38 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sim.host.device import (
-    Device,
-    DeviceError,
-    check_design,
-    chosen,
-    wait_until,
-    write_wide,
-)
-from sim.netsparse.host.snic.build import Build
-from sim.netsparse.host.snic.by_registers import ByRegisters
-from sim.netsparse.host.snic.by_rings import ByRings
-from sim.netsparse.host.snic.request import Request, Submission
+from sim.host.device import chosen, write_wide
+from sim.netsparse.host.snic.request import Request
+from sim.netsparse.host.snic.request_runner import ATTEMPTS, RequestRunner, check_requests
 
-SECONDS = 60.0  #: the longest wait for the hardware unless told otherwise
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
 WATCHDOG = 1_000_000  #: clock cycles without progress after which a request is given up
 MOST_COUNT = (1 << 32) - 1  #: idxs of a request
-DONE, PASSING = "DONE", "WATCHDOG"  #: causes: of success, and of what may succeed a second time
-
-
-class GatherFailed(DeviceError):
-    """Reports that a gather did not bring all rows; ``causes`` names why, request by request."""
-
-    def __init__(self, causes: Sequence[str], build: Build) -> None:
-        told = (f"{cause}, {build.causes.get(cause, '')}" for cause in dict.fromkeys(causes))
-        super().__init__(f"the gather ended as {'; '.join(told)}")
-        self.causes = tuple(causes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,21 +33,10 @@ class Table:
             raise ValueError(f"row_bytes must be a multiple of 4, at least 4: {self.row_bytes}")
 
 
-class Snic:
-    """Drives one SNIC, a node of a cluster, on ``device``.
+class Snic(RequestRunner):
+    """Drives one SNIC, a node of a cluster, on ``device``; :class:`RequestRunner` says on which."""
 
-    ``registers`` is an object of the generated driver's class on the same device, whose memory is
-    the host's, at the addresses that the SNIC's bus uses. ``seconds`` is the longest wait for the
-    hardware. Raises :class:`DeviceError` if the device holds another design than ``build``.
-    """
-
-    def __init__(self, device: Device, registers: Any, build: Build) -> None:
-        self.device, self.registers, self.build = device, registers, build
-        self.seconds = SECONDS
-        self._clients: list[int] = []
-        self._columns = 0
-        self._way: Submission = ByRegisters(device, registers)
-        check_design(registers, build.fixed)
+    _columns = 0
 
     def set_up(
         self,
@@ -122,29 +90,6 @@ class Snic:
         self._columns = boundaries[-1]
         self.clear_filter()
 
-    def use_rings(self, address: int, places: int = 64) -> None:
-        """Submit requests by rings in host memory from now on; call this while no unit gathers.
-
-        Each ring has ``places`` places, a power of two. The ring of descriptors, of 64 bytes each,
-        begins at ``address``, a multiple of the ring's bytes; after it comes the ring of
-        completions, of 16 bytes each. After a :class:`DeviceError` in a gather this call begins
-        anew. Raises ValueError for rings that cannot have this size or address.
-        """
-        rings = ByRings(self.device, self.registers, self.build, address, places)
-        rings.open(self.seconds)
-        self._way = rings
-
-    def use_registers(self) -> None:
-        """Submit requests by registers again, and give the rings up."""
-        if isinstance(self._way, ByRings):
-            self._way.close(self.seconds)
-        self._way = ByRegisters(self.device, self.registers)
-
-    def clear_filter(self) -> None:
-        """Forget which rows have come: before another table is gathered, or the same one anew."""
-        self.registers.write(clear_filter=1)
-        self._wait(lambda: not self.registers.read("filter_busy"), "clearing the filter")
-
     def gather(
         self,
         idxs: ArrayLike,
@@ -152,14 +97,14 @@ class Snic:
         *,
         idx_address: int,
         watchdog: int = WATCHDOG,
-        attempts: int = 3,
+        attempts: int = ATTEMPTS,
     ) -> None:
         """Bring the rows of ``idxs`` that other nodes own into ``table`` in host memory.
 
         The idxs are written from ``idx_address`` on, in 4 bytes each, or 8 where the table has more
         than 2^32 rows, and shared out to all units that gather. Requests that lost a packet are
         tried again, ``attempts`` times in all. :class:`GatherFailed` says why others failed;
-        ValueError for idxs that are not there, before anything is written.
+        ValueError for idxs that are not there, or no ``watchdog``, before anything is written.
         """
         wanted = np.asarray(idxs)
         if not self._clients:
@@ -180,35 +125,23 @@ class Snic:
         )
         if end > 1 << self.build.address_bits:
             raise ValueError(f"host memory has addresses of {self.build.address_bits} bits")
-        self.device.write_memory(idx_address, wanted.astype(f"<u{idx_bytes}").tobytes())
         parts = np.array_split(np.arange(wanted.size), min(len(self._clients), wanted.size))
-        left = {
-            unit: (idx_address + int(part[0]) * idx_bytes, len(part))
+        requests = [
+            Request(
+                unit=unit,
+                tag=unit,
+                idx_address=idx_address + int(part[0]) * idx_bytes,
+                count=len(part),
+                wide=idx_bytes == 8,
+                property_address=table.address,
+                property_bytes=table.row_bytes,
+                watchdog=watchdog,
+            )
             for unit, part in zip(self._clients, parts, strict=False)
-        }
-        for attempt in range(1, attempts + 1):
-            requests = [
-                Request(
-                    unit=unit,
-                    tag=unit,
-                    idx_address=address,
-                    count=count,
-                    wide=idx_bytes == 8,
-                    property_address=table.address,
-                    property_bytes=table.row_bytes,
-                    watchdog=watchdog,
-                )
-                for unit, (address, count) in left.items()
-            ]
-            ends = self._way.carry_out(requests, self.seconds)
-            failed = {unit: cause for unit, cause in ends.items() if cause != DONE}
-            if not failed:
-                return
-            if attempt == attempts or {*failed.values()} != {PASSING}:
-                raise GatherFailed(list(failed.values()), self.build)
-            left = {unit: left[unit] for unit in failed}
-            self.rest()
-            self.clear_filter()
+        ]
+        check_requests(requests)
+        self.device.write_memory(idx_address, wanted.astype(f"<u{idx_bytes}").tobytes())
+        self.complete(requests, attempts)
 
     def rows(self, idxs: ArrayLike, table: Table) -> NDArray[np.uint8]:
         """Return the rows of ``idxs`` [n, row_bytes] as they lie in host memory."""
@@ -217,11 +150,6 @@ class Snic:
             for idx in np.asarray(idxs).ravel()
         ]
         return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, table.row_bytes)
-
-    def rest(self) -> None:
-        """Wait until no unit gathers; units that serve may go on."""
-        clients = sum(1 << unit for unit in self._clients)
-        self._wait(lambda: not self.registers.read("busy_units") & clients, "the last request")
 
     def unit_counters(self, unit: int) -> dict[str, int]:
         """Return the counters of a unit by name."""
@@ -234,6 +162,3 @@ class Snic:
     def counters(self) -> dict[str, int]:
         """Return the counters of the SNIC by name."""
         return chosen(self.registers, self.build.snic_counters, "snic")
-
-    def _wait(self, condition: Any, what: str) -> None:
-        wait_until(self.device, condition, what, self.seconds)

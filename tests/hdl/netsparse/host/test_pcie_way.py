@@ -223,9 +223,9 @@ async def every_unit_has_its_bytes(dut, stall, settings):
     for found, wanted in zip(bench.found, reads, strict=True):
         for (octets, failed), (address, size) in zip(found, wanted, strict=True):
             assert not failed
-            assert octets[:size] == await bench.memory.read(address, size)
+            assert octets[:size] == await bench.memory.read_memory(address, size)
     for address, octets in writes:
-        assert await bench.memory.read(address, len(octets)) == octets
+        assert await bench.memory.read_memory(address, len(octets)) == octets
     counts = bench.value("counts")
     read, written = (bench.events[name].counts for name in ("read", "write"))
     assert read == {"request": counts["reads"], "property": sum(map(len, reads))}
@@ -244,7 +244,7 @@ async def what_is_nowhere_fails_alone(dut):
     await bench.happens(lambda: len(bench.found[1]) == 30)
     assert [bool(failed) for _, failed in bench.found[1]] == wrong
     for (octets, failed), (address, size) in zip(bench.found[1], places, strict=True):
-        assert failed or octets[:size] == await bench.memory.read(address, size)
+        assert failed or octets[:size] == await bench.memory.read_memory(address, size)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -318,7 +318,7 @@ async def a_block_that_stands_still_is_silent(dut):
     await bench.happens(lambda: not bench.bus("read")["owes"])
     bench.read(2, 0, 64)
     await bench.happens(lambda: len(bench.found[2]) == 2)
-    assert bench.found[2][1] == (await bench.memory.read(0, 64), 0)
+    assert bench.found[2][1] == (await bench.memory.read_memory(0, 64), 0)
 
 
 PLACE = 128  #: bytes of a place that is written once
@@ -369,12 +369,12 @@ class Storm:
         for found, wanted in zip(bench.found, self.reads, strict=True):
             for (octets, bad), (address, size) in zip(found, wanted, strict=True):
                 assert len(octets) == size + -size % BEAT
-                assert bad or octets[:size] == await bench.memory.read(address, size)
+                assert bad or octets[:size] == await bench.memory.read_memory(address, size)
                 failed += bad
         for lost, written in zip(bench.lost, self.writes, strict=True):
             for number, (address, octets) in enumerate(written):
                 if number not in lost:
-                    assert await bench.memory.read(address, len(octets)) == octets
+                    assert await bench.memory.read_memory(address, len(octets)) == octets
         return failed, sum(map(len, bench.lost))
 
 

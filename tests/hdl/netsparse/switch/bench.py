@@ -2,14 +2,18 @@
 
 import random
 
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster
+
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from sim.harness.host_program import HostProgram
+from sim.harness.register_driver import quiet
 from sim.harness.streams import never, start
 from sim.harness.verilator import params_in_simulator
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger, SwitchRules
 from sim.netsparse.links import Receiver, Sender, drained, new_packets
-from sim.netsparse.switch_driver import SwitchDriver
+from sim.netsparse.switch_side import switch_side
 from sim.netsparse.wire import to_beats
 
 NODE = 77  #: the switch's own number
@@ -155,24 +159,18 @@ class Bench(Links):
 
     async def start(self, **settings):
         await start(self.dut)
-        self.driver = SwitchDriver(self.dut, self.params)
-        await self.driver.set_routes(self.rules.routes)
-        await self.driver.write(
-            uplinks=sum(1 << port for port in self.uplinks),
-            node=NODE,
-            mac_base_low=0,
-            mac_base_high=0x0200,
-            ip_base=0x0A000000,
-            read_delay=60,
-            response_delay=60,
-            **settings,
-        )
-        await self.driver.configure(LENGTH)
+        bus = AxiLiteMaster(AxiLiteBus.from_prefix(self.dut, "s_axil"), self.dut.clk, self.dut.rst)
+        quiet(self.dut, "s_axil")
+        self.driver = HostProgram(self.dut, bus, switch_side(self.params))
+        await self.driver.set_routes(self.rules.routes, self.uplinks)
+        await self.driver.set_addresses(NODE)
+        await self.driver.set_delays(60, 60)
+        await self.driver.write(**settings)
+        await self.driver.configure(LENGTH if self.params.pipes else 0)
 
     async def compare_counts(self):
         """The switch has counted what its links have taken, cut packets too."""
-        for port in range(self.params.ports):
-            found = await self.driver.port_counters(port)
+        for port, found in (await self.driver.port_counters()).items():
             for name in CLASSES:
                 receiver = self.receivers[name, port]
                 assert found[f"{name}_out_packets"] == len(receiver.packets)

@@ -47,7 +47,7 @@ async def every_pr_leaves_once(dut, stalls):
     await bench.drain()
     await bench.compare_counts()
     if bench.params.pipes:
-        pipes = [await bench.driver.pipe_counters(k) for k in range(bench.params.pipes)]
+        pipes = (await bench.driver.pipe_counters()).values()
         assert bench.ledger.hits == sum(found["cache_hit"] for found in pipes)
         assert bench.ledger.hits > 0
         assert come == {name: sum(found[name] for found in pipes) for name in come}
@@ -134,12 +134,11 @@ async def drops_and_counts_what_is_broken(dut):
     bench.broken *= not params.pipes
     await bench.drain()
     assert bench.broken == 0
-    for port in range(params.ports):
-        found = await bench.driver.port_counters(port)
+    for port, found in (await bench.driver.port_counters()).items():
         for cause in DROPS:
             assert found[f"reads_{cause}"] == expected[port, cause] > 0, cause
             assert found[f"responses_{cause}"] == 0
-    pipes = [await bench.driver.pipe_counters(k) for k in range(params.pipes)]
+    pipes = (await bench.driver.pipe_counters()).values()
     for cause in ("foreign", "kind", "length", "source") if params.pipes else ():
         total = sum(count for (_, name), count in expected.items() if name == cause)
         assert sum(found[f"reads_dropped_{cause}"] for found in pipes) == total > 0
@@ -193,7 +192,7 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
     assert bench.senders[name, feeder].missing, "back-pressure reaches the sender"
     stalled = await bench.driver.read("stalled")
     assert stalled == (1 << stopped) * (name == "responses")
-    counts = await bench.driver.port_counters(stopped)
+    counts = (await bench.driver.port_counters())[stopped]
     assert counts[f"{name}_blocked"] > 5000
     blocked.stall = never
     await bench.drain()
@@ -252,8 +251,7 @@ async def each_port_is_stalled_alone(dut):
         await ClockCycles(dut.clk, 500)
         after = [len(bench.receivers["reads", uplink].packets) for uplink in uplinks]
         assert after == [packets + 1 for packets in before], port
-        for pipe in range(bench.params.pipes):
-            counts = await bench.driver.pipe_counters(pipe)
+        for pipe, counts in (await bench.driver.pipe_counters()).items():
             assert counts["passed_by"] == passed[pipe]
         for _ in range(12):  # a beat now and then, each of which is progress
             link.stall = never
@@ -287,7 +285,7 @@ async def is_usable_after_a_reset_in_traffic(dut):
             "a packet that was cut has no end"
         )
         bench.renew(SwitchLedger(bench.rules))
-        await bench.driver.configure(LENGTH)
+        await bench.driver.invalidate()
         for _ in range(60):
             port = random.randrange(bench.params.ports)
             bench.send(port, bench.packet(port))
@@ -347,11 +345,9 @@ async def drops_the_rest_of_what_a_reset_cuts(dut):
         await reset
         await bench.drain(150)
     assert all(cut[name] for name in CLASSES), cut
-    for port in range(bench.params.ports):
-        found = await bench.driver.port_counters(port)
+    for found in (await bench.driver.port_counters()).values():
         assert not any(found[f"{name}_{cause}"] for name in CLASSES for cause in DROPS)
-    for k in range(bench.params.pipes):
-        found = await bench.driver.pipe_counters(k)
+    for found in (await bench.driver.pipe_counters()).values():
         assert not any(value for name, value in found.items() if "_dropped_" in name)
 
 

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array, lil_array
 
 from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
+from sim.netsparse.host.snic.snic import Table
 from sim.surroundings.card.cards import CardsParams
 from tests.sim.netsparse.cases import make_gather
 
@@ -40,21 +41,20 @@ def small_gather():
 
 async def set_up(snic, node, gather):
     job = gather.job(SNIC).nodes[node]
-    await snic.set_partition(node, gather.partition.boundaries)
-    await snic.write(server_units=job.server_units, served_bytes=job.served_bytes)
-    await snic.write_wide(
-        served_address=snic.base + job.served_address, filter_address=job.filter_address
+    await snic.set_up(
+        node,
+        gather.partition.boundaries,
+        servers=job.servers,
+        served=Table(address=snic.base + job.served_address, row_bytes=job.served_bytes),
+        filter_address=job.filter_address,
     )
-    await snic.clear_filter()
     await snic.board.write(interrupt_enable=1)
     return [
-        [
-            replace(
-                request,
-                idx_address=snic.base + request.idx_address,
-                property_address=snic.base + request.property_address,
-            )
-            for request in queue
-        ]
+        replace(
+            request,
+            idx_address=snic.base + request.idx_address,
+            property_address=snic.base + request.property_address,
+        )
         for queue in job.requests
+        for request in queue
     ]

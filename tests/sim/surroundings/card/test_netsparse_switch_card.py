@@ -110,10 +110,14 @@ async def reads_are_answered_from_the_cache(dut):
     switch = bench.switch
     await switch_on(dut, switch)
     assert await switch.board.read("links") == 0b11
-    await switch.set_up(7, {0: NODE, 1: UPLINK}, 1 << UPLINK, PROPERTY, cache=1, concatenate=1)
+    await switch.set_routes({0: NODE, 1: UPLINK}, [UPLINK])
+    await switch.set_addresses(SWITCH.nodes + 7)
+    await switch.use(cache=True, concatenate=True)
+    await switch.configure(PROPERTY)
+    await switch.clear_counters()
     bench.send(responses=PACKETS // 4)
     await bench.finish()
-    before, (_, filled) = await switch.pipe_counters(0), bench.heard()
+    before, (_, filled) = (await switch.pipe_counters())[0], bench.heard()
     kept = before["cache_inserted"] + before["cache_present"]
     assert filled == before["responses_received_prs"] == kept > PACKETS // 4
     # Reads of the uplink stand until the card asks the node for a pause, responses now and then.
@@ -123,7 +127,7 @@ async def reads_are_answered_from_the_cache(dut):
         await Timer(1, "us")
     bench.node.pause[RESPONSES].value = bench.uplink.pause[READS].value = 0
     await bench.finish()
-    counts = await switch.pipe_counters(0)
+    counts = (await switch.pipe_counters())[0]
     reads, responses = bench.heard()
     asked, hits = int(bench.node.reads.value), counts["cache_hit"]
     assert asked == counts["reads_received_prs"]

@@ -7,7 +7,6 @@ import pytest
 
 from gen.software.netsparse_snic import software
 from hdl.netsparse.registers import IDENTITY
-from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from sim.harness.host_device import HostDevice, HostMemory
@@ -43,12 +42,12 @@ async def each_card_gathers_from_the_other(dut):
     for node, snic in enumerate(snics):
         assert await snic.read("identity") == IDENTITY
         assert await snic.board.read("memory_ready")
-        runs.append(cocotb.start_soon(snic.run(await set_up(snic, node, gather), None)))
+        runs.append(cocotb.start_soon(snic.carry_out(await set_up(snic, node, gather))))
     for node, (snic, running) in enumerate(zip(snics, runs, strict=True)):
         done = await running
-        assert [completion.cause for completion in done] == [Cause.DONE] * len(done)
+        assert [completion.cause for completion in done] == ["DONE"] * len(done)
         assert snic.pcie.messages
-        await snic.at_rest()
+        await snic.rest(servers=True)
         units = [await snic.unit_counters(k) for k in range(STREAMS.units)]
         assert sum(unit["prs"] for unit in units) == gather.expected(node).distinct
         golden = gather.golden()[node]

@@ -7,7 +7,6 @@ import cocotb
 from cocotb.triggers import Timer
 
 from gen.software.netsparse_snic import software
-from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from sim.harness.host_device import HostDevice
@@ -47,17 +46,16 @@ async def each_card_gathers_from_the_other(dut):
     await Timer(500, "ns")
     assert [snic.pcie.messages for snic in snics] == [0, 0], "interrupts without a completion"
     runs = [
-        cocotb.start_soon(snic.run(queues, None))
-        for snic, queues in zip(snics, requests, strict=True)
+        cocotb.start_soon(snic.carry_out(each)) for snic, each in zip(snics, requests, strict=True)
     ]
     for node, running in enumerate(runs):
         done = await running
-        assert [completion.cause for completion in done] == [Cause.DONE] * len(done)
-        assert sorted(c.tag for c in done) == [r.tag for queue in requests[node] for r in queue]
+        assert [completion.cause for completion in done] == ["DONE"] * len(done)
+        assert sorted(c.tag for c in done) == [request.tag for request in requests[node]]
         assert snics[node].pcie.messages
     folder = Path(os.environ[FOLDER])
     for node, (snic, card) in enumerate(zip(snics, cards, strict=True)):
-        await snic.at_rest()
+        await snic.rest(servers=True)
         units = [await snic.unit_counters(k) for k in range(SNIC.units)]
         expected = gather.expected(node)
         assert sum(unit["prs"] for unit in units) == expected.distinct

@@ -12,13 +12,14 @@ from cocotb.triggers import Timer
 
 from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
-from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from sim.netsparse.card import CardSnic
 from sim.netsparse.card_traffic import traffic_files
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, to_bytes
-from sim.netsparse.work_request import WorkRequest
+from sim.netsparse.host.snic.request import Completion
+from sim.netsparse.host.snic.request import Request as WorkRequest
+from sim.netsparse.host.snic.snic import Table
 from sim.surroundings.axi_ram import ram_file
 from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
@@ -83,10 +84,8 @@ class Node:
     async def set_up(self):
         """Set the card up: it is node 0 and serves its idxs."""
         self.far.numbered.value = 0
-        await self.snic.set_partition(0, [0, SERVED, 2 * SERVED])
-        await self.snic.write(server_units=1 << SERVER, served_bytes=PROPERTY)
-        await self.snic.write_wide(served_address=HOST_BASE, filter_address=0)
-        await self.snic.clear_filter()
+        table = Table(address=HOST_BASE, row_bytes=PROPERTY)
+        await self.snic.set_up(0, [0, SERVED, 2 * SERVED], servers=[SERVER], served=table)
 
     def told(self, name):
         """Return a number of the station's, of both classes if it has two."""
@@ -144,6 +143,7 @@ async def a_request_that_never_leaves(node):
     node.far.pause[0].value = 2
     await Timer(10, "us")
     request = WorkRequest(
+        unit=CLIENT,
         tag=7,
         idx_address=HOST_BASE + SERVED * PROPERTY,
         count=IDXS,
@@ -152,10 +152,9 @@ async def a_request_that_never_leaves(node):
         watchdog=3000,
     )
     await node.snic.board.write(interrupt_enable=1)
-    await node.snic.submit(CLIENT, request)
+    await node.snic.submit([request])
     node.far.limit[0].value = PACKETS + 50
-    completion = await node.snic.next_completion()
-    assert (completion.tag, completion.cause) == (7, Cause.WATCHDOG)
+    assert await node.snic.completions() == [Completion(CLIENT, 7, "WATCHDOG")]
     before = await node.snic.board.read("paused_reads_0")
     for _ in range(40):
         await Timer(5, "us")

@@ -215,8 +215,8 @@ async def writes_change_memory(dut, stall):
     counts = card.counts()
     assert (counts["writes"], counts["lost"]) == (40, 0)
     assert counts["up"] == total + read_bytes() * (SIZE // 4096)
-    assert await card.memory.read(1001, 5000) == CONTENT[1001:6001]
-    await card.memory.write(77, b"of the host itself")
+    assert await card.memory.read_memory(1001, 5000) == CONTENT[1001:6001]
+    await card.memory.write_memory(77, b"of the host itself")
     CONTENT[77:95] = b"of the host itself"
     await card.read(0, Read(0, 128))
     check(Read(0, 128), (await card.answers(1))[0][0], card.settings)
