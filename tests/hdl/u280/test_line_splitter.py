@@ -1,167 +1,133 @@
 import random
-from itertools import product
 
 import cocotb
-from cocotb.triggers import RisingEdge
 
-from hdl.common.axi import Response
-from hdl.u280.line_splitter import LineSplitter, LineSplitterParams
-from sim.harness.streams import STALLS, never, start
-from sim.harness.verilator import params_in_simulator
-from tests.hdl.u280.axi_bench import give, master, memory, take
+from hdl.common.axi import Burst, Response
+from hdl.u280.line_splitter import HALF_BITS, LINE_BITS, LineSplitter, LineSplitterParams
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, Stalls, always, never, start
+from tests.hdl.u280.axi_bench import master, memory
 from tests.simulated import simulated
 
 PARAMS = LineSplitterParams(address_bits=16)
 BURSTS = LineSplitterParams(address_bits=16, length_bits=3)
+LINES = ("lines_ar", "lines_aw", "lines_w", "halves_r", "halves_b")  #: channels into it, and out
+HALVES = ("halves_ar", "halves_aw", "halves_w", "lines_r", "lines_b")
+FAILED = {"id": 0, "data": None, "resp": Response.SLVERR.value, "last": 1}  #: a line, of any data
 
 test_line_splitter = simulated(LineSplitter, [PARAMS, BURSTS], __name__, ids=["lines", "bursts"])
 
 
-def several():
-    """Whether a burst of the component under test may have several lines."""
-    return params_in_simulator(LineSplitterParams).length_bits > 0
+class SplitterBench(Bench):
+    """Has sources and sinks at all channels, and what leaves for what comes."""
 
+    def __init__(self, dut, stalls=Stalls.NONE):
+        super().__init__(dut, stalls)
+        self.several = self.params.length_bits > 0  # a burst may have several lines
+        for name in (*LINES, *HALVES):
+            getattr(self, name)
+        self.lines_r.let_go()  # the data of a line that failed change while it waits
 
-async def begin(dut, stalls):
-    await start(dut)
-    lines = master(dut, "lines", stalls.value[0], max_burst_len=1)
-    ram = memory(dut, "halves", stalls.value[1], 1 << 16)
-    await RisingEdge(dut.clk)
-    return lines, ram
+    def some_ask(self):
+        """Draw a burst of lines, and return it with that of halves; the rest means nothing."""
+        address, length = 64 * random.getrandbits(10), random.getrandbits(self.params.length_bits)
+        rest = {"size": random.getrandbits(3), "burst": random.choice((0, 1, 2))}
+        halves = {"id": 0, "addr": address, "len": 2 * length + 1}
+        halves |= {"size": 5, "burst": Burst.INCR.value}
+        return [{"addr": address, "len": length} | rest], [halves]
+
+    def some_write(self):
+        """Draw a line to be written, and return it with its halves."""
+        line, last = random.getrandbits(LINE_BITS), random.getrandbits(1)
+        strobes = random.choice((1 << random.randrange(64), 0b1111 << 30, random.getrandbits(64)))
+        halves = [
+            {
+                "data": line >> k * HALF_BITS & (1 << HALF_BITS) - 1,
+                "strb": strobes >> 32 * k & (1 << 32) - 1,
+                "last": int(k == 1 and (last or not self.several)),
+            }
+            for k in range(2)
+        ]
+        return [{"data": line, "strb": strobes, "last": last}], halves
+
+    def some_read(self):
+        """Draw halves up to RLAST, and return them with their lines; data that failed is None."""
+        count = random.choice((1, 2, 2, 2, 3, 4, 5))
+        halves = [
+            {"data": random.getrandbits(HALF_BITS), "resp": random.randrange(4), "last": k == count}
+            for k in range(1, count + 1)
+        ]
+        if not self.several and count != 2:  # a burst of another length is a line that failed
+            return halves, [FAILED]
+        lines = []
+        for low, *high in (halves[k : k + 2] for k in range(0, count, 2)):
+            lines.append(FAILED)
+            if high:
+                data = low["data"] | high[0]["data"] << HALF_BITS
+                worse = max(low["resp"], high[0]["resp"])
+                lines[-1] = {"id": 0, "data": data, "resp": worse, "last": int(high[0]["last"])}
+        return halves, lines
+
+    def draw(self, count):
+        """Draw what comes in all channels, and return it with what leaves."""
+        answers = [{"resp": random.randrange(4)} for _ in range(count)]
+        given, expected = {"halves_b": answers}, {"lines_b": [{"id": 0} | one for one in answers]}
+        for into, out, some in (
+            ("lines_ar", "halves_ar", self.some_ask),
+            ("lines_aw", "halves_aw", self.some_ask),
+            ("lines_w", "halves_w", self.some_write),
+            ("halves_r", "lines_r", self.some_read),
+        ):
+            pairs = [some() for _ in range(count)]
+            given[into] = [beat for beats, _ in pairs for beat in beats]
+            expected[out] = [beat for _, beats in pairs for beat in beats]
+        return given, expected
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
-async def lines_are_halves_in_order(dut, stalls):
-    lines_master, ram = await begin(dut, stalls)
-    lines = {64 * k: random.randbytes(64) for k in [0, 1023, *random.sample(range(1, 1023), 22)]}
-    writes = [lines_master.init_write(address, line, awid=0) for address, line in lines.items()]
-    for write in writes:
-        await write.wait()
-    assert all(ram.read(address, 64) == line for address, line in lines.items())
-    reads = [(line, lines_master.init_read(address, 64, arid=0)) for address, line in lines.items()]
-    for line, read in reads:
-        await read.wait()
-        assert bytes(read.data.data) == line
+async def a_line_is_two_halves(dut, stalls):
+    """This holds in all channels at a time; of two answers to a read the worse one is the line's.
+
+    A burst that ends within a line fails there: later lines have their own halves.
+    """
+    bench = await SplitterBench(dut).begin()
+    for count in (1, 200):
+        given, expected = bench.draw(count)
+        lines = expected.pop("lines_r")
+        bench.offer(given, stalls)
+        await bench.lines_r.wait_for(len(lines))
+        await bench.finish(**expected)
+        for found, line in zip(bench.lines_r.beats, lines, strict=True):
+            assert found == line | ({"data": found["data"]} if line["data"] is None else {})
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
-async def bursts_of_lines_are_twice_as_many_halves(dut, stalls):
-    """Bursts of all lengths are read as written, with RLAST and WLAST where AXI has them."""
-    if not several():
-        return
+async def a_memory_keeps_lines(dut, stalls):
+    """Bursts of all lengths are read as written, by models of AXI that others have made."""
+    several = Bench(dut).params.length_bits > 0
     await start(dut)
-    lines_master = master(dut, "lines", stalls.value[0], max_burst_len=8)
+    lines = master(dut, "lines", stalls.value[0], max_burst_len=8 if several else 1)
     ram = memory(dut, "halves", stalls.value[1], 1 << 16)
-    await RisingEdge(dut.clk)
-    blocks = [(1024 * k, random.randbytes(64 * (1 + k % 8))) for k in range(24)]
-    writes = [lines_master.init_write(at, block, awid=0) for at, block in blocks]
-    for write in writes:
+    blocks = [(1024 * k, random.randbytes(64 * (1 + k % 8 * several))) for k in range(24)]
+    for write in [lines.init_write(at, block, awid=0) for at, block in blocks]:
         await write.wait()
     assert all(ram.read(at, len(block)) == block for at, block in blocks)
-    reads = [(block, lines_master.init_read(at, len(block), arid=0)) for at, block in blocks]
-    for block, read in reads:
+    reads = [lines.init_read(at, len(block), arid=0) for at, block in blocks]
+    for (_, block), read in zip(blocks, reads, strict=True):
         await read.wait()
         assert bytes(read.data.data) == block
-
-
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def a_burst_that_ends_within_a_line_fails_there(dut):
-    """If RLAST comes with a lower half, that line answers SLVERR; the next has its own halves."""
-    if not several():
-        return
-    await start(dut)
-    lines = []
-    cocotb.start_soon(take(dut, "lines_r", ["resp", "data", "last"], never, lines))
-    for data, last in ((1, 0), (2, 0), (3, 1), (4, 0), (5, 1)):
-        await give(dut, "halves_r", resp=Response.OKAY.value, data=data, last=last)
-    while len(lines) < 3:
-        await RisingEdge(dut.clk)
-    good, bad, after = lines
-    assert good == (Response.OKAY.value, 1 | 2 << 256, 0)
-    assert (bad[0], bad[2]) == (Response.SLVERR.value, 1)
-    assert after == (Response.OKAY.value, 4 | 5 << 256, 1)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def a_lower_half_waits_for_nobody(dut):
     """The line waits, with the upper half."""
-    dut.lines_rready.value = 0
-    await start(dut)
-    for _ in range(3):
-        await give(dut, "halves_r", resp=Response.OKAY.value, data=1, last=0)
-        upper = cocotb.start_soon(give(dut, "halves_r", resp=0, data=2, last=1))
-        for _ in range(4):
-            await RisingEdge(dut.clk)
-            assert not dut.halves_rready.value
-        assert dut.lines_rvalid.value
-        dut.lines_rready.value = 1
-        await upper
-        dut.lines_rready.value = 0
-
-
-@cocotb.test(timeout_time=50, timeout_unit="us")
-async def strobes_of_a_line(dut):
-    """Strobes select each byte alone, and some across the middle."""
-    await start(dut)
-    ram = memory(dut, "halves", never, 1 << 16)
-    dut.lines_bready.value = 1
-    line = bytearray(random.randbytes(64))
-    ram.write(128, bytes(line))
-    for strobes in [*(1 << at for at in range(64)), 0b1111 << 30]:
-        new = random.randbytes(64)
-        for at in range(64):
-            line[at] = new[at] if strobes >> at & 1 else line[at]
-        await give(dut, "lines_aw", addr=128, len=0)
-        await give(dut, "lines_w", data=int.from_bytes(new, "little"), strb=strobes, last=1)
-        while not dut.lines_bvalid.value:
-            await RisingEdge(dut.clk)
-        await RisingEdge(dut.clk)  # the answer has gone
-        assert ram.read(128, 64) == line
-
-
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
-async def the_worse_answer_is_the_line_s(dut, stalls):
-    await start(dut)
-    source, sink = stalls
-    found = {"r": [], "b": []}
-    for channel, beats in found.items():
-        cocotb.start_soon(take(dut, f"lines_{channel}", ["resp"], sink, beats))
-    pairs = list(product(Response, repeat=2))
-    random.shuffle(pairs)
-    for pair in pairs:
-        for kind, last in zip(pair, (0, 1), strict=True):
-            await give(dut, "halves_r", resp=kind.value, last=last)
-            while source():
-                await RisingEdge(dut.clk)
-        await give(dut, "halves_b", resp=pair[0].value)
-    while min(map(len, found.values())) < len(pairs):
-        await RisingEdge(dut.clk)
-    assert found["r"] == [(max(kind.value for kind in pair),) for pair in pairs]
-    assert found["b"] == [(pair[0].value,) for pair in pairs]
-
-
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
-async def a_burst_of_another_length_is_a_line_that_failed(dut, stalls):
-    """It fails up to RLAST, so that later lines have their own halves."""
-    if several():
-        return
-    await start(dut)
-    _, sink = stalls
-    lines, expected = [], []
-    cocotb.start_soon(take(dut, "lines_r", ["resp", "data", "last"], sink, lines))
-    for number, beats in enumerate([2, 1, 2, 3, 2, 5, 1, 1, 2]):
-        for k in range(beats):
-            await give(
-                dut, "halves_r", resp=Response.OKAY.value, data=2 * number + k, last=k == beats - 1
-            )
-        expected.append((2 * number | (2 * number + 1) << 256) if beats == 2 else None)
-    while len(lines) < len(expected):
-        await RisingEdge(dut.clk)
-    for (response, data, last), line in zip(lines, expected, strict=True):
-        assert last
-        assert response == (Response.OKAY if line is not None else Response.SLVERR).value
-        assert line in (None, data)
+    bench = await SplitterBench(dut, (never, always)).begin()
+    await bench.wait()
+    bench.halves_r.extend([{"resp": Response.OKAY.value, "data": k, "last": k} for k in (0, 1)])
+    await bench.wait(10)
+    assert len(bench.halves_r.cycles) == 1
+    assert dut.lines_rvalid.value
+    bench.lines_r.stall = never
+    await bench.lines_r.wait_for(1)
