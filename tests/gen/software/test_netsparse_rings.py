@@ -103,6 +103,16 @@ def test_rings_go_round_and_round(card, snic, places):
     assert len(card.taken) == 54
 
 
+@pytest.mark.parametrize(("places", "doorbells"), [((8, 8), 3), ((4, 4), 5), ((4, 16), 4)])
+def test_the_snic_is_told_of_half_a_ring_or_with_requests(card, snic, places, doorbells):
+    """Six requests that end at once: it is told when rings are opened, and at the end, too."""
+    snic.use_rings(RINGS, *places)
+    snic.gather(np.arange(100, 106), TABLE, **HOW)
+    assert card.heard("completion_ring_size") == places[1].bit_length() - 1
+    assert card.heard("completion_consumer") == 6
+    assert card.doorbells == doorbells
+
+
 def test_indices_count_modulo_2_to_the_16(card, snic):
     snic.use_rings(RINGS, 8)
     rings = snic._way

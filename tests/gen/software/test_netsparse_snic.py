@@ -1,5 +1,7 @@
 """Runs a SNIC's host software on a stand-in for a card: what it writes, and what it refuses."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from gen.guides.netsparse_snic import guide
 from gen.software.netsparse_snic import software
 from hdl.netsparse.rig.params import Cause
 from sim.host.device import DeviceError
+from sim.netsparse.host.snic.request import Completion, Request
 from sim.netsparse.host.snic.request_runner import GatherFailed
 from sim.netsparse.host.snic.snic import Table
 from tests.gen.guides import snic_from_the_guide as independent
@@ -31,6 +34,7 @@ class Card(FakeCard):
             write_boundary=self.enter,
         )
         self.ends, self.requests, self.waiting, self.boundaries = [], [], [], {}
+        self.most = 0  # requests that a unit has had at a time
 
     def take(self):
         names = ("request_unit", "request_tag", "idx_wide", "idx_count", "property_bytes")
@@ -38,6 +42,9 @@ class Card(FakeCard):
         wide = ("idx_address", "property_address")
         self.requests.append(request | {name: self.heard_wide(name) for name in wide})
         self.waiting.append((request, self.ends.pop(0) if self.ends else Cause.DONE))
+        self.most = max(
+            self.most, *Counter(one["request_unit"] for one, _ in self.waiting).values()
+        )
         self.show()
 
     def drop(self):
@@ -120,6 +127,75 @@ def test_what_cannot_succeed_is_told(card, snic, ends, count, text):
     assert len(card.requests) == count
 
 
+def some_requests(count=10, **changes):
+    fields = {"property_address": 0x4000, "property_bytes": 8, "count": 4, "watchdog": 9}
+    return [
+        Request(**{"unit": k % 2, "tag": 40 + k, "idx_address": 16 * k} | fields | changes)
+        for k in range(count)
+    ]
+
+
+def test_units_have_as_many_requests_as_their_queues_hold(card, snic):
+    requests = some_requests()
+    done = snic.carry_out(requests)
+    assert sorted(done) == [Completion(one.unit, one.tag, "DONE") for one in requests[::2]] + [
+        Completion(one.unit, one.tag, "DONE") for one in requests[1::2]
+    ]
+    assert card.most == snic.build.queue == PARAMS.rig.commands
+    for unit in range(2):
+        taken = [one["request_tag"] for one in card.requests if one["request_unit"] == unit]
+        assert taken == [one.tag for one in requests if one.unit == unit]
+
+
+def test_requests_of_a_program_are_tried_again(card, snic):
+    requests, before = some_requests(), card.log.count("clear_filter")
+    card.ends = [Cause.DONE, Cause.WATCHDOG]
+    done = snic.complete(requests)
+    assert sorted(one.tag for one in done) == [one.tag for one in requests]
+    assert len(card.requests) == len(requests) + 1
+    assert card.log.count("clear_filter") == before + 1
+    card.ends = [Cause.WATCHDOG, Cause.RANGE]
+    with pytest.raises(GatherFailed, match="RANGE, an idx is not below columns") as failed:
+        snic.complete(requests)
+    assert len(failed.value.completions) == len(requests)
+    assert len(card.requests) == 2 * len(requests) + 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [({"watchdog": 0}, "request 40 has no watchdog"), ({"tag": 1}, "two requests have the same")],
+)
+def test_requests_that_cannot_be_tried_again(card, snic, changes, text):
+    with pytest.raises(ValueError, match=text):
+        snic.complete(some_requests(**changes))
+    assert not card.requests
+
+
+def test_a_program_may_sleep(card, snic):
+    """It looks before it sleeps, and again when it was woken."""
+    take, slept = card.commands.pop("submit"), []
+
+    def sleep():
+        slept.append(len(card.requests))
+        take()
+
+    snic.idle = sleep
+    assert snic.carry_out(some_requests(1)) == [Completion(0, 40, "DONE")]
+    assert slept == [0]
+
+
+def test_all_units_come_to_rest(card, snic):
+    snic.seconds = 0.01
+    card.say(busy_units=0b1100_0000)
+    snic.rest()
+    for name in ("busy_units", "concatenating"):
+        card.say(busy_units=0, concatenating=0)
+        snic.rest(servers=True)
+        card.say(**{name: 1})
+        with pytest.raises(DeviceError, match="the last request has not ended"):
+            snic.rest(servers=True)
+
+
 def test_waits_are_bounded(card, snic):
     snic.seconds = 0.01
     card.commands.pop("submit")
@@ -196,6 +272,7 @@ def test_what_only_the_hardware_knows(card, said, text):
         ({"idxs": [-1]}, "idxs must be from 0 to 249, not -1 to -1"),
         ({"table": Table(address=0, row_bytes=516)}, "rows may have 512 bytes: 516"),
         ({"idx_address": 2}, "idx_address must be a multiple of 4: 2"),
+        ({"watchdog": 0}, "request 0 has no watchdog"),
         ({"idx_address": (1 << 34) - 4}, "host memory has addresses of 34 bits"),
     ],
 )
