@@ -44,9 +44,11 @@ class TagTable(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        tags, given = self.params.tags, self.bit(self.given)
+        tags, given = self.params.tags, self.code(m, "given_code", self.given)
+        failed = self.code(m, "failed_code", self.failed)
+        abandoned = self.code(m, "abandoned_code", self.abandoned)
         end, rests = Signal(tags), Signal(tags)
-        ended = [self.bit(one) for one in self.ends]
+        ended = [self.code(m, f"end_code_{k}", one) for k, one in enumerate(self.ends)]
         resting_now = [Mux(one.rests, bit, 0) for one, bit in zip(self.ends, ended, strict=True)]
         m.d.comb += [end.eq(ended[0] | ended[1]), rests.eq(resting_now[0] | resting_now[1])]
         resting = Signal(self.params.tags)  # the block has timed their reads out
@@ -55,7 +57,7 @@ class TagTable(Component):
         m.d.sync += [
             self.taken.eq((self.taken | given) & ~(end & ~rests) & ~over),
             self.done.eq((self.done | end) & ~given),
-            self.open.eq((self.open | given) & ~self.bit(self.failed) & ~self.bit(self.abandoned)),
+            self.open.eq((self.open | given) & ~failed & ~abandoned),
             resting.eq((resting | rests) & ~over),
         ]
         with m.If(self.tick):
@@ -79,7 +81,7 @@ class TagTable(Component):
             straight.eq(self.left.valid & ~owed),
             found.eq(~self.left.valid & Array(away & ~self.taken)[at]),
         ]
-        stays = Mux(owed, self.bit(self.left), 0)
+        stays = Mux(owed, self.code(m, "left_code", self.left), 0)
         shown = Mux(found, Const(1, self.params.tags) << at, 0)
         m.d.sync += [
             away.eq((away | stays) & ~shown),
@@ -89,6 +91,8 @@ class TagTable(Component):
         ]
         return away
 
-    def bit(self, happens: Value) -> Value:
+    def code(self, m: Module, name: str, happens: Value) -> Signal:
         """Return the one-hot code of the tag of an event, 0 if there is none."""
-        return Mux(happens.valid, Const(1, self.params.tags) << happens.tag, 0)
+        code = Signal(self.params.tags, name=name)
+        m.d.comb += code.eq(Mux(happens.valid, Const(1, self.params.tags) << happens.tag, 0))
+        return code

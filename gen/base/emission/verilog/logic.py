@@ -14,7 +14,7 @@ NODE_SHIFT = 16  #: a net has its node above these bits, and which output bit it
 BIT = (1 << NODE_SHIFT) - 1
 
 #: nodes whose lowest output bits depend on the lowest bits of their operands alone
-LOW_BITS = {"~", "&", "|", "^", "+", "-", "*", "negate", "choice"}
+LOW_BITS = {"~", "&", "|", "^", "+", "-", "*", "<<", "negate", "choice"}
 
 
 @dataclass(slots=True)

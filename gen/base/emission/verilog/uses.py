@@ -74,9 +74,10 @@ def find_uses(module: ModuleLogic) -> Uses:
             continue
         if node.kind in LOW_BITS or node.kind == "element":
             if node.kind in LOW_BITS and width < node.width:
-                conditions = range(0, len(node.operands) - 1, 2) if node.kind == "choice" else ()
+                last = len(node.operands) - 1
+                whole = {"choice": range(0, last, 2), "<<": (1,)}.get(node.kind, ())
                 node.operands = tuple(
-                    bits if place in conditions else bits[:width]
+                    bits if place in whole else bits[:width]
                     for place, bits in enumerate(node.operands)
                 )
             node.width = width

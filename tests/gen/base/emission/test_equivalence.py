@@ -106,6 +106,7 @@ OPERATORS = [
     lambda x, y: x > y,
     lambda x, y: x >= y,
     lambda x, y: x << y[:2].as_unsigned(),
+    lambda x, y: (Const(1, 8) << x[:3].as_unsigned())[:2] + y,
 ]
 
 
