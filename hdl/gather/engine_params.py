@@ -43,12 +43,9 @@ class Outcome(enum.Enum, shape=4):
     ROWS = 4  #: some rows could not be read; each is zero from the first read on that failed
 
 
-#: Describes a work request as the host writes it: which rows of which table go where. ``wide``: an
-#: idx has 8 bytes, else 4; ``on_card``: the idxs are in device memory, else in host memory;
-#: ``coalesce``: the row of an idx that comes again soon is read once; ``streamed``: rows go to the
-#: stream, else to device memory; ``destination``: address of the first row in device memory;
-#: ``completion``: address of the completion in host memory; ``malformed``: bits without a meaning
-#: are set.
+#: Describes a work request: which rows of which table go where. What each field does stands with
+#: the register of its name (:mod:`hdl.gather.registers`); ``malformed``: bits without a meaning are
+#: set.
 WORK = data.StructLayout(
     {
         "tag": TAG_BITS,

@@ -252,9 +252,7 @@ async def where_device_memory_fails(dut):
     await card.submit(request)
     assert (await card.completed(request))["outcome"] == Outcome.WRITE
     bench.set(fail_write=0, fault=0)
-    while await registers.read("device_owes"):
-        await ClockCycles(dut.clk, 10)
-    await registers.write(revive_buses=1)
+    await registers.revive()
     assert not await registers.read("device_broken")
     await bench.gather(request)
 

@@ -146,9 +146,7 @@ async def idxs_that_device_memory_does_not_give(dut, fault):
     assert found["outcome"] == Outcome.IDXS
     assert found["beyond"] >= 8
     bench.set(fail_read=0)
-    while await card.registers.read("device_owes"):
-        await ClockCycles(dut.clk, 10)
-    await card.registers.write(revive_buses=1)
+    await card.registers.revive()
     await bench.gather(asked)
 
 

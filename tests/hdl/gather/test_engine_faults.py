@@ -243,9 +243,7 @@ async def stop_where_nothing_answers(dut):
     for tlp in kept:
         await completions.device.upstream_recv(tlp)
     bench.set(fail_write=0, fault=0)
-    while await card.registers.read("device_owes"):
-        await ClockCycles(dut.clk, 10)
-    await card.registers.write(revive_buses=1)
+    await card.registers.revive()
     await bench.gather(*many_rows(bench, 2))
 
 

@@ -254,9 +254,7 @@ async def stop_with_a_ring_that_is_full(dut, first):
             await submitted(card, asked[0])
         await ring.submit(by_ring)
         await ClockCycles(dut.clk, wait)
-        await card.registers.write(stop=1)
-        while await card.registers.read("stopping"):
-            pass
+        await card.registers.stop()
         read = await ring.read()
         outcomes = []
         for request in [*asked[: int(first)], *by_ring[:read]]:
