@@ -92,7 +92,7 @@ class LineSplitter(Component):
             lines.bvalid.eq(halves.bvalid),
             halves.bready.eq(lines.bready),
         ]
-        with m.If(~second):
+        with m.If(~second & ~ends):  # what ends too early stays as it is until it is taken
             m.d.sync += [low.eq(halves.rdata), low_response.eq(halves.rresp)]
         with m.If(halves.rvalid & halves.rready):
             m.d.sync += [second.eq(~ends), beyond.eq(second & ~ends)]

@@ -26,7 +26,6 @@ class SplitterBench(Bench):
         self.several = self.params.length_bits > 0  # a burst may have several lines
         for name in (*LINES, *HALVES):
             getattr(self, name)
-        self.lines_r.let_go()  # the data of a line that failed change while it waits
 
     def some_ask(self):
         """Draw a burst of lines, and return it with that of halves; the rest means nothing."""
