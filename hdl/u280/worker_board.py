@@ -1,5 +1,7 @@
 """Places a P4SGD worker on an Alveo U280."""
 
+from typing import Any
+
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
@@ -12,7 +14,7 @@ from hdl.u280.board import Board, check_slr_stages
 from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
 from hdl.u280.hbm_port import HbmPortParams
-from hdl.u280.pcie import PcieDma
+from hdl.u280.pcie import MODEL_BASE, PcieDma
 
 PORTS_PER_ENGINE = 4
 LABELS, HOST = 2, 3  #: ports of engine 0 that carry something else
@@ -66,6 +68,16 @@ class WorkerBoard(Board):
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
         return m
+
+
+def host_addresses(params: WorkerParams) -> dict[str, Any]:
+    """Return where DMA finds the memory at each port of words, labels and the weights, in bytes."""
+    ports = [port for ports in word_ports(params) for port in ports]
+    return {
+        "words": tuple(port << CHANNEL_BITS for port in ports),
+        "labels": LABELS << CHANNEL_BITS,
+        "model": MODEL_BASE,
+    }
 
 
 def word_ports(params: WorkerParams) -> list[list[int]]:

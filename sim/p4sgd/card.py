@@ -6,6 +6,7 @@ from typing import Any
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster
 
 from hdl.u280.registers import BoardRegistersParams
+from hdl.u280.worker_board import host_addresses
 from sim.harness.host_program import HostProgram
 from sim.harness.register_driver import quiet
 from sim.p4sgd.cluster_driver import ClusterDriver
@@ -23,7 +24,7 @@ class CardWorker(WorkerDriver, DmaCard):
         DmaCard.__init__(self, pcie)
         bar = AxiLiteMaster(AxiLiteBus.from_prefix(pcie, "m_axil"), pcie.clk, pcie.rst)
         quiet(pcie, "m_axil")
-        WorkerDriver.__init__(self, pcie, params, bar=bar, memory=self)
+        WorkerDriver.__init__(self, pcie, params, bar=bar, memory=self, card=host_addresses(params))
         self.board = BoardDriver(bar, BoardRegistersParams(cages=1, hbm=True))
 
     async def train(self) -> None:

@@ -1,5 +1,7 @@
 """Drives a simulated worker by the software that a user's host runs, and sleeps while it works."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -14,17 +16,25 @@ from sim.harness.host_device import BusMemory
 from sim.harness.host_program import HostProgram
 from sim.p4sgd.worker_side import worker_side
 
+NO_CARD: Mapping[str, Any] = MappingProxyType({})
+
 
 class WorkerDriver(HostProgram):
     """Drives ``s_axil`` and ``s_axi_model`` of a simulated worker, or a card through ``bar``.
 
-    A card's ``memory`` is all that its DMA reaches.
+    A card's ``memory`` is all that its DMA reaches, and ``card`` says what lies where there.
     """
 
     def __init__(
-        self, dut: Any, params: WorkerParams, suffix: str = "", bar: Any = None, memory: Any = None
+        self,
+        dut: Any,
+        params: WorkerParams,
+        suffix: str = "",
+        bar: Any = None,
+        memory: Any = None,
+        card: Mapping[str, Any] = NO_CARD,
     ) -> None:
-        side = worker_side(params)
+        side = worker_side(params, **card)
         if memory is None:  # of that a simulation has the weights alone
             weights = CompiledMaster(dut, f"s_axi_model{suffix}")
             memory = BusMemory(weights, side.build["model"])
