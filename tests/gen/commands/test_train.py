@@ -144,5 +144,5 @@ def test_links_that_lose_everything(ingather, tmp_path):
     status, _, err = ingather(*TINY, *arguments)
     assert status == 2
     assert len(err.strip().splitlines()) == 1, err
-    assert "NETWORK, slot 0 got no answer to 3 repetitions" in err
+    assert "NETWORK, the switch did not answer for retries repetitions in a row: slot 0" in err
     assert not (tmp_path / "lost").exists()

@@ -96,12 +96,15 @@ def test_progress_counts_to_the_end_and_errors_come_out(emission):
 
 
 def nameless(emission):
-    """Return each module's name by its own RTLIL and all that it places, without modules' names."""
+    """Return modules' names by their RTLIL and that of all that they place, without the names.
+
+    Of modules that differ by name alone it is the first one's.
+    """
     names, texts = re.compile(rf"\\(?:{'|'.join(emission.modules)})(?=\s)"), {}
     for name, module in emission.modules.items():
         below = "".join(texts[child] for child in module.instances)
         texts[name] = below + names.sub("", module.rtlil)
-    return {text: name for name, text in texts.items()}
+    return {text: name for name, text in reversed(texts.items())}
 
 
 @pytest.mark.parametrize("changes", [{"engines": 2}, {"slots": 512}], ids=str)
