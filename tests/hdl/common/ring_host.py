@@ -5,6 +5,7 @@ import random
 from hdl.common.rings import INDEX_BITS
 
 INDICES = 1 << INDEX_BITS
+CLOSED = {"enable": 0, "address": 0, "size": 0, "index": 0}  #: before a host has set any
 
 
 class RingHost:
@@ -12,7 +13,7 @@ class RingHost:
 
     def __init__(self, place_bytes, address_bits):
         self.place_bytes, self.address_bits = place_bytes, address_bits
-        self.ring = {"enable": 0}
+        self.ring = dict(CLOSED)
 
     @property
     def places(self):

@@ -8,7 +8,7 @@ from hdl.common.rings import DESCRIPTOR_BYTES, Fault
 from sim.harness.bench import Bench
 from sim.harness.streams import cycle, start
 from sim.harness.verilator import simulate
-from tests.hdl.common.ring_host import INDICES, RingHost
+from tests.hdl.common.ring_host import CLOSED, INDICES, RingHost
 from tests.hdl.stateful import follow
 from tests.hdl.wrapped import Wrapped
 
@@ -35,7 +35,7 @@ class Model:
         self.reset()
 
     def reset(self):
-        self.phase, self.fault, self.host.ring = "closed", Fault.NONE, {"enable": 0}
+        self.phase, self.fault, self.host.ring = "closed", Fault.NONE, dict(CLOSED)
         self.asked = self.ahead = self.consumer = self.coming = self.here = 0
 
     def preset(self):

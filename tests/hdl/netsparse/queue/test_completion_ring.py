@@ -11,7 +11,7 @@ from sim.harness.bench import Bench
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.rings import ENTRY
-from tests.hdl.common.ring_host import INDICES, RingHost
+from tests.hdl.common.ring_host import CLOSED, INDICES, RingHost
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
 from tests.hdl.stateful import follow
 from tests.hdl.wrapped import Wrapped
@@ -49,7 +49,7 @@ class Model:
         self.is_open = self.settled = False
         self.sent = self.written = self.unread = self.index = self.on_way = self.irq = 0
         self.beside, self.waiting, self.fault = 0, None, Fault.NONE
-        self.host.ring = {"enable": 0}
+        self.host.ring = dict(CLOSED)
 
     def preset(self):
         """Draw who is slow; let an open ring have come to where its indices carry, or wrap."""
