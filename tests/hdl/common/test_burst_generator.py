@@ -104,7 +104,7 @@ async def clear_ends_a_plan_of_any_counts(dut):
         await bench.wait(random.choice((2, random.randrange(30), 30)))
         bench.set(clear=0)
         await bench.wait(random.choice((random.randrange(1, 12), 40)))
-        found, expected = bench.bursts.beats, [*islice(bursts_of(plan), 60)]
+        found, expected = bench.bursts.beats, [*islice(bursts_of(plan), 80)]
         bench.set(clear=1)
         assert found == expected[: len(found)]
         if bench.bursts.stall is never and bench.plan.cycles:
