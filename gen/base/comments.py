@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -19,6 +20,11 @@ def meanings(enum: type[Enum]) -> dict[Any, str]:
     source = inspect.getsource(enum)
     said = {member: comment_of(member.name, source) for member in enum}
     return {member: text for member, text in said.items() if text}
+
+
+def by_name(texts: Mapping[Any, str]) -> dict[str, str]:
+    """Return texts by the names of members, without marks, for messages."""
+    return {member.name: plain(text) for member, text in texts.items()}
 
 
 def plain(text: str) -> str:

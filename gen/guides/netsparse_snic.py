@@ -13,6 +13,7 @@ from gen.guides.guide import (
     number_of,
     spaced,
     tables,
+    told,
 )
 from gen.guides.netsparse_packets import (
     IP_BASE,
@@ -22,10 +23,9 @@ from gen.guides.netsparse_packets import (
     packet_values,
     property_of,
 )
-from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, SIZE_BITS
+from hdl.common.rings import DESCRIPTOR_BYTES, INDEX_BITS, SIZE_BITS, Fault
 from hdl.netsparse.host.params import LINE_BYTES as HOST_LINE_BYTES
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
-from hdl.netsparse.meanings import CAUSES, FAULTS
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.queue.descriptor_fetch import AHEAD
@@ -84,8 +84,8 @@ def values(params: SnicParams) -> dict[str, Any]:
         "descriptor": list(little_rows(DESCRIPTOR, uses.DESCRIPTOR_USES)),
         "entry": list(little_rows(ENTRY, uses.ENTRY_USES)),
         "drops": uses.DROPS,
-        "causes": [(cause.value, cause.name, why) for cause, why in CAUSES.items()],
-        "faults": [(fault.value, fault.name, why) for fault, why in FAULTS.items()],
+        "causes": told(Cause),
+        "faults": told(Fault),
         "unit_counters": counted(UNIT_COUNTERS, uses.COUNTED),
         "snic_counters": [
             (k, name, meaning(name)) for k, (name, _) in enumerate(SNIC_COUNTERS.counters)

@@ -13,8 +13,10 @@ from gen.guides.guide import (
     number_of,
     spaced,
     tables,
+    told,
 )
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
+from hdl.switchgnn.endpoint.bundles import Cause, State
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_layouts import (
     ALIGNMENT,
@@ -72,8 +74,8 @@ def values(params: EndpointParams) -> dict[str, Any]:
         "turn": list(little_rows(TurnRecord.as_shape(), uses.TURN_USES)),
         "send": list(little_rows(SendRecord.as_shape(), uses.SEND_USES)),
         "source": list(little_rows(SourceRecord.as_shape(), uses.SOURCE_USES)),
-        "states": [(one.value, one.name, what) for one, what in uses.STATES.items()],
-        "causes": [(one.value, one.name, why) for one, why in uses.CAUSES.items()],
+        "states": told(State),
+        "causes": told(Cause),
         "counters": counted(ENDPOINT_COUNTERS, uses.COUNTED),
         **tables(registers, TABLES, ALSO),
         **board_facts(BOARD, cages=1, hbm=True),

@@ -1,7 +1,5 @@
 """Holds what each number, and field of a layout, of SwitchGNN's endpoint is for, for its guide."""
 
-from hdl.switchgnn.endpoint.bundles import Cause, State
-
 TURN_USES = {
     "list": "address of the send list",
     "features": "address that places of payloads count from",
@@ -27,21 +25,6 @@ SOURCE_USES = {
     "port": "the owner's port at the switch, if not `own`",
     "own": "1: the worker sends the feature itself",
     "nothing": "zero",
-}
-STATES = {
-    State.IDLE: "no job has run, or the last was stopped",
-    State.RUNNING: "a job runs",
-    State.STOPPING: "a job ends: buses and the frame that leaves are waited for",
-    State.FINISHED: "all turns are over: all sums and copies are in memory",
-    State.FAILED: "the job was abandoned, for the cause",
-}
-CAUSES = {
-    Cause.NONE: "no job was abandoned",
-    Cause.TABLES: "memory answered a read of a table with an error, or not in time",
-    Cause.FEATURES: "memory answered a read of a payload with an error, or not in time",
-    Cause.SUMS: "memory answered a write of a sum or copy with an error, or not in time",
-    Cause.PROGRAM: "an address of a turn record is no multiple of 512, or beyond memory",
-    Cause.LIST: "the kind of a send record is neither FEATURE nor PARTIAL",
 }
 COUNTED = {
     "cycles": "cycles in which a job ran",

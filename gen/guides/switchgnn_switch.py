@@ -3,11 +3,12 @@
 from typing import Any
 
 from gen.guides import switchgnn_switch_uses as uses
-from gen.guides.guide import board_facts, counted, facts, filled, spaced, tables
+from gen.guides.guide import board_facts, counted, facts, filled, spaced, tables, told
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.protocol import Kind
+from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
-from hdl.switchgnn.switch.meanings import REASONS, TABLE_ERRORS
+from hdl.switchgnn.switch.meanings import REASONS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
 from hdl.switchgnn.switch.sizes import ENTRY_BITS, INDEX_BITS, PROGRAM_STEPS
@@ -74,7 +75,7 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
             if one.name != "NONE"
         ],
         "judged": uses.JUDGED,
-        "errors": [(one.value, one.name, why) for one, why in TABLE_ERRORS.items()],
+        "errors": [row for row in told(TableError) if row[0] != TableError.NONE.value],
         "reasons": [(one.value, one.name, why) for one, why in REASONS.items()],
         "port_counters": counted(port_counters(params), uses.PORT_COUNTED),
         "total_counters": counted(TOTAL_COUNTERS, uses.TOTAL_COUNTED),

@@ -2,6 +2,7 @@
 
 from gen.software.software import Software, of_side
 from hdl.netsparse.params import SnicParams
+from hdl.u280.registers import board_fields
 from sim.netsparse.snic_side import snic_side
 
 
@@ -9,7 +10,7 @@ def software(params: SnicParams) -> Software:
     """Return the host software of a SNIC with ``params``."""
     return Software(
         about="a NetSparse SNIC",
-        **of_side(snic_side(params)),
+        **of_side(snic_side(params), board=board_fields(pauses=True, msix=params.over_pcie)),
         modules=(
             "netsparse.host.snic.snic",
             "netsparse.host.snic.simulated_snic",

@@ -3,6 +3,8 @@
 from gen.guides.netsparse_switch import counter_texts
 from gen.software.software import Software, of_side
 from hdl.netsparse.switch.params import NetSparseSwitchParams
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.registers import board_fields
 from sim.netsparse.switch_side import switch_side
 
 
@@ -11,7 +13,10 @@ def software(params: NetSparseSwitchParams) -> Software:
     ports, pipes = counter_texts()
     return Software(
         about="a NetSparse switch",
-        **of_side(switch_side(params, ports | pipes)),
+        **of_side(
+            switch_side(params, ports | pipes),
+            board=board_fields(cages=CAGES, hbm=False, pauses=True),
+        ),
         modules=tuple(
             f"netsparse.host.switch.{name}"
             for name in ("netsparse_switch", "routing", "simulated_nodes")

@@ -2,8 +2,9 @@
 
 from amaranth.lib import data
 
-from gen.guides.switchgnn_endpoint_uses import CAUSES
+from gen.base.comments import by_name, meanings
 from gen.software.software import Software
+from hdl.switchgnn.endpoint.bundles import Cause
 from hdl.switchgnn.endpoint.counters import ENDPOINT_COUNTERS
 from hdl.switchgnn.endpoint.memory_layouts import (
     ALIGNMENT,
@@ -41,7 +42,7 @@ def software(params: EndpointParams) -> Software:
                 for kind in (Kind.FEATURE, Kind.PARTIAL)
             },
             "regions": regions(params.address_bits),
-            "causes": {cause.name: why.replace("`", "") for cause, why in CAUSES.items()},
+            "causes": by_name(meanings(Cause)),
             "counters": tuple(name for name, _ in ENDPOINT_COUNTERS.counters),
             "board": board_fields(),
         },

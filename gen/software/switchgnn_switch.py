@@ -2,6 +2,8 @@
 
 from gen.software.software import Software, of_side
 from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.u280.cmac_ip import CAGES
+from hdl.u280.registers import board_fields
 from sim.switchgnn.switch_side import switch_side
 
 
@@ -13,7 +15,7 @@ def software(params: GnnSwitchParams) -> Software:
     whole = not (params.in_memory or params.links)
     return Software(
         about="a SwitchGNN switch",
-        **of_side(switch_side(params)),
+        **of_side(switch_side(params), board=board_fields(cages=CAGES, hbm=params.in_memory)),
         modules=("switchgnn.host.gnn_switch", "switchgnn.host.gnn_workers"),
         exports={"gnn_switch": ("GnnSwitch", "Tables"), "job_switch": ("CommandRefused",)},
         reach="xdma" if params.in_memory else "register_window",

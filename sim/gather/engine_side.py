@@ -1,6 +1,6 @@
 """Describes the host's side of a gather engine."""
 
-from gen.base.comments import meanings, plain
+from gen.base.comments import by_name, meanings, plain
 from hdl.common.rings import Fault
 from hdl.gather.engine_counters import COUNTED
 from hdl.gather.engine_params import COMPLETION, DESCRIPTOR, GatherEngineParams, Outcome
@@ -27,7 +27,7 @@ def engine_side(params: GatherEngineParams) -> HostSide:
             "outcomes": {one.value: one.name for one in Outcome},
             "causes": {one.value: one.name for one in Cause},
             "faults": {fault.value: plain(text) for fault, text in meanings(Fault).items()},
-            "why": {one.name: plain(text) for one, text in why.items()},
+            "why": by_name(why),
             "orders": tuple(order.name for order in ReadOrder),
             "counters": tuple(COUNTED),
         },

@@ -1,5 +1,6 @@
 """Describes the host's side of P4SGD's and MINA's switches."""
 
+from gen.base.comments import by_name
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.switch.control_port import CONTROL_COUNTERS
@@ -25,7 +26,7 @@ def switch_side(params: SwitchParams) -> HostSide:
             "fixed": constants(params),
             "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
             "port_counters": tuple(PORT_COUNTERS),
-            "reasons": {reason.name: why.replace("`", "") for reason, why in reasons.items()},
+            "reasons": by_name(reasons),
             "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),
             "control_counters": tuple(name for name, _ in CONTROL_COUNTERS.counters if tenants),
         },

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.base.comments import meanings, plain
+from gen.base.comments import by_name, meanings
 from hdl.p4sgd.host.control import Cause
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.host.model_address import group_address, model_bus
@@ -27,7 +27,7 @@ def worker_side(params: WorkerParams, **card: Any) -> HostSide:
         build={
             "fixed": constants(params),
             "losses": {loss.name.lower(): loss.value for loss in Loss},
-            "causes": {cause.name: plain(why) for cause, why in meanings(Cause).items()},
+            "causes": by_name(meanings(Cause)),
             "counters": tuple(COUNTERS),
             "engine_stride": beat << layout["engine"].offset,
             "chunk_stride": beat << layout["chunk"].offset,

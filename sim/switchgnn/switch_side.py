@@ -1,14 +1,13 @@
 """Describes the host's side of SwitchGNN's switch."""
 
+from gen.base.comments import by_name, meanings
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.counters import TOTAL_COUNTERS, port_counters
-from hdl.switchgnn.switch.meanings import REASONS, TABLE_ERRORS
+from hdl.switchgnn.switch.meanings import REASONS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.registers import constants, gnn_switch_registers
 from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES
-from hdl.u280.cmac_ip import CAGES
 from hdl.u280.hbm_ip import CHANNEL_BITS
-from hdl.u280.registers import board_fields
 from sim.harness.host_side import HostSide
 from sim.host.switch.build import Build
 from sim.switchgnn.host.gnn_switch import GnnSwitch
@@ -20,7 +19,6 @@ def switch_side(params: GnnSwitchParams, room: int = 1 << CHANNEL_BITS) -> HostS
     Where tables are in memory, it writes them by DMA; each port has ``room`` bytes, by default as
     many as on the card.
     """
-    errors = {TableError.NONE: "all contributions were made"} | TABLE_ERRORS
     return HostSide(
         map=gnn_switch_registers(params),
         main=GnnSwitch,
@@ -30,9 +28,8 @@ def switch_side(params: GnnSwitchParams, room: int = 1 << CHANNEL_BITS) -> HostS
             "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
             "port_counters": tuple(name for name, _ in port_counters(params).counters),
             "total_counters": tuple(name for name, _ in TOTAL_COUNTERS.counters),
-            "board": board_fields(cages=CAGES, hbm=params.in_memory),
-            "reasons": {reason.name: why.replace("`", "") for reason, why in REASONS.items()},
-            "errors": {cause.name: why.replace("`", "") for cause, why in errors.items()},
+            "reasons": by_name(REASONS),
+            "errors": by_name(meanings(TableError)),
             "memory": (room, BEAT_BYTES) if params.in_memory else (0, 0),
         },
     )

@@ -20,15 +20,16 @@ class Cause(enum.Enum, shape=4):
     """Names how a RIG command ended; the first failure counts."""
 
     DONE = 0  #: every remote property is in host memory
-    COMMAND = 1  #: a size or address is illegal, or a descriptor names no client; nothing was done
-    RANGE = 2  #: an idx was not below the number of columns
+    #: a size or address is illegal, or a descriptor is, or names no client; nothing was done
+    COMMAND = 1
+    RANGE = 2  #: an idx is not below `columns`
     IDX_READ = 3  #: host memory answered a read of idxs with an error, or not in time
     PROPERTY_WRITE = 4  #: host memory answered a write of a property with an error, or not in time
-    FILTER = 5  #: SNIC memory answered an access to the idx filter with an error, or not in time
+    FILTER = 5  #: SNIC memory answered an access to the filter with an error, or not in time
     REMOTE = 6  #: the owner answered with an error, or with another length
-    WATCHDOG = 7  #: there was no progress within the watchdog's limit
-    ARRAY = 8  #: the idx filter stands for another property array; nothing was done
-    DESCRIPTOR = 9  #: host memory answered a read of the descriptor with an error, or not in time
+    WATCHDOG = 7  #: nothing moved for `watchdog` cycles: a packet was lost, or a node is gone
+    ARRAY = 8  #: the filter stands for another property array; nothing was done
+    DESCRIPTOR = 9  #: host memory answered the read of the descriptor with an error, or not in time
 
 
 #: Describes what can fail while a command runs, a bit for each.

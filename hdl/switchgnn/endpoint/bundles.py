@@ -67,19 +67,19 @@ class Verdict(enum.Enum, shape=5):
 class State(enum.Enum, shape=3):
     """Names the states of the endpoint."""
 
-    IDLE = 0  #: there is no job, or it was stopped
-    RUNNING = 1
-    STOPPING = 2  #: the buses' transfers under way and the frame that is leaving come to an end
-    FINISHED = 3  #: all turns of the job are over
-    FAILED = 4  #: the job was abandoned: see the cause
+    IDLE = 0  #: no job has run, or the last was stopped
+    RUNNING = 1  #: a job runs
+    STOPPING = 2  #: a job ends: buses and the frame that leaves are waited for
+    FINISHED = 3  #: all turns are over: all sums and copies are in memory
+    FAILED = 4  #: the job was abandoned, for the cause
 
 
 class Cause(enum.Enum, shape=3):
     """Names why a job was abandoned."""
 
-    NONE = 0
-    TABLES = 1  #: a read of a table was answered with an error, or not at all
-    FEATURES = 2  #: a read of a payload was answered with an error, or not at all
-    SUMS = 3  #: a write of a sum or a copy was answered with an error, or not at all
-    PROGRAM = 4  #: a turn's record has an address that is not aligned, or beyond memory
-    LIST = 5  #: a record of a list is neither a FEATURE nor a PARTIAL
+    NONE = 0  #: no job was abandoned
+    TABLES = 1  #: memory answered a read of a table with an error, or not in time
+    FEATURES = 2  #: memory answered a read of a payload with an error, or not in time
+    SUMS = 3  #: memory answered a write of a sum or copy with an error, or not in time
+    PROGRAM = 4  #: an address of a turn record is no multiple of 512, or beyond memory
+    LIST = 5  #: the kind of a send record is neither FEATURE nor PARTIAL

@@ -8,6 +8,8 @@ import numpy as np
 from cocotb.triggers import Timer
 from numpy.typing import NDArray
 
+from gen.base.comments import meanings
+from hdl.switchgnn.endpoint.bundles import Cause
 from sim.harness.clock import PERIOD_NS
 from sim.harness.payloads import pack
 from sim.harness.session import RunFailed
@@ -28,14 +30,6 @@ GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
 POLL_CYCLES = 64  #: cycles between two polls of the workers
-#: Explains the causes for which a worker gives its job up.
-CAUSES = {
-    "TABLES": "a read of its tables was answered by an error, or not at all",
-    "FEATURES": "a read of its features was answered by an error, or not at all",
-    "SUMS": "a write of a sum was answered by an error, or not at all",
-    "PROGRAM": "a turn's record has an address that is not aligned, or beyond memory",
-    "LIST": "a record of its list is neither a FEATURE nor a PARTIAL",
-}
 
 Plans = Mapping[int, PlannedJob]  #: plans by the width of what is added; they share their tables
 
@@ -158,7 +152,7 @@ class NetworkHost:
                     cause = await worker.state("cause")
                     raise RunFailed(
                         f"the endpoint of worker {worker.port} gave the aggregation up: {cause},"
-                        f" {CAUSES.get(cause, 'without a cause')}"
+                        f" {meanings(Cause)[Cause[cause]]}"
                     )
             running = [
                 worker for worker, state in zip(running, states, strict=True) if state != "FINISHED"

@@ -8,13 +8,13 @@ import random
 import numpy as np
 import pytest
 
+from gen.base.comments import meanings
 from gen.designs.catalogue import find_design
 from gen.guides.netsparse_snic import guide, values
 from gen.guides.netsparse_snic_uses import DROPS
 from gen.software.netsparse_snic import software
 from hdl.common.rings import Fault
 from hdl.netsparse.concat.deconcatenator_params import Drop
-from hdl.netsparse.meanings import CAUSES, FAULTS
 from hdl.netsparse.queue.params import ENTRY
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.rig.params import Cause
@@ -85,8 +85,8 @@ def as_driven(request):
 
 
 def test_every_cause_fault_and_drop_is_told():
-    assert set(CAUSES) == set(Cause)
-    assert set(FAULTS) == set(Fault)
+    assert set(meanings(Cause)) == set(Cause)
+    assert set(meanings(Fault)) == set(Fault)
     assert list(DROPS) == [drop.name for drop in Drop]
 
 

@@ -5,6 +5,7 @@ That its known answer is the hardware's is ``tests/gen/software/test_switchgnn_s
 
 import pytest
 
+from gen.base.comments import meanings
 from gen.designs.catalogue import find_design
 from gen.guides import switchgnn_switch_uses as uses
 from gen.guides.guide import little_rows
@@ -15,7 +16,7 @@ from hdl.switch.params import Refusal
 from hdl.switchgnn.protocol import Head, Kind
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.judge.verdict import LinkVerdict
-from hdl.switchgnn.switch.meanings import REASONS, TABLE_ERRORS
+from hdl.switchgnn.switch.meanings import REASONS
 from hdl.switchgnn.switch.registers import gnn_switch_registers
 from sim.switchgnn.wire import from_octets
 from tests.gen.guides.bench import check_text, numbers_of, octets_of
@@ -33,7 +34,7 @@ def params(request):
 def test_every_number_and_kind_is_told(params):
     assert set(uses.VERDICTS) == set(LinkVerdict.__members__) - {"NONE"}
     assert list(REASONS) == list(Refusal)
-    assert list(TABLE_ERRORS) == [one for one in TableError if one is not TableError.NONE]
+    assert list(meanings(TableError)) == list(TableError)
     assert list(KINDS) == list(Kind)
     told, build = values(params), software(params).build
     assert len(told["verdicts"]) == 18 + 2 * bool(params.links)

@@ -27,11 +27,12 @@ def read_bit(operation: Any) -> Value:
 class TableError(enum.Enum, shape=3):
     """Names the reasons for which a contribution of a list is not added."""
 
-    NONE = 0
-    OUTSIDE = 1  #: it is not for an aggregator of the job's region
-    UNUSED = 2  #: it is for an aggregator without a destination in the block
-    COMPLETE = 3  #: the sum has all its contributions already
-    NO_SUCH_ROW = 4  #: the row is beyond the job's lists
+    NONE = 0  #: all contributions were made
+    OUTSIDE = 1  #: the aggregator is not one of the turn's
+    UNUSED = 2  #: the block expects no contribution to it
+    COMPLETE = 3  #: its sum has all contributions of the turn already
+    #: the row is not below `job_list_rows`, or memory has not given it; counted once a row
+    NO_SUCH_ROW = 4
 
 
 class AggregatorParams(GnnSwitchSizes):

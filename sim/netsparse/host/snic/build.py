@@ -1,7 +1,7 @@
 """Describes one generated SNIC, as its host must know it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,5 +16,6 @@ class Build:
     faults: Mapping[str, str]  #: why a ring stopped, by the name of ``..._ring_fault``
     most_places: int  #: of a ring
     unit_counters: tuple[str, ...]  #: names of a unit's counters, in the order of their numbers
-    board: Mapping[str, tuple[int, int, int]]  #: address, first bit, bits of the card's fields
+    #: address, first bit, bits of the card's fields; empty if it is not on a card
+    board: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
     snic_counters: tuple[str, ...]  #: names of the SNIC's counters, likewise
