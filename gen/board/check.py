@@ -49,7 +49,7 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
     wrong += (f"port {p.name} has no clock" for p in ports if is_clock(p) and p.name not in clocks)
     wrong += check_clocks(
         constraints,
-        {port: clock.mhz for port, clock in clocks.items() if not clock.made_by},
+        {port: clock.period for port, clock in clocks.items() if not clock.made_by},
         {port: clock.made_by for port, clock in clocks.items() if clock.made_by},
     )
     wrong += check_cells(constraints, hierarchy)

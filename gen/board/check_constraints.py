@@ -147,7 +147,7 @@ def properties_of(command: Command) -> dict[str, str]:
 def check_clocks(
     constraints: Sequence[Constraint], at_pins: Mapping[str, float], by_ips: Mapping[str, str]
 ) -> Iterator[str]:
-    """Report clocks of ``at_pins`` (port: MHz) not made once at their period, and unknown names.
+    """Report clocks of ``at_pins`` (port: ns) not made once at their period, and unknown names.
 
     Those of ``by_ips`` (port: IP) are made by an IP, so they are not made again.
     """
@@ -162,8 +162,8 @@ def check_clocks(
     yield from (f"clock {name} is defined {n} times" for name, n in Counter(names).items() if n > 1)
     for port, given in periods.items():
         yield from check_clock_port(port, len(given), at_pins, by_ips)
-    for port, mhz in at_pins.items():
-        yield from check_period(port, periods.get(port, []), f"{1000 / mhz:.3f}")
+    for port, period in at_pins.items():
+        yield from check_period(port, periods.get(port, []), f"{period:.3f}")
     yield from check_clock_names(constraints, names)
 
 

@@ -102,7 +102,7 @@ def describe_clock(clock: Any) -> dict[str, Any]:
     return {
         "name": clock.name,
         "mhz": clock.mhz,
-        "period": f"{1000 / clock.mhz:.3f}",
+        "period": f"{clock.period:.3f}",
         "port": clock.port,
         "pin": clock.pin,
         "made_by": clock.made_by,

@@ -57,6 +57,11 @@ class Clock:
         if bool(self.port) == bool(self.pin):
             raise ValueError(f"clock {self.name} must have either a port or a pin")
 
+    @property
+    def period(self) -> float:
+        """Return the length of a cycle, in ns."""
+        return 1000 / self.mhz
+
 
 @dataclass(frozen=True, kw_only=True)
 class SlrWay:
