@@ -16,6 +16,7 @@ from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, of_build, paragraphs, sentence_about, to_html
 from gen.guides.guide import as_html
 from gen.page.page import Section, environment, render
+from gen.synth.clock_timing import timings
 from gen.synth.resources import KINDS
 from hdl.common.component import Component
 from hdl.common.core_clock import CORE_MHZ
@@ -33,8 +34,8 @@ def datasheet(
     """Return the datasheet of ``emission``: function, ports, blocks, delays, registers, size.
 
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
-    writes it in JSON: ``total``, and ``modules`` with ``name`` and ``own``, each a mapping of
-    KINDS. ``guide`` is the programming guide, in Markdown. Equal
+    writes it in JSON: ``total``, ``clocks``, and ``modules`` with ``name`` and ``own``, each a
+    mapping of KINDS. ``guide`` is the programming guide, in Markdown. Equal
     arguments give equal text on the same day, see :func:`gen.base.heads.made_line`.
     """
     top = emission.top
@@ -59,6 +60,7 @@ def datasheet(
         "diagram": Markup(diagram(structure(emission))),
         "drawn_bits": DRAWN_BITS,
         "clocks": [domain_ports(domain) for domain in top.domains],
+        "paths": resources["clocks"] if resources else [c.describe() for c in timings(top, {})],
         "buses": [port for port in ports if port.kind != SIGNAL],
         "signals": [(p, sentence_about(p.name, told)) for p in ports if p.kind == SIGNAL],
         "latencies": latencies(component),

@@ -9,10 +9,10 @@ from gen.floorplan.hierarchy import Hierarchy, Leaf, Place, is_way, reach
 from gen.floorplan.model import FloorplanError
 from gen.floorplan.netlist import Bit, Cell
 from gen.floorplan.plan import Path
+from gen.synth.clocks import VENDOR_CLOCK
 
-#: clock ports of components and of the vendor's IP, which are not counted as wires between SLRs
+#: clock ports of components, which like those of IP are not counted as wires between SLRs
 CLOCK = re.compile(r"(.+_)?clk")
-VENDOR_CLOCK = re.compile(r"(?i).*(clk|clock)(_?\d)?(_?[np])?")
 RESET = re.compile(r"(.+_)?rst")
 
 

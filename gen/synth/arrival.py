@@ -48,6 +48,15 @@ def worst_of(one: Arrival, other: Arrival) -> Arrival:
     return Arrival(*worse[:PATH], *both)
 
 
+def delayed(arrival: Arrival, levels: int) -> Arrival:
+    """Return ``arrival`` with ``levels`` more."""
+    return arrival._replace(
+        steps=arrival.steps + levels,
+        levels=arrival.levels + levels,
+        most_levels=arrival.most_levels + levels,
+    )
+
+
 def advance(arrival: Arrival, way: Way, backward: bool = False) -> Arrival:
     """Return ``arrival`` behind one more arc; with ``backward``, with an arc in front of it."""
     if way.child is not None:

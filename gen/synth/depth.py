@@ -1,7 +1,8 @@
 """Holds what is known of a module's paths: the worst between registers, and those of its ports."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from gen.synth.arrival import Arrival
@@ -32,11 +33,42 @@ class Depth:
         return asdict(self)
 
 
+def deepest(depths: Iterable[Depth]) -> Depth:
+    """Return the worst path of several depths, with the most of each kind and all rings."""
+    depths = list(depths)
+    return replace(
+        max(depths, key=lambda depth: depth.order, default=Depth()),
+        most_levels=max((depth.most_levels for depth in depths), default=0),
+        most_chains=max((depth.most_chains for depth in depths), default=0),
+        most_carry=max((depth.most_carry for depth in depths), default=0),
+        rings=sum(depth.rings for depth in depths),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockPaths:
+    """Holds the paths of a module that begin, or end, at registers of one clock."""
+
+    depth: Depth  #: the worst of those that do both
+    outputs: Mapping[Bit, Arrival]  #: paths to an output, from a register inside
+    inputs: Mapping[Bit, Arrival]  #: paths from an input to a register, which is called ``start``
+    #: the same from outputs that no flip-flop drives, whose loads outside slow them, too
+    returns: Mapping[Bit, Arrival]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ModuleTiming:
     """Holds a module as its parent sees it, and the module's own depth."""
 
     depth: Depth
-    outputs: Mapping[Bit, Arrival]  #: paths to an output, from a register inside
-    inputs: Mapping[Bit, Arrival]  #: paths from an input to a register, which is called ``start``
+    paths: Mapping[str, ClockPaths]  #: by the module's name of the clock
+    clock_outputs: Mapping[str, str]  #: output -> the module's name of the clock that leaves there
+    #: child -> its name of a clock -> the module's names of it
+    clocks_below: Mapping[str, Mapping[str, Iterable[str]]]
     through: Mapping[Bit, Mapping[Bit, Arrival]]  #: output -> input, where no register cuts
+
+    @cached_property
+    def clocks(self) -> set[str]:
+        """Return the module's names of all clocks in it, and below."""
+        below = (here for child in self.clocks_below.values() for here in child.values())
+        return {*self.paths, *(name for names in below for name in names)}

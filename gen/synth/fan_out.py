@@ -1,7 +1,7 @@
 """Counts fan-out: the inputs of primitives that a wire drives, through all modules it passes.
 
 A wire that a flip-flop drives is no trouble: when a design is placed, the flip-flop is copied. What
-logic or a hard block drives stays one wire, however many inputs it has.
+logic or a hard block drives stays one wire, however many inputs it has, and is slower for them.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from typing import Any
 from gen.synth.arcs import clocks_of, is_output, live
 from gen.synth.cells import FLIP_FLOP
 from gen.synth.graph import bit_names
-from gen.synth.limits import MOST_FAN_OUT
+from gen.synth.limits import MOST_FAN_OUT, load_levels
 from gen.synth.mapping import Bit, MappedModule
 
 
@@ -43,8 +43,14 @@ class ModuleNets:
     crowded: tuple[Net, ...] = ()
 
 
-def nets_of(module: MappedModule, children: Mapping[str, ModuleNets]) -> ModuleNets:
-    """Count the loads of every wire of ``module``; ``children`` are results of its submodules."""
+def nets_of(
+    module: MappedModule, children: Mapping[str, ModuleNets]
+) -> tuple[ModuleNets, dict[int, int]]:
+    """Count the loads of every wire of ``module``; ``children`` are results of its submodules.
+
+    The second result has, for each bit that something else than a flip-flop drives, the levels that
+    its loads take as far as the module knows them.
+    """
     roots, names = Roots(), bit_names(module)
     found: list[tuple[list[int], Net]] = []  # bits of this module, and what a cell adds to them
     for name, cell in module.cells.items():
@@ -66,7 +72,13 @@ def nets_of(module: MappedModule, children: Mapping[str, ModuleNets]) -> ModuleN
         else:
             unconnected.append(more)
     inside = [net for wire, net in nets.items() if wire not in ports]
-    return ModuleNets(
+    levels = {
+        bit: load_levels(nets[roots.of(bit)].loads)
+        for bits, more in found
+        if more.driver and not more.registered
+        for bit in bits
+    }
+    result = ModuleNets(
         leaving=tuple(
             Net(driver=net.driver, registered=net.registered, loads=net.loads, ports=tuple(at))
             for wire, at in ports.items()
@@ -74,6 +86,7 @@ def nets_of(module: MappedModule, children: Mapping[str, ModuleNets]) -> ModuleN
         ),
         crowded=tuple(net for net in (*inside, *unconnected) if net.crowded),
     )
+    return result, levels
 
 
 def together(one: Net, other: Net) -> Net:

@@ -1,14 +1,18 @@
 """Makes the graph in which the paths of a netlist are walked: bits, and the arcs between them."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from gen.synth.arcs import IP_LEVELS, arcs_of, carry_outputs, live, registered
-from gen.synth.arrival import Arrival, Way, begin
+from gen.synth.arcs import IP_LEVELS, Ends, arcs_of, carry_outputs, live, registered
+from gen.synth.arrival import Arrival, Way, begin, delayed
+from gen.synth.clocks import ModuleClocks, clock_ports
 from gen.synth.depth import ModuleTiming
 from gen.synth.mapping import MappedModule
+
+Points = dict[str, list[tuple[int, Arrival]]]  #: by clock, the bits where paths start, or end
 
 
 @dataclass(kw_only=True)
@@ -16,53 +20,80 @@ class Graph:
     """Holds a netlist as a graph: arcs between bits, and the bits where paths start and end."""
 
     ways: dict[int, list[Way]] = field(default_factory=dict)  #: arcs by the bit that they lead to
-    starts: list[tuple[int, Arrival]] = field(default_factory=list)
-    ends: list[tuple[int, Arrival]] = field(default_factory=list)
+    starts: Points = field(default_factory=lambda: defaultdict(list))
+    ends: Points = field(default_factory=lambda: defaultdict(list))
+    #: levels that the loads of a bit's wire take; of each bit that no flip-flop drives
+    loads: Mapping[int, int] = field(default_factory=dict)
 
     def add(self, target: int, way: Way) -> None:
         """Add an arc to ``target``."""
         self.ways.setdefault(target, []).append(way)
 
+    def leave(self, bit: int, arrival: Arrival) -> Arrival:
+        """Return the arrival at the far ends of a bit's wire."""
+        levels = self.loads.get(bit)
+        return delayed(arrival, levels) if levels else arrival
+
     def turned(self) -> "Graph":
         """Make the graph in which every arc is turned round."""
-        turned = Graph(starts=self.ends, ends=self.starts)
+        turned = Graph(starts=self.ends, ends=self.starts, loads=self.loads)
         for target, ways in self.ways.items():
             for way in ways:
                 turned.add(way.source, way._replace(source=target))
         return turned
 
 
-def graph_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> Graph:
+def graph_of(
+    module: MappedModule,
+    children: Mapping[str, ModuleTiming],
+    clocks: ModuleClocks,
+    loads: Mapping[int, int],
+) -> Graph:
     """Make the graph of a netlist; a cell of unknown type counts as all registers."""
-    graph, names = Graph(), bit_names(module)
+    graph, names = Graph(loads=loads), bit_names(module)
     chained = {bit for cell in module.cells.values() for bit in carry_outputs(cell)}
     for name, cell in module.cells.items():
         if cell["type"] in children:
-            add_child(graph, name, cell["connections"], children[cell["type"]])
+            wires = cell["connections"]
+            add_child(graph, name, wires, children[cell["type"]], clocks.of_child(name))
         else:
-            add_primitive(graph, name, cell, names, chained)
+            ends = add_primitive(graph, cell, chained)
+            if ends.starts or ends.ends:
+                add_ends(graph, name, cell["type"], ends, clocks.of_primitive(cell), names)
     return graph
 
 
-def add_primitive(
-    graph: Graph, name: str, cell: Mapping[str, Any], names: Mapping[int, str], chained: set[int]
-) -> None:
-    """Add a primitive's arcs, starts and ends; without a name, it is called by what it drives."""
+def add_primitive(graph: Graph, cell: Mapping[str, Any], chained: set[int]) -> Ends:
+    """Add a primitive's arcs; return its starts and ends."""
     arcs, ends = arcs_of(cell["type"], cell) or (
         [],
-        registered(cell["connections"], outputs(cell), levels=IP_LEVELS),
+        registered(cell["connections"], outputs(cell), clock_ports(cell), levels=IP_LEVELS),
     )
     for arc in arcs:
         outside = bool(arc.carry) and not arc.enters and arc.source not in chained
         graph.add(arc.target, Way(arc.source, replace(arc, enters=True) if outside else arc))
+    return ends
+
+
+def add_ends(
+    graph: Graph,
+    name: str,
+    kind: str,
+    ends: Ends,
+    clocks: Iterable[str],
+    names: Mapping[int, str],
+) -> None:
+    """Add starts and ends at a primitive of ``clocks``; without a name, it is called by a wire."""
     named = not name.startswith("$")
     for bit, levels in ends.starts:
         start = name if named else names.get(bit, name)
-        block = f" ({cell['type']}, {levels} levels)" if levels else ""
-        graph.starts.append((bit, begin(start + block, levels)))
+        block = f" ({kind}, {levels} levels)" if levels else ""
+        for clock in clocks:
+            graph.starts[clock].append((bit, begin(start + block, levels)))
     if not named and ends.starts:
         name = names.get(ends.starts[0][0], name)
-    graph.ends += [(bit, begin(name)) for bit in ends.ends]
+    for clock in clocks:
+        graph.ends[clock] += [(bit, begin(name)) for bit in ends.ends]
 
 
 def outputs(cell: Mapping[str, Any]) -> list[str]:
@@ -71,8 +102,17 @@ def outputs(cell: Mapping[str, Any]) -> list[str]:
     return [name for name, direction in directions.items() if direction == "output"]
 
 
-def add_child(graph: Graph, name: str, wires: Mapping[str, list[Any]], child: ModuleTiming) -> None:
-    """Add what was found of a child, at the bits that this instance is connected to."""
+def add_child(
+    graph: Graph,
+    name: str,
+    wires: Mapping[str, list[Any]],
+    child: ModuleTiming,
+    clocks: Mapping[str, str],
+) -> None:
+    """Add what was found of a child, at the bits that this instance is connected to.
+
+    ``clocks`` has the name of each of its clocks, by its own name of it.
+    """
 
     def at(port: str, index: int) -> list[int]:
         return list(live(wires.get(port, [])[index : index + 1]))
@@ -81,10 +121,16 @@ def add_child(graph: Graph, name: str, wires: Mapping[str, list[Any]], child: Mo
     def named(arrival: Arrival) -> Arrival:
         return arrival._replace(start=f"{name}.{arrival.start}")
 
-    for bit, arrival in child.outputs.items():
-        graph.starts += [(wire, named(arrival)) for wire in at(*bit)]
-    for bit, arrival in child.inputs.items():
-        graph.ends += [(wire, named(arrival)) for wire in at(*bit)]
+    for clock, name_here in clocks.items():
+        if (paths := child.paths.get(clock)) is None:
+            continue
+        starts, ends = graph.starts[name_here], graph.ends[name_here]
+        for bit, arrival in paths.outputs.items():
+            starts += [(wire, named(arrival)) for wire in at(*bit)]
+        for bit, arrival in paths.inputs.items():
+            ends += [(wire, named(arrival)) for wire in at(*bit)]
+        for bit, arrival in paths.returns.items():
+            ends += [(wire, named(arrival)) for wire in at(*bit) if graph.loads.get(wire)]
     for output, sources in child.through.items():
         for target in at(*output):
             for bit, arrival in sources.items():

@@ -7,7 +7,6 @@ from rich.table import Table
 
 from gen.synth.depth import Depth
 from gen.synth.device import LIMITED, TITLES, Device, crowded, fits
-from gen.synth.limits import WISHED_LEVELS
 from gen.synth.paper import Comparisons
 from gen.synth.resources import KINDS, Resources
 from gen.synth.synthesis import Synthesis
@@ -23,6 +22,7 @@ def report(
 ) -> RenderableType:
     """Return the tables of modules, device and paper, and what is amiss, ``placed`` included."""
     parts: list[RenderableType] = [modules_table(synthesis), device_table(synthesis.total, device)]
+    parts.append(clocks_table(synthesis))
     if comparisons is not None:
         parts.append(paper_table(comparisons))
     return Group(*parts, *remarks(synthesis, device), *placed)
@@ -78,6 +78,19 @@ def device_table(total: Resources, device: Device) -> Table:
     return table
 
 
+def clocks_table(synthesis: Synthesis) -> Table:
+    """Return a table of what each clock allows, and of its worst path."""
+    table = new_table("Paths by clock; levels of loads count", "clock")
+    for title in ("MHz", "period, ns", "levels allowed", "levels"):
+        table.add_column(title, justify="right")
+    table.add_column("worst path")
+    for clock in synthesis.clocks:
+        levels = f"{clock.depth.most_levels}" if clock.module else "-"
+        limits = (f"{clock.mhz:g}", f"{clock.period:.3f}", f"{clock.most_levels}")
+        table.add_row(clock.name, *limits, levels, clock.path)
+    return table
+
+
 def paper_table(comparisons: Comparisons) -> Table:
     """Make a table of the paper's columns and of the estimated ones beside them."""
     table = new_table(comparisons.title, "part")
@@ -111,9 +124,7 @@ def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
     slow = list(synthesis.too_slow())
     yield from (f"too slow: {line}" for line in slow)
     if not slow:
-        above = synthesis.depth.most_levels > WISHED_LEVELS
-        more = f", but has more than {WISHED_LEVELS} levels on a path" if above else ""
-        yield f"keeps the limits of levels, carry chains and fan-out{more}"
+        yield "keeps the limits of levels, carry chains and fan-out"
     for module in synthesis.modules.values():
         if module.depth.rings:
             yield f"{module.name}: {module.depth.rings} arcs close combinational rings, left out"

@@ -6,9 +6,10 @@ inferred DSPs count as FFs: what is built takes less.
 
 import os
 import pickle
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,10 @@ from typing import Any
 from gen.base.emission.emit import Emission, EmittedModule
 from gen.synth import mapping
 from gen.synth.cells import use_of_cells
-from gen.synth.depth import Depth, ModuleTiming
+from gen.synth.clock_timing import ClockTiming, timings
+from gen.synth.depth import Depth, ModuleTiming, deepest
 from gen.synth.fan_out import ModuleNets, Net, nets_of
-from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT, MOST_LEVELS
+from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT
 from gen.synth.mapping import Cache, called, digest
 from gen.synth.memories import MemoryUse, memories_of
 from gen.synth.resources import Resources
@@ -71,6 +73,7 @@ class Synthesis:
     """Holds the estimates of all modules of a design, children before parents."""
 
     modules: Mapping[str, ModuleEstimate]
+    clocks: tuple[ClockTiming, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Estimate of {self.top.name}: {self.inclusive(self.top.name)}>"
@@ -124,23 +127,20 @@ class Synthesis:
     @property
     def depth(self) -> Depth:
         """Return the worst path of all modules, and the most of each kind on any path."""
-        depths = [module.depth for module in self.modules.values()]
-        return replace(
-            self.deepest.depth,
-            most_levels=max(depth.most_levels for depth in depths),
-            most_chains=max(depth.most_chains for depth in depths),
-            most_carry=max(depth.most_carry for depth in depths),
-            rings=sum(depth.rings for depth in depths),
-        )
+        return deepest(module.depth for module in self.modules.values())
 
     def too_slow(self) -> Iterator[str]:
         """Yield a line for each limit that the design exceeds, so that it may miss its clock.
 
         Registers at wires between dies are not checked here but in the floorplan.
         """
+        for clock in self.clocks:
+            if not clock.met:
+                yield (
+                    f"{clock.depth.most_levels} levels on a path of clock {clock.name},"
+                    f" {clock.most_levels} are the most at {clock.mhz:g} MHz; {clock.path}"
+                )
         depth = self.depth
-        if depth.most_levels > MOST_LEVELS:
-            yield f"{depth.most_levels} LUT levels on a path, {MOST_LEVELS} are the most"
         if depth.most_chains > MOST_CHAINS:
             yield f"{depth.most_chains} carry chains on a path, {MOST_CHAINS} is the most"
         for module, net in self.crowded:
@@ -155,6 +155,7 @@ class Synthesis:
             "top": self.top.name,
             "total": amounts(self.total),
             "depth": {"module": self.deepest.name, **self.depth.describe()},
+            "clocks": [clock.describe() for clock in self.clocks],
             "modules": [
                 module.describe() | {"inclusive": amounts(self.inclusive(name))}
                 for name, module in self.modules.items()
@@ -191,13 +192,35 @@ def synthesise(
             children=dict(module.instances),
             **one,
         )
-    return Synthesis(modules=estimates)
+    depths = by_clock(emission, {name: timing for name, (_, timing, _) in found.items()})
+    return Synthesis(modules=estimates, clocks=timings(emission.top, depths))
+
+
+def by_clock(
+    emission: Emission, found: Mapping[str, ModuleTiming]
+) -> dict[str, list[tuple[str, Depth]]]:
+    """Return the modules with paths of each clock, and the worst of each, by the top's name of it.
+
+    A module counts for every clock that one of its instances has.
+    """
+    names: dict[str, dict[str, set[str]]] = {name: defaultdict(set) for name in found}
+    names[emission.top.name] |= {clock: {clock} for clock in found[emission.top.name].clocks}
+    depths: dict[str, list[tuple[str, Depth]]] = defaultdict(list)
+    for name, module in reversed(emission.modules.items()):
+        timing, at_top = found[name], names[name]
+        for clock, paths in timing.paths.items():
+            for at in at_top[clock] if paths.depth.end else ():
+                depths[at].append((name, paths.depth))
+        for child, call in called(module).items():
+            for clock, here in timing.clocks_below.get(call, {}).items():
+                names[child][clock] |= set().union(*(at_top[one] for one in here))
+    return depths
 
 
 def look_at(source: str, netlist: mapping.MappedModule, below: Mapping[str, Seen]) -> Seen:
     """Find what there is to say of a module, by its netlist and the modules below."""
-    timing = timing_of(netlist, {call: timing for call, (_, timing, _) in below.items()})
-    nets = nets_of(netlist, {call: nets for call, (_, _, nets) in below.items()})
+    nets, loads = nets_of(netlist, {call: nets for call, (_, _, nets) in below.items()})
+    timing = timing_of(netlist, {call: timing for call, (_, timing, _) in below.items()}, loads)
     own, unknown = use_of_cells({k: n for k, n in netlist.count().items() if k not in below})
     memory, depth = memories_of(source, netlist.cells), timing.depth
     found = Found(own=own, depth=depth, memories=memory, unknown=unknown, crowded=nets.crowded)

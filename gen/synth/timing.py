@@ -1,31 +1,59 @@
 """Finds the logic depth: the worst path between two registers, walked bit by bit.
 
-A path is counted in LUT levels and carry chains; muxes behind LUTs, inverters and the steps of a
-chain from one slice to the next cost nothing. What stands below a module is followed through its
-ports, by the costs found when it was walked itself.
+A path is counted in LUT levels and carry chains, a wire that no flip-flop drives in levels for its
+loads; muxes behind LUTs, inverters and the steps of a chain from one slice to the next cost
+nothing. A path between registers of different clocks is none: constraints hold it. What stands
+below a module is followed through its ports, by the costs found when it was walked itself.
 """
 
 from collections.abc import Iterable, Mapping
 
 from gen.synth.arrival import PATH, Arrival, advance, begin, past_child, worst_of
-from gen.synth.depth import Depth, ModuleTiming
+from gen.synth.clocks import ModuleClocks
+from gen.synth.depth import ClockPaths, Depth, ModuleTiming, deepest
 from gen.synth.graph import Graph, graph_of, sort
 from gen.synth.mapping import Bit, MappedModule
 
+Ports = Mapping[int, list[Bit]]  #: the wires at ports, and the port bits that each one is
 
-def timing_of(module: MappedModule, children: Mapping[str, ModuleTiming]) -> ModuleTiming:
-    """Find the paths of ``module``; ``children`` are the results of its submodules, by name."""
-    graph = graph_of(module, children)
+
+def timing_of(
+    module: MappedModule, children: Mapping[str, ModuleTiming], loads: Mapping[int, int]
+) -> ModuleTiming:
+    """Find the paths of ``module``; ``children`` are the results of its submodules, by name.
+
+    ``loads`` are the levels for the loads of bits, as :func:`gen.synth.fan_out.nets_of` has them.
+    """
+    clocks = ModuleClocks(module, children)
+    graph = graph_of(module, children, clocks, loads)
     inputs, outputs = module.port_bits("input"), module.port_bits("output")
-    order, rings = sort(graph, [bit for bit, _ in graph.ends] + list(outputs))
-    forward = walk(graph, order, graph.starts)
-    backward = walk(graph.turned(), order[::-1], graph.ends, backward=True)
+    order, rings = sort(
+        graph, [bit for ends in graph.ends.values() for bit, _ in ends] + [*outputs]
+    )
+    turned, back = graph.turned(), order[::-1]
+    paths = {}
+    for clock in {**graph.starts, **graph.ends}:
+        forward = walk(graph, order, graph.starts[clock])
+        backward = walk(turned, back, graph.ends[clock], backward=True)
+        logic = {bit: ports for bit, ports in outputs.items() if bit in loads}
+        paths[clock] = ClockPaths(
+            depth=worst(graph, forward, clock),
+            outputs=at_ports(forward, outputs),
+            inputs=at_ports(backward, inputs),
+            returns=at_ports(backward, logic),
+        )
     return ModuleTiming(
-        depth=worst(graph, forward, rings),
-        outputs={p: forward[b] for b, ps in outputs.items() if b in forward for p in ps},
-        inputs={p: backward[b] for b, ps in inputs.items() if b in backward for p in ps},
+        depth=deepest([Depth(rings=rings), *(found.depth for found in paths.values())]),
+        paths=paths,
+        clock_outputs=clocks.outputs(),
+        clocks_below=clocks.in_children(),
         through=passing(graph, order, inputs, outputs),
     )
+
+
+def at_ports(arrivals: Mapping[int, Arrival], ports: Ports) -> dict[Bit, Arrival]:
+    """Return the arrivals at port bits."""
+    return {port: arrivals[bit] for bit, at in ports.items() if bit in arrivals for port in at}
 
 
 def walk(
@@ -34,7 +62,10 @@ def walk(
     starts: Iterable[tuple[int, Arrival]],
     backward: bool = False,
 ) -> dict[int, Arrival]:
-    """Return how far each bit is from a start that leads to it; ``order`` has sources first."""
+    """Return how far each bit is from a start that leads to it; ``order`` has sources first.
+
+    The levels for a bit's own loads are not in its arrival, but in those behind it.
+    """
     arrivals: dict[int, Arrival] = {}
     for bit, arrival in starts:
         arrivals[bit] = worst_of(arrivals[bit], arrival) if bit in arrivals else arrival
@@ -42,24 +73,24 @@ def walk(
         best = arrivals.get(bit)
         for way in graph.ways.get(bit, ()):
             if (source := arrivals.get(way.source)) is not None:
-                arrival = advance(source, way, backward)
+                arrival = advance(graph.leave(way.source, source), way, backward)
                 best = arrival if best is None else worst_of(best, arrival)
         if best is not None:
             arrivals[bit] = best
     return arrivals
 
 
-def worst(graph: Graph, forward: Mapping[int, Arrival], rings: int) -> Depth:
-    """Find the worst of all paths that end in a register."""
+def worst(graph: Graph, forward: Mapping[int, Arrival], clock: str) -> Depth:
+    """Find the worst of all paths that end in a register of ``clock``."""
     found: Arrival | None = None
     path: tuple[tuple, str] = ((), "")
-    for bit, last in graph.ends:
+    for bit, last in graph.ends[clock]:
         if bit in forward:
-            arrival = past_child(forward[bit], last)
+            arrival = past_child(graph.leave(bit, forward[bit]), last)
             path = max(path, (arrival[:PATH], last.start))
             found = arrival if found is None else worst_of(found, arrival)
     if found is None:
-        return Depth(rings=rings)
+        return Depth()
     return Depth(
         levels=found.levels,
         chains=found.chains,
@@ -69,15 +100,11 @@ def worst(graph: Graph, forward: Mapping[int, Arrival], rings: int) -> Depth:
         most_levels=found.most_levels,
         most_chains=found.most_chains,
         most_carry=found.most_carry,
-        rings=rings,
     )
 
 
 def passing(
-    graph: Graph,
-    order: list[int],
-    inputs: Mapping[int, list[Bit]],
-    outputs: Mapping[int, list[Bit]],
+    graph: Graph, order: list[int], inputs: Ports, outputs: Ports
 ) -> dict[Bit, dict[Bit, Arrival]]:
     """Return the ways from each output back to the inputs, where no register cuts."""
     needed = between(graph, order, inputs, outputs)
@@ -88,7 +115,7 @@ def passing(
         here = {port: begin("") for port in inputs.get(bit, ())}
         for way in graph.ways.get(bit, ()):
             for port, arrival in arrivals.get(way.source, {}).items():
-                more = advance(arrival, way)
+                more = advance(graph.leave(way.source, arrival), way)
                 here[port] = worst_of(here[port], more) if port in here else more
         arrivals[bit] = here
     return {p: arrivals[bit] for bit, ps in outputs.items() if arrivals.get(bit) for p in ps}

@@ -6,6 +6,8 @@ import pytest
 from gen.base.emission.emit import emit
 from gen.datasheet.page import datasheet
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
+from gen.synth.clock_timing import ClockTiming
+from gen.synth.depth import Depth
 from gen.synth.resources import KINDS
 from tests.gen.sample import Pair, PairParams
 
@@ -95,11 +97,19 @@ def test_what_a_user_changed_is_marked(demo):
 def test_resources_where_there_is_an_estimate(demo):
     own = dict.fromkeys(KINDS, 0) | {"lut": 1234}
     total = dict.fromkeys(KINDS, 1) | {"lut": 2468}
-    estimate = {"total": total, "modules": [{"name": "unit_2x40", "count": 2, "own": own}]}
+    path = Depth(levels=8, start="a", end="b", most_levels=9)
+    clock = ClockTiming(name="sync", mhz=250.0, module="unit_2x40", depth=path).describe()
+    modules = [{"name": "unit_2x40", "count": 2, "own": own}]
+    estimate = {"total": total, "modules": modules, "clocks": [clock]}
     page = Page(sheet(demo, resources=estimate))
     assert ["unit_2x40", "2", "1,234", *["0"] * 6, "Adds step."] in page.rows
     assert ["sum_2x40", "1", *["-"] * 7, "Sums up, and writes sums to memory."] in page.rows
     assert ["All instances", "", "2,468", *["1"] * 6, ""] in page.rows
+    assert ["sync", "250", "4.000", "8", "9, too many", "unit_2x40: a to b"] in page.rows
+
+
+def test_clocks_where_there_is_no_estimate(page):
+    assert ["sync", "250", "4.000", "8"] in page.rows
 
 
 def test_a_design_without_registers_or_prose():

@@ -1,4 +1,7 @@
-"""Makes estimates and netlists by hand; cells are (type, connections), wires are numbers."""
+"""Makes estimates and netlists by hand; cells are (type, connections), wires are numbers.
+
+Wire 1 is port ``clk``.
+"""
 
 from pathlib import Path
 
@@ -28,8 +31,8 @@ def memory(bits, depth, style="auto", became="lutram"):
     return MemoryUse(name="words", bits=bits, depth=depth, style=style, became=became, cells={})
 
 
-def synthesis_of(*modules):
-    return Synthesis(modules={module.name: module for module in modules})
+def synthesis_of(*modules, clocks=()):
+    return Synthesis(modules={module.name: module for module in modules}, clocks=clocks)
 
 
 REPORTS = Path(__file__).parent / "reports"
@@ -51,7 +54,7 @@ def netlist(cells, ports=None, names=None):
     return MappedModule(
         ports={
             port: {"direction": direction, "bits": bits}
-            for port, (direction, bits) in (ports or {}).items()
+            for port, (direction, bits) in ({"clk": ("input", [1])} | (ports or {})).items()
         },
         cells={
             cell: {"type": kind, "connections": dict(wires), **dict(*more)}

@@ -1,6 +1,11 @@
 from gen.synth.arrival import Way
+from gen.synth.clocks import ModuleClocks
 from gen.synth.graph import Graph, bit_names, graph_of, sort
 from tests.gen.synth.made import flip_flop, lut, netlist
+
+
+def graph_by(module):
+    return graph_of(module, {}, ModuleClocks(module, {}), {})
 
 
 def graph_with(*arcs):
@@ -35,37 +40,41 @@ def test_bits_have_their_shortest_name():
 def test_registers_are_called_by_what_they_drive_and_memories_by_themselves():
     memory = ("URAM288", {"DOUT_A": [5], "ADDR_A": [6], "CLK": [1]})
     cells = {"$ff": flip_flop(3, 2), "words.0.0": memory}
-    graph = graph_of(netlist(cells, names={"state": [2]}), {})
-    assert {(bit, reach.levels, reach.start) for bit, reach in graph.starts} == {
+    graph = graph_by(netlist(cells, names={"state": [2]}))
+    assert {(bit, reach.levels, reach.start) for bit, reach in graph.starts["clk"]} == {
         (2, 0, "state"),
         (5, 3, "words.0.0 (URAM288, 3 levels)"),
     }
-    assert {(bit, reach.start) for bit, reach in graph.ends} == {(3, "state"), (6, "words.0.0")}
+    assert {(bit, reach.start) for bit, reach in graph.ends["clk"]} == {
+        (3, "state"),
+        (6, "words.0.0"),
+    }
 
 
 def test_the_vendors_ip_takes_levels():
-    port = {"AXI_RDATA": [5], "AXI_ARADDR": [6]}
-    directions = {"AXI_RDATA": "output", "AXI_ARADDR": "input"}
+    port = {"AXI_RDATA": [5], "AXI_ARADDR": [6], "AXI_ACLK": [1]}
+    directions = {"AXI_RDATA": "output", "AXI_ARADDR": "input", "AXI_ACLK": "input"}
     block = ("hbm", port, {"port_directions": directions})
-    graph = graph_of(netlist({"ip": block}), {})
-    assert [(bit, reach.levels, reach.start) for bit, reach in graph.starts] == [
+    graph = graph_by(netlist({"ip": block}))
+    assert [(bit, reach.levels, reach.start) for bit, reach in graph.starts["clk"]] == [
         (5, 2, "ip (hbm, 2 levels)")
     ]
-    assert [(bit, reach.start) for bit, reach in graph.ends] == [(6, "ip")]
+    assert [(bit, reach.start) for bit, reach in graph.ends["clk"]] == [(6, "ip")]
 
 
 def test_a_carry_input_that_no_chain_drives_enters():
     first = {"CI": [9], "S": [2, "0", "0", "0"], "DI": ["0"] * 4, "O": [], "CO": [10, 11, 12, 13]}
     second = {"CI": [13], "S": ["0"] * 4, "DI": ["0"] * 4, "O": [20], "CO": []}
     cells = {"$l": lut(9, 8), "$a": ("CARRY4", first), "$b": ("CARRY4", second)}
-    graph = graph_of(netlist(cells), {})
+    graph = graph_by(netlist(cells))
     enters = {(w.source, t): w.arc.enters for t, ways in graph.ways.items() for w in ways}
     assert enters[9, 13] is True
     assert enters[13, 20] is False
 
 
 def test_what_is_not_known_is_all_registers():
-    cell = ("MAC", {"I": [2], "O": [3]}, {"port_directions": {"I": "input", "O": "output"}})
-    graph = graph_of(netlist({"mac": cell}), {})
-    assert [bit for bit, _ in graph.starts] == [3]
-    assert [bit for bit, _ in graph.ends] == [2]
+    directions = {"I": "input", "O": "output", "rx_clk": "input"}
+    cell = ("MAC", {"I": [2], "O": [3], "rx_clk": [1]}, {"port_directions": directions})
+    graph = graph_by(netlist({"mac": cell}))
+    assert [bit for bit, _ in graph.starts["clk"]] == [3]
+    assert [bit for bit, _ in graph.ends["clk"]] == [2]

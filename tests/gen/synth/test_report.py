@@ -1,7 +1,10 @@
 import io
+from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
+from gen.synth.clock_timing import ClockTiming
 from gen.synth.depth import Depth
 from gen.synth.device import U280
 from gen.synth.fan_out import Net
@@ -61,22 +64,34 @@ def test_what_does_not_fit_is_told():
     assert "fits u280 with the shell" not in text
 
 
-def with_top(depth, *crowded):
-    return text_of(synthesis_of(module("top", "Top", depth=depth, crowded=crowded)))
+def with_top(depth, *crowded, mhz=250.0):
+    top = module("top", "Top", depth=depth, crowded=crowded)
+    clock = ClockTiming(name="hbm", mhz=mhz, module="top", depth=depth)
+    idle = ClockTiming(name="idle", mhz=100.0)
+    return text_of(synthesis_of(top, clocks=(clock, idle)))
 
 
-def test_a_design_that_is_fast_enough_is_told_so():
-    kept = "keeps the limits of levels, carry chains and fan-out"
-    assert f"{kept}\n" in with_top(Depth(levels=6, end="c", most_levels=6, most_chains=1))
-    text = with_top(Depth(levels=8, end="c", most_levels=8, most_chains=1))
-    assert f"{kept}, but has more than 6 levels on a path\n" in text
-    assert "too slow" not in text
+@pytest.mark.parametrize(("mhz", "most"), [(250.0, 8), (300.0, 6), (322.265625, 6), (450.0, 4)])
+def test_each_clock_has_a_limit_of_its_own(mhz, most):
+    path = Depth(levels=1, start="a", end="c", most_levels=most, most_chains=1)
+    text = with_top(path, mhz=mhz)
+    assert "keeps the limits of levels, carry chains and fan-out\n" in text
+    text = with_top(replace(path, most_levels=most + 1), mhz=mhz)
+    line = f"{most + 1} levels on a path of clock hbm, {most} are the most at {mhz:g} MHz"
+    assert f"too slow: {line}; top: a to c" in text
+
+
+def test_clocks_stand_in_a_table():
+    text = with_top(Depth(levels=3, start="a", end="c", most_levels=5), mhz=450.0)
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines()]
+    assert ["hbm", "450", "2.222", "4", "5", "top: a to c"] in rows
+    assert ["idle", "100", "10.000", "21", "-", ""] in rows
 
 
 def test_each_limit_that_is_passed_is_a_line():
     net = Net(driver="part.reset", loads=1_001)
     text = with_top(Depth(levels=9, end="c", most_levels=9, most_chains=2), net)
-    assert "too slow: 9 LUT levels on a path, 8 are the most" in text
+    assert "too slow: 9 levels on a path of clock hbm, 8 are the most at 250 MHz" in text
     assert "too slow: 2 carry chains on a path, 1 is the most" in text
     assert "too slow: 1,001 loads at part.reset of top, 1,000 are the most" in text
     assert "keeps the limits" not in text

@@ -1,4 +1,7 @@
-"""Finds the depth of circuits made by hand, whose levels can be counted on paper."""
+"""Finds the depth of circuits made by hand, whose levels can be counted on paper.
+
+:mod:`tests.gen.synth.test_clocks` has those of several clocks, and loads.
+"""
 
 from gen.synth.depth import Depth
 from gen.synth.timing import timing_of
@@ -6,7 +9,7 @@ from tests.gen.synth.made import flip_flop, lut, netlist
 
 
 def depth(cells, **more):
-    return timing_of(netlist(cells, **more), {}).depth
+    return timing_of(netlist(cells, **more), {}, {}).depth
 
 
 def test_a_register_alone_has_no_path():
@@ -104,16 +107,17 @@ CHILD = {
 
 
 def child():
-    return timing_of(netlist(CHILD, CHILD_PORTS, {"inner": [7], "bare": [9]}), {})
+    return timing_of(netlist(CHILD, CHILD_PORTS, {"inner": [7], "bare": [9]}), {}, {})
 
 
 def test_a_child_as_its_parent_sees_it():
     found = child()
-    assert {port: reach.levels for port, reach in found.outputs.items()} == {
+    paths = found.paths["clk"]
+    assert {port: reach.levels for port, reach in paths.outputs.items()} == {
         ("o", 1): 1,
         ("o", 2): 0,
     }
-    assert {port: (r.levels, r.start) for port, r in found.inputs.items()} == {
+    assert {port: (r.levels, r.start) for port, r in paths.inputs.items()} == {
         ("i", 1): (2, "inner")
     }
     through = {out: {i: r.levels for i, r in ways.items()} for out, ways in found.through.items()}
@@ -124,12 +128,12 @@ def parent(wires):
     cells = {
         "$a": flip_flop("0", 20),
         "$l": lut(21, 20),
-        "part": ("module", wires),
+        "part": ("module", wires | {"clk": [1]}),
         "$m": lut(31, 30),
         "$b": flip_flop(31, 32),
     }
     names = {"from": [20], "to": [32]}
-    return timing_of(netlist(cells, names=names), {"module": child()}).depth
+    return timing_of(netlist(cells, names=names), {"module": child()}, {}).depth
 
 
 def test_a_path_through_a_child():

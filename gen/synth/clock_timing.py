@@ -1,0 +1,79 @@
+"""Compares the worst path of each clock of a design with what the clock's period allows."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from gen.base.emission.emit import EmittedModule, domain_ports
+from gen.synth.depth import Depth, deepest
+from gen.synth.limits import most_levels
+from hdl.common.core_clock import CORE_MHZ
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockTiming:
+    """Holds a clock of a design, and the worst of the paths between its registers."""
+
+    name: str
+    mhz: float
+    module: str = ""  #: module with the worst path; empty if there is no path
+    depth: Depth = field(default_factory=Depth)
+
+    @property
+    def period(self) -> float:
+        """Return the period in ns."""
+        return 1000 / self.mhz
+
+    @property
+    def most_levels(self) -> int:
+        """Return the most levels that a path may have."""
+        return most_levels(self.mhz)
+
+    @property
+    def met(self) -> bool:
+        """Return whether no path has more levels."""
+        return self.depth.most_levels <= self.most_levels
+
+    @property
+    def path(self) -> str:
+        """Return the worst path in words; empty if there is none."""
+        depth = self.depth
+        return f"{self.module}: {depth.start} to {depth.end}" if self.module else ""
+
+    def describe(self) -> dict[str, Any]:
+        """Return everything about the clock as an object of JSON."""
+        limits = {"period": self.period, "most_levels": self.most_levels, "met": self.met}
+        return {**asdict(self), **limits, "path": self.path}
+
+
+def timings(
+    top: EmittedModule, depths: Mapping[str, Iterable[tuple[str, Depth]]]
+) -> tuple[ClockTiming, ...]:
+    """Return the timing of each clock of a design.
+
+    ``depths`` are the modules with paths, and the worst of each, by the name that ``top`` has for
+    the clock. Raises ValueError for a clock of which no frequency is known.
+    """
+    known = clocks_of_design(top)
+    if strange := sorted(set(depths) - set(known)):
+        raise ValueError(f"{top.name}: no frequency is known of clock {strange[0]}")
+    return tuple(timing(name, mhz, list(depths.get(key, ()))) for key, (name, mhz) in known.items())
+
+
+def timing(name: str, mhz: float, depths: list[tuple[str, Depth]]) -> ClockTiming:
+    """Return the timing of a clock with the worst paths of these modules."""
+    if not depths:
+        return ClockTiming(name=name, mhz=mhz)
+    module, _ = max(depths, key=lambda item: item[1].order)
+    depth = deepest(depth for _, depth in depths)
+    return ClockTiming(name=name, mhz=mhz, module=module, depth=depth)
+
+
+def clocks_of_design(top: EmittedModule) -> dict[str, tuple[str, float]]:
+    """Return name and MHz of each clock, by the port where it enters or the pin that makes it.
+
+    A top for a card lists its clocks; what has no such list runs at the core's clock.
+    """
+    if listed := getattr(top.component, "clocks", ()):
+        return {clock.pin or clock.port: (clock.name, clock.mhz) for clock in listed}
+    return {domain_ports(domain)[0]: (domain, CORE_MHZ) for domain in top.domains}
