@@ -15,9 +15,9 @@ from tests.gen.synth.made import memory, module, synthesis_of, worker
 
 
 def text_of(synthesis, comparisons=None):
-    made = Console(file=io.StringIO(), width=WIDTH)
-    made.print(report(synthesis, U280, comparisons))
-    return made.file.getvalue()
+    text = io.StringIO()
+    Console(file=text, width=WIDTH).print(report(synthesis, U280, comparisons))
+    return text.getvalue()
 
 
 DEEP = Depth(levels=5, chains=1, carry=38, start="a.b[3]", end="c", most_levels=6, rings=2)
