@@ -11,12 +11,11 @@ LINE_BITS = 512
 HALF_BITS = LINE_BITS // 2
 
 
-class LineSplitterParams(Params, suffix="{address_bits}"):
+class LineSplitterParams(Params, suffix="{address_bits}_l{length_bits}"):
     """Sets the widths of the buses at both sides."""
 
     address_bits: int  #: width of a byte address
-    #: width of a burst's length in lines; 0: each is one line
-    length_bits: int = whole(0, 7, default=0, tag="_l{}")
+    length_bits: int = whole(1, 7)  #: width of a burst's length in lines
 
     @property
     def lines(self) -> Axi4Signature:
@@ -33,10 +32,8 @@ class LineSplitter(Component):
     """Makes of each burst of ``lines``, beats of 512 bits, one of twice as many of ``halves``.
 
     Bursts begin at whole lines; the lower half comes first. Identifiers are 0, so answers come in
-    order. The worse of two answers to a read is the line's. Where bursts are one line each, a burst
-    of another length, up to its RLAST, is one line all the same, which answers SLVERR. Where they
-    have several, an RLAST with a lower half ends a line that answers SLVERR; the master must count
-    the lines.
+    order. The worse of two responses to a read is the line's. An RLAST with a lower half ends a
+    line whose response is SLVERR; the master must count the lines.
 
     Throughput: a line in two cycles, each way. Latency: none but that of the second half.
     """
@@ -66,26 +63,24 @@ class LineSplitter(Component):
         ]
 
     def merge(self, m: Module) -> None:
-        """Put the beats of R in pairs, or all up to RLAST into one; B passes."""
+        """Put the beats of R in pairs; B passes."""
         lines, halves = self.lines, self.halves
-        several = bool(self.params.length_bits)
         low = Signal(HALF_BITS, reset_less=True)
         low_response = Signal(Response, reset_less=True)
         second = Signal()  # the lower half is here
-        beyond = Signal()  # and the upper one, without RLAST
         mine, other = low_response.as_value(), halves.rresp.as_value()
         worse = Signal(2)
         with m.If(mine > other):
             m.d.comb += worse.eq(mine)
         with m.Else():
             m.d.comb += worse.eq(other)
-        ends = second | halves.rlast if several else halves.rlast
-        with m.If(~second | beyond):
+        ends = second | halves.rlast
+        with m.If(~second):
             m.d.comb += worse.eq(Response.SLVERR)
         m.d.comb += [
             lines.rdata.eq(Cat(low, halves.rdata)),
             lines.rresp.eq(Response(worse)),
-            lines.rlast.eq(halves.rlast if several else 1),
+            lines.rlast.eq(halves.rlast),
             lines.rvalid.eq(ends & halves.rvalid),
             halves.rready.eq(~ends | lines.rready),
             lines.bresp.eq(halves.bresp),
@@ -95,7 +90,7 @@ class LineSplitter(Component):
         with m.If(~second & ~ends):  # what ends too early stays as it is until it is taken
             m.d.sync += [low.eq(halves.rdata), low_response.eq(halves.rresp)]
         with m.If(halves.rvalid & halves.rready):
-            m.d.sync += [second.eq(~ends), beyond.eq(second & ~ends)]
+            m.d.sync += second.eq(~ends)
 
     def split(self, m: Module) -> None:
         """Split a beat of W into two."""
@@ -105,7 +100,7 @@ class LineSplitter(Component):
         m.d.comb += [
             halves.wdata.eq(Mux(second, lines.wdata[HALF_BITS:], lines.wdata[:HALF_BITS])),
             halves.wstrb.eq(Mux(second, lines.wstrb[strobes:], lines.wstrb[:strobes])),
-            halves.wlast.eq(second & lines.wlast if self.params.length_bits else second),
+            halves.wlast.eq(second & lines.wlast),
             halves.wvalid.eq(lines.wvalid),
             lines.wready.eq(second & halves.wready),
         ]

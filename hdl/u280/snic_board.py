@@ -12,7 +12,6 @@ from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.kind_split import READS, RESPONSES
-from hdl.u280.line_splitter import LineSplitter
 from hdl.u280.pcie import PcieBridge, PcieParams
 from hdl.u280.pcie_block import WORDS, PcieStreams
 
@@ -46,25 +45,23 @@ class SnicBoard(Board):
             )
         kind = PcieStreams if params.over_pcie else PcieBridge
         link = kind(PcieParams(register_bits=snic_registers(params).address_bits))
-        port = HbmPortParams(address_bits=params.dram_address_bits, writes=True)
+        port = HbmPortParams(address_bits=params.dram_address_bits, writes=True, lines=True)
         memory = Hbm.sized(ports=((DRAM, port),))
         super().__init__(params, link, [0], split=True, memory=memory)
 
     def elaborate(self, platform) -> Module:
-        params, link = self.params, self.link
+        link = self.link
         m = self.begin()
-        m.submodules.core = core = Snic(params)
+        m.submodules.core = core = Snic(self.params)
         mac = self.add_cage(m, self.cages[0])
         self.send(m, mac, READS, core.m_axis_reads)
         self.send(m, mac, RESPONSES, core.m_axis_responses)
         self.take(m, mac, READS, core.s_axis_reads)
         self.take(m, mac, RESPONSES, core.s_axis_responses)
-        m.submodules.lines = lines = LineSplitter.sized(address_bits=params.dram_address_bits)
-        connect(m, core.m_axi_dram, lines.lines)
-        connect(m, lines.halves, getattr(self.memory, f"port_{DRAM}"))
+        connect(m, core.m_axi_dram, getattr(self.memory, f"port_{DRAM}"))
         self.reach_host(m, core)
         connect_bus(m, link.registers[0], core.s_axil)
-        status = self.add_status(m, [mac], msix=params.over_pcie)
+        status = self.add_status(m, [mac], msix=self.params.over_pcie)
         m.d.comb += status.request.eq(core.irq)
         return m
 

@@ -9,13 +9,12 @@ from sim.harness.streams import STALLS, Stalls, always, never, start
 from tests.hdl.u280.axi_bench import master, memory
 from tests.simulated import simulated
 
-PARAMS = LineSplitterParams(address_bits=16)
-BURSTS = LineSplitterParams(address_bits=16, length_bits=3)
+PARAMS = LineSplitterParams(address_bits=16, length_bits=3)
 LINES = ("lines_ar", "lines_aw", "lines_w", "halves_r", "halves_b")  #: channels into it, and out
 HALVES = ("halves_ar", "halves_aw", "halves_w", "lines_r", "lines_b")
 FAILED = {"id": 0, "data": None, "resp": Response.SLVERR.value, "last": 1}  #: a line, of any data
 
-test_line_splitter = simulated(LineSplitter, [PARAMS, BURSTS], __name__, ids=["lines", "bursts"])
+test_line_splitter = simulated(LineSplitter, [PARAMS], __name__)
 
 
 class SplitterBench(Bench):
@@ -23,7 +22,6 @@ class SplitterBench(Bench):
 
     def __init__(self, dut, stalls=Stalls.NONE):
         super().__init__(dut, stalls)
-        self.several = self.params.length_bits > 0  # a burst may have several lines
         for name in (*LINES, *HALVES):
             getattr(self, name)
 
@@ -43,7 +41,7 @@ class SplitterBench(Bench):
             {
                 "data": line >> k * HALF_BITS & (1 << HALF_BITS) - 1,
                 "strb": strobes >> 32 * k & (1 << 32) - 1,
-                "last": int(k == 1 and (last or not self.several)),
+                "last": last * k,
             }
             for k in range(2)
         ]
@@ -56,8 +54,6 @@ class SplitterBench(Bench):
             {"data": random.getrandbits(HALF_BITS), "resp": random.randrange(4), "last": k == count}
             for k in range(1, count + 1)
         ]
-        if not self.several and count != 2:  # a burst of another length is a line that failed
-            return halves, [FAILED]
         lines = []
         for low, *high in (halves[k : k + 2] for k in range(0, count, 2)):
             lines.append(FAILED)
@@ -105,11 +101,10 @@ async def a_line_is_two_halves(dut, stalls):
 @cocotb.parametrize(stalls=STALLS)
 async def a_memory_keeps_lines(dut, stalls):
     """Bursts of all lengths are read as written, by models of AXI that others have made."""
-    several = Bench(dut).params.length_bits > 0
     await start(dut)
-    lines = master(dut, "lines", stalls.value[0], max_burst_len=8 if several else 1)
+    lines = master(dut, "lines", stalls.value[0], max_burst_len=8)
     ram = memory(dut, "halves", stalls.value[1], 1 << 16)
-    blocks = [(1024 * k, random.randbytes(64 * (1 + k % 8 * several))) for k in range(24)]
+    blocks = [(1024 * k, random.randbytes(64 * (1 + k % 8))) for k in range(24)]
     for write in [lines.init_write(at, block, awid=0) for at, block in blocks]:
         await write.wait()
     assert all(ram.read(at, len(block)) == block for at, block in blocks)

@@ -29,8 +29,7 @@ def test_wires(tmp_path):
     reads = ("core.m_axis_reads", "core.s_axis_reads")
     responses = ("core.m_axis_responses", "core.s_axis_responses")
     table = board_table(SnicBoard(tiny()), [[reads, responses]])
-    table.bus("core.m_axi_dram", "lines.lines")
-    table.bus("lines.halves", "memory.port_0")
+    table.bus("core.m_axi_dram", "memory.port_0")
     table.bus("core.m_axi_host", "pcie.host")
     table.wire(board_status={"request": "core.irq"})
     table.check(tmp_path)
@@ -43,8 +42,7 @@ def test_wires_over_the_bare_block(tmp_path):
     assert "pcie4c_block" in {ip.name for ip in board.vendor_ips}
     assert not any(":xdma:" in ip.vlnv for ip in board.vendor_ips)
     table = board_table(board, [[reads, responses]])
-    table.bus("core.m_axi_dram", "lines.lines")
-    table.bus("lines.halves", "memory.port_0")
+    table.bus("core.m_axi_dram", "memory.port_0")
     table.bus("core.rq", "pcie.rq")
     table.bus("pcie.rc", "core.rc")
     table.wire(
