@@ -111,6 +111,7 @@ async def each_asks_and_serves_alone(dut):
             found = await bench.memory.read_memory(bench.gather.property_address + idx * SIZE, SIZE)
             assert found == bench.gather.properties[idx].tobytes(), idx
         assert await bench.counts(bench.snic, "consumed") == {client: len(idxs)}
+        assert (await bench.snic.unit_counters(client))["consumed"] == len(idxs)
         assert await bench.counts(bench.snic, "prs") == {client: len(distinct)}
         assert await bench.counts(bench.other, "served") == {server: len(distinct)}
         for snic, times in ((bench.snic, 3), (bench.other, 1)):
