@@ -1,5 +1,7 @@
 """Declares the signals of AXI4, AXI4-Lite and AXI4-Stream, as the master sees them."""
 
+from dataclasses import dataclass
+
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,8 +84,22 @@ def write_channels(address_bits: int, data_bits: int, id_bits: int) -> dict[str,
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Bursts:
+    """Says what a manager requests at most, of reads or of writes."""
+
+    beats: int  #: beats of a burst
+    under_way: int  #: bursts that AR or AW has taken and that wait for their response
+
+
 class BusSignature(wiring.Signature):
-    """Compares two buses: they are equal if their kinds and their members are."""
+    """Compares two buses: they are equal if their kinds and their members are.
+
+    ``reads`` and ``writes`` tell a reader what the manager requests at most, where it is known.
+    """
+
+    reads: Bursts | None = None
+    writes: Bursts | None = None
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.members == other.members
@@ -92,8 +108,16 @@ class BusSignature(wiring.Signature):
 class AxiReadSignature(BusSignature):
     """Describes AR and R of AXI4, for a read-only bus; without identifiers if ``id_bits`` is 0."""
 
-    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = ID_BITS) -> None:
+    def __init__(
+        self,
+        *,
+        address_bits: int,
+        data_bits: int,
+        id_bits: int = ID_BITS,
+        reads: Bursts | None = None,
+    ) -> None:
         check_bus(address_bits, data_bits, id_bits)
+        self.reads = reads
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
         super().__init__(read_channels(address_bits, data_bits, id_bits))
 
@@ -101,8 +125,16 @@ class AxiReadSignature(BusSignature):
 class AxiWriteSignature(BusSignature):
     """Describes AW, W and B of AXI4, for a write-only bus; as there, ``id_bits`` may be 0."""
 
-    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = ID_BITS) -> None:
+    def __init__(
+        self,
+        *,
+        address_bits: int,
+        data_bits: int,
+        id_bits: int = ID_BITS,
+        writes: Bursts | None = None,
+    ) -> None:
         check_bus(address_bits, data_bits, id_bits)
+        self.writes = writes
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
         super().__init__(write_channels(address_bits, data_bits, id_bits))
 
@@ -110,8 +142,17 @@ class AxiWriteSignature(BusSignature):
 class Axi4Signature(BusSignature):
     """Describes all five channels of AXI4, without lock, cache, protection, QoS and region."""
 
-    def __init__(self, *, address_bits: int, data_bits: int, id_bits: int = ID_BITS) -> None:
+    def __init__(
+        self,
+        *,
+        address_bits: int,
+        data_bits: int,
+        id_bits: int = ID_BITS,
+        reads: Bursts | None = None,
+        writes: Bursts | None = None,
+    ) -> None:
         check_bus(address_bits, data_bits, id_bits)
+        self.reads, self.writes = reads, writes
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
         super().__init__(
             write_channels(address_bits, data_bits, id_bits)

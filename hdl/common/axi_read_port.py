@@ -3,11 +3,20 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for, ceil_log2
+from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from hdl.common.axi import AxiReadSignature, Burst, Response
+from hdl.common.axi import (
+    FOUR_KB,
+    Axi4Signature,
+    AxiReadSignature,
+    AxiWriteSignature,
+    Burst,
+    Bursts,
+    Response,
+)
 from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo
 from hdl.common.params import Params, whole
 
@@ -38,9 +47,50 @@ class AxiPortParams(
         )
 
     @property
+    def reads(self) -> Bursts:
+        """Return what a read port requests at most: the oldest burst has left the queue."""
+        return Bursts(beats=1 << self.length_bits, under_way=self.outstanding + 1)
+
+    @property
+    def writes(self) -> Bursts:
+        """Return what a write port requests at most."""
+        return Bursts(beats=1 << self.length_bits, under_way=self.outstanding)
+
+    @property
+    def read_bus(self) -> AxiReadSignature:
+        """Describe the bus of a read port."""
+        bits = {"address_bits": self.address_bits, "data_bits": self.data_bits}
+        return AxiReadSignature(**bits, reads=self.reads)
+
+    @property
+    def write_bus(self) -> AxiWriteSignature:
+        """Describe the bus of a write port."""
+        bits = {"address_bits": self.address_bits, "data_bits": self.data_bits}
+        return AxiWriteSignature(**bits, writes=self.writes)
+
+    @property
     def debt_bits(self) -> int:
         """Return the width of the number of bursts that the bus has not answered yet."""
         return bits_for(self.outstanding + 1)
+
+
+def full_bus(reads: AxiPortParams, writes: AxiPortParams) -> Axi4Signature:
+    """Describe the bus of a read port and a write port of the same widths."""
+    return Axi4Signature(
+        address_bits=reads.address_bits,
+        data_bits=reads.data_bits,
+        reads=reads.reads,
+        writes=writes.writes,
+    )
+
+
+def expect_within_4_kb(m: Module, port: Component) -> None:
+    """Expect of the master that no burst crosses a multiple of 4 KB, as AXI demands."""
+    bits, burst = exact_log2(FOUR_KB), port.bursts.payload
+    size = exact_log2(port.params.data_bits // 8)
+    length = burst.length if port.params.length_bits else Const(0, 1)
+    last = (burst.address[size:bits] + length)[bits - size :]  # carries of the last beat's number
+    expect(m, port, stays_within_4_kb=lambda: ~port.bursts.valid | ~last.any())
 
 
 class AxiReadPort(Component):
@@ -87,9 +137,7 @@ class AxiReadPort(Component):
                 ),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
-                "axi": Out(
-                    AxiReadSignature(address_bits=params.address_bits, data_bits=params.data_bits)
-                ),
+                "axi": Out(params.read_bus),
             },
         )
 
@@ -129,6 +177,7 @@ class AxiReadPort(Component):
             ]
         with m.Elif(revived):
             m.d.sync += [self.bus.broken.eq(0), self.bus.silent.eq(0)]
+        expect_within_4_kb(m, self)
         return m
 
     def send(self, m: Module, waiting: Fifo) -> Signal:

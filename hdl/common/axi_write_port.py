@@ -5,8 +5,8 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from hdl.common.axi import AxiWriteSignature, Burst, Response
-from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.axi import Burst, Response
+from hdl.common.axi_read_port import AxiPortParams, expect_within_4_kb
 from hdl.common.bus_watch import BUS, WATCH, overdue
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
@@ -62,9 +62,7 @@ class AxiWritePort(Component):
                 ),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
-                "axi": Out(
-                    AxiWriteSignature(address_bits=params.address_bits, data_bits=params.data_bits)
-                ),
+                "axi": Out(params.write_bus),
             },
         )
 
@@ -111,6 +109,7 @@ class AxiWritePort(Component):
             ]
         with m.Elif(self.watch.revive & ~self.bus.owes & ~owed.o.valid & ~go):
             m.d.sync += [self.bus.broken.eq(0), self.bus.silent.eq(0)]
+        expect_within_4_kb(m, self)
         return m
 
     def send(self, m: Module, owed: Fifo, room: Signal) -> Signal:

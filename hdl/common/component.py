@@ -20,6 +20,8 @@ class Component(wiring.Component):
     #: its clock domains; for each but ``sync`` the module has ports ``<domain>_clk`` and
     #: ``<domain>_rst``
     domains: tuple[str, ...] = ("sync",)
+    #: rising edges of its clock for which its reset must be high at least
+    reset_cycles = 1
     #: whether synthesis keeps its boundary, because constraints name cells inside it: crossings
     #: between clocks and between dies
     keeps_boundary = False

@@ -5,7 +5,6 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
-from hdl.common.axi import AxiReadSignature
 from hdl.common.axi_read_port import AxiReadPort
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.bus_watch import BUS, WATCH
@@ -45,9 +44,7 @@ class ReadMaster(Component):
             {
                 "plan": In(stream.Signature(params.plan)),
                 "o": Out(stream.Signature(params.data_bits)),
-                "axi": Out(
-                    AxiReadSignature(address_bits=params.address_bits, data_bits=params.data_bits)
-                ),
+                "axi": Out(params.port.read_bus),
                 "halt": In(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS),

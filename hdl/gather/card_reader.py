@@ -36,7 +36,7 @@ class CardReader(Component):
                 "busy": Out(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
-                "m_axi": Out(params.axi_reads),
+                "m_axi": Out(params.read_port.read_bus),
             },
         )
 

@@ -12,7 +12,7 @@ from hdl.common.axi import (
     AxiWriteSignature,
     BusSignature,
 )
-from hdl.common.axi_read_port import AxiPortParams
+from hdl.common.axi_read_port import AxiPortParams, full_bus
 from hdl.common.params import Params, choice, same_as, whole
 from hdl.gather.params import SHARE, GatherParams
 from hdl.pcie.completer_params import CompleterParams
@@ -213,21 +213,11 @@ class GatherEngineParams(Params):
         return self.outputs != "axi"
 
     @property
-    def axi_writes(self) -> AxiWriteSignature:
-        """Return the part of the bus to device memory that takes rows."""
-        return AxiWriteSignature(address_bits=self.address_bits, data_bits=self.data_bits)
-
-    @property
-    def axi_reads(self) -> AxiReadSignature:
-        """Return the part of the bus to device memory that gives idxs."""
-        return AxiReadSignature(address_bits=self.address_bits, data_bits=self.data_bits)
-
-    @property
     def axi(self) -> Axi4Signature | AxiReadSignature | AxiWriteSignature:
         """Return the bus to device memory, with the channels that the build uses."""
         if self.to_memory and self.card_idxs:
-            return Axi4Signature(address_bits=self.address_bits, data_bits=self.data_bits)
-        return self.axi_writes if self.to_memory else self.axi_reads
+            return full_bus(self.read_port, self.port)
+        return self.port.write_bus if self.to_memory else self.read_port.read_bus
 
     @property
     def ends(self) -> dict[str, BusSignature]:

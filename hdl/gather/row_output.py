@@ -28,7 +28,7 @@ class RowOutput(Component):
     latency = RowWriter.latency
 
     def __init__(self, params: GatherEngineParams) -> None:
-        memory = {"m_axi": Out(params.axi_writes)} if params.to_memory else {}
+        memory = {"m_axi": Out(params.port.write_bus)} if params.to_memory else {}
         consumer = {"m_axis": Out(params.axis)} if params.to_stream else {}
         super().__init__(
             params,

@@ -52,7 +52,7 @@ class RowWriter(Component):
                 "events": Out(EVENTS),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
-                "m_axi": Out(params.axi_writes),
+                "m_axi": Out(params.port.write_bus),
             },
         )
 

@@ -8,7 +8,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
-from hdl.common.axi import Axi4Signature, AxiLiteSignature
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.axi_read_port import full_bus
 from hdl.common.bus_watch import BusTimer
 from hdl.common.component import Component
 from hdl.common.counter_banks import CounterBanks
@@ -53,8 +54,7 @@ class HostPorts:
 def host_ports(params: SnicParams) -> dict[str, Any]:
     """Return the ports to host memory: an AXI4 master, or a requester's ports to the block."""
     if not params.over_pcie:
-        bits = params.rig.address_bits
-        return {"m_axi_host": Out(Axi4Signature(address_bits=bits, data_bits=8 * BEAT_BYTES))}
+        return {"m_axi_host": Out(full_bus(params.host.read_port, params.host.write_port))}
     ports = PcieWay(params.host).signature.members
     return {name: ports[name] for name in (*BLOCK_PORTS, "function")}
 

@@ -3,14 +3,14 @@
 from amaranth.hdl import ClockDomain, ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.axi import Axi4Signature, AxiLiteSignature, AxiReadSignature
+from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.p4sgd.core.engine_chain import EngineChain
-from hdl.p4sgd.engine.params import PORT_BITS
 from hdl.p4sgd.host.control import RESET_CYCLES
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
+from hdl.p4sgd.memory.hbm_reader import port_reader
 from hdl.p4sgd.worker_host import (
     allow_model_access,
     connect_counters,
@@ -62,7 +62,8 @@ class Worker(Component):
     def __init__(self, params: WorkerParams) -> None:
         self.registers = worker_registers(params)
         self.latencies = worker_latencies(params)
-        port = AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
+        self.reset_cycles = EngineChain(params).reset_cycles
+        port = port_reader(params).port.read_bus
         bus = model_bus(params)
         model = Axi4Signature(
             address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
@@ -108,7 +109,7 @@ class Worker(Component):
         A register drives its reset, which has thousands of loads, and holds it as long as all dies
         need.
         """
-        assert EngineChain(self.params).reset_cycles <= RESET_CYCLES
+        assert self.reset_cycles <= RESET_CYCLES
         m.domains.core = ClockDomain(local=True)
         reset = Signal(name="core_reset", init=1, reset_less=True)
         m.d.sync += reset.eq(ResetSignal() | parts.control.core_reset)

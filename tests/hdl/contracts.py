@@ -78,7 +78,7 @@ def contracts(
 
     async def a_reset_empties_it(dut: Any) -> None:
         around = await bench(dut).begin(after_anything=True)
-        shortest = getattr(component_in_simulator(), "reset_cycles", 1)
+        shortest = component_in_simulator().reset_cycles
         for cycles in [*range(12), *random.sample(range(12, 60), 8)]:
             around.offer(draw(60)[0], (random.choice((never, often)), random.choice(SINKS)))
             await around.wait(cycles)

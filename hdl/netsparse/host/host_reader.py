@@ -48,7 +48,7 @@ class HostReader(Component):
             {
                 "requests": In(stream.Signature(params.read_request)).array(params.units),
                 "beats": Out(params.read_beat),
-                "axi": Out(params.read_axi),
+                "axi": Out(params.read_port.read_bus),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
                 "aligned": In(1),

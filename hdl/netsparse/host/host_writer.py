@@ -61,7 +61,7 @@ class HostWriter(Component):
             {
                 "properties": In(stream.Signature(params.property_beat)).array(params.units),
                 "done": Out(params.done),
-                "axi": Out(params.write_axi),
+                "axi": Out(params.write_port.write_bus),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
                 "aligned": In(1),

@@ -5,7 +5,6 @@ from dataclasses import replace
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
-from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.params import Params, whole
@@ -76,16 +75,6 @@ class HostParams(Params, suffix="u{units}_a{address_bits}_m{most_bytes}_o{outsta
             reads=ReadRequesterParams(tags=tags, user_bits=max(1, self.unit_bits)),
             writes=WriteRequesterParams(user_bits=1),  # a writer knows the order
         )
-
-    @property
-    def read_axi(self) -> AxiReadSignature:
-        """Describe the AXI bus of a reader."""
-        return AxiReadSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
-
-    @property
-    def write_axi(self) -> AxiWriteSignature:
-        """Describe the AXI bus of a writer."""
-        return AxiWriteSignature(address_bits=self.address_bits, data_bits=8 * BEAT_BYTES)
 
     @property
     def read_request(self) -> data.StructLayout:

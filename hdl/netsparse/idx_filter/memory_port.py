@@ -5,14 +5,13 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.arithmetic import index_of
-from hdl.common.axi import Axi4Signature
-from hdl.common.axi_read_port import AxiReadPort
+from hdl.common.axi_read_port import AxiReadPort, full_bus
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH, any_of
 from hdl.common.component import Component
 from hdl.common.crossbar import add_choice, chosen
 from hdl.common.streams import Fork, StreamRegister, forward
-from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, FilterCacheParams
+from hdl.netsparse.idx_filter.params import LINE_IDXS, FilterCacheParams
 
 
 class FilterMemoryPort(Component):
@@ -49,12 +48,7 @@ class FilterMemoryPort(Component):
                 "write_error": Out(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS),
-                "axi": Out(
-                    Axi4Signature(
-                        address_bits=params.address_bits,
-                        data_bits=8 * LINE_BYTES,
-                    )
-                ),
+                "axi": Out(full_bus(params.read_port, params.write_port)),
             },
         )
 

@@ -4,7 +4,6 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.axi import AxiReadSignature
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
@@ -44,9 +43,7 @@ class HbmReader(Component):
             {
                 "plan": In(stream.Signature(self.reader.plan)),
                 "words": Out(stream.Signature(params.engine.word)),
-                "m_axi": Out(
-                    AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
-                ).array(params.ports),
+                "m_axi": Out(self.reader.port.read_bus).array(params.ports),
                 "halt": In(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS).array(params.ports),

@@ -4,7 +4,6 @@ from amaranth.hdl import Array, Module, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.axi import AxiReadSignature
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
@@ -36,9 +35,7 @@ class LabelReader(Component):
                 "plan": In(stream.Signature(self.reader.plan)),
                 "micro_batches": In(32),
                 "labels": Out(stream.Signature(params.engine.activations)),
-                "m_axi": Out(
-                    AxiReadSignature(address_bits=params.address_bits, data_bits=PORT_BITS)
-                ),
+                "m_axi": Out(self.reader.port.read_bus),
                 "halt": In(1),
                 "watch": In(WATCH),
                 "bus": Out(BUS),

@@ -42,9 +42,9 @@ class Endpoint(Component):
             params,
             {
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
-                "m_axi_tables": Out(params.read_axi),
-                "m_axi_features": Out(params.read_axi),
-                "m_axi_sums": Out(params.write_axi),
+                "m_axi_tables": Out(params.table_port.read_bus),
+                "m_axi_features": Out(params.payload_port.read_bus),
+                "m_axi_sums": Out(params.write_port.write_bus),
                 "m_axis": Out(AXIS),
                 "s_axis": In(AXIS),
                 "busy": Out(1),

@@ -3,7 +3,6 @@
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from hdl.common.axi import AxiReadSignature, AxiWriteSignature
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.params import Params, same_as, whole
@@ -234,16 +233,6 @@ class EndpointParams(
         return AxiPortParams(
             address_bits=self.address_bits, data_bits=BEAT_BITS, tag_bits=SLOT_BITS, outstanding=256
         )
-
-    @property
-    def read_axi(self) -> AxiReadSignature:
-        """Describe a read-only bus."""
-        return AxiReadSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
-
-    @property
-    def write_axi(self) -> AxiWriteSignature:
-        """Describe the write-only bus."""
-        return AxiWriteSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
 
 
 #: Holds the sizes of each preset.

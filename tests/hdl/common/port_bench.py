@@ -6,7 +6,7 @@ from typing import Any
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from hdl.common.axi import Burst, Response
+from hdl.common.axi import FOUR_KB, Burst, Response
 from hdl.common.bus_watch import BUS, WATCH
 from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
@@ -14,7 +14,7 @@ from sim.harness.payloads import pack
 from sim.harness.streams import always, never
 
 BEAT = 16  #: bytes of a beat
-LAST_PAGE = (1 << 20) - 4096  #: where the longest bursts of so many bytes a beat may begin
+LAST_PAGE = (1 << 20) - FOUR_KB  #: where the longest bursts of so many bytes a beat may begin
 QUIET = dict.fromkeys(BUS.members, 0)  #: of a bus that is in order
 
 
@@ -93,6 +93,18 @@ class PortBench(Bench):
         self.check(given, fails=distance <= 0)
         await self.works_again()
         self.forget()
+
+    def place(self, length):
+        """Draw an address of a burst of length ``length`` that stays within 4 KB."""
+        first = random.randrange(FOUR_KB // BEAT - length)
+        return FOUR_KB * random.randrange(1 << 8) + BEAT * first + random.randrange(BEAT)
+
+    async def fills(self, most):
+        """Check that a memory that responds to no burst gets as many as may be under way."""
+        self.replies_itself = False
+        self.ask(2 * most.under_way)
+        await self.wait(8 * most.under_way + 50)
+        assert len(self.asked) == most.under_way
 
     async def reset_under_traffic(self):
         """After a reset in any cycle, the port works as at first, and owes nothing."""

@@ -71,7 +71,7 @@ class Bench(PortBench):
         wanted = []
         for number in range(first, first + count):
             length = 0 if okay else random.randrange(4)
-            address = BEAT * (4 if okay else 1) * random.randrange(1 << 14) + random.randrange(BEAT)
+            address = 4 * BEAT * random.randrange(1 << 14) if okay else self.place(length)
             wanted.append(self.ask_for(number % 64, address, length))
         return wanted
 
@@ -303,6 +303,12 @@ async def a_late_beat_beside_a_tick(dut):
             await bench.tick()
         assert not bench.bus["owes"]
         await bench.works_again()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def as_many_bursts_under_way_as_stated(dut):
+    bench = await Bench(dut).begin()
+    await bench.fills(bench.params.reads)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -60,8 +60,8 @@ class Bench(PortBench):
         """Give bursts and their beats; return them as (tag, address, beats)."""
         given = []
         for number in range(first, first + count):
-            address = BEAT * random.randrange(1 << 16) + random.randrange(BEAT)
-            given.append(self.ask_for(number % 64, address, random.randint(1, 4)))
+            count = random.randint(1, 4)
+            given.append(self.ask_for(number % 64, self.place(count - 1), count))
         return given
 
     def ask_for(self, tag, address, count):
@@ -224,6 +224,12 @@ async def the_bus_owes_up_to_the_last_answer(dut):
     bench.answer()
     await bench.wait(20)
     assert bench.bus["broken"]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def as_many_bursts_under_way_as_stated(dut):
+    bench = await Bench(dut).begin()
+    await bench.fills(bench.params.writes)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

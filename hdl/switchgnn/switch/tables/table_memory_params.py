@@ -126,7 +126,7 @@ class TableMemoryParams(Params, suffix="{banks}x{place_bits}_p{ports}_a{address_
     @property
     def axi(self) -> AxiReadSignature:
         """Describe the AXI bus of a port."""
-        return AxiReadSignature(address_bits=self.address_bits, data_bits=BEAT_BITS)
+        return self.port.read_bus
 
     @property
     def state(self) -> data.StructLayout:
