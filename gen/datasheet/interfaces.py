@@ -14,6 +14,7 @@ from hdl.common.axi import (
     AxiReadSignature,
     AxiStreamSignature,
     AxiWriteSignature,
+    Bursts,
 )
 from hdl.common.component import Component
 from hdl.pcie.axis import PcieStreamSignature
@@ -45,6 +46,9 @@ class Interface:
     details: str  #: more widths, in words
     names: tuple[str, ...]  #: what the names of the ports begin with, of each one in the array
     forward: tuple[str, ...]  #: which of these carry data from the side that begins
+    reads: Bursts | None = None  #: what a manager reads at most
+    writes: Bursts | None = None  #: what a manager writes at most
+    of_block: bool = False  #: whether it is a stream of AMD's block for PCI Express
 
     @property
     def role(self) -> str:
@@ -125,6 +129,9 @@ def of_bundle(path: tuple[str, ...], member: Any, count: int, kind: str) -> Inte
         details=", ".join(details),
         names=tuple(numbered("_".join(path), member.dimensions)),
         forward=tuple(port for port in FORWARD if port in members) or ("valid",),
+        reads=getattr(signature, "reads", None),
+        writes=getattr(signature, "writes", None),
+        of_block=isinstance(signature, PcieStreamSignature),
     )
 
 

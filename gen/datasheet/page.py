@@ -1,6 +1,6 @@
 """Writes the datasheet of a generated design: one page of HTML that needs nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -11,9 +11,10 @@ from markupsafe import Markup
 from gen.base.emission.emit import Emission, domain_ports
 from gen.base.settings import find_parameter, parameters
 from gen.datasheet.diagram import DRAWN_BITS, diagram
-from gen.datasheet.interfaces import SIGNAL, interfaces
+from gen.datasheet.interfaces import SIGNAL, Interface, interfaces
 from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, of_build, paragraphs, sentence_about, to_html
+from gen.datasheet.rules import rules
 from gen.guides.guide import as_html
 from gen.page.page import Section, environment, render
 from gen.synth.clock_timing import timings
@@ -48,6 +49,7 @@ def datasheet(
     )
     register_map = getattr(component, "register_map", None)
     ports = interfaces(component)
+    buses = [port for port in ports if port.kind != SIGNAL]
     changed = len(settings)
     values = {
         "top": top.name,
@@ -61,7 +63,9 @@ def datasheet(
         "drawn_bits": DRAWN_BITS,
         "clocks": [domain_ports(domain) for domain in top.domains],
         "paths": resources["clocks"] if resources else [c.describe() for c in timings(top, {})],
-        "buses": [port for port in ports if port.kind != SIGNAL],
+        "buses": buses,
+        "rules": rules_of(buses),
+        "reset_cycles": component.reset_cycles,
         "signals": [(p, sentence_about(p.name, told)) for p in ports if p.kind == SIGNAL],
         "latencies": latencies(component),
         "modules": module_rows(emission, resources),
@@ -80,6 +84,7 @@ def sections(values: Mapping[str, Any]) -> list[Section]:
         "function": "Function",
         "blocks": "Block diagram",
         "ports": "Ports",
+        "rules": "Interfaces",
         "timing": "Timing",
         "registers": "Registers" if values["map"] else "",
         "programming": "Programming" if values["guide"] else "",
@@ -87,6 +92,14 @@ def sections(values: Mapping[str, Any]) -> list[Section]:
         "modules": "Modules and resources" if values["total"] else "Modules",
     }
     return [Section(title, section(name, values)) for name, title in titles.items() if title]
+
+
+def rules_of(buses: Sequence[Interface]) -> dict[str, list[str]]:
+    """Map the names of buses and streams that have the same rules to these rules."""
+    same: dict[tuple[str, ...], list[str]] = {}
+    for port in buses:
+        same.setdefault((port.kind, *rules(port)), []).append(port.title)
+    return {f"{', '.join(names)}: {kind}": texts for (kind, *texts), names in same.items()}
 
 
 def section(name: str, values: Mapping[str, Any]) -> str:

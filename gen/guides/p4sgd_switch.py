@@ -18,6 +18,7 @@ from gen.guides.guide import (
     tables,
     told,
 )
+from gen.guides.p4sgd_frames import frame_values
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
 from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
@@ -68,13 +69,12 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "J": params.jobs,
         "S": params.slots,
         **facts(registers, constants(params)),
-        "bytes": FRAME_BYTES,
+        **frame_values(),
         "longer": FRAME_BYTES + MORE_BYTES,
         "lanes": LANES,
         "uses": USES,
         "level_bits": LEVEL_BITS,
         "sum_bits": SUM_BITS,
-        "frame": list(little_rows(Frame.as_shape(), uses.FRAME_USES)),
         "head": list(little_rows(TenancyHead.as_shape(), uses.HEAD_USES)),
         "kinds": told(TenancyKind),
         "verdicts": [
@@ -88,7 +88,6 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "control_counters": counted(CONTROL_COUNTERS, CONTROL_COUNTED),
         **tables(registers, TABLES, ALSO),
         **board_facts("links", cages=CAGES, hbm=False),
-        "beat_bytes": params.frames.beat_bytes,
         "header_bytes": params.frames.header_bytes,
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": BRIDGE_ID,

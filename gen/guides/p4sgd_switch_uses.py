@@ -1,28 +1,11 @@
 """Holds what each number, and field of a layout, of P4SGD's switch is for, for its guide."""
 
 from gen.base.comments import meanings
-from hdl.p4sgd.network.frame import ETHERTYPE, VERSION
-from hdl.p4sgd.switch.params import USES, Verdict
+from hdl.p4sgd.switch.params import Verdict
 from hdl.p4sgd.switch.tenant_params import TenantVerdict
 from hdl.switch.tenancy_head import ETHERTYPE as TENANCY_ETHERTYPE
 from hdl.switch.tenancy_head import VERSION as TENANCY_VERSION
 
-FRAME_USES = {
-    "destination": "Ethernet address, first byte first",
-    "source": "Ethernet address, first byte first",
-    "ethertype": ETHERTYPE.to_bytes(2, "big").hex(" ").upper(),
-    "version": str(VERSION),
-    "is_agg": "flag, see below",
-    "acked": "flag, see below",
-    "no_flags": "zero",
-    "bm": "bitmap of ports",
-    "job": "number of the job",
-    "epoch": "number of the job's run, its low 16 bits",
-    "seq": "number of the slot",
-    "use": f"number of the slot's use, modulo {USES}",
-    "saturated": "bit k if lane k of a full activation was clamped",
-    "payload": "eight activations, each of 4 bytes in two's complement",
-}
 HEAD_USES = {
     "destination": "Ethernet address, first byte first",
     "source": "Ethernet address, first byte first",

@@ -3,6 +3,7 @@
 from typing import Any
 
 from gen.guides.guide import facts, filled, tables, told
+from gen.guides.p4sgd_frames import frame_values
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.host.counters import COUNTERS
@@ -78,6 +79,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
             for loss, (label, what) in LOSSES.items()
         ],
         "causes": told(Cause),
+        **frame_values(),
         "model_beat": beat,
         "engine_stride": beat << layout["engine"].offset,
         "chunk_stride": beat << layout["chunk"].offset,

@@ -7,6 +7,7 @@ go on until the hardware has answered.
 
 from typing import Any
 
+import cocotb
 from cocotb import start_soon
 from cocotb.clock import Clock
 from cocotb.task import resume
@@ -17,7 +18,7 @@ from sim.host.device import DeviceError
 from sim.host.quiet import quiet
 
 CLOCK_NS = 4
-RESET_CYCLES = 32
+RESET_CYCLES = 32  #: without the argument +reset
 PAUSE_CYCLES = 64
 
 
@@ -30,10 +31,14 @@ class SimulatedRegisters:
         self.axil = AxiLiteMaster(AxiLiteBus.from_prefix(dut, bus), dut.clk, dut.rst)
 
     async def start(self) -> None:
-        """Start the clock and reset the design; the caller has set the inputs that matter."""
+        """Start the clock and reset the design; the caller has set the inputs that matter.
+
+        The simulation's argument ``+reset=N`` sets the number of cycles of the reset.
+        """
+        cycles = int(cocotb.plusargs.get("reset", RESET_CYCLES))
         start_soon(Clock(self.dut.clk, CLOCK_NS, unit="ns").start())
         self.dut.rst.value = 1
-        await ClockCycles(self.dut.clk, RESET_CYCLES)
+        await ClockCycles(self.dut.clk, cycles)
         self.dut.rst.value = 0
         await ClockCycles(self.dut.clk, 1)
 

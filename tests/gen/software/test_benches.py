@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from gen.designs.catalogue import find_design
 from sim.golden.choices import Loss
 from sim.workloads.datasets import load
 from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
@@ -82,11 +83,14 @@ def test_a_bench_runs_as_it_is(name, tmp_path):
     ("name", "standard"), short_products(SMALLEST, STANDARDS, short=SHORT_IN_ICARUS)
 )
 def test_no_output_is_unknown(name, standard, tmp_path):
+    """The reset is as short as the datasheet allows."""
     folder = tmp_path / MADE
     folder.mkdir()
-    write(name.split()[0], "tiny", folder, **SMALLEST[name])
-    asked = ["--simulator", "icarus", "--standard", standard, *arguments(name, tmp_path)]
-    done = bench(tmp_path, *asked)
+    design = find_design(name.split()[0])
+    write(design.name, "tiny", folder, **SMALLEST[name])
+    reset = design.make(design.params_of("tiny", **SMALLEST[name])).reset_cycles
+    options = ["--simulator", "icarus", "--standard", standard, f"+reset={reset}"]
+    done = bench(tmp_path, *options, *arguments(name, tmp_path))
     assert done.returncode == 0, done.stdout[-4000:]
     assert "TESTS=1 PASS=1 FAIL=0" in done.stdout
 

@@ -1,0 +1,35 @@
+"""Finds what the guides of P4SGD's worker and switch say of the frames between them."""
+
+from typing import Any
+
+from gen.guides.guide import little_rows
+from hdl.common.packets import BEAT_BYTES
+from hdl.p4sgd.network.frame import ETHERTYPE, FRAME_BYTES, VERSION, Frame
+from hdl.p4sgd.switch.params import USES
+
+#: what each field of a frame holds
+FRAME_USES = {
+    "destination": "Ethernet address, first byte first",
+    "source": "Ethernet address, first byte first",
+    "ethertype": ETHERTYPE.to_bytes(2, "big").hex(" ").upper(),
+    "version": str(VERSION),
+    "is_agg": "flag, see below",
+    "acked": "flag, see below",
+    "no_flags": "zero",
+    "bm": "bitmap of ports",
+    "job": "number of the job",
+    "epoch": "number of the job's run, its low 16 bits",
+    "seq": "number of the slot",
+    "use": f"number of the slot's use, modulo {USES}",
+    "saturated": "bit k if lane k of a full activation was clamped",
+    "payload": "eight activations, each of 4 bytes in two's complement",
+}
+
+
+def frame_values() -> dict[str, Any]:
+    """Return what ``p4sgd_frames.md.j2`` names."""
+    return {
+        "bytes": FRAME_BYTES,
+        "beat_bytes": BEAT_BYTES,
+        "frame": list(little_rows(Frame.as_shape(), FRAME_USES)),
+    }
