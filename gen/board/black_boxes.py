@@ -1,5 +1,7 @@
 """Declares the vendor's IP as black boxes, for tools that must know every module that is placed."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,3 +27,16 @@ def with_boxes(emission: Emission) -> Emission:
             for name, module in emission.modules.items()
         }
     )
+
+
+def instances_below(
+    emission: Emission, name: str, path: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield path and module of all instances below module ``name``, its own and the vendor's."""
+    for kind, instance in re.findall(
+        r"^  \\?(\w+) +\\?(\w+) +\($", emission.modules[name].verilog, re.M
+    ):
+        here = (*path, instance)
+        yield "/".join(here), kind
+        if kind in emission.modules:
+            yield from instances_below(emission, kind, here)

@@ -27,6 +27,8 @@ TEMPLATES = {
     "tcl/ip.tcl": "ip.tcl.j2",
     "tcl/build.tcl": "build.tcl.j2",
     "tcl/reports.tcl": "reports.tcl.j2",
+    "tcl/checks.tcl": "checks.tcl.j2",
+    "tcl/findings.tcl": "findings.tcl.j2",
     "tcl/open_reports.tcl": "open_reports.tcl.j2",
     "tcl/fail.tcl": "fail.tcl.j2",
     "tcl/program.tcl": "program.tcl.j2",

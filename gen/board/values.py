@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from gen.base.emission.emit import Emission
+from gen.board.black_boxes import instances_below
 from gen.board.boards import Board
 from gen.board.pins import pins_of, read_pins
 from gen.designs.design import Design, load
@@ -48,6 +49,11 @@ def values_of(
         "crossings": top.crossings,
         "skews": sum(crossing.constraint == "gray_crossing" for crossing in top.crossings),
         "ips": [describe_ip(ip) for ip in top.vendor_ips],
+        "vendor_cells": [
+            path
+            for path, kind in instances_below(emission, emission.top.name)
+            if kind in {ip.name for ip in top.vendor_ips}
+        ],
         "masters": any(p.name.startswith(MASTERS) for p in emission.modules[core].ports),
         **describe_host(top.vendor_ips),
         "macs": any(":cmac_usplus:" in ip.vlnv for ip in top.vendor_ips),

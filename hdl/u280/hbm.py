@@ -109,5 +109,8 @@ class Hbm(Component):
         for number in enabled_ports(self.params.numbers):
             wires |= axi_wires(number, ClockSignal("hbm"), self.reset, buses.get(number))
         m.submodules.ip = self.ip.place(**wires)
-        m.d.comb += [self.complete.eq(complete.all()), self.hot.eq(hot.any())]
+        # A register, as it goes to other clocks, where a gate's pulse could be taken for a level.
+        ready = Signal(reset_less=True)
+        m.d.apb += ready.eq(complete.all())
+        m.d.comb += [self.complete.eq(ready), self.hot.eq(hot.any())]
         return m

@@ -1,6 +1,8 @@
 """Makes the sample's package once, and copies of it to spoil."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 from contextlib import contextmanager
@@ -14,7 +16,7 @@ from gen.board.black_boxes import with_boxes
 from gen.board.boards import find_board
 from gen.board.package import write_package
 from gen.board.placement import Placement
-from gen.output.folder import written_whole
+from gen.output.folder import MANIFEST, written_whole
 from gen.output.manifest import write_design
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 from tests.tclsh import tclsh
@@ -27,7 +29,7 @@ PLACEMENT = Placement(
     "add_cells_to_pblock [get_pblocks pblock_slr0] [get_cells {core}]\n",
     svg='<svg xmlns="http://www.w3.org/2000/svg"/>\n',
 )
-
+MODULES = ("sample_board", "core", "cage", "synchroniser_1", "clocking", "mac")
 
 #: what the stub answers unless a test says otherwise
 STUB = {
@@ -35,7 +37,9 @@ STUB = {
     "STUB_PARTS": "xcu280-fsvh2892-2L-e",
     "STUB_SLACK": "0.013",
     "STUB_FAILING": "",
+    "STUB_FOLDER": str(HERE / "vivado"),
     "STUB_REPORTS": "",
+    "STUB_CLOCKS": "",
     "STUB_SKEWS": "",
     "STUB_DRC": "",
     "STUB_DEVICES": "xcu280_0",
@@ -54,6 +58,22 @@ def catalogue(folder):
         "STUB_IPS": " ".join(f"{table.ip} {table.versions[-1]}" for table in tables),
         "STUB_PROPERTIES": " ".join(properties),
     }
+
+
+def cells_below(folder, name="", path=""):
+    """Yield each instance's path and module in a package's Verilog."""
+    name = name or json.loads((folder / MANIFEST).read_text())["top"]
+    file = folder / "rtl" / f"{name}.v"
+    for kind, cell in re.findall(r"^  \\?(\w+) +\\?(\w+) +\($", file.read_text(), re.M):
+        yield path + cell, kind
+        if (folder / "rtl" / f"{kind}.v").exists():
+            yield from cells_below(folder, kind, f"{path}{cell}/")
+
+
+def boxes_below(folder):
+    """Return instances of modules that a package has no Verilog of: the vendor's cells."""
+    ours = {path.stem for path in folder.glob("rtl/*.v")}
+    return [(cell, kind) for cell, kind in cells_below(folder) if kind not in ours]
 
 
 @contextmanager
@@ -105,6 +125,7 @@ def vivado(tmp_path):
             "PATH": f"{path}:{os.environ['PATH']}",
             "STUB_LOG": str(log),
             "STUB_MODULES": " ".join(modules),
+            "STUB_CELLS": " ".join(f"{cell} {kind}" for cell, kind in boxes_below(folder)),
             **STUB,
             **catalogue(tables),
             **{f"STUB_{name.upper()}": value for name, value in stub.items()},
@@ -122,3 +143,11 @@ def vivado(tmp_path):
         return result, told
 
     return make
+
+
+def told_in_one_line(result):
+    """Check that Vivado's error is one line, after which make adds that it has ended."""
+    line, ending = result.stderr.splitlines()
+    assert ending.startswith("make: ***")
+    assert line.startswith("ERROR: ")
+    return line.removeprefix("ERROR: ")

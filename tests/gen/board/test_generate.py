@@ -16,16 +16,40 @@ import pytest
 from gen.board import placement
 from gen.board.boards import BOARDS
 from gen.board.ip_table import FOLDER
+from tests.gen.board.conftest import cells_below
 from tests.gen.console import ingather, tree, without_progress
 from tests.long import long, short_and_long
 
 BOARD = ("--board", "u280", "--no-estimate")
 
 
+#: what report_cdc says of a crossing's module: rule, beginning and end of a path in it
+PATHS = {
+    "gray_crossing": ("CDC-6  Warning", "gray_reg[3:0]/C", "first_reg[3:0]/D"),
+    "synchroniser": ("CDC-6  Warning", "../status_reg[1:0]/C", "first_reg[1:0]/D"),
+    "reset_synchroniser": ("CDC-10  Critical", "../locked_reg/C", "stages_reg[0]/PRE"),
+    "async_fifo": ("CDC-1  Critical", "words_reg_0_31_0_13/RAMA/CLK", "payload_reg[0]/D"),
+}
+
+
+def crossings_report(folder):
+    """Return what report_cdc says if each crossing of a package has a path."""
+    counts, rows = [], []
+    for path, module in cells_below(folder):
+        kind = next((kind for kind in PATHS if re.fullmatch(rf"{kind}_[\dx]+", module)), None)
+        if kind:
+            rule, start, end = PATHS[kind]
+            counts.append(f"{rule}  1  text")
+            rows.append(f"{len(rows) + 1}  {rule}  text  0  None  {path}/{start}  {path}/{end}")
+    assert len(rows) > 5
+    return "\n".join(["ID  Severity  Count  Description", *counts, *rows])
+
+
 def build(folder, vivado):
     script = (folder / "tcl" / "ip.tcl").read_text()
     modules = re.findall(r"-module_name (\w+)", script)
-    result, told = vivado(folder, "bitstream", modules=modules, tables=FOLDER)
+    reports = f"cdc {{{crossings_report(folder)}}}"
+    result, told = vivado(folder, "bitstream", modules=modules, tables=FOLDER, reports=reports)
     assert result.returncode == 0, result.stderr
     return told
 

@@ -1,10 +1,11 @@
 # Vivado's Tcl, as far as packages use it: every command and its arguments are written to $STUB_LOG,
-# and what Vivado would refuse is an error. Nothing is synthesised.
+# and what Vivado would refuse is an error. Nothing is synthesised. Reports have the form of those
+# that Vivado has written, in vivado/ beside this file: README.md there names the sources.
 # tclsh vivado_stub.tcl [-mode batch] [-notrace] [-nojournal] [-log FILE] -source FILE [-tclargs ...]
 
 set ::stub_failing $::env(STUB_FAILING)  ;# runs that end too early, as often as they stand here
 set ::stub_skews 0         ;# constraints of bus skew
-set ::stub_kinds {}        ;# IP -> kind
+set ::stub_clocks {}       ;# name -> period, source and places where it is, of create_clock
 set ::stub_objects {}      ;# name -> kind, of everything that was made
 set ::stub_properties {
     STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY STRATEGY target_language top
@@ -91,10 +92,6 @@ proc get_parts {args} {
     lassign [parse get_parts $args {-quiet} {}] options name
     return [expr {$name in $::env(STUB_PARTS) ? $name : {}}]
 }
-proc set_msg_config {args} {
-    lassign [parse set_msg_config $args {} {-id -new_severity}] options rest
-    if {![regexp {^\w+ \d+-\d+$} [dict get $options -id]]} { error "set_msg_config $args" }
-}
 proc get_ips {name} { need ip $name }
 proc get_files {paths} {
     if {[llength $paths] != 1} { error "not one file: $paths" }
@@ -111,7 +108,7 @@ proc create_ip {args} {
     set name [dict get $options -module_name]
     set kind [dict get $options -name]
     if {![dict exists $::env(STUB_IPS) $kind]} { error "there is no IP $kind in the catalogue" }
-    dict set ::stub_kinds $name $kind
+    dict set ::stub_objects "kind $name" $kind
     if {[dict exists $::stub_objects "ip $name"]} { error "IP $name is there already" }
     if {$name ni $::env(STUB_MODULES)} { error "nothing instantiates $name" }
     made ip $name
@@ -142,7 +139,8 @@ proc set_property {args} {
 }
 # A property of an IP, which its kind has to have, with a value that it takes.
 proc configure {ip name value} {
-    set kind [dict get $::stub_kinds $ip]
+    set kind [dict get $::stub_objects "kind $ip"]
+    dict set ::stub_objects "config $ip [string tolower $name]" [lindex $value 0]
     foreach {of known pattern} $::env(STUB_PROPERTIES) {
         if {$of eq $kind && $known eq $name} {
             if {![regexp $pattern $value]} { error "$kind: $name cannot be $value" }
@@ -158,11 +156,14 @@ proc get_property {name object} {
         STATUS { return "stub" }
         FLOW { return "Vivado Implementation" }
         IPDEF {
-            set kind [dict get $::stub_kinds $object]
+            set kind [dict get $::stub_objects "kind $object"]
             return xilinx.com:ip:$kind:[dict get $::env(STUB_IPS) $kind]
         }
         SLACK { return [expr {$object eq "" ? "" : $::env(STUB_SLACK)}] }
-        PERIOD { return 4.0 }
+        DIRECTORY { return [run_folder $object] }
+        NAME { return $object }
+        PERIOD { return [lindex [dict get [clocks] $object] 0] }
+        SOURCE_PINS { return [lindex [dict get [clocks] $object] 1] }
         default { error "there is no property $name to read" }
     }
 }
@@ -180,7 +181,10 @@ proc wait_on_run {name} {
     set ::stub_failing [lreplace $::stub_failing $failing $failing]
     if {$failing < 0} { made done $name }
     if {$name eq "impl_1"} { need done synth_1 }
+    file mkdir [run_folder $name]
+    write_text [file join [run_folder $name] runme.log] [text_of_report messages]
 }
+proc run_folder {name} { return [file rootname $::stub_project].runs/$name }
 proc open_run {name} {
     record open_run [list $name]
     need done $name
@@ -201,30 +205,32 @@ proc create_run {args} {
 proc phys_opt_design {args} { parse phys_opt_design $args {} {-directive}; need design open }
 proc route_design {args} { parse route_design $args {-tns_cleanup} {}; need design open }
 proc close_design {} { record close_design {}; dict unset ::stub_objects "design open" }
-# What a report says is the environment's where that names it.
+# What a report says is the environment's where that names it, else the file's of its name.
 foreach report {
-    utilization timing_summary cdc methodology bus_skew pulse_width drc route_status qor_assessment
-    qor_suggestions
+    report_utilization report_timing_summary report_cdc report_methodology report_bus_skew
+    report_pulse_width report_drc report_route_status report_qor_assessment report_qor_suggestions
+    report_clocks check_timing
 } {
-    proc report_$report {args} [string map [list @ $report] {
-        set flags {-hierarchical -details -all_violators -no_header -return_string}
-        lassign [parse report_@ $args $flags {-file -max_paths -name}] options rest
+    proc $report {args} [string map [list @ $report] {
+        lassign [parse @ $args {-hierarchical -details -verbose} {-file -max_paths -name}] options
         need design open
-        set said [dict exists $::env(STUB_REPORTS) @]
-        set text [expr {$said ? [dict get $::env(STUB_REPORTS) @] : [default_text @]}]
-        if {[dict exists $options -return_string]} { return [expr {$said ? $text : ""}] }
-        write_text [dict get $options -file] $text
+        set hierarchical [expr {[dict exists $options -hierarchical] ? "_hierarchical" : ""}]
+        regexp {(?:report_)?(.*)} @ -> name
+        write_text [dict get $options -file] [text_of_report $name$hierarchical]
     }]
 }
-proc default_text {report} {
-    switch -- $report {
-        bus_skew {
-            set count [expr {$::env(STUB_SKEWS) eq "" ? $::stub_skews : $::env(STUB_SKEWS)}]
-            return "report_bus_skew\n[string repeat "Slack (MET) : 1.000ns\n" $count]"
-        }
-        route_status { return "# of nets with routing errors....... :           0 :\n" }
-        default { return "report_$report\n" }
+proc text_of_report {name} {
+    set file [file join $::env(STUB_FOLDER) $name.rpt]
+    if {[dict exists $::env(STUB_REPORTS) $name]} { return [dict get $::env(STUB_REPORTS) $name] }
+    if {$name eq "bus_skew"} {
+        set count [expr {$::env(STUB_SKEWS) eq "" ? $::stub_skews : $::env(STUB_SKEWS)}]
+        return "report_bus_skew\n[string repeat "Slack (MET) : 1.000ns\n" $count]"
     }
+    if {![file exists $file]} { return "report_$name\n" }
+    set handle [open $file]
+    set text [read $handle]
+    close $handle
+    return $text
 }
 proc get_drc_violations {args} {
     lassign [parse get_drc_violations $args {-quiet} {-name -filter}] options rest
@@ -274,13 +280,61 @@ proc write_text {path text} {
 }
 
 # Constraints: names are returned as they are asked for; the package's checker resolves them.
-foreach query {get_ports get_cells get_pins get_clocks get_nets} {
+foreach query {get_ports get_cells get_pins get_nets} {
     proc $query {args} [string map [list QUERY $query] {
-        set flags {-hierarchical -quiet -include_generated_clocks}
-        lassign [parse QUERY $args $flags {-of_objects -filter}] options rest
+        lassign [parse QUERY $args {-hierarchical -quiet} {-of_objects -filter}] options rest
         if {[dict exists $options -of_objects]} { return [list of [dict get $options -of_objects]] }
         return [concat {*}$rest]
     }]
+}
+# The clocks at a place. A register's clock is named after it, as nothing says what drives it.
+proc get_clocks {args} {
+    set flags {-quiet -include_generated_clocks}
+    lassign [parse get_clocks $args $flags {-of_objects}] options rest
+    if {[llength $rest]} { return [concat {*}$rest] }
+    if {![dict exists $options -of_objects]} { return [dict keys [clocks]] }
+    set place [dict get $options -of_objects]
+    if {[string match */C $place]} { return [list of $place] }
+    return [dict keys [dict filter [clocks] script {name clock} {
+        expr {$place in [lindex $clock 2]}
+    }]]
+}
+# All clocks: those that constraints create, then those that IP makes of its properties, then the
+# environment's. PG065: clk_wiz constrains its input and derives clk_out1_MODULE. PG195, PG213: the
+# clock of the user's side has AXISTEN_IF's frequency. PG203: 322.265625 MHz at 4 lanes of 25.78 Gb/s.
+proc clocks {} {
+    set clocks $::stub_clocks
+    foreach {path module} $::env(STUB_CELLS) {
+        if {![dict exists $::stub_objects "kind $module"]} { continue }
+        set config [list config $module]
+        switch -- [dict get $::stub_objects "kind $module"] {
+            clk_wiz {
+                foreach key [dict keys $::stub_objects "config $module clkout?_requested_out_freq"] {
+                    regexp {clkout(\d)} $key -> k
+                    add_clock clocks clk_out${k}_$module $key $path inst/clk_out$k clk_out$k
+                }
+            }
+            xdma { add_clock clocks axi_aclk "$config axisten_freq" $path inst/userclk axi_aclk }
+            pcie4c_uscale_plus {
+                add_clock clocks user_clk "$config axisten_freq" $path inst/userclk user_clk
+            }
+            cmac_usplus {
+                dict set clocks txoutclk_$module \
+                    [list 3.103 $path/inst/txoutclk [list $path/gt_txusrclk2]]
+            }
+        }
+        set key "config $module prim_in_freq"
+        if {[dict exists $::stub_objects $key] && ![string match *clk_100mhz_0_p* $clocks]} {
+            add_clock clocks clk_100mhz_0_p $key {} clk_100mhz_0_p clk_100mhz_0_p
+        }
+    }
+    return [dict merge $clocks $::env(STUB_CLOCKS)]
+}
+proc add_clock {clocks name key path source output} {
+    upvar $clocks all
+    set place [expr {$path eq "" ? "" : "$path/"}]
+    set period [format %.3f [expr {1000.0 / [dict get $::stub_objects $key]}]]
+    dict set all $name [list $period $place$source [list $place$output]]
 }
 proc current_design {} { return design }
 proc set_operating_conditions {args} {
@@ -292,7 +346,10 @@ proc resize_pblock {args} { parse resize_pblock $args {} {-add}; need pblock [li
 proc add_cells_to_pblock {args} { record add_cells_to_pblock $args; need pblock [lindex $args 0] }
 proc create_clock {args} {
     lassign [parse create_clock $args {} {-name -period -waveform}] options rest
-    if {[dict get $options -period] <= 0 || [llength $rest] != 1} { error "create_clock $args" }
+    set period [dict get $options -period]
+    if {$period <= 0 || [llength $rest] != 1} { error "create_clock $args" }
+    set port [lindex $rest 0]
+    dict set ::stub_clocks [dict get $options -name] [list $period $port [list $port]]
 }
 foreach {name valued} {
     set_false_path {-from -to -through}

@@ -1,9 +1,9 @@
 """Checks what every top of the board must tell rightly."""
 
 import csv
-import re
 from pathlib import Path
 
+from gen.board.black_boxes import instances_below
 from gen.board.boards import U280_BOARD
 from gen.floorplan.hierarchy import Hierarchy
 from gen.floorplan.parts import links_of, vendor_outputs
@@ -23,15 +23,6 @@ def check_wires_between_dies(emission):
     """No wire runs from the cages to the card's other end, two dies away, without a register."""
     wires = Wires(Hierarchy(emission, Plan(parts=U280_BOARD.parts)), vendor_outputs(emission))
     assert [link for link in links_of(wires) if link.wires and not link.registered] == []
-
-
-def instances_below(emission, name, path=()):
-    """Return path and module of all instances below a module, its own and the vendor's."""
-    for kind, instance in re.findall(r"^  (\w+) (\w+) \($", emission.modules[name].verilog, re.M):
-        here = (*path, instance)
-        yield "/".join(here), kind
-        if kind in emission.modules:
-            yield from instances_below(emission, kind, here)
 
 
 def check_board(board):

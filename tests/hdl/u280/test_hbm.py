@@ -15,7 +15,7 @@ def test_domains():
 
 
 def test_wires(tmp_path):
-    table = Table(Hbm(HbmParams(ports=((1, READS), (20, ALL)))))
+    table = Table(Hbm(HbmParams(ports=((1, READS), (20, ALL)))), clock="pins.apb_clk")
     for number in (1, 20):
         way, axi = f"way_{number}", f"ip.AXI_{number:02}"
         table.bus(f"pins.port_{number}", f"{way}.axi")
