@@ -16,6 +16,11 @@ class HostSide:
     build_type: type  #: class that describes a build
     build: Mapping[str, Any]  #: its fields
 
+    @property
+    def description(self) -> Any:
+        """Return the build, as ``main`` knows it."""
+        return self.build_type(**self.build)
+
     def program(self, device: Any, registers: Any) -> Any:
         """Return an object of ``main`` on ``device``, whose fields are ``registers``."""
-        return self.main(device, registers, self.build_type(**self.build))
+        return self.main(device, registers, self.description)

@@ -4,7 +4,9 @@ from typing import Any
 
 import cocotb
 import numpy as np
+from cocotb.triggers import with_timeout
 
+from sim.harness.clock import PERIOD_NS
 from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
 from sim.switchgnn.endpoint_session import EndpointSession, EndpointWorkload
 from sim.switchgnn.network.cluster import RAMS, ClusterParams
@@ -13,6 +15,7 @@ from sim.switchgnn.network.wires import Faults
 
 JOB, EPOCH = 0, 1
 PATIENT = 1 << 20  #: cycles of timers: nothing is lost, so nothing is to be repeated
+NEVER_ENDS = 2_000_000  #: cycles after which a run counts as stuck
 
 
 @cocotb.test()
@@ -25,17 +28,17 @@ async def measure(dut: Any) -> None:
     hub = GoldenHub(dut, params, job=JOB, faults=Faults(latency=asked.link_latency))
     await hub.begin()
     (worker,) = hub.workers
-    worker.image = session.image
     for name in RAMS:
-        worker.set(name, read_latency=asked.read_latency)
+        worker.memory.set(name, read_latency=asked.read_latency)
+    await worker.set_up(**dict.fromkeys(("send", "fetch", "done"), PATIENT))
+    await worker.load(job.worker)
     hub.run_switch(job.switch, EPOCH)
-    timers = dict.fromkeys(("send_timeout", "fetch_timeout", "done_timeout"), PATIENT)
-    await worker.registers.write(clear_counters=1)
-    await worker.start(job.worker, job=JOB, epoch=EPOCH, **timers)
-    assert await worker.ends() == ("FINISHED", "NONE")
+    await worker.clear_counters()
+    await worker.start(job.worker, job=JOB, epoch=EPOCH)
+    assert await with_timeout(worker.ends(), NEVER_ENDS * PERIOD_NS, "ns") == "FINISHED"
     hub.switch = None
     sums = await worker.sums()
     assert len(sums) == asked.turns * job.sums
     for (turn, number), found in sums.items():
         assert np.array_equal(found, job.golden(turn, number)), (turn, number)
-    tell(vars(await worker.counters()))
+    tell(await worker.counters())

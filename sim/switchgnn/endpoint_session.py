@@ -5,15 +5,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from amaranth.utils import ceil_log2
+
+from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT
 from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.protocol import Kind, payload_bytes
 from sim.harness.measuring import MeasuringSession
 from sim.harness.session import Result
 from sim.harness.workload import Workload, setting
-from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.endpoint_job import EndpointJob
-from sim.switchgnn.network.cluster import RAMS, Cluster, ClusterParams
-from sim.switchgnn.network.worker_image import WorkerImage
+from sim.switchgnn.endpoint_program import turns_of
+from sim.switchgnn.endpoint_side import endpoint_side
+from sim.switchgnn.host.turns import Layout
+from sim.switchgnn.network.cluster import Cluster, ClusterParams
+from sim.switchgnn.network.network import empty_memories
 
+LEAST_BYTES = 1 << 20  #: of a memory: tables of few features need as much
 STALLS = ("window", "payload", "list", "rate", "link")
 
 
@@ -55,28 +63,23 @@ class EndpointSession(MeasuringSession):
         self.job = EndpointJob(
             params, features=asked.features, turns=asked.turns, fan_in=asked.fan_in, seed=asked.seed
         )
-        self.image = WorkerImage(params, self.job.worker)
-        sizes = {"tables": self.image.tables, "data": self.image.data}
-        for name, memory in sizes.items():
-            if len(memory.bytes) > 1 << params.address_bits:
-                raise ValueError(
-                    f"{len(memory.bytes):,} bytes of {name} do not fit address_bits="
-                    f"{params.address_bits}: send fewer features in fewer turns"
-                )
+        self.memories = self.hardware(params, asked)
+        build = endpoint_side(params, self.memories.regions).description
+        try:
+            Layout(build, turns_of(self.job.worker))
+        except ValueError as unfit:
+            raise ValueError(f"{unfit}: send fewer features in fewer turns") from None
 
     @classmethod
     def hardware(cls, params: EndpointParams, asked: EndpointWorkload) -> ClusterParams:
-        """Return an endpoint with its memories."""
-        return ClusterParams(endpoint=params, workers=1)
+        """Return an endpoint with its memories, in which features and sums have half of one."""
+        rows = asked.turns * (asked.features * payload_bytes(Kind.RESULT, params.lanes) + ALIGNMENT)
+        room = max(LEAST_BYTES, 2 << ceil_log2(rows))
+        return ClusterParams(endpoint=params, workers=1, ram_bytes=room)
 
     def plusargs(self, folder: Path) -> Sequence[str]:
-        """Return the arguments that fill the memories, as the host has laid them out."""
-        found = []
-        for k, name in enumerate(RAMS):
-            path = folder / f"{name}.bin"
-            path.write_bytes(getattr(self.image, name).bytes)
-            found.append(ram_file(k, path))
-        return found
+        """Return the arguments of memories that hold zeros at first."""
+        return empty_memories(self.memories, folder)
 
     def result(self, found: Any, clock_hz: float) -> Result:
         """Return what the counters say of the job."""

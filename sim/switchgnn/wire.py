@@ -22,6 +22,13 @@ from sim.switchgnn.golden.frames import Frame, Kind, Quality
 #: Names fields that a head and a frame have in common.
 NUMBERS = ("bm", "job", "epoch", "turn", "seq")
 TARGETS = ("list", "source", "raw", "rows")
+SWITCH = bytes.fromhex("02000000ff01")  #: the switch's address
+GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
+
+
+def own_address(port: int) -> bytes:
+    """Return the Ethernet address of the endpoint at a port."""
+    return bytes.fromhex("020000000a") + bytes([port])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Describes one generated endpoint, as its host must know it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 Places = Mapping[str, tuple[int, int]]  #: first bit and bits of each field of a record, by name
@@ -31,7 +31,8 @@ class Build:
     regions: Mapping[str, tuple[int, int, int]]  #: fields of Region, by the name of the port
     causes: Mapping[str, str]  #: why a job failed, by the name of ``cause``
     counters: tuple[str, ...]  #: names of the counters, in the order of their numbers
-    board: Mapping[str, tuple[int, int, int]]  #: address, first bit and bits of the card's fields
+    #: address, first bit and bits of the card's fields
+    board: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 
     def region(self, name: str) -> Region:
         """Return the memory behind the port of ``tables``, ``features`` or ``sums``."""

@@ -1,6 +1,6 @@
 """Runs a worker's side of a SwitchGNN job: loads its turns, starts it, reads sums and copies."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sim.switchgnn.host.build import Build
 from sim.switchgnn.host.turns import Layout, Turn, within
 
 SECONDS = 60.0  #: the longest wait for the hardware, if ``Endpoint.seconds`` is not set
+GAP = 1 << 14  #: bytes that are read in less time than it takes to begin another read
 ADDRESS_BYTES = 6
 RUNNING = ("RUNNING", "STOPPING")  #: states of an endpoint that is at work
 
@@ -27,13 +28,14 @@ class Endpoint:
     """Drives one endpoint, a worker of a job, on ``device``.
 
     ``registers`` is an object of the generated driver's class on the same device. ``seconds`` is
-    the longest wait for the hardware. Raises :class:`DeviceError` if the device holds another
+    the longest wait for the hardware. Rows of memory that are no more than ``gap`` bytes apart are
+    read at once, with what is between them. Raises :class:`DeviceError` if the device holds another
     design than ``build``.
     """
 
     def __init__(self, device: Device, registers: Any, build: Build) -> None:
         self.device, self.registers, self.build = device, registers, build
-        self.seconds = SECONDS
+        self.seconds, self.gap = SECONDS, GAP
         self._layout: Layout | None = None
         check_design(registers, build.fixed)
 
@@ -69,16 +71,24 @@ class Endpoint:
         )
         self.registers.write(memory_timeout=memory)
 
-    def load(self, turns: Sequence[Turn]) -> None:
+    def load(self, turns: Sequence[Turn], after: Layout | None = None) -> Layout:
         """Write the tables of a job's turns; :meth:`write_payloads` writes the payloads.
 
-        Raises ValueError, before anything is written, for turns that the hardware does not support
-        or has no room for, and DeviceError while a job runs.
+        Returns where they are. Turns that lie there already, and those before them, stay if they
+        are ``after``: then :meth:`use` goes back to them, and nothing but payloads is to be written
+        again. Raises ValueError, before anything is written, for turns that the hardware does not
+        support or has no room for, and DeviceError while a job runs.
         """
-        layout = Layout(self.build, turns)
+        layout = Layout(self.build, turns, after)
         self._check_rest()
         for address, octets in layout.tables:
             self.device.write_memory(self._by_dma("tables", address), octets)
+        self._layout = layout
+        return layout
+
+    def use(self, layout: Layout) -> None:
+        """Make a job that :meth:`load` has returned, and that is in memory, the one to start."""
+        self._check_rest()
         self._layout = layout
 
     def write_payloads(self, turn: int, payloads: ArrayLike) -> None:
@@ -140,12 +150,12 @@ class Endpoint:
     def sums(self, turn: int) -> dict[int, NDArray[np.int32]]:
         """Return the sums [lanes] of a turn that is over, by aggregator."""
         placed = self.layout.placed[turn]
-        return {a: self._row(placed.sums, a, np.dtype("<i4")) for a in placed.turn.sums}
+        return self._rows(placed.sums, placed.turn.sums, np.dtype("<i4"))
 
     def copies(self, turn: int) -> dict[int, NDArray[np.int16]]:
         """Return the copies of features [lanes] of a turn that is over, by vertex."""
         placed = self.layout.placed[turn]
-        return {s: self._row(placed.copies, s, np.dtype("<i2")) for s in placed.turn.copies}
+        return self._rows(placed.copies, placed.turn.copies, np.dtype("<i2"))
 
     def stop(self) -> None:
         """Stop the job; no frame is cut, and every access to memory is completed."""
@@ -158,9 +168,9 @@ class Endpoint:
         self._wait(lambda: not any(map(self.registers.read, names)), "the wait for memory")
         self.registers.write(revive_buses=1)
 
-    def counters(self) -> dict[str, int]:
-        """Return all counters by name; they keep counting over jobs until they are cleared."""
-        return {name: self.counter(name) for name in self.build.counters}
+    def counters(self, names: Iterable[str] = ()) -> dict[str, int]:
+        """Return counters by name, by default all; they count over jobs until they are cleared."""
+        return {name: self.counter(name) for name in names or self.build.counters}
 
     def counter(self, name: str) -> int:
         """Return the counter of this name; it counts while a job runs."""
@@ -171,11 +181,19 @@ class Endpoint:
         """Set all counters to 0."""
         self.registers.write(clear_counters=1)
 
-    def _row(self, base: int, item: int, lane: Any) -> NDArray[Any]:
-        """Return row ``item`` of the table at ``base``: numbers of type ``lane``, one per lane."""
-        size = self.build.fixed["lanes"] * lane.itemsize
-        place = self._by_dma("sums", base + item * size)
-        return np.frombuffer(self.device.read_memory(place, size), lane)
+    def _rows(self, base: int, items: Iterable[int], lane: Any) -> dict[int, NDArray[Any]]:
+        """Return rows of the table at ``base``, by number: numbers of type ``lane``, one a lane."""
+        lanes, wanted, rows = self.build.fixed["lanes"], np.array(sorted(items), int), {}
+        size = lanes * lane.itemsize
+        apart = np.diff(wanted) > 1 + self.gap // size
+        for run in np.split(wanted, np.flatnonzero(apart) + 1) if wanted.size else ():
+            first, count = int(run[0]), int(run[-1] - run[0]) + 1
+            octets = self.device.read_memory(
+                self._by_dma("sums", base + first * size), count * size
+            )
+            table = np.frombuffer(octets, lane).reshape(count, lanes)
+            rows |= {item: table[item - first] for item in run.tolist()}
+        return rows
 
     def _by_dma(self, region: str, address: int) -> int:
         """Return the address for DMA of an address that the hardware uses in a region."""

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from sim.switchgnn.host.build import Build
 
@@ -52,25 +53,28 @@ class Placed:
 
     turn: Turn
     features: int
-    stride: int  #: bytes from payload to payload, whatever their kinds
+    offsets: NDArray[np.int64]  #: bytes from ``features`` to each payload, then to their end
     sums: int
     copies: int
 
 
 class Layout:
-    """Lays the turns of a job out in memory.
+    """Lays the turns of a job out in memory, behind those of the layout ``after``, if there is one.
 
     ``placed`` says where the data of each turn are; ``tables`` has the bytes to write to memory, at
-    the addresses that the hardware uses. Raises ValueError for turns that the hardware does not
-    support or has no room for.
+    the addresses that the hardware uses; ``ends`` has the first address in each region that is
+    free. Raises ValueError for turns that the hardware does not support or has no room for.
     """
 
-    def __init__(self, build: Build, turns: Sequence[Turn]) -> None:
+    def __init__(self, build: Build, turns: Sequence[Turn], after: Self | None = None) -> None:
         self.build, self.lanes = build, build.fixed["lanes"]
         self.tables: list[tuple[int, bytes]] = []  #: address and bytes of each
         self.placed: list[Placed] = []
-        self._ends = {name: build.region(name).address for name in build.regions}
-        self._named: dict[int, dict[str, int]] = {}  # addresses of tables, by their turn
+        self.ends = {name: build.region(name).address for name in build.regions}
+        if after:
+            self.ends |= after.ends
+        # addresses of tables, and offsets of payloads, by their turn
+        self._named: dict[int, tuple[dict[str, int], NDArray[np.int64]]] = {}
         if not turns:
             raise ValueError("a job has at least one turn")
         for turn in turns:
@@ -85,39 +89,40 @@ class Layout:
         sends = placed.turn.sends
         if given.shape != (len(sends), self.lanes) or given.dtype.kind not in "iu":
             raise ValueError(f"turn {turn} has {len(sends)} payloads of {self.lanes} integers")
-        content = b""
-        for send, numbers in zip(sends, given, strict=True):
-            lane = f"<i{LANE_BYTES[send.kind]}"
+        octets, begins = np.zeros(placed.offsets[-1], np.uint8), placed.offsets[:-1]
+        partial = np.array([send.partial for send in sends], bool)
+        for kind, chosen in ((FEATURE, ~partial), (PARTIAL, partial)):
+            lane, numbers = f"<i{LANE_BYTES[kind]}", given[chosen]
             if (numbers != numbers.astype(lane)).any():
-                raise ValueError(f"a {send.kind} has lanes of {8 * LANE_BYTES[send.kind]} bits")
-            content += numbers.astype(lane).tobytes().ljust(placed.stride, b"\0")
-        return content
+                raise ValueError(f"a {kind} has lanes of {8 * LANE_BYTES[kind]} bits")
+            places = begins[chosen, None] + np.arange(self.lanes * LANE_BYTES[kind])
+            octets[places] = numbers.astype(lane, order="C").view(np.uint8)
+        return octets.tobytes()
 
     def _record(self, turn: Turn) -> bytes:
         """Reserve memory for all that a turn's record names; return the record."""
         if id(turn) not in self._named:
             self._named[id(turn)] = self._tables_of(turn)
-        kinds = {send.kind for send in turn.sends} or {FEATURE}
-        stride = max(self.build.payload_bytes[kind] for kind in kinds)
+        named, offsets = self._named[id(turn)]
         placed = Placed(
             turn=turn,
-            features=self._room("features", len(turn.sends) * stride),
-            stride=stride,
+            features=self._room("features", int(offsets[-1])),
+            offsets=offsets,
             sums=self._room("sums", (1 + max(turn.sums, default=-1)) * 4 * self.lanes),
             copies=self._room("sums", (1 + max(turn.copies, default=-1)) * 2 * self.lanes),
         )
         self.placed.append(placed)
-        named = self._named[id(turn)]
         places = {name: getattr(placed, name) for name in ("features", "sums", "copies")}
         return self.build.record("turn", **named, **places, sends=len(turn.sends))
 
-    def _tables_of(self, turn: Turn) -> dict[str, int]:
-        """Note a turn's list, bitmap and sources in ``tables``; return their addresses."""
-        sizes = self.build.payload_bytes
-        stride = max((sizes[send.kind] for send in turn.sends), default=0)
-        sends, sources = b"", {}
-        for k, send in enumerate(turn.sends):
-            place = k * stride // sizes[send.kind]
+    def _tables_of(self, turn: Turn) -> tuple[dict[str, int], NDArray[np.int64]]:
+        """Note a turn's list, bitmap and sources; return their addresses, and payloads' offsets."""
+        sends, sources, end, offsets = b"", {}, 0, []
+        for send in turn.sends:
+            size = self.build.payload_bytes[send.kind]
+            place = -(-end // size)
+            offsets.append(place * size)
+            end = offsets[-1] + size
             sends += self.build.record(
                 "send",
                 kind=self.build.kinds[send.kind],
@@ -132,14 +137,9 @@ class Layout:
         sources |= {vertex: {"port": port} for vertex, port in turn.copies.items()}
         known = range(self.build.fixed["copies"])
         table = b"".join(self.build.record("source", **sources.get(s, {})) for s in known)
-        return {
-            name: self._write(octets)
-            for name, octets in (
-                ("list", sends),
-                ("wanted", self._wanted(turn)),
-                ("sources", table),
-            )
-        }
+        tables = {"list": sends, "wanted": self._wanted(turn), "sources": table}
+        named = {name: self._write(octets) for name, octets in tables.items()}
+        return named, np.array([*offsets, end])
 
     def _wanted(self, turn: Turn) -> bytes:
         """Return the bitmap of the sums, then of the copies, to get; each has whole words."""
@@ -160,8 +160,8 @@ class Layout:
 
     def _room(self, name: str, size: int) -> int:
         """Reserve ``size`` bytes after all others in a region; return their address."""
-        region, address = self.build.region(name), self._ends[name]
-        self._ends[name] = address + size + -size % self.build.alignment
+        region, address = self.build.region(name), self.ends[name]
+        self.ends[name] = address + size + -size % self.build.alignment
         if address + size > region.address + region.size:
             raise ValueError(f"the turns do not fit the {region.size} bytes of memory for {name}")
         return address

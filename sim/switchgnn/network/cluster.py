@@ -12,6 +12,7 @@ from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import endpoint_registers
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams
+from sim.switchgnn.endpoint_side import Regions
 
 RAMS = ("tables", "data")  #: the memories of an endpoint
 
@@ -22,12 +23,27 @@ class ClusterParams:
 
     endpoint: EndpointParams
     workers: int = 2
-    ram_bytes: int = 1 << 22  #: of each memory, by the file that fills it
+    ram_bytes: int = 1 << 22  #: of each memory, by the file that fills it, or what is addressed
 
     @property
     def ram(self) -> AxiRamParams:
         """Return the sizes of a memory's port."""
         return AxiRamParams(address_bits=self.endpoint.address_bits, processor=True)
+
+    @property
+    def room(self) -> int:
+        """Return the bytes of a memory that an endpoint reaches."""
+        return min(self.ram_bytes, 1 << self.endpoint.address_bits)
+
+    @property
+    def regions(self) -> Regions:
+        """Return where a host has an endpoint's tables, features and sums: the latter share."""
+        room, half = self.room, self.room // 2
+        return {
+            "tables": (0, 0, room),
+            "features": (room, 0, half),
+            "sums": (room + half, half, half),
+        }
 
     @property
     def memories(self) -> int:

@@ -8,13 +8,14 @@ import cocotb
 from cocotb.triggers import RisingEdge
 
 from sim.harness.streams import Stall, never, start
+from sim.switchgnn.endpoint_program import EndpointProgram
 from sim.switchgnn.golden.frames import Frame
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.network.cluster import ClusterParams
+from sim.switchgnn.network.endpoint_rams import endpoint_program
 from sim.switchgnn.network.wires import Faults, Wire
-from sim.switchgnn.network.worker_host import SWITCH, WorkerHost, own_address
-from sim.switchgnn.wire import Addresses, judge, to_octets
+from sim.switchgnn.wire import SWITCH, Addresses, judge, own_address, to_octets
 
 LOAD_CYCLES = 150  #: cycles between two rounds of loading and acknowledging
 
@@ -39,10 +40,10 @@ class GoldenHub:
         self.lanes = params.endpoint.lanes
         self.faults = faults or Faults()
         self.switch: SwitchModel | None = None
-        self.workers: list[WorkerHost] = []
+        self.workers: list[EndpointProgram] = []
         self.wires: list[Wire] = []
         for port in range(params.workers):
-            self.workers.append(WorkerHost(dut, port, params))
+            self.workers.append(endpoint_program(dut, port, params, own_address(port)))
             self.wires.append(Wire(dut, port, self.take, self.faults, stall=stall))
 
     async def begin(self) -> None:

@@ -5,31 +5,30 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from cocotb.triggers import Timer
+from cocotb.triggers import SimTimeoutError, gather, with_timeout
 from numpy.typing import NDArray
 
-from gen.base.comments import meanings
-from hdl.switchgnn.endpoint.bundles import Cause
+from hdl.switchgnn.endpoint.bundles import State
 from sim.harness.clock import PERIOD_NS
 from sim.harness.payloads import pack
 from sim.harness.session import RunFailed
-from sim.harness.streams import cycle, start
+from sim.harness.streams import start
 from sim.host.switch.job_switch import CommandRefused
+from sim.switchgnn.endpoint_program import EndpointProgram
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.worker_rule import WorkerSetup
+from sim.switchgnn.host.endpoint import JobFailed
+from sim.switchgnn.host.turns import Layout
 from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.network.endpoint_rams import endpoint_program
 from sim.switchgnn.network.network import NetworkParams
 from sim.switchgnn.network.patience import Patience
 from sim.switchgnn.network.requests import Begin
-from sim.switchgnn.network.tasks import together
-from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
-from sim.switchgnn.network.worker_image import WorkerImage
 from sim.switchgnn.switch_program import GnnSwitchProgram, rows_of_descriptors
+from sim.switchgnn.wire import GROUP, SWITCH
 
-GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
-POLL_CYCLES = 64  #: cycles between two polls of the workers
 
 Plans = Mapping[int, PlannedJob]  #: plans by the width of what is added; they share their tables
 
@@ -65,10 +64,11 @@ class NetworkHost:
         self.epoch = EPOCHS - 2  #: the second aggregation begins anew with 0
         #: where lists and descriptors are that the switch has, by their plans' id
         self.places: dict[int, Place] = {}
-        self.images: dict[int, list[WorkerImage]] = {}  #: what workers' memories hold, by plan's id
-        self.workers = [WorkerHost(dut, k, params.endpoints) for k in range(self.count)]
-        for worker in self.workers:
-            worker.address = GROUP
+        #: where jobs are in the workers' memories, by their plan's id
+        self.layouts: dict[int, Sequence[Layout]] = {}
+        self.workers = [
+            endpoint_program(dut, k, params.endpoints, GROUP) for k in range(self.count)
+        ]
         self.sums = 0  #: sums that were wanted
         self.planned_bytes = 0  #: planned bytes of all aggregations
 
@@ -84,6 +84,7 @@ class NetworkHost:
         await start(self.dut)
         self.switch = GnnSwitchProgram(self.dut, self.params.switch, bus="switch_axil")
         await self.switch.set_addresses(SWITCH, GROUP)
+        await gather(*(worker.set_up(**self.patience.timers) for worker in self.workers))
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs."""
@@ -92,17 +93,15 @@ class NetworkHost:
         self.planned_bytes += planned.bytes
         self.epoch = (self.epoch + 1) % EPOCHS
         setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
-        await self.give(planned, setups)
+        await self.write_job(planned, setups)
         await self.start_switch(plans, job.setup(self.open_turns))
-        await together(
-            worker.start(setup, job=JOB, epoch=self.epoch, **self.patience.fields)
-            for worker, setup in zip(self.workers, setups, strict=True)
-        )
+        pairs = zip(self.workers, setups, strict=True)
+        await gather(*(worker.start(setup, job=JOB, epoch=self.epoch) for worker, setup in pairs))
         await self.ends(job)
         found = await self.switch.table_errors(JOB)
         if found.cause != "NONE":
             raise RunFailed(f"the switch found an error in its tables: {found}")
-        sums: list[Any] = await together(worker.sums() for worker in self.workers)
+        sums = await gather(*(worker.sums() for worker in self.workers))
         self.sums += sum(map(len, sums))
         workers: list[Any] = [SimpleNamespace(sums=each) for each in sums]
         return job.sums(workers)[0]
@@ -143,52 +142,50 @@ class NetworkHost:
 
     async def ends(self, job: PlannedJob) -> None:
         """Wait until all workers finish; raise RunFailed if one fails, or they take too long."""
-        first, most, running = cycle(), self.patience.most_cycles(job), list(self.workers)
-        while running:
-            late = cycle() - first > most
-            states = await together(worker.state("state") for worker in running)
-            for worker, state in zip(running, states, strict=True):
-                if state not in ("RUNNING", "STOPPING", "FINISHED"):
-                    cause = await worker.state("cause")
-                    raise RunFailed(
-                        f"the endpoint of worker {worker.port} gave the aggregation up: {cause},"
-                        f" {meanings(Cause)[Cause[cause]]}"
-                    )
-            running = [
-                worker for worker, state in zip(running, states, strict=True) if state != "FINISHED"
-            ]
-            if running and late:
-                raise RunFailed(await self.stuck(running[0], job, most))
-            await Timer(POLL_CYCLES * PERIOD_NS, "ns")
+        most = self.patience.most_cycles(job)
+        ends = gather(*(self.end_of(worker) for worker in self.workers))
+        try:
+            await with_timeout(ends, most * PERIOD_NS, "ns")
+        except SimTimeoutError:
+            raise RunFailed(await self.stuck(job, most)) from None
 
-    async def stuck(self, worker: WorkerHost, job: PlannedJob, most: int) -> str:
-        """Describe what is known of a worker that has not ended."""
-        lo = await worker.registers.read("lo")
+    async def end_of(self, worker: EndpointProgram) -> None:
+        """Wait until a worker finishes; raise RunFailed if it fails."""
+        try:
+            await worker.wait()
+        except JobFailed as failed:
+            raise RunFailed(f"worker {worker.port}: {failed}") from None
+
+    async def stuck(self, job: PlannedJob, most: int) -> str:
+        """Describe what is known of the first worker that has not ended."""
+        states = await gather(*(worker.read("state") for worker in self.workers))
+        running = (k for k, state in enumerate(states) if int(state) == State.RUNNING.value)
+        worker = self.workers[next(running, 0)]
+        lo = await worker.read("lo")
         counts = await worker.counters()
         turn = min(lo, len(job.slices) - 1)
         share = job.shares[worker.port][job.slices[turn].block]
-        closed = counts.taken_closed + counts.taken_wrong_run + counts.taken_unwanted
+        closed = sum(counts[f"taken_{kind}"] for kind in ("closed", "wrong_run", "unwanted"))
         return (
             f"worker {worker.port} does not end the aggregation in {most:,} cycles, which is more"
             f" than its size and the links explain: turn {lo} of {len(job.slices)} is open, with"
             f" {len(share.sends):,} frames to send and {len(share.sums):,} sums to get; since reset"
-            f" it sent {counts.sent_feature + counts.sent_partial:,} frames with features"
-            f" ({counts.sent_again:,} again) and {counts.sent_fetch:,} FETCHes, and got"
-            f" {counts.taken_sum:,} sums, {counts.taken_acknowledged:,} ACKs and {closed:,} frames"
-            " of no use"
+            f" it sent {counts['sent_feature'] + counts['sent_partial']:,} frames with features"
+            f" ({counts['sent_again']:,} again) and {counts['sent_fetch']:,} FETCHes, and got"
+            f" {counts['taken_sum']:,} sums, {counts['taken_acknowledged']:,} ACKs and {closed:,}"
+            " frames of no use"
         )
 
-    async def give(self, planned: PlannedJob, setups: Sequence[WorkerSetup]) -> None:
+    async def write_job(self, planned: PlannedJob, setups: Sequence[WorkerSetup]) -> None:
         """Write a job to the workers' memories; only features, if its plan is there."""
-        pairs = list(zip(self.workers, setups, strict=True))
-        if id(planned) in self.images:
-            for worker, image in zip(self.workers, self.images[id(planned)], strict=True):
-                worker.image = image
-            await together(worker.give(setup) for worker, setup in pairs)
+        known = self.layouts.get(id(planned))
+        if known is not None:
+            each = zip(self.workers, setups, known, strict=True)
+            await gather(*(w.write_features(setup, layout) for w, setup, layout in each))
             return
-        last = [*self.images.values()][-1] if self.images else [None] * self.count
-        await together(
-            worker.load_behind(setup, image)
-            for (worker, setup), image in zip(pairs, last, strict=True)
-        )
-        self.images[id(planned)] = [worker.image for worker in self.workers]
+        last = [*self.layouts.values()][-1] if self.layouts else [None] * self.count
+        each = zip(self.workers, setups, last, strict=True)
+        try:
+            self.layouts[id(planned)] = await gather(*(w.load(s, after) for w, s, after in each))
+        except ValueError as unfit:
+            raise RunFailed(str(unfit)) from None

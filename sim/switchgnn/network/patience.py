@@ -48,13 +48,13 @@ class Patience:
         return self.send + 200
 
     @property
-    def fields(self) -> dict[str, int]:
-        """Return the values of an endpoint's registers of timers."""
+    def timers(self) -> dict[str, int]:
+        """Return an endpoint's timers, as its host sets them."""
         return {
-            "send_timeout": self.send,
-            "fetch_timeout": self.fetch,
-            "fetch_gap": self.fetch_gap,
-            "done_timeout": self.done,
+            "send": self.send,
+            "fetch": self.fetch,
+            "gap": self.fetch_gap,
+            "done": self.done,
         }
 
     def attempts(self, frames: int) -> int:

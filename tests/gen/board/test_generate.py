@@ -16,10 +16,12 @@ import pytest
 from gen.board import placement
 from gen.board.boards import BOARDS
 from gen.board.ip_table import FOLDER
+from hdl.switchgnn.endpoint.bundles import State
 from tests.gen.board.conftest import cells_below
 from tests.gen.console import ingather, tree, without_progress
 from tests.long import long, short_and_long
 
+FINISHED = {"state": State.FINISHED.value}  #: of an endpoint's job
 BOARD = ("--board", "u280", "--no-estimate")
 
 
@@ -124,12 +126,12 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert "holds what ingather did not write, such as build/" in again.stderr
 
 
-#: stands for a SNIC that sees memory, in which the other node's rows have come
+#: stands for a card with memory; in that of a SNIC the other node's rows have come
 SEES_MEMORY = """
 from contextlib import contextmanager
 
-import netsparse_snic_host as host
-from netsparse_snic_driver import MappedBus
+import DESIGN_host as host
+from DESIGN_driver import MappedBus
 
 
 class Card(host.Fake):
@@ -141,7 +143,7 @@ class Card(host.Fake):
 
 
 @contextmanager
-def open_card(address, memory_bytes):
+def open_card(*_):
     with MappedBus("WINDOW") as bus:
         yield host.attach(Card(bus))
 
@@ -167,7 +169,7 @@ def fixed(folder):
     [
         (SHORT, {}, {"job_ports": 0b11, "start_job": 1}),
         long(("mina-switch", {}, {"job_ports": 0b11, "job_epoch": 1, "acquire_job": 1})),
-        long(("switchgnn-endpoint", {}, {"turns": 1, "own_address_low": 3, "start": 1})),
+        long(("switchgnn-endpoint", FINISHED, {"turns": 1, "own_address_low": 3, "start": 1})),
         long(("switchgnn-switch", {}, {"job_ports": 0b11, "job_depth": 1, "start_job": 1})),
         long(("netsparse-switch", {}, {"route_node": 7, "uplinks": 0b10, "clear_counters": 1})),
         long(
@@ -196,16 +198,11 @@ def test_the_readme_s_program_drives_registers_that_are_there(design, answers, w
         with window.open("r+b") as file:
             file.seek(address)
             file.write(word.to_bytes(4, "little"))
-    memory = folder.parent / f"{design}.memory"
-    memory.touch()
     program = textwrap.dedent(program)
-    for device, file in (
-        ("/sys/bus/pci/devices/0000:BB:DD.F/resource0", window),
-        ("/dev/xdma0_h2c_0", memory),
-    ):
-        program = program.replace(device, str(file))
-    if "0000:BB:DD.F" in program:
-        program = SEES_MEMORY.replace("WINDOW", str(window)) + program
+    program = program.replace("/sys/bus/pci/devices/0000:BB:DD.F/resource0", str(window))
+    if "0000:BB:DD.F" in program or "/dev/xdma0" in program:
+        card = SEES_MEMORY.replace("WINDOW", str(window))
+        program = card.replace("DESIGN", design.replace("-", "_")) + program
     done = subprocess.run(
         [sys.executable, "-B", "-c", program],
         cwd=folder,

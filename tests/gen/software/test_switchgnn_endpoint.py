@@ -4,6 +4,7 @@ That the hardware takes its jobs is ``test_switchgnn_endpoint_on_rtl.py``.
 """
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -132,6 +133,47 @@ def test_addresses_are_aligned_and_apart(any_size):
     assert len(tables) == 2 * 3 + 1  # a turn that comes twice has its tables once
 
 
+def test_jobs_behind_others_stay(any_size):
+    """Tables and payloads of all jobs stay, their sums lie apart, and each can be started."""
+    card, endpoint = any_size
+    jobs, layouts = [[TURN, OTHER], [OTHER], [TURN]], []
+    for seed, turns in enumerate(jobs):
+        layouts.append(endpoint.load(turns, layouts[-1] if layouts else None))
+        for number, turn in enumerate(turns):
+            endpoint.write_payloads(number, drawn(seed, endpoint, turn))
+    tables, features = (Memory(card, endpoint, name) for name in ("tables", "features"))
+    for seed, (turns, layout) in enumerate(zip(jobs, layouts, strict=True)):
+        for address, octets in layout.tables:
+            assert tables.read(address, len(octets)) == octets
+        for number, placed in enumerate(layout.placed):
+            octets = layout.payloads(number, drawn(seed, endpoint, placed.turn))
+            assert features.read(placed.features, len(octets)) == octets
+        endpoint.use(layout)
+        endpoint.start(1, **JOB)
+        assert card.heard_wide("program") == layout.tables[-1][0]
+        assert card.heard("turns") == len(turns)
+    for before, after in pairwise(layouts):
+        assert before.ends["sums"] <= after.placed[0].sums
+    card.say(state=State.RUNNING.value)
+    with pytest.raises(DeviceError, match="a job runs"):
+        endpoint.use(layouts[0])
+
+
+@pytest.mark.parametrize(("gap", "reads"), [(0, 3), (3, 2), (6, 1)])
+def test_rows_that_are_close_are_read_at_once(any_size, gap, reads):
+    """What is read is as long as the rows, and what lies between those that are close."""
+    card, endpoint = any_size
+    endpoint.load([Turn(sums=[12, 3, 2, 8], copies={5: 1})])
+    size, seen, read = 4 * endpoint.build.fixed["lanes"], [], card.read_memory
+    card.read_memory = lambda at, count: seen.append(count) or read(at, count)
+    endpoint.gap = gap * size
+    assert [*endpoint.sums(0)] == [2, 3, 8, 12]
+    assert len(seen) == reads
+    assert sum(seen) == size * {0: 4, 3: 7, 6: 11}[gap]
+    assert [*endpoint.copies(0)] == [5]
+    assert seen[-1] == size // 2
+
+
 def test_sums_and_copies_are_read_where_they_are(any_size, seed):
     card, endpoint = any_size
     endpoint.load([OTHER, TURN])
@@ -196,6 +238,7 @@ def test_counters(driven):
     card, endpoint = driven
     card.say(count=5)
     assert endpoint.counters()["taken_sum"] == 5
+    assert endpoint.counters(["turns", "cycles"]) == {"turns": 5, "cycles": 5}
     endpoint.clear_counters()
     assert card.log == ["clear_counters"]
 

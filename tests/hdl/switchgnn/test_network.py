@@ -11,14 +11,14 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.link import ALWAYS
+from sim.switchgnn.network.endpoint_rams import endpoint_program
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
-from sim.switchgnn.network.worker_host import SWITCH, WorkerHost
 from sim.switchgnn.switch_program import GnnSwitchProgram
+from sim.switchgnn.wire import GROUP, SWITCH
 from tests.hdl.switchgnn.endpoint.bench import EPOCH, LaneCut, finish, launch
 from tests.hdl.switchgnn.network_sizes import SIZES
 from tests.long import short_and_long
 
-GROUP = bytes.fromhex("03000000ff02")  #: address of all endpoints
 JOB = 1
 BAD = {"drop": 0.3, "duplicate": 0.3, "reorder": 0.3, "corrupt": 0.03}
 SETTINGS = {"latency": 20, "displacement": 400}
@@ -46,10 +46,9 @@ class Bench:
         dut.link_settings.value = pack(self.params.link.settings, settings)
         self.workers = []
         for port in range(self.params.endpoints.workers):
-            worker = WorkerHost(dut, port, self.params.endpoints)
-            worker.address = GROUP
-            worker.set("tables", ar_stall=30, r_stall=30)
-            worker.set("data", ar_stall=30, r_stall=30, aw_stall=60, w_stall=30, b_stall=60)
+            worker = endpoint_program(dut, port, self.params.endpoints, GROUP)
+            worker.memory.set("tables", ar_stall=30, r_stall=30)
+            worker.memory.set("data", ar_stall=30, r_stall=30, aw_stall=60, w_stall=30, b_stall=60)
             self.workers.append(worker)
 
     async def begin(self):

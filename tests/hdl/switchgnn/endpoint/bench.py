@@ -11,6 +11,7 @@ from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.switchgnn.network.cluster import Cluster, ClusterParams
 from sim.switchgnn.network.golden_hub import GoldenHub
 from sim.switchgnn.network.network import empty_memories
+from tests.hdl.switchgnn.endpoint.guard import Guard
 from tests.sim.switchgnn.golden.cut_graphs import Cut
 
 JOB, EPOCH = 5, 9
@@ -49,25 +50,30 @@ class LaneCut(Cut):
         self.features = np.where(rng.random(shape) < 0.3, low, some)
 
 
-async def launch(workers, cut, job, epoch, *, load=True, **settings):
+async def launch(workers, cut, job, epoch, *, load=True, ready=None, **timers):
     """Start a job at all workers, when all have it in their memories."""
     setups = [cut.worker(worker.port, job, epoch).setup for worker in workers]
     for worker, own in zip(workers, setups, strict=True):
+        await worker.set_up(**timers)
         if load:
+            worker.guard = Guard(worker, own)
+            await worker.guard.fill()
             await worker.load(own)
+            await worker.guard.begin()
     for worker, own in zip(workers, setups, strict=True):
-        await worker.start(own, job=job, epoch=epoch, **settings)
+        await worker.start(own, job=job, epoch=epoch, ready=ready)
 
 
 async def finish(workers, cut):
-    """The job runs to its end; every sum and copy in memory is right."""
+    """The job runs to its end; every sum and copy in memory is right, and nothing else changed."""
     for worker in workers:
-        assert await worker.ends() == ("FINISHED", "NONE")
-    found = {}
+        assert await worker.ends() == "FINISHED"
+    results = {}
     for worker in workers:
-        sums, copies = await worker.found()
-        found[worker.port] = SimpleNamespace(sums=sums, copies=copies)
-    cut.check(found)
+        sums, copies = await worker.sums(), await worker.copies()
+        await worker.guard.check(worker.layout, sums, copies)
+        results[worker.port] = SimpleNamespace(sums=sums, copies=copies)
+    cut.check(results)
 
 
 class Bench(GoldenHub):

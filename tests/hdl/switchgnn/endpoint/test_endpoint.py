@@ -29,6 +29,6 @@ async def sums_are_exact(dut, open_turns, faults):
     bench = Bench(dut, Faults(**faults), stall=rarely)
     await bench.begin()
     for worker in bench.workers:
-        worker.set("tables", ar_stall=30, r_stall=30)
-        worker.set("data", ar_stall=30, r_stall=30, aw_stall=60, w_stall=30, b_stall=60)
+        worker.memory.set("tables", ar_stall=30, r_stall=30)
+        worker.memory.set("data", ar_stall=30, r_stall=30, aw_stall=60, w_stall=30, b_stall=60)
     await bench.run(bench.cut(open_turns=open_turns))

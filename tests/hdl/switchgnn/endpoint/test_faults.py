@@ -12,8 +12,7 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from sim.surroundings.axi_ram import Fault
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.network.wires import Faults
-from sim.switchgnn.network.worker_host import SWITCH, own_address
-from sim.switchgnn.wire import Addresses, to_octets
+from sim.switchgnn.wire import SWITCH, Addresses, own_address, to_octets
 from tests.hdl.switchgnn.endpoint.bench import EPOCH, JOB, Bench, run_cluster
 
 BAD = {"lose": 0.1, "double": 0.2, "late": 0.2}
@@ -42,12 +41,11 @@ async def a_stop_leaves_nothing(dut, open_turns):
         pause = random.choice([1, 50, 200, LONG])
         await ClockCycles(dut.clk, pause)
         for worker in bench.workers:
-            await worker.registers.write(stop=1)
+            await worker.write(stop=1)
         ends = {"IDLE", "FINISHED"} if pause == LONG else {"IDLE"}  # a small run may be over
         for worker in bench.workers:
-            state, cause = await worker.ends()
-            assert state in ends
-            assert cause == "NONE"
+            assert await worker.ends() in ends
+            assert (await worker.read("cause")).name == "NONE"
         sent = [len(wire.sent) for wire in bench.wires]
         await ClockCycles(dut.clk, 500)
         assert sent == [len(wire.sent) for wire in bench.wires]
@@ -70,8 +68,7 @@ async def a_reset_leaves_nothing(dut):
             wire.clear()
         await ClockCycles(dut.clk, 20)
         for worker in bench.workers:
-            worker.forget()
-            assert await worker.ends() == ("IDLE", "NONE")
+            assert await worker.ends() == "IDLE"
     await bench.run(cut, epoch=100)
 
 
@@ -91,34 +88,34 @@ async def a_memory_that_fails_ends_the_job(dut, bus, fault):
     shares = []
     while not any(getattr(share, wanted) for share in shares):
         cut = bench.cut()
-        image_of = cut.worker(victim.port, JOB, EPOCH).setup
-        shares = [image_of.share(turn) for turn in range(image_of.turns)]
-    await victim.load(image_of)
+        setup = cut.worker(victim.port, JOB, EPOCH).setup
+        shares = [setup.share(turn) for turn in range(setup.turns)]
+    await victim.load(setup)
     turn = next(k for k, share in enumerate(shares) if getattr(share, wanted))
     if bus == "tables":
-        at = victim.image.program
+        at = victim.layout.program
     elif bus == "sums":
-        at = victim.image.sums[turn] + 8 * shares[turn].sums[0]
+        at = victim.layout.placed[turn].sums + 8 * shares[turn].sums[0]
     else:
-        at = victim.image.features[turn]
+        at = victim.layout.placed[turn].features
     failing = {f"fail_{way}": 1, f"fail_{way}_beat": at // BEAT_BYTES, "fault": fault}
     ram = "tables" if bus == "tables" else "data"
-    victim.set(ram, **failing, fail_response=2)
-    await bench.launch(cut, memory_timeout=TIMEOUT)
+    victim.memory.set(ram, **failing, fail_response=2)
+    await bench.launch(cut, memory=TIMEOUT)
     cause = {"tables": "TABLES", "features": "FEATURES", "sums": "SUMS"}[bus]
-    assert await victim.ends() == ("FAILED", cause)
+    assert await victim.ends() == cause
     broken = fault is not Fault.ERROR
-    assert await victim.registers.read(f"{bus}_broken") == broken
-    assert await victim.registers.read(f"{bus}_silent") == (fault in (Fault.MUTE, Fault.DEAF))
-    victim.set(ram)
+    assert await victim.read(f"{bus}_broken") == broken
+    assert await victim.read(f"{bus}_silent") == (fault in (Fault.MUTE, Fault.DEAF))
+    victim.memory.set(ram)
     for worker in bench.workers:
-        await worker.registers.write(stop=1)
+        await worker.write(stop=1)
         await worker.ends()
     await ClockCycles(dut.clk, 3 * TIMEOUT)  # where a count was wrong, only time tells
-    assert await victim.registers.read(f"{bus}_owes") == 0
-    await victim.registers.write(revive_buses=1)
+    assert await victim.read(f"{bus}_owes") == 0
+    await victim.write(revive_buses=1)
     await ClockCycles(dut.clk, 10)
-    assert await victim.registers.read(f"{bus}_broken") == 0
+    assert await victim.read(f"{bus}_broken") == 0
     await bench.run(cut, epoch=77)
 
 
@@ -131,27 +128,26 @@ async def records_that_are_none(dut):
     while not cut.shares[0, 0].sends:
         cut = bench.cut(blocks=1)
     setup = cut.worker(0, JOB, EPOCH).setup
-    size = TurnRecord.as_shape().size // 8
+    await worker.set_up()
+    await worker.load(setup)
+    *_, (program, records) = worker.layout.tables
     for name in ("list", "features", "sums", "copies", "wanted", "sources"):
         for wrong in (1, 256, 1 << 20, 1 << 63):
-            await worker.load(setup)
-            at = worker.image.program
-            record = bytearray(worker.image.tables.bytes[at : at + size])
+            record = bytearray(records)
             field = TurnRecord.as_shape()[name].offset // 8
             number = int.from_bytes(record[field : field + 8], "little") ^ wrong
             record[field : field + 8] = number.to_bytes(8, "little")
-            await worker.write("tables", bytes(record), at)
+            await worker.memory.write_memory(program, bytes(record))
             await worker.start(setup, job=JOB, epoch=EPOCH)
-            assert await worker.ends() == ("FAILED", "PROGRAM")
-    await worker.load(setup)
-    first = cut.shares[0, 0].sends
-    kind = SendRecord.as_shape()["kind"].offset // 8
-    tables = bytearray(worker.image.tables.bytes)
-    for record in range(len(first)):
-        tables[worker.image.lists[0] + 32 * record + kind] = random.choice([0, 6, 7, 255])
-    await worker.write("tables", bytes(tables))
+            assert await worker.ends() == "PROGRAM"
+    await worker.memory.write_memory(program, records)
+    (place, sends), kind = worker.layout.tables[0], SendRecord.as_shape()["kind"].offset // 8
+    size = SendRecord.as_shape().size // 8
+    for record in range(len(sends) // size):
+        at = place + size * record + kind
+        await worker.memory.write_memory(at, bytes([random.choice([0, 6, 7, 255])]))
     await worker.start(setup, job=JOB, epoch=EPOCH)
-    assert await worker.ends() == ("FAILED", "LIST")
+    assert await worker.ends() == "LIST"
     assert all(octets[15] not in (4, 5) for _, _, octets in bench.wires[0].sent)
 
 
@@ -166,9 +162,9 @@ async def any_packets_between(dut):
     noise.cancel()
     for worker in bench.workers:
         counts = await worker.counters()
-        assert counts.taken_malformed > 0
-        assert counts.taken_foreign > 0
-        assert counts.taken_unwanted + counts.taken_closed > 0
+        assert counts["taken_malformed"] > 0
+        assert counts["taken_foreign"] > 0
+        assert counts["taken_unwanted"] + counts["taken_closed"] > 0
 
 
 async def make_noise(bench):
@@ -202,8 +198,8 @@ async def turns_wait_for_their_features(dut, open_turns):
     cut = bench.cut(open_turns=open_turns)
     await bench.launch(cut, ready=0)
     for ready in range(cut.turns + 1):
-        for worker in bench.workers:
-            await worker.registers.write(ready_turns=ready)
+        for worker in bench.workers if ready else ():  # 0 is what the job was started with
+            await worker.set_ready(ready)
         await ClockCycles(dut.clk, 2500)
         for wire in bench.wires:
             turns = [octets[24] for _, _, octets in wire.sent if octets[15] in (4, 5)]
@@ -223,6 +219,6 @@ async def nothing_follows_the_last_turn(bench, cut):
     await ClockCycles(bench.dut.clk, 200)
     for worker, was in zip(bench.workers, before, strict=True):
         counts = await worker.counters()
-        assert counts.taken_closed == was.taken_closed + 1
-        assert counts.taken_unwanted == was.taken_unwanted
-        assert counts.taken_unloaded == was.taken_unloaded
+        assert counts["taken_closed"] == was["taken_closed"] + 1
+        assert counts["taken_unwanted"] == was["taken_unwanted"]
+        assert counts["taken_unloaded"] == was["taken_unloaded"]

@@ -11,8 +11,7 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
 from sim.switchgnn.network.cluster import RAMS
-from sim.switchgnn.network.worker_host import SWITCH, own_address
-from sim.switchgnn.wire import Addresses, judge, to_octets
+from sim.switchgnn.wire import SWITCH, Addresses, judge, own_address, to_octets
 from tests.hdl.switchgnn.endpoint.bench import EPOCH, JOB, Bench, run_cluster
 
 FRAMES = 200
@@ -67,7 +66,7 @@ class Mirror(Bench):
     async def all_have_left(self, given):
         """All frames have left, as the list has them."""
         (worker,) = self.workers
-        assert await worker.ends() == ("FINISHED", "NONE")
+        assert await worker.ends() == "FINISHED"
         sent = [frame for frame in self.frames if frame.kind is not Kind.DONE]
         assert [(frame.turn, frame.seq) for frame in sent] == [
             (turn, seq) for turn in range(TURNS) for seq in range(FRAMES)
@@ -85,13 +84,14 @@ async def frames_leave_back_to_back(dut, kind, latency):
     await bench.begin()
     (worker,), (wire,) = bench.workers, bench.wires
     for name in RAMS:
-        worker.set(name, read_latency=latency)
-    given = setup(worker.params.endpoint, kind)
+        worker.memory.set(name, read_latency=latency)
+    given = setup(worker.params, kind)
+    await worker.set_up(done=3000, send=100_000)
     await worker.load(given)
-    await worker.start(given, job=JOB, epoch=EPOCH, done_timeout=3000, send_timeout=100_000)
+    await worker.start(given, job=JOB, epoch=EPOCH)
     await bench.all_have_left(given)
-    beats = 1 + worker.params.endpoint.payload_beats(16 if kind is Kind.FEATURE else 32)
-    covered = worker.params.endpoint.window * beats > 2 * latency + 50
+    beats = 1 + worker.params.payload_beats(16 if kind is Kind.FEATURE else 32)
+    covered = worker.params.window * beats > 2 * latency + 50
     for turn in range(TURNS):
         sent = [s for s in wire.sent if s[2][15] in (4, 5) and s[2][24] == turn]
         assert all(last - first + 1 == beats for first, last, _ in sent)
@@ -100,8 +100,8 @@ async def frames_leave_back_to_back(dut, kind, latency):
             other = sum(sent[0][0] < first < sent[-1][0] for first, _, _ in wire.sent) + 1
             assert cycles == FRAMES * beats + other - (FRAMES - 1)
     counters = await worker.counters()
-    assert counters.sent_again == 0
-    assert counters.turns == TURNS
+    assert counters["sent_again"] == 0
+    assert counters["turns"] == TURNS
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -110,23 +110,24 @@ async def rate_follows_congestion(dut):
     bench = Mirror(dut)
     await bench.begin()
     (worker,), (wire,) = bench.workers, bench.wires
-    given = setup(worker.params.endpoint, Kind.FEATURE)
+    given = setup(worker.params, Kind.FEATURE)
+    await worker.set_up(done=20_000, send=100_000)
     await worker.load(given)
     rate = {"rate_control": 1, "rate_most": 1 << 13, "rate_least": 1 << 11, "rate_step": 1 << 8}
-    rate |= {"round_trip": 2000, "burst": 8, "done_timeout": 20_000, "send_timeout": 100_000}
-    await worker.start(given, job=JOB, epoch=EPOCH, **rate)
+    await worker.write(round_trip=2000, burst=8, **rate)
+    await worker.start(given, job=JOB, epoch=EPOCH)
     while bench.arrived[0] < FRAMES // 2:
         await RisingEdge(dut.clk)
-    assert await worker.registers.read("rate") == 1 << 13
-    beats = 1 + worker.params.endpoint.feature_beats
+    assert await worker.read("rate") == 1 << 13
+    beats = 1 + worker.params.feature_beats
     sent = [first for first, _, octets in wire.sent if octets[15] == 4]
     spent = (sent[-1] - sent[20]) * (1 << 13) >> 16
     assert abs(spent - (len(sent) - 21) * beats) <= beats + 8
     bench.ecn = True
     while bench.arrived[0] < FRAMES // 2 + 4:
         await RisingEdge(dut.clk)
-    assert await worker.registers.read("rate") == 1 << 12
+    assert await worker.read("rate") == 1 << 12
     bench.ecn = False
     await bench.all_have_left(given)
-    assert (await worker.counters()).halvings == 1
-    assert (await worker.counters()).marks >= 4
+    assert await worker.counter("halvings") == 1
+    assert await worker.counter("marks") >= 4

@@ -18,7 +18,7 @@ from sim.surroundings.card.cards import CardsParams, simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.switchgnn.card import CardEndpoint, CardGnnSwitch
 from sim.switchgnn.host import selftest
-from sim.switchgnn.network.worker_host import SWITCH
+from sim.switchgnn.wire import GROUP, SWITCH
 from tests.gen.software.selftests import SelfTest
 from tests.hdl.switchgnn.endpoint.bench import LaneCut, finish, launch
 
@@ -28,9 +28,8 @@ CARDS = CardsParams(
     cards=(("endpoint", ENDPOINT), ("endpoint", ENDPOINT), ("gnn_switch", SWITCH_PARAMS)),
     fibres=(((0, 0), (2, 0)), ((1, 0), (2, 1))),
 )
-GROUP = bytes.fromhex("03000000ff02")
 JOB, EPOCH = 1, 3
-TIMERS = {"send_timeout": 4000, "fetch_timeout": 6000, "done_timeout": 4000}
+TIMERS = {"send": 4000, "fetch": 6000, "done": 4000}
 EVENTS = ("dropped", "broken", "foreign")
 
 
@@ -45,7 +44,6 @@ async def begin(dut):
     cards = await switch_on(dut, switch)
     workers = [CardEndpoint(card, port, ENDPOINT) for port, card in enumerate(cards[:2])]
     for worker in workers:
-        worker.address = GROUP
         assert await worker.board.read("links") == 1
         assert await worker.board.read("memory_ready")
     assert await switch.board.read("links") == 0b11
@@ -98,8 +96,8 @@ async def sums_reach_the_memories_of_the_cards(dut):
     await aggregate(workers, switch, cut, EPOCH)
     for worker in workers:
         counts = await worker.counters()
-        assert counts.turns == cut.turns
-        assert counts.sent_feature + counts.sent_partial
+        assert counts["turns"] == cut.turns
+        assert counts["sent_feature"] + counts["sent_partial"]
     assert await losses(workers, switch) == {}
     # Each port stays in its own part of HBM, but the host's; no one reads what nobody wrote.
     for card in (0, 1):
@@ -115,8 +113,8 @@ async def a_damaged_packet_is_counted_and_what_it_was_comes_again(dut):
     await aggregate(workers, switch, random_cut(), EPOCH)
     assert await losses(workers, switch) == {("broken", 3, 1): 1}
     counts = await workers[1].counters()
-    again = counts.sent_again + counts.sent_fetch + counts.sent_rawfetch + counts.sent_done
-    assert again > counts.turns
+    again = sum(counts[f"sent_{kind}"] for kind in ("again", "fetch", "rawfetch", "done"))
+    assert again > counts["turns"]
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -126,7 +124,7 @@ async def cards_test_themselves(dut):
     It is the last test: a frame may still be on its way when it ends.
     """
     workers, switch = await begin(dut)
-    card = HostDevice(workers[0].registers.axil, workers[0])
+    card = HostDevice(workers[0].axil, workers[0])
     test = SelfTest(software(ENDPOINT), card, "--bytes", "1024", "--loopback", "pcs")
     switch_card = HostDevice(switch.axil)
     test_switch = SelfTest(switch_software(SWITCH_PARAMS), switch_card)

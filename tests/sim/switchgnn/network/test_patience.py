@@ -28,7 +28,7 @@ def test_timers_suit_the_links():
     assert far.send - near.send == 2 * 500
     for one in (near, far):
         assert one.send < one.done < one.fetch
-    assert Patience(params=PARAMS, timeout=77).fields["send_timeout"] == 77
+    assert Patience(params=PARAMS, timeout=77).timers["send"] == 77
 
 
 @pytest.mark.parametrize("frames", [1, 1000])
