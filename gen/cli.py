@@ -80,7 +80,10 @@ COMMANDS = {
     "import-reports": Command(
         "gen.commands.import_reports:import_reports",
         "Put Vivado's figures beside the estimate.",
-        ["ingather import-reports p4sgd-worker --utilization utilization.rpt --timing timing.rpt"],
+        [
+            "ingather import-reports p4sgd-worker --utilization use.rpt --timing timing.rpt",
+            "ingather import-reports DIR/build/evidence.txt",
+        ],
     ),
     "verify": Command(
         "gen.commands.verify:verify",

@@ -30,6 +30,7 @@ TEMPLATES = {
     "tcl/checks.tcl": "checks.tcl.j2",
     "tcl/findings.tcl": "findings.tcl.j2",
     "tcl/open_reports.tcl": "open_reports.tcl.j2",
+    "tcl/evidence.tcl": "evidence.tcl.j2",
     "tcl/fail.tcl": "fail.tcl.j2",
     "tcl/program.tcl": "program.tcl.j2",
     "tcl/mcs.tcl": "mcs.tcl.j2",
@@ -38,6 +39,8 @@ TEMPLATES = {
     "xdc/configuration.xdc": "configuration.xdc.j2",
     "xdc/crossings.xdc": "crossings.xdc.j2",
 }
+#: what of a module's estimate is in evidence
+MODULE = ("name", "component", "count", "own", "depth", "children")
 FAMILIES = ("virtexuplus", "virtexuplusHBM")
 
 
@@ -47,23 +50,37 @@ def write_package(
     board: Board,
     design: Design,
     placement: Placement | None = None,
+    estimate: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """Add what builds ``emission`` for ``board`` to the design in ``folder``, and check the whole.
 
-    Returns the hashes of the files by name, the manifest's too. ValueError says what of the package
-    does not fit the Verilog.
+    ``estimate`` is that of its resources and paths, as ``ingather synth`` gives it in JSON. Returns
+    the hashes of the files by name, the manifest's too. ValueError says what of the package does
+    not fit the Verilog.
     """
     manifest = json.loads((folder / MANIFEST).read_text())
-    hashes = write_files(
-        folder,
-        package_files(emission, board, design, placement, manifest["preset"], manifest["settings"]),
-    )
     manifest["board"] = {"name": board.name, "part": board.device.part}
+    files = package_files(
+        emission, board, design, placement, manifest["preset"], manifest["settings"]
+    )
+    hashes = write_files(folder, files | {"estimate.json": estimate_text(manifest, estimate)})
     manifest["files"] |= hashes
     written = write_manifest(folder, manifest)
     if found := problems(folder, board.constraints / "pins.csv", emission.top.component):
         raise ValueError("\n".join(found))
     return hashes | written
+
+
+def estimate_text(manifest: Mapping[str, Any], estimate: Mapping[str, Any] | None) -> str:
+    """Return what a build's evidence has of the package: what it is made of, and its estimate."""
+    kept = ("design", "preset", "settings", "board", "tools", "digest")
+    package: dict[str, Any] = {name: manifest[name] for name in kept}
+    if estimate is not None:
+        estimate = {
+            "clocks": estimate["clocks"],
+            "modules": [{name: module[name] for name in MODULE} for module in estimate["modules"]],
+        }
+    return json.dumps(package | {"estimate": estimate}, indent=1) + "\n"
 
 
 def package_files(

@@ -80,6 +80,7 @@ def generate(
         synthesis = placement.estimated(emission, progress, cached_folder)
     if card is not None and synthesis is not None:
         placed, misfits = placement.place(emission, card, wanted.design, synthesis)
+    resources = None if synthesis is None else synthesis.describe()
     if wanted.strict and misfits:
         raise UserError("; ".join(misfits))
     with written_whole(output) as folder:
@@ -91,11 +92,11 @@ def generate(
             settings=wanted.changes,
             sources=wanted.sources,
             kept=kept,
-            resources=None if synthesis is None else synthesis.describe(),
+            resources=resources,
         )
         if card is not None:
             from gen.board.package import write_package
 
-            files |= write_package(folder, emission, card, wanted.design, placed)
+            files |= write_package(folder, emission, card, wanted.design, placed, resources)
         size = sum((folder / name).stat().st_size for name in files)
     return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

@@ -6,7 +6,7 @@ from typing import Any
 
 from gen.base.emission.emit import EmittedModule, domain_ports
 from gen.synth.depth import Depth, deepest
-from gen.synth.limits import most_levels
+from gen.synth.limits import most_levels, path_ns
 from hdl.common.core_clock import CORE_MHZ
 
 
@@ -19,6 +19,12 @@ class ClockTiming:
     module: str = ""  #: module with the worst path; empty if there is no path
     depth: Depth = field(default_factory=Depth)
 
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> "ClockTiming":
+        """Return the timing that :meth:`describe` has described."""
+        kept = {name: described[name] for name in ("name", "mhz", "module")}
+        return cls(depth=Depth(**described["depth"]), **kept)
+
     @property
     def period(self) -> float:
         """Return the period in ns."""
@@ -28,6 +34,11 @@ class ClockTiming:
     def most_levels(self) -> int:
         """Return the most levels that a path may have."""
         return most_levels(self.mhz)
+
+    @property
+    def needs(self) -> float:
+        """Return the period, in ns, that the worst path has room in."""
+        return path_ns(self.depth.most_levels)
 
     @property
     def met(self) -> bool:

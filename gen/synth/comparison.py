@@ -6,12 +6,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.table import Table
 
 from gen.synth.depth import Depth
 from gen.synth.report import new_table
 from gen.synth.resources import KINDS, Resources
 from gen.synth.synthesis import Synthesis
-from gen.synth.vivado import Placed, Utilization, VivadoTiming
+from gen.synth.vivado import Placed, Utilization
+from gen.synth.vivado_timing import VivadoTiming
 
 #: kinds that both know, with their titles: Vivado's tables by hierarchy have no carry chains
 COMPARED = {kind: title for kind, title in KINDS.items() if kind != "carry"}
@@ -114,6 +116,11 @@ def comparison_report(
     timing: VivadoTiming | None,
 ) -> RenderableType:
     """Make a table with a row per module and a total, and the lines on timing below it."""
+    return Group(comparison_table(modules, total), *timing_lines(depth, timing))
+
+
+def comparison_table(modules: Sequence[Comparison], total: Comparison | None) -> Table:
+    """Return a table with a row per module and a total."""
     table = new_table("One of each module with all below it: estimate > Vivado (ratio)", "module")
     for title in ("x", "found", *COMPARED.values()):
         table.add_column(title, justify="right")
@@ -122,7 +129,7 @@ def comparison_report(
     if total is not None:
         table.add_section()
         table.add_row("total", "", "", *cells(total))
-    return Group(table, *timing_lines(depth, timing))
+    return table
 
 
 def cells(row: Comparison) -> Iterable[str]:
@@ -134,16 +141,21 @@ def cells(row: Comparison) -> Iterable[str]:
         yield text if ours or theirs else ""
 
 
+def slack_line(timing: VivadoTiming) -> str:
+    """Say how much slack Vivado reports."""
+    met = "met" if timing.wns >= 0 else "missed"
+    return f"timing {met}: WNS {timing.wns:.3f} ns, TNS {timing.tns:.3f} ns"
+
+
 def timing_lines(depth: Depth, timing: VivadoTiming | None) -> Iterable[str]:
     """Say in lines how much slack there is, and which path is the worst of both reports."""
     if timing is None:
         return
-    met = "met" if timing.wns >= 0 else "missed"
-    yield f"timing {met}: WNS {timing.wns:.3f} ns, TNS {timing.tns:.3f} ns"
-    if timing.levels is not None:
+    yield slack_line(timing)
+    if (path := timing.path) is not None:
         yield (
-            f"Vivado's worst path: {timing.levels} logic levels ({timing.cells}), from"
-            f" {timing.source} to {timing.destination}"
+            f"Vivado's worst path: {path.levels} logic levels ({path.cells}), from"
+            f" {path.source} to {path.destination}"
         )
     yield (
         f"estimate's worst path: {depth.levels} LUT levels and {depth.chains} carry chains, from"

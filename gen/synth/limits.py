@@ -15,6 +15,11 @@ def most_levels(mhz: float) -> int:
     return int((1_000_000 / mhz - REGISTER_PS) // LEVEL_PS)
 
 
+def path_ns(levels: int) -> float:
+    """Return the period that a path of so many levels needs, in ns."""
+    return (REGISTER_PS + levels * LEVEL_PS) / 1000
+
+
 def load_levels(loads: int) -> int:
     """Return the levels that a wire takes for its loads, unless a flip-flop drives it."""
     return sum(loads > limit for limit in MORE_LOADS)

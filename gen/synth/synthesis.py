@@ -23,7 +23,7 @@ from gen.synth.fan_out import ModuleNets, Net, nets_of
 from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT
 from gen.synth.mapping import Cache, called, digest
 from gen.synth.memories import MemoryUse, memories_of
-from gen.synth.resources import Resources
+from gen.synth.resources import KINDS, Resources
 from gen.synth.timing import timing_of
 
 #: what is found of a netlist depends on all that is in this folder
@@ -53,6 +53,14 @@ class ModuleEstimate(Found):
     count: int  #: how often it stands in the design
     children: Mapping[str, int]  #: module -> times placed in this one
 
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> "ModuleEstimate":
+        """Return the estimate that :meth:`describe` has described, without memories and wires."""
+        own = {kind: described["own"][kind] for kind in KINDS}
+        kept = {name: described[name] for name in ("name", "component", "count", "children")}
+        depth = Depth(**described["depth"])
+        return cls(own=Resources(**own), depth=depth, memories=(), unknown={}, **kept)
+
     def describe(self) -> dict[str, Any]:
         """Return the estimate as an object of JSON."""
         return {
@@ -74,6 +82,14 @@ class Synthesis:
 
     modules: Mapping[str, ModuleEstimate]
     clocks: tuple[ClockTiming, ...] = ()
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any]) -> "Synthesis":
+        """Return the estimate that :meth:`describe` has described, without memories and wires."""
+        return cls(
+            modules={module["name"]: ModuleEstimate.of(module) for module in described["modules"]},
+            clocks=tuple(ClockTiming.of(clock) for clock in described["clocks"]),
+        )
 
     def __repr__(self) -> str:
         return f"<Estimate of {self.top.name}: {self.inclusive(self.top.name)}>"

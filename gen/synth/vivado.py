@@ -1,15 +1,15 @@
 """Reads what Vivado reports of a design: report_utilization and report_timing_summary.
 
+What is read comes from a file, or is a part of one: ``where`` names it in what is wrong with it.
+
 The first is that of a whole design, or that by hierarchy. Its tables have columns between bars, and
 rows between lines of dashes.
 """
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
-from itertools import pairwise
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gen.base.errors import UserError
 from gen.synth.resources import Resources
@@ -55,11 +55,11 @@ def tables_of(text: str) -> Iterator[BoxedTable]:
         yield BoxedTable(header=header, rows=tuple(rows))
 
 
-def amount(cell: str, path: Path, line: int) -> float:
+def amount(cell: str, where: object, line: int) -> float:
     """Parse a number, with or without a percentage; raise UserError if the cell has none."""
     number = re.match(r"\s*(\d+(\.\d+)?)", cell)
     if number is None:
-        raise UserError(f"{path}, line {line}: {cell.strip()!r} is no amount")
+        raise UserError(f"{where}, line {line}: {cell.strip()!r} is no amount")
     return float(number[1])
 
 
@@ -107,30 +107,35 @@ class Utilization:
 
 def read_utilization(path: Path) -> Utilization:
     """Read either kind of report of utilization; raise UserError if the file is neither."""
+    return utilization_of(read_report(path), path)
+
+
+def utilization_of(text: str, where: object) -> Utilization:
+    """Return what either kind of report of utilization says; raise UserError if it is neither."""
     found: dict[str, float] = {}
     instances: list[Placed] = []
-    for table in tables_of(read_report(path)):
+    for table in tables_of(text):
         if set(NEEDED) <= set(table.header):
-            instances += by_hierarchy(table, path)
+            instances += by_hierarchy(table, where)
         elif table.header[:2] == ("Site Type", "Used"):
             for line, cells in table.rows:
                 name = cells[0].strip().rstrip("*")
                 if name in ROWS and name not in found:
-                    found[name] = amount(second(cells, path, line), path, line)
+                    found[name] = amount(second(cells, where, line), where, line)
     if instances:
         return Utilization(instances=tuple(instances))
     if {"LUT as Logic", "CLB Registers"} <= set(found):
         return Utilization(total=gathered({name: (ROWS[name], n) for name, n in found.items()}))
     raise UserError(
-        f"{path} is no utilization report: it has neither the table by hierarchy"
+        f"{where} is no utilization report: it has neither the table by hierarchy"
         f" (Instance, Module, Total LUTs, ...) nor the rows LUT as Logic and CLB Registers"
     )
 
 
-def second(cells: tuple[str, ...], path: Path, line: int) -> str:
+def second(cells: tuple[str, ...], where: object, line: int) -> str:
     """Read the amount in the second column of a row."""
     if len(cells) < 2:
-        raise UserError(f"{path}, line {line}: the row ends before its amount")
+        raise UserError(f"{where}, line {line}: the row ends before its amount")
     return cells[1]
 
 
@@ -142,14 +147,14 @@ def gathered(found: Mapping[str, tuple[tuple[str, int], float]]) -> Resources:
     return Resources(**amounts)
 
 
-def by_hierarchy(table: BoxedTable, path: Path) -> list[Placed]:
+def by_hierarchy(table: BoxedTable, where: object) -> list[Placed]:
     """Return a table's rows as instances below the nearest one indented less, except ``(name)``."""
     placed: list[Placed] = []
     above: list[tuple[int, str]] = []  # indent, instance
     for line, cells in table.rows:
         if len(cells) != len(table.header):
             raise UserError(
-                f"{path}, line {line}: {len(cells)} columns where there are {len(table.header)}"
+                f"{where}, line {line}: {len(cells)} columns where there are {len(table.header)}"
             )
         row = dict(zip(table.header, cells, strict=True))
         name = row["Instance"].strip()
@@ -159,61 +164,8 @@ def by_hierarchy(table: BoxedTable, path: Path) -> list[Placed]:
         while above and above[-1][0] >= indent:
             above.pop()
         above.append((indent, name))
-        found = {c: (COLUMNS[c], amount(row[c], path, line)) for c in row if c in COLUMNS}
+        found = {c: (COLUMNS[c], amount(row[c], where, line)) for c in row if c in COLUMNS}
         module = row["Module"].strip()
-        path_ = "/".join(instance for _, instance in above)
-        placed.append(Placed(path=path_, module=module, use=gathered(found)))
+        path = "/".join(instance for _, instance in above)
+        placed.append(Placed(path=path, module=module, use=gathered(found)))
     return placed
-
-
-NUMBER = r"-?\d+\.\d+"
-SUMMARY = re.compile(
-    rf"^\s*WNS\(ns\)\s+TNS\(ns\)[^\n]*\n[\s-]+\n\s*(?P<wns>{NUMBER})\s+(?P<tns>{NUMBER})", re.M
-)
-PATH = re.compile(
-    rf"^Slack\s*\(\w+\)\s*:\s*(?P<slack>{NUMBER})ns.*?"
-    r"^\s*Source:\s*(?P<source>\S+).*?"
-    r"^\s*Destination:\s*(?P<destination>\S+).*?"
-    r"^\s*Path Type:\s*(?P<type>\w+).*?"
-    r"^\s*Logic Levels:\s*(?P<levels>\d+)(\s*\((?P<cells>[^)\n]*)\))?",
-    re.M | re.S,
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class VivadoTiming:
-    """Holds the worst setup slack, and the path that has it."""
-
-    wns: float  #: worst slack, ns; negative if the clock is missed
-    tns: float  #: sum of all negative slacks, ns
-    source: str  #: where the worst path starts
-    destination: str
-    levels: int | None  #: cells on it, LUTs and CARRY8 alike; None without any path
-    cells: str  #: the same by kind
-
-    def describe(self) -> dict[str, Any]:
-        """Return the timing as an object of JSON."""
-        return asdict(self)
-
-
-def read_timing(path: Path) -> VivadoTiming:
-    """Read a report of timing; raise UserError if the file is none."""
-    text = read_report(path)
-    summary = SUMMARY.search(text)
-    if summary is None:
-        raise UserError(
-            f"{path} is no timing summary: it has no line of amounts under WNS(ns) and TNS(ns)"
-        )
-    # A path must not be read into the next one.
-    starts = [match.start() for match in re.finditer(r"^Slack\b", text, re.M)] + [len(text)]
-    found = [PATH.match(text[at:end]) for at, end in pairwise(starts)]
-    setup = [path for path in found if path is not None and path["type"] == "Setup"]
-    worst = min(setup, key=lambda path: float(path["slack"]), default=None)
-    return VivadoTiming(
-        wns=float(summary["wns"]),
-        tns=float(summary["tns"]),
-        source=worst["source"] if worst else "",
-        destination=worst["destination"] if worst else "",
-        levels=int(worst["levels"]) if worst else None,
-        cells=(worst["cells"] or "").strip() if worst else "",
-    )

@@ -86,11 +86,11 @@ def sample_tables():
     ip_table.ip_table.cache_clear()
 
 
-def package_of(emission, design, board, folder, placement=None):
+def package_of(emission, design, board, folder, placement=None, estimate=None):
     with sample_tables(), written_whole(folder) as unfinished:
         boxed = with_boxes(emission)
         write_design(unfinished, boxed, design=design.name, preset="", settings={})
-        write_package(unfinished, emission, board, design, placement)
+        write_package(unfinished, emission, board, design, placement, estimate)
     return folder
 
 

@@ -15,6 +15,7 @@ from tests.gen.board.sample import CLOCKING, DESIGN, MAC, CoreParams, SampleBoar
 REPORTS = (
     "utilization",
     "utilization_hierarchical",
+    "card_clocks",
     "clocks",
     "check_timing",
     "timing",

@@ -11,6 +11,7 @@ from gen.commands import synth as synth_command
 from gen.commands.import_reports import import_reports
 from tests.gen.console import ingather
 from tests.gen.synth.circuits import CIRCUITS
+from tests.gen.synth.packed import packed
 
 REPORTS = Path(__file__).parents[1] / "synth" / "reports"
 COLUMNS = "Total LUTs | Logic LUTs | LUTRAMs | SRLs | FFs | RAMB36 | RAMB18 | URAM | DSP Blocks"
@@ -88,8 +89,38 @@ def test_help_has_an_example():
     assert "Example: ingather import-reports" in result.stdout
 
 
-def test_a_missing_report_is_one_line():
-    result = ingather("import-reports", "p4sgd-engine")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("p4sgd-engine",), "design p4sgd-engine needs --utilization FILE"),
+        (("none.txt",), "cannot read none.txt: No such file"),
+        ((REPORTS / "flat.rpt",), "is no evidence of a build"),
+        ((REPORTS / "flat.rpt", "--preset", "tiny"), "has its design and reports: no option fits"),
+    ],
+)
+def test_mistakes_are_one_line(arguments, words):
+    result = ingather("import-reports", *arguments)
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-    assert "utilization" in result.stderr
+    assert words in result.stderr
+
+
+def test_evidence_as_json(tmp_path, capsys):
+    path = tmp_path / "evidence.txt"
+    path.write_text(packed())
+    import_reports(str(path), json_file="-")
+    content = json.loads(capsys.readouterr().out)
+    sync, hbm = content["clocks"]
+    assert sync["differs"].startswith("the estimate has 7 levels of 8, so that it should be met")
+    assert (sync["estimate"]["needs"], sync["vivado"]["path"]["levels"]) == (3.55, 8)
+    assert (hbm["vivado"], hbm["differs"]) == (None, "")
+    assert content["timing"]["wns"] == -0.213
+    assert content["vivado"] == "2022.1.1"
+    assert [row["module"] for row in content["modules"]] == ["engine_8x8"]
+
+
+def test_evidence_of_another_design_is_refused(tmp_path):
+    path = tmp_path / "evidence.txt"
+    path.write_text(packed().replace('"engine_8x8"', '"other"').replace('"bank"', '"b"'))
+    with pytest.raises(UserError, match=r"no module of p4sgd-engine is in .*; its top is other"):
+        import_reports(str(path))

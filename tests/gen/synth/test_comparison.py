@@ -8,7 +8,8 @@ from gen.synth.comparison import compare, compare_totals, comparison_report, des
 from gen.synth.depth import Depth
 from gen.synth.report import WIDTH
 from gen.synth.resources import Resources
-from gen.synth.vivado import Placed, VivadoTiming, read_utilization
+from gen.synth.vivado import Placed, read_utilization
+from gen.synth.vivado_timing import VivadoPath, VivadoTiming
 from tests.gen.synth.made import REPORTS, module, synthesis_of
 
 ENGINE = synthesis_of(
@@ -80,7 +81,10 @@ def test_it_is_json():
     assert [row["module"] for row in content["modules"]] == [row.module for row in rows]
 
 
-TIMING = VivadoTiming(wns=-0.2, tns=-4.0, source="a/C", destination="b/D", levels=8, cells="LUT6=8")
+PATH = VivadoPath(
+    slack=-0.2, source="a/C", destination="b/D", clock="c", delay=4.1, levels=8, cells="LUT6=8"
+)
+TIMING = VivadoTiming(wns=-0.2, tns=-4.0, path=PATH)
 
 
 def text_of(timing):

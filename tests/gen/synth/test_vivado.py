@@ -4,7 +4,7 @@ import pytest
 
 from gen.base.errors import UserError
 from gen.synth.resources import Resources
-from gen.synth.vivado import amount, read_report, read_timing, read_utilization, tables_of
+from gen.synth.vivado import amount, read_report, read_utilization, tables_of
 
 TEXT = """
 | Not a table : a banner
@@ -118,44 +118,3 @@ def test_another_kind_of_file(tmp_path):
     for path in (REPORTS / "timing.rpt", tmp_path / "x"):
         with pytest.raises(UserError, match="is no utilization report"):
             read_utilization(path)
-
-
-REPORT = Path(__file__).parent / "reports" / "timing.rpt"
-
-
-def test_slack_and_the_worst_setup_path():
-    timing = read_timing(REPORT)
-    assert (timing.wns, timing.tns) == (-0.213, -4.817)
-    assert timing.source == "core/forward/in_batch_reg[9]/C"
-    assert timing.destination == "core/word_fifo/stored_reg[9]/D"
-    assert timing.levels == 8
-    assert timing.cells == "CARRY8=2 LUT4=1 LUT6=5"
-
-
-def test_levels_without_cells_are_of_their_own_path(tmp_path):
-    path = tmp_path / "met.rpt"
-    path.write_text(REPORT.read_text().replace("(VIOLATED) :        -0.213", "(MET) :  0.300"))
-    timing = read_timing(path)
-    assert timing.source == "shell/inst/a_reg/C"
-    assert (timing.levels, timing.cells) == (0, "")
-
-
-def test_a_summary_alone_has_no_path(tmp_path):
-    path = tmp_path / "short.rpt"
-    path.write_text(REPORT.read_text().partition("Max Delay Paths")[0])
-    timing = read_timing(path)
-    assert timing.levels is None
-    assert timing.wns == -0.213
-
-
-def test_a_path_is_not_read_into_the_next(tmp_path):
-    path = tmp_path / "cut.rpt"
-    cut = "  Logic Levels:           8  (CARRY8=2 LUT4=1 LUT6=5)\n"
-    assert cut in REPORT.read_text()
-    path.write_text(REPORT.read_text().replace(cut, ""))
-    assert read_timing(path).source == "shell/inst/a_reg/C"
-
-
-def test_another_kind_of_timing_file():
-    with pytest.raises(UserError, match="is no timing summary"):
-        read_timing(REPORT.with_name("flat.rpt"))
