@@ -1,13 +1,14 @@
 """Transfers a stream from one clock to another: an asynchronous FIFO with Gray-code pointers."""
 
-from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, ResetSignal, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
-from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams
+from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams, gray
+from hdl.common.crossing.output_lane import LANE_BITS, OutputLane, OutputLaneParams
 from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from hdl.common.params import whole
@@ -24,9 +25,12 @@ class AsyncFifoParams(ShapedParams, suffix="{width}x{depth}"):
 class AsyncFifo(Component):
     """Passes beats from ``i`` in clock domain ``write`` to ``o`` in domain ``read``, in order.
 
-    Throughput: a beat a cycle of the slower clock, with at least 16 words. Latency: a cycle of
-    ``write`` and three to four of ``read``. Full: ``i.ready`` goes low. ``i.ready`` and ``o`` are
-    registers, or one gate after registers.
+    Throughput: a beat a cycle of the slower clock, with at least 16 words. Latency: ``o`` has a
+    beat ``latency`` edges of ``read`` after the edge of ``write`` at which it has moved, or an edge
+    later if that falls between. Full: ``i.ready`` goes low; it rises ``room_latency`` edges of
+    ``write`` after the edge of ``read`` at which a word has left, or an edge later. ``i.ready`` and
+    ``o`` are registers: pointers are compared a cycle ahead, and beats are registered in lanes
+    (:class:`OutputLane`), each with an enable of its own.
 
     A reset of either domain empties both sides, however short or long it is, and however soon after
     another one. The side that was reset stops from the next cycle on, with ``i.ready`` or
@@ -41,6 +45,8 @@ class AsyncFifo(Component):
     domains = ("write", "read")
     constraint = "async_fifo"
     keeps_boundary = True
+    latency = 4  #: edges: two of the synchroniser, ``some``, and the output's register
+    room_latency = 3  #: edges: two of the synchroniser, and ``ready``
 
     def __init__(self, params: AsyncFifoParams) -> None:
         self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)
@@ -77,39 +83,62 @@ class AsyncFifo(Component):
             {"write": "read", "read": "write"}
         )(GrayCrossing(self.pointer))
         write_runs, write_clear, read_runs, read_clear = self.add_resets(m)
-        m.d.comb += [self.write_runs.eq(write_runs), self.read_runs.eq(read_runs)]
+        running = Signal()  # as late as ``ready``
+        m.d.write += running.eq(write_runs)
+        m.d.comb += [self.write_runs.eq(running), self.read_runs.eq(read_runs)]
 
         write = words.write_port(domain="write")
         written = Signal(bits, reset_less=True)
+        ready = Signal()
+        more = (written + 1)[:bits]
+        push = self.i.valid & ready
         # If the FIFO is full, the pointers' Gray codes differ in exactly the top two bits.
         full = read_pointer.seen ^ (3 << (bits - 2))
+        fills = Mux(push, gray(more) == full, write_pointer.gray == full)
         m.d.comb += [
-            self.i.ready.eq(write_runs & (write_pointer.gray != full)),
-            write.en.eq(self.i.valid & self.i.ready),
+            self.i.ready.eq(ready),
+            write.en.eq(push),
             write.addr.eq(written[:-1]),
             write.data.eq(self.i.payload),
-            write_pointer.value.eq(Mux(write_clear, 0, written + write.en)[:bits]),
+            write_pointer.value.eq(Mux(write_clear, 0, Mux(push, more, written))),
         ]
-        m.d.write += written.eq(write_pointer.value)
+        m.d.write += [written.eq(write_pointer.value), ready.eq(write_runs & ~fills)]
 
         read = words.read_port(domain="comb")
         taken = Signal(bits, reset_less=True)
+        some = Signal()  # there is a word at ``taken``
         valid = Signal()
-        payload = Signal(self.params.width, reset_less=True)
-        advance = Signal()
-        pop = Signal()
+        next_ = (taken + 1)[:bits]
+        advances = ~valid | self.o.ready
+        pop = some & advances
+        seen = write_pointer.seen
+        empties = Mux(pop, gray(next_) == seen, read_pointer.gray == seen)
         m.d.comb += [
-            advance.eq(~valid | self.o.ready),
-            pop.eq(read_runs & advance & (read_pointer.gray != write_pointer.seen)),
             read.addr.eq(taken[:-1]),
-            read_pointer.value.eq(Mux(read_clear, 0, taken + pop)[:bits]),
+            read_pointer.value.eq(Mux(read_clear, 0, Mux(pop, next_, taken))),
             self.o.valid.eq(valid),
-            self.o.payload.eq(payload),
         ]
-        m.d.read += [taken.eq(read_pointer.value), valid.eq(read_runs & Mux(advance, pop, 1))]
-        with m.If(advance):
-            m.d.read += payload.eq(read.data)
+        m.d.read += [
+            taken.eq(read_pointer.value),
+            some.eq(read_runs & ~empties),
+            valid.eq(read_runs & Mux(advances, some, 1)),
+        ]
+        self.add_output(m, read.data, some, read_runs)
         return m
+
+    def add_output(self, m: Module, word: Value, some: Value, runs: Value) -> None:
+        """Add the lanes that register each word; all of them move at the same time."""
+        for index, start in enumerate(range(0, self.params.width, LANE_BITS)):
+            bits = word[start : start + LANE_BITS]
+            lane = OutputLane(OutputLaneParams(bits=len(bits)))
+            m.submodules[f"output_{index}"] = DomainRenamer("read")(lane)
+            m.d.comb += [
+                lane.i.eq(bits),
+                lane.some.eq(some),
+                lane.runs.eq(runs),
+                lane.ready.eq(self.o.ready),
+                Value.cast(self.o.payload)[start : start + LANE_BITS].eq(lane.payload),
+            ]
 
     def add_resets(self, m: Module) -> tuple[Signal, ...]:
         """Add the handshake of resets; return runs and clear of ``write``, then those of ``read``.

@@ -1,6 +1,6 @@
 """Transfers a counter's value from one clock to another, in Gray code."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -42,7 +42,12 @@ class GrayCrossing(Component):
         code = Signal(bits, reset_less=True, attrs={"DONT_TOUCH": "TRUE"})
         first = Signal(bits, reset_less=True, attrs=ASYNC)
         seen = Signal(bits, reset_less=True, attrs=ASYNC)
-        m.d.write += code.eq(self.value ^ self.value[1:])
+        m.d.write += code.eq(gray(self.value))
         m.d.read += [first.eq(code), seen.eq(first)]
         m.d.comb += [self.gray.eq(code), self.seen.eq(seen)]
         return m
+
+
+def gray(value: Value) -> Value:
+    """Return the Gray code of a number."""
+    return value ^ value[1:]

@@ -75,7 +75,7 @@ def small(tmp_path_factory):
 
 
 CROSSINGS = re.compile(
-    r"(synchroniser|reset_synchroniser|gray_crossing|async_fifo|(stream|wire)_pipeline)_[\dx_]+"
+    r"(synchroniser|reset_synchroniser|gray_crossing|async_fifo|output_lane|(stream|wire)_pipeline)_[\dx_]+"
 )
 
 

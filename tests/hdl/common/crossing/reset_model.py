@@ -1,7 +1,8 @@
 """Models both sides of a crossing with a rule of resets, at all resets and phases of two clocks.
 
-Pointers are known by their generation: how often their side had cleared before they moved. What
-the other side sees of a pointer while it jumps to zero may be any number, ``GARBAGE``.
+What moves a pointer is decided a cycle before, by what its side trusts then. Pointers are known by
+their generation: how often their side had cleared before they moved. What the other side sees of a
+pointer while it jumps to zero may be any number, ``GARBAGE``.
 """
 
 from collections import deque
@@ -20,9 +21,10 @@ from hdl.common.crossing.reset_handshake import START, Flags, Side, advance, run
 GENERATIONS = 8  #: told apart; there are never so many at a time
 GARBAGE = -1
 
+COLLIDES = "a side moves a pointer that it clears, or has not cleared since it was reset"
 STALE = "a side runs and trusts a pointer that is not of its generation"
 NOT_EMPTIED = "a side runs that has not cleared since it was reset"
-FAULTS = frozenset({STALE, NOT_EMPTIED})
+FAULTS = frozenset({STALE, NOT_EMPTIED, COLLIDES})
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class End(NamedTuple):
     pointer_seen: int = 0
     generation: int = 0
     dirty: bool = True  # reset since it last cleared
+    moves: bool = False  # it may move its pointer now: it ran a cycle ago, and was not reset
 
 
 POINTER, GENERATION = End._fields.index("pointer"), End._fields.index("generation")
@@ -92,6 +95,7 @@ def tick(rule: Rule, end: End, flags: Flags, pointer: int, reset: bool) -> End:
         end.pointer_first,
         end.generation + (side.flags.cleared and not cleared),
         reset or (end.dirty and not cleared),
+        rule.moves(end.side, end.remote) and not reset,
     )
 
 
@@ -126,6 +130,7 @@ def normal(pair: Pair) -> Pair:
                 for generation in end[POINTER : GENERATION + 1]
             ),
             end.dirty,
+            end.moves,
         )
         for end in pair
     )
@@ -161,6 +166,8 @@ def fault(rule: Rule, pair: Pair) -> str:
                 return STALE
             if end.dirty:
                 return NOT_EMPTIED
+        if end.moves and (end.dirty or end.side.flags.cleared or end.pointer != end.generation):
+            return COLLIDES
     return ""
 
 

@@ -1,4 +1,5 @@
 import random
+import re
 
 import cocotb
 from cocotb.triggers import RisingEdge, Timer
@@ -7,22 +8,33 @@ from cocotb.utils import get_sim_time
 from gen.base.emission.emit import emit
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing
+from hdl.common.crossing.output_lane import LANE_BITS
 from sim.harness.streams import STALLS, Sink, Source
-from sim.harness.verilator import params_in_simulator
+from sim.harness.verilator import component_in_simulator, params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start
 from tests.simulated import simulated
 
-SIZES = [AsyncFifoParams(shape=16, depth=4), AsyncFifoParams(shape=33)]
+#: one lane, and two, the last of which is narrow
+SIZES = [AsyncFifoParams(shape=16, depth=4), AsyncFifoParams(shape=LANE_BITS + 1)]
 
 test_async_fifo = simulated(AsyncFifo, SIZES, __name__)
 
 
 def test_registers_that_constraints_name():
-    modules = emit(AsyncFifo(AsyncFifoParams(shape=9))).modules
-    top = modules["async_fifo_9x32"].verilog
+    modules = emit(AsyncFifo(AsyncFifoParams(shape=LANE_BITS + 9))).modules
+    top = modules[f"async_fifo_{LANE_BITS + 9}x32"].verilog
     assert 'ram_style = "distributed"' in top
     assert "gray_crossing_6 write_pointer (" in top
-    assert "reg [8:0] payload" in top
+    for index, bits in enumerate((LANE_BITS, 9)):
+        assert f"output_lane_{bits} output_{index} (" in top
+        assert f"reg [{bits - 1}:0] payload" in modules[f"output_lane_{bits}"].verilog
+
+
+def test_ready_and_valid_are_registers():
+    text = emit(AsyncFifo(AsyncFifoParams(shape=9))).modules["async_fifo_9x32"].verilog
+    for port, register in (("i_ready", "ready"), ("o_valid", "valid")):
+        assert f"assign {port} = {register};" in text
+        assert re.search(rf"^  reg {register}\b", text, re.M)
 
 
 def test_crossings():
@@ -76,6 +88,44 @@ async def fills_and_recovers(dut, ratio):
     assert sink.beats == beats
 
 
+async def edges_until(side, port):
+    """Return how many edges of a side's clock, from now on, lie before a rise of ``port``."""
+    begin, count = get_sim_time("ps"), 0
+    while True:
+        await RisingEdge(side.clk)  # reads what was before the edge
+        if port.value:
+            return count
+        count += get_sim_time("ps") > begin
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(ratio=RATIOS)
+async def takes_its_latencies(dut, ratio):
+    """No register settles late in a simulation."""
+    fifo = component_in_simulator()
+    write, read = await start(dut, write=ratio[0], read=ratio[1])
+    dut.i_valid.value = dut.o_ready.value = 0
+    await Timer(40 * max(ratio), unit="ps")
+    for _ in range(5):
+        await write.edges(random.randrange(1, 5))
+        dut.i_valid.value = 1
+        await RisingEdge(write.clk)
+        dut.i_valid.value = 0
+        assert await edges_until(read, dut.o_valid) == fifo.latency
+        dut.o_ready.value = 1
+        await read.edges(2)
+        dut.o_ready.value = 0
+    dut.i_valid.value = 1
+    for _ in range(5):
+        await Timer(fifo.params.depth * ratio[0] + 20 * sum(ratio), unit="ps")
+        assert not dut.i_ready.value
+        await read.edges()
+        dut.o_ready.value = 1
+        await read.edges()
+        dut.o_ready.value = 0
+        assert await edges_until(write, dut.i_ready) == fifo.room_latency
+
+
 async def write_numbers(side, dut, until):
     """Send 1, 2, 3, ... with pauses; return how far it came."""
     number = 0
@@ -88,6 +138,7 @@ async def write_numbers(side, dut, until):
         await RisingEdge(side.clk)
         while not dut.i_ready.value:
             await RisingEdge(side.clk)
+        assert dut.write_runs.value  # beats that move are counted as long as it is high
     dut.i_valid.value = 0
     return number
 

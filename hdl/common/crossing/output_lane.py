@@ -1,0 +1,43 @@
+"""Registers a part of the beats that leave an asynchronous FIFO."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.component import Component
+from hdl.common.params import Params, whole
+
+LANE_BITS = 64  #: most registers that share an enable
+
+
+class OutputLaneParams(Params, suffix="{bits}"):
+    """Sets the width of a lane."""
+
+    bits: int = whole(1, LANE_BITS)  #: width of the lane
+
+
+class OutputLane(Component):
+    """Holds bits of a beat in ``payload`` until ``ready``, then loads ``i`` if there is ``some``.
+
+    Each lane of a beat decides by a register of its own whether it holds one, so that no enable
+    drives more registers than a lane has. A low ``runs`` empties it. Latency: ``latency``.
+    Registers: ``payload``, ``valid``; a boundary keeps those of equal lanes from being merged.
+    """
+
+    latency = 1
+    keeps_boundary = True
+
+    def __init__(self, params: OutputLaneParams) -> None:
+        bits = params.bits
+        flags = dict.fromkeys(("some", "runs", "ready"), In(1))
+        super().__init__(params, {"i": In(bits), "payload": Out(bits), **flags})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        payload = Signal(self.params.bits, reset_less=True)
+        valid = Signal()
+        advances = ~valid | self.ready
+        m.d.sync += valid.eq(self.runs & Mux(advances, self.some, 1))
+        with m.If(advances):
+            m.d.sync += payload.eq(self.i)
+        m.d.comb += self.payload.eq(payload)
+        return m
