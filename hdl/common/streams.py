@@ -1,14 +1,17 @@
 """Copies a stream, registers it, or registers only its ``ready``."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect
 
 from hdl.common.component import Component
 from hdl.common.params import whole
 from hdl.common.shaped import ShapedParams
+
+LANE_BITS = 64  #: most registers that share an enable, in what registers a beat in lanes
 
 
 def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
@@ -62,20 +65,26 @@ class StreamRegister(Component):
 
     Throughput: one beat a cycle. Latency: ``latency``. Stalls: it holds two beats, one of them
     the beat that is under way when ``o.ready`` goes low and ``i.ready`` follows a cycle later.
+    A beat of more than LANE_BITS is held in lanes, each with control and enables of its own.
     """
 
     latency = 1
     capacity = 2
+    control: Mapping[str, str] = {}  #: attributes of the registers of control
 
     def __init__(self, params: StreamRegisterParams) -> None:
         super().__init__(params, stream_ports(params.shape, params.shape))
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        if self.params.width > LANE_BITS:
+            self.add_lanes(m)
+            return m
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
-        valid = Signal()  # ``front`` holds a beat
-        ready = Signal(init=1)  # ``spare`` is empty; a register, since it drives many loads
+        valid = Signal(attrs=self.control)  # ``front`` holds a beat
+        # ``spare`` is empty; a register, since it drives many loads
+        ready = Signal(init=1, attrs=self.control)
         m.d.comb += [
             self.i.ready.eq(ready),
             self.o.valid.eq(valid),
@@ -92,6 +101,28 @@ class StreamRegister(Component):
         with m.Elif(self.i.valid):
             m.d.sync += ready.eq(0)
         return m
+
+    def add_lanes(self, m: Module) -> None:
+        """Add a register for each LANE_BITS of a beat; all are always in the same state."""
+        given, taken = Value.cast(self.i.payload), Value.cast(self.o.payload)
+        for index, start in enumerate(range(0, self.params.width, LANE_BITS)):
+            bits = slice(start, start + LANE_BITS)
+            lane = RegisterLane.sized(shape=len(given[bits]))
+            m.submodules[f"lane_{index}"] = lane
+            m.d.comb += [
+                lane.i.valid.eq(self.i.valid),
+                lane.i.payload.eq(given[bits]),
+                lane.o.ready.eq(self.o.ready),
+                taken[bits].eq(lane.o.payload),
+            ]
+            if index == 0:
+                m.d.comb += [self.i.ready.eq(lane.i.ready), self.o.valid.eq(lane.o.valid)]
+
+
+class RegisterLane(StreamRegister):
+    """Is a lane of a wide :class:`StreamRegister`; synthesis must not merge it with its equals."""
+
+    control = {"DONT_TOUCH": "TRUE"}
 
 
 class StreamSkid(Component):
@@ -111,14 +142,14 @@ class StreamSkid(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         spare = Signal(self.params.width, reset_less=True)
-        holds = Signal()  # ``spare`` holds a beat
+        ready = Signal(init=1)  # ``spare`` is empty; a register, since it drives many loads
         m.d.comb += [
-            self.i.ready.eq(~holds),
-            self.o.valid.eq(holds | self.i.valid),
-            self.o.payload.eq(Mux(holds, spare, self.i.payload)),
+            self.i.ready.eq(ready),
+            self.o.valid.eq(~ready | self.i.valid),
+            self.o.payload.eq(Mux(ready, self.i.payload, spare)),
         ]
-        m.d.sync += holds.eq(self.o.valid & ~self.o.ready)
-        with m.If(~holds):
+        m.d.sync += ready.eq(self.o.ready | ~self.o.valid)
+        with m.If(ready):
             m.d.sync += spare.eq(self.i.payload)
         return m
 

@@ -8,11 +8,12 @@ from amaranth.utils import exact_log2
 from hdl.common.component import Component
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.gray_crossing import GrayCrossing, GrayCrossingParams, gray
-from hdl.common.crossing.output_lane import LANE_BITS, OutputLane, OutputLaneParams
+from hdl.common.crossing.output_lane import OutputLane, OutputLaneParams
 from hdl.common.crossing.reset_handshake import Flags, Side, advance, runs
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from hdl.common.params import whole
 from hdl.common.shaped import ShapedParams
+from hdl.common.streams import LANE_BITS
 
 
 class AsyncFifoParams(ShapedParams, suffix="{width}x{depth}"):

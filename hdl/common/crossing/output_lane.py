@@ -5,8 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
-
-LANE_BITS = 64  #: most registers that share an enable
+from hdl.common.streams import LANE_BITS
 
 
 class OutputLaneParams(Params, suffix="{bits}"):

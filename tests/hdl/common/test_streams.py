@@ -4,7 +4,14 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.common.streams import Fork, ForkParams, StreamRegister, StreamRegisterParams, StreamSkid
+from hdl.common.streams import (
+    LANE_BITS,
+    Fork,
+    ForkParams,
+    StreamRegister,
+    StreamRegisterParams,
+    StreamSkid,
+)
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Source, receive, start
 from sim.harness.verilator import component_in_simulator, simulate
@@ -18,7 +25,7 @@ def test_fork(width, count):
     simulate(Fork(ForkParams(shape=width, count=count)), __name__, test_filter=tests)
 
 
-@pytest.mark.parametrize("width", [1, 40])
+@pytest.mark.parametrize("width", [1, 40, LANE_BITS + 1])
 def test_stream_register(width):
     tests = r"test_streams[.](?!fork_|skid_)"
     simulate(StreamRegister(StreamRegisterParams(shape=width)), __name__, test_filter=tests)

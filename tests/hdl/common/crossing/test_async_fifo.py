@@ -8,7 +8,7 @@ from cocotb.utils import get_sim_time
 from gen.base.emission.emit import emit
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing
-from hdl.common.crossing.output_lane import LANE_BITS
+from hdl.common.streams import LANE_BITS
 from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import component_in_simulator, params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start

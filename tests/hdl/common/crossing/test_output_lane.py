@@ -4,7 +4,8 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
-from hdl.common.crossing.output_lane import LANE_BITS, OutputLane, OutputLaneParams
+from hdl.common.crossing.output_lane import OutputLane, OutputLaneParams
+from hdl.common.streams import LANE_BITS
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
