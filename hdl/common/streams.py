@@ -1,7 +1,6 @@
 """Copies a stream, registers it, or registers only its ``ready``."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
@@ -70,7 +69,7 @@ class StreamRegister(Component):
 
     latency = 1
     capacity = 2
-    control: Mapping[str, str] = {}  #: attributes of the registers of control
+    control: ClassVar[dict[str, str]] = {}  #: attributes of the registers of control
 
     def __init__(self, params: StreamRegisterParams) -> None:
         super().__init__(params, stream_ports(params.shape, params.shape))
@@ -122,7 +121,7 @@ class StreamRegister(Component):
 class RegisterLane(StreamRegister):
     """Is a lane of a wide :class:`StreamRegister`; synthesis must not merge it with its equals."""
 
-    control = {"DONT_TOUCH": "TRUE"}
+    control: ClassVar = {"DONT_TOUCH": "TRUE"}
 
 
 class StreamSkid(Component):
@@ -142,14 +141,14 @@ class StreamSkid(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         spare = Signal(self.params.width, reset_less=True)
-        ready = Signal(init=1)  # ``spare`` is empty; a register, since it drives many loads
+        free = Signal(init=1)  # ``spare`` is empty; a register, since it drives many loads
         m.d.comb += [
-            self.i.ready.eq(ready),
-            self.o.valid.eq(~ready | self.i.valid),
-            self.o.payload.eq(Mux(ready, self.i.payload, spare)),
+            self.i.ready.eq(free),
+            self.o.valid.eq(~free | self.i.valid),
+            self.o.payload.eq(Mux(free, self.i.payload, spare)),
         ]
-        m.d.sync += ready.eq(self.o.ready | ~self.o.valid)
-        with m.If(ready):
+        m.d.sync += free.eq(self.o.ready | ~self.o.valid)
+        with m.If(free):
             m.d.sync += spare.eq(self.i.payload)
         return m
 

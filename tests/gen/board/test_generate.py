@@ -159,6 +159,7 @@ def fixed(folder):
             node.value
             for node in ast.parse(text).body
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "BUILD"
+            if isinstance(node.value, ast.Call)
         )
         return next(ast.literal_eval(k.value) for k in build.keywords if k.arg == "fixed")
     return {}

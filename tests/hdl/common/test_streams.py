@@ -4,6 +4,8 @@ import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
+from gen.base.emission.emit import emit
+from gen.synth.synthesis import synthesise
 from hdl.common.streams import (
     LANE_BITS,
     Fork,
@@ -13,8 +15,9 @@ from hdl.common.streams import (
     StreamSkid,
 )
 from sim.harness.bench import Bench
+from sim.harness.cache import cached_folder
 from sim.harness.streams import STALLS, Source, receive, start
-from sim.harness.verilator import component_in_simulator, simulate
+from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
 
@@ -31,6 +34,11 @@ def test_stream_register(width):
     simulate(StreamRegister(StreamRegisterParams(shape=width)), __name__, test_filter=tests)
 
 
+def test_a_wide_register_has_no_enable_of_many_loads():
+    wide = synthesise(emit(StreamRegister(StreamRegisterParams(shape=512))), cached_folder)
+    assert wide.depth.most_levels == 1
+
+
 def test_stream_skid():
     tests = r"test_streams[.](?!fork_|register_)"
     simulate(StreamSkid(StreamRegisterParams(shape=40)), __name__, test_filter=tests)
@@ -38,7 +46,7 @@ def test_stream_skid():
 
 def draw(count):
     """Draw beats, which each output gives as they are."""
-    params = component_in_simulator().params
+    params = params_in_simulator()
     width = params.width
     extremes = (0, (1 << width) - 1)
     beats = (random.getrandbits(width) for _ in range(count))
@@ -62,7 +70,7 @@ async def fork_ends_a_beat_with_its_last_copy(dut, stalls):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def fork_lets_copies_go_apart(dut):
-    count = component_in_simulator().params.count
+    count = params_in_simulator().count
     await start(dut)
     for k in range(count):
         getattr(dut, f"o_{k}_ready").value = 0

@@ -69,17 +69,14 @@ class End(NamedTuple):
     moves: bool = False  # it may move its pointer now: it ran a cycle ago, and was not reset
 
 
-POINTER, GENERATION = End._fields.index("pointer"), End._fields.index("generation")
-
-
 class Step(NamedTuple):
     """Says what happened: which clocks ticked, and which resets were high then."""
 
-    ticked: tuple[bool, bool]
-    resets: tuple[bool, bool]
+    ticked: tuple[bool, ...]
+    resets: tuple[bool, ...]
 
 
-Pair = tuple[End, End]
+Pair = tuple[End, ...]
 
 
 def tick(rule: Rule, end: End, flags: Flags, pointer: int, reset: bool) -> End:
@@ -120,17 +117,16 @@ def normal(pair: Pair) -> Pair:
     base = pair[0].generation
     if base == 0 and pair[1].generation < GENERATIONS:
         return pair
+
+    def since(generation: int) -> int:
+        return generation if generation == GARBAGE else (generation - base) % GENERATIONS
+
     return tuple(
-        End(
-            end.side,
-            end.first,
-            end.remote,
-            *(
-                generation if generation == GARBAGE else (generation - base) % GENERATIONS
-                for generation in end[POINTER : GENERATION + 1]
-            ),
-            end.dirty,
-            end.moves,
+        end._replace(
+            pointer=since(end.pointer),
+            pointer_first=since(end.pointer_first),
+            pointer_seen=since(end.pointer_seen),
+            generation=since(end.generation),
         )
         for end in pair
     )

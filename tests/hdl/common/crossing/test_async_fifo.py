@@ -1,14 +1,20 @@
 import random
 import re
+from typing import Any
 
 import cocotb
 from cocotb.triggers import RisingEdge, Timer
 from cocotb.utils import get_sim_time
 
 from gen.base.emission.emit import emit
+from gen.synth.limits import most_levels
+from gen.synth.synthesis import synthesise
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
 from hdl.common.crossing.crossing import Crossing
+from hdl.common.packets import BEAT
 from hdl.common.streams import LANE_BITS
+from hdl.u280.clock_ip import HBM_MHZ
+from sim.harness.cache import cached_folder
 from sim.harness.streams import STALLS, Sink, Source
 from sim.harness.verilator import component_in_simulator, params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start
@@ -35,6 +41,14 @@ def test_ready_and_valid_are_registers():
     for port, register in (("i_ready", "ready"), ("o_valid", "valid")):
         assert f"assign {port} = {register};" in text
         assert re.search(rf"^  reg {register}\b", text, re.M)
+
+
+def test_paths_have_time_at_the_fastest_clock():
+    """A beat of the MAC is the widest that crosses, and HBM's clock the fastest."""
+    clocks = synthesise(emit(AsyncFifo(AsyncFifoParams(shape=BEAT))), cached_folder).clocks
+    assert [clock.name for clock in clocks] == ["write", "read"]
+    for clock in clocks:
+        assert 0 < clock.depth.most_levels <= most_levels(HBM_MHZ), clock.path
 
 
 def test_crossings():
@@ -102,7 +116,7 @@ async def edges_until(side, port):
 @cocotb.parametrize(ratio=RATIOS)
 async def takes_its_latencies(dut, ratio):
     """No register settles late in a simulation."""
-    fifo = component_in_simulator()
+    fifo: Any = component_in_simulator()
     write, read = await start(dut, write=ratio[0], read=ratio[1])
     dut.i_valid.value = dut.o_ready.value = 0
     await Timer(40 * max(ratio), unit="ps")
