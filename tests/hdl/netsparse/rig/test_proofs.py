@@ -76,8 +76,8 @@ MUTANTS = {
     ),
     "a result changes": Mutant(
         "hdl.common.streams",
-        "ready = Signal(init=1)  #",
-        "ready = Signal(init=1)\n        m.d.sync += front.eq(self.i.payload)  #",
+        "ready = Signal(init=1, attrs=self.control)",
+        "ready = Signal(init=1)\n        m.d.sync += front.eq(self.i.payload)",
         (f"{TABLE}.StreamRegister",),
         PendingTableProof,
         "waits_unchanged",
