@@ -1,8 +1,10 @@
 """Presents a port of HBM to the core: AXI4, in the core's own clock."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, DomainRenamer, Module
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out, connect
+from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiReadSignature, AxiWriteSignature, Burst, Response
@@ -53,12 +55,14 @@ class HbmPortParams(Params):
             kind = Axi4Signature
         return kind(address_bits=self.address_bits, data_bits=self.data_bits)
 
-    @property
-    def channels(self) -> dict[str, tuple[data.StructLayout, int, bool]]:
-        """Return by channel what crosses, the depth, and whether it goes from the core to HBM."""
+    def channels(self, data_bits: int) -> dict[str, tuple[data.StructLayout, int, bool]]:
+        """Return by channel what crosses, the depth, and whether it goes from the core to HBM.
+
+        ``data_bits`` is the width of a beat.
+        """
         burst = data.StructLayout({"addr": self.address_bits, "len": LENGTH_BITS})
-        beat = {"data": self.data_bits, "resp": 2, "last": 1}
-        written = {"data": self.data_bits, "strb": self.data_bits // 8, "last": 1}
+        beat = {"data": data_bits, "resp": 2, "last": 1}
+        written = {"data": data_bits, "strb": data_bits // 8, "last": 1}
         channels = {}
         if self.reads:
             channels["ar"] = (burst, ADDRESS_DEPTH, True)
@@ -77,7 +81,7 @@ class HbmPort(Component):
     whole and are split in HBM's clock, so that a port gives as much as HBM has. Where ``axi`` has
     fewer address bits than HBM, ``base`` has those above. ``base`` must not change.
 
-    Each channel has a register on HBM's side, in both directions: a hard block takes a good part of
+    Each channel has a register beside HBM, in both directions: a hard block takes a good part of
     the 2.2 ns of HBM's clock for itself.
 
     Throughput: a beat a cycle of the slower clock and channel. Latency: that of a
@@ -88,7 +92,7 @@ class HbmPort(Component):
 
     def __init__(self, params: HbmPortParams) -> None:
         crossings: list[Crossing] = []
-        for name, (layout, depth, to_hbm) in params.channels.items():
+        for name, (layout, depth, to_hbm) in params.channels(params.data_bits).items():
             way = AsyncFifo.sized(shape=layout, depth=depth)
             crossings += inside(name, way.crossings, clocks(to_hbm))
         self.crossings = tuple(crossings)
@@ -98,50 +102,56 @@ class HbmPort(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        memory = self.hbm
+        beside = HBM_BUS.create(path=("beside",))  # the core's side of the registers
+        memory = beside
         if self.params.lines:
             splitter = LineSplitter(SPLITTER)
             m.submodules.halves = DomainRenamer("hbm")(splitter)
-            connect_bus(m, splitter.halves, self.hbm)
+            connect_bus(m, splitter.halves, beside)
             memory = splitter.lines
-        for channel, (layout, depth, to_hbm) in self.params.channels.items():
+        halves = self.params.channels(DATA_BITS)
+        for channel, (layout, depth, to_hbm) in self.params.channels(self.params.data_bits).items():
             way = AsyncFifo.sized(shape=layout, depth=depth)
             m.submodules[channel] = DomainRenamer(clocks(to_hbm))(way)
-            source, sink = (self.axi, memory) if to_hbm else (memory, self.axi)
-            self.connect_channel(m, channel, layout, way, source, sink)
+            pass_beats(m, channel, way, (self.axi, memory), to_hbm)
+            register = StreamRegister.sized(shape=halves[channel][0])
+            m.submodules[f"{channel}_register"] = DomainRenamer("hbm")(register)
+            base = self.base[self.params.address_bits :]
+            pass_beats(m, channel, register, (beside, self.hbm), to_hbm, base)
         m.d.comb += [
-            getattr(memory, f"{prefix}{field}").eq(value)
+            getattr(self.hbm, f"{prefix}{field}").eq(value)
             for prefix in ("ar", "aw")
             for field, value in (("size", BYTES_SIZE), ("burst", Burst.INCR))
         ]
         return m
 
-    def connect_channel(
-        self, m: Module, channel: str, layout: data.StructLayout, way: AsyncFifo, source, sink
-    ) -> None:
-        """Wire a channel to its queue and to the register beside HBM, field by field."""
-        to_hbm = sink is not self.axi
-        register = StreamRegister.sized(shape=layout)
-        m.submodules[f"{channel}_register"] = DomainRenamer("hbm")(register)
-        first, last = (way, register) if to_hbm else (register, way)
-        connect(m, first.o, last.i)
-        given, taken = first.i.payload, last.o.payload
-        for field in layout.members:
-            to, of = getattr(sink, channel + field), getattr(source, channel + field)
-            value = taken[field]
-            if field == "addr":
-                bits = self.params.address_bits
-                value = Cat(value, self.base[bits:])
-            m.d.comb += [
-                given[field].eq(low_bits(of, len(given[field]))),
-                to.eq(Response(value) if field == "resp" else value),
-            ]
+
+def pass_beats(
+    m: Module, channel: str, part: Any, buses: tuple[Any, Any], to_hbm: bool, base: Any = ()
+) -> None:
+    """Pass a channel of the first of ``buses`` to the second, or back, through a stream's part.
+
+    ``base`` are the bits of an address above those that it passes.
+    """
+    source, sink = buses if to_hbm else buses[::-1]
+    given, taken = part.i.payload, part.o.payload
+    for field in given.shape().members:
+        of, to, value = (
+            getattr(source, channel + field),
+            getattr(sink, channel + field),
+            taken[field],
+        )
+        value = Cat(value, base) if field == "addr" else value
         m.d.comb += [
-            first.i.valid.eq(getattr(source, f"{channel}valid")),
-            getattr(source, f"{channel}ready").eq(first.i.ready),
-            getattr(sink, f"{channel}valid").eq(last.o.valid),
-            last.o.ready.eq(getattr(sink, f"{channel}ready")),
+            given[field].eq(low_bits(of, len(given[field]))),
+            to.eq(Response(value) if field == "resp" else value),
         ]
+    m.d.comb += [
+        part.i.valid.eq(getattr(source, f"{channel}valid")),
+        getattr(source, f"{channel}ready").eq(part.i.ready),
+        getattr(sink, f"{channel}valid").eq(part.o.valid),
+        part.o.ready.eq(getattr(sink, f"{channel}ready")),
+    ]
 
 
 def clocks(to_hbm: bool) -> dict[str, str]:

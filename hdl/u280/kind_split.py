@@ -43,12 +43,14 @@ class KindSplit(Component):
         m.d.comb += [mac.tready.eq(1), where.eq(Mux(begins, first, chosen))]
         with m.If(mac.tvalid):
             m.d.sync += [begins.eq(mac.tlast), chosen.eq(where)]
-        m.d.sync += self.foreign.eq(mac.tvalid & mac.tlast & ~where.any())
         beat = {
             name: Signal.like(getattr(mac, name), name=name, reset_less=True)
             for name in ("tdata", "tkeep", "tlast", "tuser")
         }
         valid = Signal(KINDS)
+        ended = Signal()
+        m.d.comb += self.foreign.eq(ended & ~valid.any())  # no later, and with less behind the MAC
+        m.d.sync += ended.eq(mac.tvalid & mac.tlast)
         m.d.sync += [register.eq(getattr(mac, name)) for name, register in beat.items()]
         m.d.sync += valid.eq(Mux(mac.tvalid, where, 0))
         for k, o in enumerate(self.o):
