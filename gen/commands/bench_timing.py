@@ -64,6 +64,11 @@ def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> lis
             note=beside(before, "crowded", where),
         ),
         Row(
+            what=f"{name}: registers that a wire resets",
+            value=figures["reset"]["resets"],
+            note=f"{figures['reset']['driver']} of {figures['reset']['module']}",
+        ),
+        Row(
             what=f"{name}: wires between dies without registers",
             value=len(figures["crossings"]),
             limit=Limit(0),

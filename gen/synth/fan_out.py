@@ -6,7 +6,7 @@ logic or a hard block drives stays one wire, however many inputs it has, and is 
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from gen.synth.arcs import clocks_of, is_output, live
@@ -14,6 +14,8 @@ from gen.synth.cells import FLIP_FLOP
 from gen.synth.graph import bit_names
 from gen.synth.limits import MOST_FAN_OUT, load_levels
 from gen.synth.mapping import Bit, MappedModule
+
+RESETS = frozenset(("R", "S", "CLR", "PRE"))  #: ports of flip-flops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +25,7 @@ class Net:
     driver: str = ""  #: its name where it is driven: ``child.grandchild.wire``
     registered: bool = False  #: whether a flip-flop drives it
     loads: int = 0
+    resets: int = 0  #: those of the loads that are resets of registers
     ports: tuple[Bit, ...] = ()  #: port bits by which it leaves the module
 
     @property
@@ -41,6 +44,8 @@ class ModuleNets:
 
     leaving: tuple[Net, ...] = ()
     crowded: tuple[Net, ...] = ()
+    #: of the wires that do not leave the module, the one that resets most registers
+    reset: Net = field(default_factory=Net)
 
 
 def nets_of(
@@ -80,11 +85,12 @@ def nets_of(
     }
     result = ModuleNets(
         leaving=tuple(
-            Net(driver=net.driver, registered=net.registered, loads=net.loads, ports=tuple(at))
+            replace(net, ports=tuple(at))
             for wire, at in ports.items()
             if (net := nets[wire]).loads or net.driver or len(at) > 1
         ),
         crowded=tuple(net for net in (*inside, *unconnected) if net.crowded),
+        reset=max(inside, key=lambda net: net.resets, default=Net()),
     )
     return result, levels
 
@@ -92,7 +98,8 @@ def nets_of(
 def together(one: Net, other: Net) -> Net:
     """Return two parts of the same wire as one."""
     source = one if one.driver else other
-    return Net(driver=source.driver, registered=source.registered, loads=one.loads + other.loads)
+    loads, resets = one.loads + other.loads, one.resets + other.resets
+    return replace(source, loads=loads, resets=resets)
 
 
 def primitive_nets(
@@ -107,7 +114,8 @@ def primitive_nets(
         drives = is_output(port, cell)
         for bit in live(bits):
             name = names.get(bit, f"an unnamed {kind}")
-            yield [bit], Net(driver=name, registered=registered) if drives else Net(loads=1)
+            load = Net(loads=1, resets=int(registered and port in RESETS))
+            yield [bit], Net(driver=name, registered=registered) if drives else load
 
 
 def child_nets(
@@ -117,7 +125,7 @@ def child_nets(
     for net in child.leaving:
         bits = [bit for port, index in net.ports for bit in live(wires[port][index : index + 1])]
         driver = net.driver and f"{name}.{net.driver}"
-        yield bits, Net(driver=driver, registered=net.registered, loads=net.loads)
+        yield bits, replace(net, driver=driver, ports=())
 
 
 class Roots:

@@ -121,6 +121,9 @@ def remarks(synthesis: Synthesis, device: Device) -> Iterable[str]:
             f"most on any path: {most.most_levels} LUT levels, {most.most_chains} carry chains,"
             f" a chain of {most.most_carry} bits"
         )
+    if (net := synthesis.widest_reset.reset).resets:
+        name = synthesis.widest_reset.name
+        yield f"most registers that a wire resets: {net.resets:,}, by {net.driver} of {name}"
     slow = list(synthesis.too_slow())
     yield from (f"too slow: {line}" for line in slow)
     if not slow:

@@ -9,7 +9,7 @@ import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,7 @@ class Found:
     memories: tuple[MemoryUse, ...]
     unknown: Mapping[str, int]  #: primitives that no resource is known of, and how many
     crowded: tuple[Net, ...] = ()  #: wires of too many loads that begin here or below
+    reset: Net = field(default_factory=Net)  #: the wire that ends here and resets most registers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +137,11 @@ class Synthesis:
         return [(module, net) for module in self.modules.values() for net in module.crowded]
 
     @property
+    def widest_reset(self) -> ModuleEstimate:
+        """Return the module with the wire that resets most registers."""
+        return max(self.modules.values(), key=lambda module: module.reset.resets)
+
+    @property
     def deepest(self) -> ModuleEstimate:
         """Return the module with the worst path."""
         return max(self.modules.values(), key=lambda module: module.depth.order)
@@ -172,6 +178,7 @@ class Synthesis:
             "total": amounts(self.total),
             "depth": {"module": self.deepest.name, **self.depth.describe()},
             "clocks": [clock.describe() for clock in self.clocks],
+            "reset": {"module": self.widest_reset.name, **self.widest_reset.reset.describe()},
             "modules": [
                 module.describe() | {"inclusive": amounts(self.inclusive(name))}
                 for name, module in self.modules.items()
@@ -239,7 +246,8 @@ def look_at(source: str, netlist: mapping.MappedModule, below: Mapping[str, Seen
     timing = timing_of(netlist, {call: timing for call, (_, timing, _) in below.items()}, loads)
     own, unknown = use_of_cells({k: n for k, n in netlist.count().items() if k not in below})
     memory, depth = memories_of(source, netlist.cells), timing.depth
-    found = Found(own=own, depth=depth, memories=memory, unknown=unknown, crowded=nets.crowded)
+    wires = {"crowded": nets.crowded, "reset": nets.reset}
+    found = Found(own=own, depth=depth, memories=memory, unknown=unknown, **wires)
     return found, timing, nets
 
 

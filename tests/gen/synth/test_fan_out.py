@@ -84,3 +84,27 @@ def test_what_nobody_takes_from_a_child_is_told_all_the_same():
     busy = nets_of(netlist(cells, {"o": ("output", [3])}, {"chosen": [3]}), {})[0]
     part = ("module", {"o": []})
     assert crowded({"part": part}, children={"module": busy}) == {("part.chosen", 4)}
+
+
+def resettable(reset, count, port="R"):
+    """Return flip-flops whose resets are a wire, and whose enables are, too."""
+    wires = {"C": [1], "CE": [reset], "D": ["0"], port: [reset]}
+    return {f"$r{reset}{port}{k}": ("FDRE", wires | {"Q": [900 + k]}) for k in range(count)}
+
+
+def test_registers_that_a_wire_resets_are_counted_through_modules():
+    """Enables and data are other loads; the wire that resets fewer is not the one."""
+    child = nets_of(netlist(resettable(5, 2), {"rst": ("input", [5])}), {})[0]
+    assert child.reset.resets == 0  # it comes from outside
+    cells = {
+        "$a": flip_flop("0", 20),
+        "$b": flip_flop("0", 21),
+        "one": ("module", {"rst": [20]}),
+        "two": ("module", {"rst": [20]}),
+        **resettable(20, 1, "S"),
+        **resettable(21, 3),
+        **flip_flops(21, 4),
+    }
+    names = {"reset": [20], "other": [21]}
+    found = nets_of(netlist(cells, names=names), {"module": child})[0].reset
+    assert (found.driver, found.registered, found.resets, found.loads) == ("reset", True, 5, 10)

@@ -97,6 +97,14 @@ def test_each_limit_that_is_passed_is_a_line():
     assert "keeps the limits" not in text
 
 
+def test_the_widest_reset_is_a_line():
+    net = Net(driver="sync_reset.reset", registered=True, loads=9, resets=2_345)
+    top = module("top", "Top")
+    text = text_of(synthesis_of(top, replace(top, name="board", reset=net)))
+    assert "most registers that a wire resets: 2,345, by sync_reset.reset of board" in text
+    assert "resets" not in text_of(synthesis_of(top))
+
+
 def test_the_papers_figures_stand_beside_ours():
     text = text_of(worker(8), p4sgd(worker(8)))
     assert "paper: LUT K" in text
