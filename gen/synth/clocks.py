@@ -15,6 +15,9 @@ from gen.synth.mapping import MappedModule
 
 #: matches the ports of the vendor's IP that are clocks
 VENDOR_CLOCK = re.compile(r"(?i).*(clk|clock)(_?\d)?(_?[np])?")
+#: matches cells whose outputs are the clock at their input: the half of a transceiver's reference
+#: clock, which goes to IP alone, counts as that clock
+BUFFER = re.compile(r"BUFG|IBUFDS_GTE4")
 
 
 def clock_ports(cell: Mapping[str, Any]) -> frozenset[str]:
@@ -44,8 +47,8 @@ class ModuleClocks:
         """List the ports of a cell that may drive a clock."""
         if (child := self._children.get(cell["type"])) is not None:
             return child.clock_outputs
-        if cell["type"].startswith("BUFG"):
-            return ("O",)
+        if BUFFER.match(cell["type"]):
+            return ("O", "ODIV2")
         return [p for p, way in cell.get("port_directions", {}).items() if way == "output"]
 
     def name_of(self, wire: Iterable[Any]) -> str:
@@ -64,7 +67,7 @@ class ModuleClocks:
         cell = self._module.cells[instance]
         if (child := self._children.get(cell["type"])) is not None:
             return self._of_child(instance, child.clock_outputs[port])
-        if cell["type"].startswith("BUFG"):
+        if BUFFER.match(cell["type"]):
             return self.name_of(cell["connections"]["I"])
         return f"{instance}/{port}"
 

@@ -65,6 +65,17 @@ def test_ip_counts_for_each_clock_that_it_has():
     assert levels(cells) == {"clk": 3, "hbm_clk": 2}
 
 
+def test_a_transceivers_reference_is_the_clock_that_enters_its_buffer():
+    ways = {"port_directions": {"I": "input", "O": "output", "ODIV2": "output"}}
+    cells = {
+        "refclk": ("IBUFDS_GTE4", {"I": [1], "O": [2], "ODIV2": [3]}, ways),
+        "$a": register(3, "0", 4),
+        "$l": lut(5, 4),
+        "$b": register(3, 5, 6),
+    }
+    assert levels(cells) == {"clk": 1}
+
+
 def test_a_clock_that_ip_makes_is_called_by_its_path_through_modules_and_buffers():
     ip = ("clk_wiz", {"clk_in1": [1], "clk_out1": [2]})
     ways = {"port_directions": {"clk_in1": "input", "clk_out1": "output"}}
