@@ -103,10 +103,10 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     told = build(folder, vivado)
     assert properties(told, r"STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY rebuilt")
     assert_crossings_alone_are_kept(folder)
-    result, _ = vivado(folder, "program", "mcs", modules=())
+    result, _ = vivado(folder, "program", "mcs", "evidence", modules=())
     assert result.returncode == 0, result.stderr
-    for suffix in ("bit", "mcs"):
-        assert (folder / "build" / f"{manifest['top']}.{suffix}").exists()
+    for name in (f"{manifest['top']}.bit", f"{manifest['top']}.mcs", "evidence.txt"):
+        assert (folder / "build" / name).exists()
     bits = sum(port["bits"] for port in manifest["ports"])
     assert len(properties(told, r".*PACKAGE_PIN")) == bits
     assert properties(told, r".*PULLUP TRUE") == [
