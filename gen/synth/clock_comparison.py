@@ -68,16 +68,22 @@ def clocks_table(rows: Sequence[ClockComparison]) -> Table:
     for row in rows:
         clock, vivado = row.estimate, row.vivado
         path = vivado.path if vivado else None
+        slack = vivado.wns if vivado else 0.0
         table.add_row(
             clock.name,
             f"{clock.mhz:g}",
             f"{clock.depth.most_levels if clock.path else '-'} > {path.levels if path else '-'}",
-            f"{clock.needs:.3f} > " + (f"{clock.period - vivado.wns:.3f}" if vivado else "-"),
-            f"{clock.period - clock.needs:.3f} > " + (f"{vivado.wns:.3f}" if vivado else "-"),
+            f"{ns(clock.path, clock.needs)} > {ns(vivado, clock.period - slack)}",
+            f"{ns(clock.path, clock.period - clock.needs)} > {ns(vivado, slack)}",
             f"{vivado.failing:,}" if vivado else "-",
             f"{clock.path or '-'} > " + (f"{path.source} to {path.destination}" if path else "-"),
         )
     return table
+
+
+def ns(there: object, amount: float) -> str:
+    """Write a time; a dash if what it is of is not ``there``."""
+    return f"{amount:.3f}" if there else "-"
 
 
 def differences(rows: Sequence[ClockComparison]) -> Iterator[str]:
