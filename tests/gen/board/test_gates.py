@@ -165,6 +165,7 @@ def test_constraints_end_the_build_at_once(how, says, copy, vivado):
         {},
         check("no_clock", 2, "mac/inst/a/C\nmac/inst/b/C"),
         check("pulse_width_clock", 1, "core/a_reg/C"),
+        check("no_input_delay", 2, "pcie_reset_n\nclk_100mhz_0_n", clean=1),
         crossing("CDC-11", "Critical", "mac/inst/a/C  mac/inst/b/D  N"),
         {"reports": "cdc {CDC Report\n\nAll paths are Safely Timed.}"},
         finding("Critical Warning", "mac/inst/a/C and mac/inst/b/C"),
