@@ -59,13 +59,8 @@ class StreamRegisterParams(ShapedParams, suffix="{width}"):
     """Sets the shape of a beat that a register stage holds."""
 
 
-class StreamRegister(Component):
-    """Registers a stream in both directions: ``o.valid``, ``o.payload`` and ``i.ready``.
-
-    Throughput: one beat a cycle. Latency: ``latency``. Stalls: it holds two beats, one of them
-    the beat that is under way when ``o.ready`` goes low and ``i.ready`` follows a cycle later.
-    A beat of more than LANE_BITS is held in lanes, each with control and enables of its own.
-    """
+class RegisterStage(Component):
+    """Is what a :class:`StreamRegister` and each lane of a wide one have in common."""
 
     latency = 1
     capacity = 2
@@ -76,9 +71,6 @@ class StreamRegister(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        if self.params.width > LANE_BITS:
-            self.add_lanes(m)
-            return m
         front = Signal(self.params.width, reset_less=True)
         spare = Signal(self.params.width, reset_less=True)
         valid = Signal(attrs=self.control)  # ``front`` holds a beat
@@ -101,6 +93,22 @@ class StreamRegister(Component):
             m.d.sync += ready.eq(0)
         return m
 
+
+class StreamRegister(RegisterStage):
+    """Registers a stream in both directions: ``o.valid``, ``o.payload`` and ``i.ready``.
+
+    Throughput: one beat a cycle. Latency: ``latency``. Stalls: it holds two beats, one of them
+    the beat that is under way when ``o.ready`` goes low and ``i.ready`` follows a cycle later.
+    A beat of more than LANE_BITS is held in lanes, each with control and enables of its own.
+    """
+
+    def elaborate(self, platform) -> Module:
+        if self.params.width <= LANE_BITS:
+            return super().elaborate(platform)
+        m = Module()
+        self.add_lanes(m)
+        return m
+
     def add_lanes(self, m: Module) -> None:
         """Add a register for each LANE_BITS of a beat; all are always in the same state."""
         given, taken = Value.cast(self.i.payload), Value.cast(self.o.payload)
@@ -118,7 +126,7 @@ class StreamRegister(Component):
                 m.d.comb += [self.i.ready.eq(lane.i.ready), self.o.valid.eq(lane.o.valid)]
 
 
-class RegisterLane(StreamRegister):
+class RegisterLane(RegisterStage):
     """Is a lane of a wide :class:`StreamRegister`; synthesis must not merge it with its equals."""
 
     control: ClassVar = {"DONT_TOUCH": "TRUE"}
