@@ -77,6 +77,14 @@ COMMANDS = {
             "ingather synth p4sgd-worker --card",
         ],
     ),
+    "route": Command(
+        "gen.commands.route:route",
+        "Place and route components on a small FPGA.",
+        [
+            "ingather route async-fifo skid-buffer",
+            "ingather route netsparse-snic/pending_table_256x32_w16_t2 -o build/table.json",
+        ],
+    ),
     "import-reports": Command(
         "gen.commands.import_reports:import_reports",
         "Put Vivado's figures beside the estimate.",

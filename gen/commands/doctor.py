@@ -22,6 +22,7 @@ USES = {
     "graphs": "divides graphs by METIS",
     "hypergraphs": "divides graphs by Mt-KaHyPar, with fewer sends",
     "plots": "draws pictures of train, spmm and reproduce",
+    "route": "places and routes components on an ECP5",
     "sweep": "measures many points",
     "verify": "plays the host behind PCI Express, of gather",
 }
