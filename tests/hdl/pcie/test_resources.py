@@ -34,7 +34,7 @@ def test_levels(synthesis):
 
 
 def test_chains(synthesis):
-    assert 0 < synthesis.depth.levels
+    assert synthesis.depth.levels > 0
     assert synthesis.depth.most_chains <= 1
 
 
