@@ -8,43 +8,53 @@ NET = {"driver": "part.reset", "registered": False, "loads": 1_001}
 WORSE = NET | {"driver": "part.enable", "loads": 2_000}
 
 
+def clock(name, most, levels, path="top: a to b"):
+    depth = {"most_levels": levels}
+    return {"name": name, "mhz": 250.0, "most_levels": most, "depth": depth, "path": path}
+
+
 def figures(levels=8, chains=1, crowded=(), crossings=()):
-    path = {"module": "top", "start": "a", "end": "b"}
     return {
+        "clocks": [clock("core", 8, levels), clock("hbm", 4, 4), clock("unused", 4, 0, path="")],
+        "reset": {"resets": 99, "driver": "part.core_reset", "module": "top"},
         "total": dict.fromkeys(("luts", "ff", "bram18", "uram", "dsp"), 7),
-        "depth": {"most_levels": levels, "most_chains": chains, **path},
+        "depth": {"most_levels": max(levels, 4), "most_chains": chains},
         "modules": [{"name": "leaf", "crowded": []}, {"name": "top", "crowded": list(crowded)}],
         "crossings": list(crossings),
     }
 
 
 def test_what_is_at_its_limit_keeps_it():
-    assert [row.verdict for row in judged("worker", figures(), {})] == ["yes"] * 4 + [""] * 5
+    assert [row.verdict for row in judged("worker", figures(), {})] == ["yes"] * 4 + ["", "yes"] + [
+        ""
+    ] * 5
 
 
 def test_each_limit_is_judged_and_says_where_it_is_passed():
     passed = [
-        (figures(levels=9), "worst path of top: a to b"),
-        (figures(chains=2), ""),
-        (figures(crowded=[NET, WORSE]), "part.enable of top"),
-        (figures(crossings=["no floorplan: a wire"]), "no floorplan: a wire"),
+        (0, figures(levels=9), "top: a to b"),
+        (2, figures(chains=2), ""),
+        (3, figures(crowded=[NET, WORSE]), "part.enable of top"),
+        (5, figures(crossings=["no floorplan: a wire"]), "no floorplan: a wire"),
     ]
-    for place, (found, note) in enumerate(passed):
+    for place, found, note in passed:
         made = judged("worker", found, {})
         assert [row.holds for row in made] == [k != place for k in range(len(made))]
         assert made[place].note == note
 
 
 def test_what_a_design_takes_stands_beside_what_it_took():
-    made = judged("worker", figures(), {"most_levels": 10, "uram": 1_234})
+    made = judged("worker", figures(), {"most_chains": 2, "uram": 1_234})
     notes = {row.what: (row.value, row.note) for row in made}
-    assert notes["worker: levels on any path"] == (8, "10 before; worst path of top: a to b")
+    assert notes["worker: levels on any path of clock hbm, 250 MHz"] == (4, "top: a to b")
+    assert notes["worker: carry chains on any path"] == (1, "2 before")
+    assert notes["worker: registers that a wire resets"] == (99, "part.core_reset of top")
     assert notes["worker: URAM"] == (7, "1,234 before")
     assert notes["worker: LUT"] == (7, "")
 
 
 def test_what_was_before_is_of_designs_and_figures_that_there_are():
-    kinds = {"most_levels", "most_chains", "crowded", *figures()["total"]}
+    kinds = {"most_chains", "crowded", *figures()["total"]}
     for name, before in BEFORE.items():
         assert designs()[name].cards
         assert set(before) <= kinds
@@ -62,4 +72,4 @@ def test_every_design_with_a_card_is_asked(monkeypatch):
     assert ("p4sgd-worker", "u280") in asked
     assert ("netsparse-snic", "u280") in asked
     assert not any(name == "p4sgd-engine" for name, _ in asked)
-    assert len(made) == 9 * len(asked)
+    assert len(made) == 11 * len(asked)
