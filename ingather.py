@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = ["ChosenDesign", "Done", "UserError", "design", "designs"]
 
-OURS = ("gen", "hdl", "sim")
+OWN = ("gen", "hdl", "sim")
 
 
-def in_the_way() -> str:
+def blocking() -> str:
     """A line that names what keeps ingather from running as it should; empty if nothing does."""
     if sys.flags.optimize:
         return "Python leaves assertions out, which check results: unset PYTHONOPTIMIZE, omit -O"
-    for name in OURS:
+    for name in OWN:
         spec = find_spec(name)
         places = list(spec.submodule_search_locations or [spec.origin]) if spec else []
-        found = Path(places[0] or "").resolve() if places else None
-        if found != Path(__file__).resolve().parent / name:
+        result = Path(places[0] or "").resolve() if places else None
+        if result != Path(__file__).resolve().parent / name:
             return (
-                f"{found} hides ingather's own package {name}: rename it, or take its folder off"
+                f"{result} hides ingather's own package {name}: rename it, or take its folder off"
                 " PYTHONPATH and call ingather from another folder"
             )
     return ""
@@ -39,7 +39,7 @@ def __getattr__(name: str) -> Any:
     """A name of :mod:`gen.api`, which is imported when it is first asked for."""
     if name not in __all__:
         raise AttributeError(f"module 'ingather' has no attribute {name!r}")
-    if line := in_the_way():
+    if line := blocking():
         raise ImportError(line)
     from gen import api
 
@@ -48,7 +48,7 @@ def __getattr__(name: str) -> Any:
 
 def main() -> None:
     """Run the command line, unless something is in its way: that is one line and status 2."""
-    if line := in_the_way():
+    if line := blocking():
         print(f"ingather: {line}", file=sys.stderr)
         sys.exit(2)
     try:

@@ -85,16 +85,16 @@ class ChosenDesign:
 
         With ``board`` ("u280") the top for a card too, its Tcl and constraints, and a floorplan.
         """
-        from gen.commands.generating import Wanted, generate
+        from gen.commands.generating import Order, generate
 
-        wanted = Wanted(
+        order = Order(
             design=self.design,
             board=board,
             preset=self.preset,
             changes=self.settings,
             strict=strict,
         )
-        return generate(wanted, Path(folder))
+        return generate(order, Path(folder))
 
     def synth(self) -> "Synthesis":
         """Estimate what the design takes of a card; the first time this takes minutes."""
@@ -122,8 +122,8 @@ class ChosenDesign:
         stops before the end.
         """
         session_class = self.find_run(command).session_class
-        asked = session_class.workload(**self.converted(session_class.workload, workload))
-        return self.do(session_class(self.needed(session_class, asked), asked), on_line)
+        requested = session_class.workload(**self.converted(session_class.workload, workload))
+        return self.do(session_class(self.needed(session_class, requested), requested), on_line)
 
     def train(
         self,
@@ -141,9 +141,9 @@ class ChosenDesign:
         from sim.p4sgd.training_workload import TrainingWorkload
 
         session_class = self.find_run("train").session_class
-        asked = TrainingWorkload(**self.converted(TrainingWorkload, workload))
-        data = data_of(asked, (features, labels))
-        session = session_class(self.needed(session_class, asked), asked, data)
+        requested = TrainingWorkload(**self.converted(TrainingWorkload, workload))
+        data = data_of(requested, (features, labels))
+        session = session_class(self.needed(session_class, requested), requested, data)
         return self.do(session, on_line)
 
     def find_run(self, command: str) -> Run:
@@ -156,9 +156,9 @@ class ChosenDesign:
             raise UserError(f"{self.design.name} has no run {command!r}: {known}")
         return runs[command]
 
-    def needed(self, session_class: Any, asked: Any) -> Any:
+    def needed(self, session_class: Any, requested: Any) -> Any:
         """Return the parameters, changed where the workload needs other ones."""
-        changes = {**session_class.needs(asked), **self.settings}
+        changes = {**session_class.needs(requested), **self.settings}
         return self.design.params_of(self.preset, **changes)
 
     def converted(self, workload: type, values: dict[str, Any]) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class ChosenDesign:
                 """Pass one line of progress to ``on_line``."""
                 on_line(text)
 
-        simulator = session.build(session.hardware(session.params, session.asked))
+        simulator = session.build(session.hardware(session.params, session.requested))
         with tempfile.TemporaryDirectory(prefix="ingather-run-") as scratch:
             result = session.run(simulator, Path(scratch), Lines())
         return Done(session, result)

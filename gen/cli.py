@@ -137,8 +137,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            kept = [*map(str, stop.args), *getattr(stop, "__notes__", [])]
-            raise Stopped("; ".join(["interrupted", *(kept or [NOTHING])])) from stop
+            stored = [*map(str, stop.args), *getattr(stop, "__notes__", [])]
+            raise Stopped("; ".join(["interrupted", *(stored or [NOTHING])])) from stop
 
 
 def make_app(only: str = "") -> typer.Typer:
@@ -215,9 +215,9 @@ def nothing() -> None:
     """Take no options, where only a command's name and what it does are shown."""
 
 
-def show_version(asked: bool) -> None:
+def show_version(requested: bool) -> None:
     """Print the version and end, if it is asked for."""
-    if asked:
+    if requested:
         typer.echo(f"ingather {own_version()}")
         raise typer.Exit
 

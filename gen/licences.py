@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageMetadata, PackageNotFoundError, distribution
 
-OURS = "ingather"
+OWN = "ingather"
 DEVELOPMENT = "dev"  #: extra of what only developers of ingather install
 TEXT = re.compile(r"(?:^|/)(?:licen[cs]e|copying|notice)[^/]*$", re.IGNORECASE)
 
@@ -34,23 +34,23 @@ def licences(*, development: bool = False) -> list[Licence]:
     These are what it requires, with every extra, and what that requires in turn; with
     ``development``, also what only its developers install.
     """
-    found: dict[str, Distribution] = {}
-    left = [*required(distribution(OURS), development)]
+    result: dict[str, Distribution] = {}
+    left = [*required(distribution(OWN), development)]
     while left:
         name = left.pop()
         try:
-            one = distribution(name)
+            item = distribution(name)
         except PackageNotFoundError:  # for another system, or of an extra that is left out
             continue
-        if key(name) not in found and key(name) != OURS:
-            found[key(name)] = one
-            left += requirements(one)
-    return [licence_of(found[name]) for name in sorted(found)]
+        if key(name) not in result and key(name) != OWN:
+            result[key(name)] = item
+            left += requirements(item)
+    return [licence_of(result[name]) for name in sorted(result)]
 
 
-def required(ours: Distribution, development: bool) -> Iterator[str]:
+def required(own: Distribution, development: bool) -> Iterator[str]:
     """Yield what ingather requires itself."""
-    for text in ours.requires or ():
+    for text in own.requires or ():
         if development or f'extra == "{DEVELOPMENT}"' not in text.replace("'", '"'):
             yield name_of(text)
 

@@ -12,7 +12,7 @@ os.environ.setdefault("SOURCE_DATE_EPOCH", "1767225600")
 
 
 def pytest_terminal_summary(terminalreporter):
-    left = str([one.longrepr for one in terminalreporter.stats.get("skipped", [])]).count(MISSING)
+    left = str([item.longrepr for item in terminalreporter.stats.get("skipped", [])]).count(MISSING)
     terminalreporter.write_line(f"{left} tests are left out: {MISSING}" * bool(left))
     if "--update-ports" in terminalreporter.config.invocation_params.args:
         terminalreporter.write_line("--update-ports is called --update-lists from now on")

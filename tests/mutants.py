@@ -75,7 +75,7 @@ def every_claim_has_one(
     assert claims == {(mutant.kind, mutant.claim) for mutant in mutants.values()}
 
 
-def mutants_are_found(
+def mutants_are_detected(
     mutants: Mapping[str, Mutant],
     proofs: Sequence[Component],
     samples: Sequence[str],

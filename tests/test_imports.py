@@ -99,8 +99,8 @@ def rules():
     ("folders", "foreign", "allowed"), [pytest.param(*rule, id=rule[0][0]) for rule in rules()]
 )
 def test_imports(folders, foreign, allowed):
-    found = [i for folder in folders for i in imports_of(folder) if starts(i[1], *foreign)]
-    assert [i for i in found if not starts(i[1], *allowed)] == []
+    result = [i for folder in folders for i in imports_of(folder) if starts(i[1], *foreign)]
+    assert [i for i in result if not starts(i[1], *allowed)] == []
 
 
 def test_what_tests_share_is_in_no_test_file():
@@ -116,7 +116,7 @@ def test_what_users_get_knows_only_specifications():
     assert [i for folder in COPIED for i in imports_of(folder) if not starts(i[1], *known)] == []
 
 
-def test_contributors_are_told_all_systems():
+def test_contributors_are_informed_of_all_systems():
     rooms = (ROOT / "CONTRIBUTING.md").read_text().partition("**Rooms**")[2].partition("- **")[0]
     assert f"({', '.join(f'`{system}`' for system in SYSTEMS)})" in rooms
 
@@ -159,8 +159,8 @@ def test_arrows_between_files_make_no_circle():
 
 def test_arrows_between_rooms_make_no_circle():
     """A room is a folder such as ``hdl/p4sgd``, with all below it, or a file beside them."""
-    found = {(a.parts[:2], b.parts[:2]) for a, b in arrows("hdl", "gen", "sim")} - {COVERAGE}
-    assert circle_of((a, b) for a, b in found if a != b) is None
+    result = {(a.parts[:2], b.parts[:2]) for a, b in arrows("hdl", "gen", "sim")} - {COVERAGE}
+    assert circle_of((a, b) for a, b in result if a != b) is None
 
 
 def test_no_file_is_empty():

@@ -21,22 +21,22 @@ REVIEWED = Path(__file__).with_name("params.txt")
 
 
 def derived(kind):
-    for one in kind.__subclasses__():
-        yield one
-        yield from derived(one)
+    for item in kind.__subclasses__():
+        yield item
+        yield from derived(item)
 
 
 def all_classes():
     files = [path for folder in FOLDERS for path in ROOT.glob(f"{folder}/**/*.py")]
     names = [".".join(path.relative_to(ROOT).with_suffix("").parts) for path in sorted(files)]
     modules = {import_module(name).__name__ for name in names if not name.endswith("__init__")}
-    ours = [one for one in derived(Params) if one.__module__ in modules]
-    return {f"{one.__module__}.{one.__name__}": one for one in sorted(ours, key=str)}
+    own = [item for item in derived(Params) if item.__module__ in modules]
+    return {f"{item.__module__}.{item.__name__}": item for item in sorted(own, key=str)}
 
 
 CLASSES = all_classes()
-MADE = {name: kind for name, kind in CLASSES.items() if not inspect.isabstract(kind)}
-of_classes = pytest.mark.parametrize("kind", MADE.values(), ids=MADE)
+BUILT = {name: kind for name, kind in CLASSES.items() if not inspect.isabstract(kind)}
+of_classes = pytest.mark.parametrize("kind", BUILT.values(), ids=BUILT)
 
 
 def admitted(rule):
@@ -55,8 +55,8 @@ def admitted(rule):
 def refused(rule):
     """Return values that a rule must refuse: beside its bounds, in between, of other types."""
     if isinstance(rule, Choice):
-        others = [kind(one) for one in rule.values if type(one) is int for kind in (str, float)]
-        return [None, "other", b"", 0.5, *(str(one) + "0" for one in rule.values), *others]
+        others = [kind(item) for item in rule.values if type(item) is int for kind in (str, float)]
+        return [None, "other", b"", 0.5, *(str(item) + "0" for item in rule.values), *others]
     if isinstance(rule, AnyShape):
         return [None, "3", 3.0, True, 0, -1, unsigned(0), StructLayout({})]
     if not isinstance(rule, Whole):
@@ -78,14 +78,14 @@ def refused(rule):
 def some_values(kind):
     """Return a legal value of each field that has a rule or a default, and None for the others."""
     values = {}
-    for one in fields(kind):
-        if one.default is not MISSING:
-            values[one.name] = one.default
-        elif one.default_factory is not MISSING:
-            values[one.name] = one.default_factory()
+    for item in fields(kind):
+        if item.default is not MISSING:
+            values[item.name] = item.default
+        elif item.default_factory is not MISSING:
+            values[item.name] = item.default_factory()
         else:
-            rule = kind.field_rules.get(one.name)
-            values[one.name] = rule and admitted(rule)[0]
+            rule = kind.field_rules.get(item.name)
+            values[item.name] = rule and admitted(rule)[0]
     return values
 
 
@@ -119,12 +119,12 @@ def limits():
     """Return a line for each class, and for each field of its own that has a rule or a tag."""
     for path, kind in CLASSES.items():
         yield f"{path} {kind.suffix_form}".rstrip()
-        for one in fields(kind):
-            rule = kind.field_rules.get(one.name)
-            tag = one.metadata.get("tag", "")
-            if one.name in inspect.get_annotations(kind) and (rule or tag):
-                default = "" if one.default is MISSING else f", default {one.default!r}"
-                yield f"  {one.name}: {rule.legal if rule else one.type}{default} {tag}".rstrip()
+        for item in fields(kind):
+            rule = kind.field_rules.get(item.name)
+            tag = item.metadata.get("tag", "")
+            if item.name in inspect.get_annotations(kind) and (rule or tag):
+                default = "" if item.default is MISSING else f", default {item.default!r}"
+                yield f"  {item.name}: {rule.legal if rule else item.type}{default} {tag}".rstrip()
 
 
 def test_limits_are_as_reviewed(request):

@@ -88,7 +88,7 @@ def ingather(installed):
     return run
 
 
-def made(ingather, *arguments):
+def built(ingather, *arguments):
     result = ingather(*arguments)
     assert result.returncode == 0, result.stderr
     return result.stdout
@@ -97,17 +97,19 @@ def made(ingather, *arguments):
 def test_an_installed_wheel_does_what_the_checkout_does(installed, ingather):
     work = installed / "work"
     card = ("generate", "p4sgd-worker", "--board", "u280", "--no-estimate", *TINY, "-o", "card")
-    made(ingather, *card)
+    built(ingather, *card)
     assert {"Makefile", "README.md", "rtl", "tcl", "xdc"} <= {
         p.name for p in (work / "card").iterdir()
     }
-    trained = made(ingather, "train", *TINY, "--epochs", 1, "-o", "trained")
+    trained = built(ingather, "train", *TINY, "--epochs", 1, "-o", "trained")
     assert "equal the golden model's bit for bit" in " ".join(trained.split())
-    product = made(ingather, "spmm", *TINY, "--matrix", "queen:rows=80", "-o", "product")
+    product = built(ingather, "spmm", *TINY, "--matrix", "queen:rows=80", "-o", "product")
     assert "the product equals scipy's" in product
     (work / "bits.toml").write_text(SWEEP)
-    assert "1 points done" in made(ingather, "sweep", "bits.toml", "--jobs", 1, "-o", "bits.sqlite")
-    report = made(ingather, "report", "trained", "product", "bits.sqlite", "-o", "report.html")
+    assert "1 points done" in built(
+        ingather, "sweep", "bits.toml", "--jobs", 1, "-o", "bits.sqlite"
+    )
+    report = built(ingather, "report", "trained", "product", "bits.sqlite", "-o", "report.html")
     assert "left out" not in report
     page = (work / "report.html").read_text()
     assert "p4sgd-worker" in page
@@ -116,13 +118,15 @@ def test_an_installed_wheel_does_what_the_checkout_does(installed, ingather):
     assert (work / "card" / module["file"]).is_file()
 
 
-def test_its_metadata_tell_licence_and_purpose(installed):
-    (told,) = installed.glob("environment/lib/python*/site-packages/ingather-*.dist-info")
-    metadata = (told / "METADATA").read_text()
+def test_its_metadata_report_licence_and_purpose(installed):
+    (reported,) = installed.glob("environment/lib/python*/site-packages/ingather-*.dist-info")
+    metadata = (reported / "METADATA").read_text()
     assert "\nLicense-Expression: Apache-2.0\n" in metadata
     assert "Description-Content-Type: text/markdown" in metadata
     assert "## What it is not" in metadata
-    licences = {path.relative_to(told / "licenses").as_posix() for path in told.rglob("LICENSE")}
+    licences = {
+        path.relative_to(reported / "licenses").as_posix() for path in reported.rglob("LICENSE")
+    }
     assert licences == {"LICENSE", "sim/mina/data/LICENSE"}
 
 
@@ -136,8 +140,8 @@ def test_it_came_from_the_wheel_alone(installed):
 
 
 @pytest.mark.parametrize("name", ["gen", "hdl", "sim"])
-@pytest.mark.parametrize("way", ["script", "module"])
-def test_a_package_of_the_user_in_the_way_is_named(installed, tmp_path, name, way):
+@pytest.mark.parametrize("route", ["script", "module"])
+def test_a_package_of_the_user_in_the_path_is_named(installed, tmp_path, name, route):
     (tmp_path / name).mkdir()
     (tmp_path / name / "__init__.py").write_text("")
     programs = installed / "environment" / "bin"
@@ -145,8 +149,8 @@ def test_a_package_of_the_user_in_the_way_is_named(installed, tmp_path, name, wa
         "script": [programs / "ingather"],
         "module": [programs / "python", "-m", "ingather"],
     }
-    path = {"PYTHONPATH": str(tmp_path)} if way == "script" else {}
-    result = called(*command[way], "list", cwd=tmp_path, env={"PATH": os.environ["PATH"], **path})
+    path = {"PYTHONPATH": str(tmp_path)} if route == "script" else {}
+    result = called(*command[route], "list", cwd=tmp_path, env={"PATH": os.environ["PATH"], **path})
     assert result.returncode == 2
     assert result.stderr.startswith(f"ingather: {tmp_path / name} hides ingather's own package")
     assert result.stderr.count("\n") == 1

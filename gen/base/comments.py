@@ -10,8 +10,8 @@ from typing import Any
 def comment_of(name: str, source: str) -> str:
     """Return the comment of field or member ``name``: behind it, or in the lines before it."""
     behind = rf"^    {name}(?::| =).*#: (.*)$"
-    found = re.search(rf"{behind}|((?:^    #: .*\n)+)    {name}(?::| =) ", source, re.M)
-    lines = (found[1] or found[2]).splitlines() if found else []
+    result = re.search(rf"{behind}|((?:^    #: .*\n)+)    {name}(?::| =) ", source, re.M)
+    lines = (result[1] or result[2]).splitlines() if result else []
     return " ".join(line.strip().removeprefix("#: ") for line in lines)
 
 

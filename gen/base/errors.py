@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
-MOST_NAMES = 60  #: most names that a line may list
+MAX_NAMES = 60  #: most names that a line may list
 
 
 class UserError(Exception):
@@ -13,7 +13,7 @@ class UserError(Exception):
 def unknown(kind: str, name: str, known: Iterable[str]) -> UserError:
     """Make the error for a ``kind`` of unknown ``name``: it suggests the nearest and lists some."""
     names = list(known)
-    listed = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
+    listed = ", ".join(names[:MAX_NAMES]) + ", ..." * (len(names) > MAX_NAMES)
     nearest = get_close_matches(name, names, n=1, cutoff=0.5)
     hint = f"did you mean {nearest[0]}? " if nearest else ""
     return UserError(f"no {kind} {name!r}; {hint}there are: {listed}")

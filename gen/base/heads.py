@@ -40,7 +40,7 @@ def with_head(name: str, text: str | bytes) -> str | bytes:
     return f"{text[:begin]}{head}\n{text[begin:]}"
 
 
-def made_line(clocks_mhz: Iterable[float] = ()) -> str:
+def built_line(clocks_mhz: Iterable[float] = ()) -> str:
     """Return what stands on top of a page: the version, the day, and the clocks of its figures.
 
     The day is that of SOURCE_DATE_EPOCH (seconds since 1970) if the environment has it, so that a

@@ -55,12 +55,12 @@ def with_limits(doc: str, rule: Rule | None) -> str:
 def find_parameter(params_class: Any, name: str) -> Parameter:
     """Return the parameter of that path, or the only one whose last name it is."""
     known = list(parameters(params_class))
-    found = [p for p in known if name == p.path] or [p for p in known if name == p.name]
-    if not found:
+    result = [p for p in known if name == p.path] or [p for p in known if name == p.name]
+    if not result:
         raise unknown("parameter", name, [p.path if "." in name else p.name for p in known])
-    if len(found) > 1:
-        raise UserError(f"{name} could be: {', '.join(p.path for p in found)}")
-    return found[0]
+    if len(result) > 1:
+        raise UserError(f"{name} could be: {', '.join(p.path for p in result)}")
+    return result[0]
 
 
 def parse_settings(texts: Sequence[str]) -> dict[str, str]:

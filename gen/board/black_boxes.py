@@ -36,7 +36,7 @@ def instances_below(
     for kind, instance in re.findall(
         r"^  \\?(\w+) +\\?(\w+) +\($", emission.modules[name].verilog, re.M
     ):
-        here = (*path, instance)
-        yield "/".join(here), kind
+        near = (*path, instance)
+        yield "/".join(near), kind
         if kind in emission.modules:
-            yield from instances_below(emission, kind, here)
+            yield from instances_below(emission, kind, near)

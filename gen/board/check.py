@@ -55,7 +55,7 @@ def problems(folder: Path, table: Path, top: Any) -> list[str]:
     wrong += check_cells(constraints, hierarchy)
     wrong += check_boundaries(constraints, hierarchy)
     wrong += check_blocks(constraints)
-    ways = [way.path for way in getattr(top, "slr_crossings", ())]
+    ways = [path.path for path in getattr(top, "slr_crossings", ())]
     wrong += check_slls(constraints, hierarchy, folder / "rtl", ways)
     wrong += check_crossings(constraints, [c.path for c in top.crossings], hierarchy)
     wrong += check_ips(folder / "tcl" / "ip.tcl", hierarchy, top.vendor_ips, top.primitives)
@@ -71,22 +71,22 @@ def is_clock(port: Port) -> bool:
 
 def check_files(folder: Path, manifest: Any) -> Iterator[str]:
     """Report files that the folder has and its lists do not, and the other way round."""
-    there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-    yield from compare(there - {MANIFEST}, set(manifest["files"]), "the manifest")
+    present = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    yield from compare(present - {MANIFEST}, set(manifest["files"]), "the manifest")
     listed = (folder / "filelist.f").read_text().split()
-    verilog = {name for name in there if name.startswith("rtl/")}
+    verilog = {name for name in present if name.startswith("rtl/")}
     yield from compare(verilog, set(listed), "filelist.f")
     if len(listed) != len(set(listed)):
         yield "filelist.f lists a file twice"
     project = (folder / "tcl" / "project.tcl").read_text()
     used = {f"xdc/{name}" for name in re.findall(r"[\w-]+\.xdc", project)}
-    yield from compare({n for n in there if n.startswith("xdc/")}, used, "project.tcl")
+    yield from compare({n for n in present if n.startswith("xdc/")}, used, "project.tcl")
 
 
-def compare(there: set[str], listed: set[str], what: str) -> Iterator[str]:
+def compare(present: set[str], listed: set[str], what: str) -> Iterator[str]:
     """Yield a line for each name that only the folder or only the list has."""
-    yield from (f"{name} is not in {what}" for name in sorted(there - listed))
-    yield from (f"{what} lists {name}, which is not there" for name in sorted(listed - there))
+    yield from (f"{name} is not in {what}" for name in sorted(present - listed))
+    yield from (f"{what} lists {name}, which is not there" for name in sorted(listed - present))
 
 
 def check_ports(ports: Sequence[Port], hierarchy: Hierarchy) -> Iterator[str]:

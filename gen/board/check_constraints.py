@@ -76,7 +76,7 @@ def searched(query: Command) -> list[str]:
 
 def read_constraints(files: Sequence[Path], wrong: list[str]) -> list[Constraint]:
     """Return all commands of ``files``; add to ``wrong`` what is not XDC."""
-    found: list[Constraint] = []
+    result: list[Constraint] = []
     for path in files:
         try:
             parsed = commands(path.read_text())
@@ -84,32 +84,32 @@ def read_constraints(files: Sequence[Path], wrong: list[str]) -> list[Constraint
             wrong.append(f"{path.name} is not Tcl: {error}")
             continue
         for command in parsed:
-            here = Constraint(path.name, command)
-            found.append(here)
+            near = Constraint(path.name, command)
+            result.append(near)
             if command.name not in STATEMENTS:
-                wrong.append(f"{here}: {command.name} is no constraint")
-            for call in here.queries:
+                wrong.append(f"{near}: {command.name} is no constraint")
+            for call in near.queries:
                 if call.name not in QUERIES:
-                    wrong.append(f"{here}: {call.name} is no query")
-    return found
+                    wrong.append(f"{near}: {call.name} is no query")
+    return result
 
 
 def check_pins(
     constraints: Sequence[Constraint], ports: Sequence[Port], table: Mapping[str, Pin]
 ) -> Iterator[str]:
     """Report bits of ports that do not have their pin of the table, once, with its standard."""
-    wanted = [name for port in ports for name in bits_of(port, table)]
-    given: dict[str, list[dict[str, str]]] = {name: [] for name in wanted}
+    expected = [name for port in ports for name in bits_of(port, table)]
+    provided: dict[str, list[dict[str, str]]] = {name: [] for name in expected}
     for constraint in constraints:
         for name in constraint.names("get_ports"):
-            if name not in given:
+            if name not in provided:
                 yield f"{constraint}: the top has no port {name}"
         if constraint.command.name == "set_property":
             properties = properties_of(constraint.command)
             if "PACKAGE_PIN" in properties:
                 for name in constraint.names("get_ports"):
-                    given.setdefault(name, []).append(properties)
-    for name, placed in given.items():
+                    provided.setdefault(name, []).append(properties)
+    for name, placed in provided.items():
         if len(placed) != 1:
             yield (
                 f"port {name} has {len(placed) or 'no'} pins"
@@ -120,7 +120,7 @@ def check_pins(
             yield f"port {name} is not in the table of pins"
         else:
             yield from check_pin(table[name], placed[0])
-    used = Counter(p["PACKAGE_PIN"] for placed in given.values() for p in placed)
+    used = Counter(p["PACKAGE_PIN"] for placed in provided.values() for p in placed)
     yield from (f"pin {pin} is used {times} times" for pin, times in used.items() if times > 1)
 
 
@@ -151,17 +151,17 @@ def check_clocks(
 
     Those of ``by_ips`` (port: IP) are made by an IP, so they are not made again.
     """
-    made = [
+    built = [
         c for c in constraints if c.command.name.startswith("create_") and "clock" in c.command.name
     ]
-    names = [name for c in made if (name := c.command.option("-name"))]
+    names = [name for c in built if (name := c.command.option("-name"))]
     periods: dict[str, list[str | None]] = {}
-    for constraint in made:
+    for constraint in built:
         for port in constraint.names("get_ports"):
             periods.setdefault(port, []).append(constraint.command.option("-period"))
     yield from (f"clock {name} is defined {n} times" for name, n in Counter(names).items() if n > 1)
-    for port, given in periods.items():
-        yield from check_clock_port(port, len(given), at_pins, by_ips)
+    for port, provided in periods.items():
+        yield from check_clock_port(port, len(provided), at_pins, by_ips)
     for port, period in at_pins.items():
         yield from check_period(port, periods.get(port, []), f"{period:.3f}")
     yield from check_clock_names(constraints, names)
@@ -179,12 +179,12 @@ def check_clock_port(
         yield f"port {port} is no clock of the top"
 
 
-def check_period(port: str, given: Sequence[str | None], wanted: str) -> Iterator[str]:
+def check_period(port: str, provided: Sequence[str | None], required: str) -> Iterator[str]:
     """Report a clock of ``port`` whose period, in ns, is not the one wanted."""
-    if not given:
+    if not provided:
         yield f"clock port {port} has no clock"
-    elif any(period != wanted for period in given):
-        yield f"clock of port {port} has period {given[0]}, not {wanted}"
+    elif any(period != required for period in provided):
+        yield f"clock of port {port} has period {provided[0]}, not {required}"
 
 
 def check_clock_names(constraints: Sequence[Constraint], names: Sequence[str]) -> Iterator[str]:
@@ -219,19 +219,19 @@ def check_boundaries(constraints: Sequence[Constraint], hierarchy: Hierarchy) ->
         flops = (path for name in names for path, kind in hierarchy.cells(name) if kind is None)
         for around in dict.fromkeys(path.rpartition("/")[0] for path in flops):
             ((_, module),) = hierarchy.cells(around) if around else [("", hierarchy.top)]
-            if not hierarchy.modules[str(module)].kept:
+            if not hierarchy.modules[str(module)].stored:
                 yield f"{constraint}: {module} has no keep_hierarchy, so its registers may move"
 
 
 def check_blocks(constraints: Sequence[Constraint]) -> Iterator[str]:
     """Report pblocks that are made twice, or used and not made."""
-    made = Counter(c.command.words[1] for c in constraints if c.command.name == "create_pblock")
-    yield from (f"pblock {name} is made {n} times" for name, n in made.items() if n > 1)
+    built = Counter(c.command.words[1] for c in constraints if c.command.name == "create_pblock")
+    yield from (f"pblock {name} is made {n} times" for name, n in built.items() if n > 1)
     for constraint in constraints:
         used = constraint.names("get_pblocks")
         if constraint.command.name in ("resize_pblock", "add_cells_to_pblock"):
             used += [word for word in constraint.command.words[1:2] if word[0] not in "[-"]
-        yield from (f"{constraint}: there is no pblock {n}" for n in used if n not in made)
+        yield from (f"{constraint}: there is no pblock {n}" for n in used if n not in built)
 
 
 def check_crossings(

@@ -25,11 +25,11 @@ def check_ips(
     except (TclError, OSError) as error:
         yield f"{script.name} is not Tcl: {error}"
         return
-    made = Counter(c.option("-module_name") or "" for c in said if c.name == "create_ip")
-    yield from (f"IP {name} is made {n} times" for name, n in made.items() if n > 1)
+    built = Counter(c.option("-module_name") or "" for c in said if c.name == "create_ip")
+    yield from (f"IP {name} is made {n} times" for name, n in built.items() if n > 1)
     boxes = hierarchy.placed() - set(hierarchy.modules)
-    yield from (f"IP {name} is placed nowhere" for name in sorted(set(made) - boxes))
-    known = {*made, *PRIMITIVES, *(primitive.name for primitive in primitives)}
+    yield from (f"IP {name} is placed nowhere" for name in sorted(set(built) - boxes))
+    known = {*built, *PRIMITIVES, *(primitive.name for primitive in primitives)}
     for name in sorted(boxes - known):
         yield f"module {name} is placed, but is no file, no IP and no primitive"
     for name in sorted(set(hierarchy.modules) - hierarchy.placed()):

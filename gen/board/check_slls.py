@@ -38,8 +38,8 @@ def check_slls(
         command = constraint.command
         if command.name == "add_cells_to_pblock":
             for block in constraint.names("get_pblocks"):
-                found = registers(constraint, hierarchy)
-                held |= dict.fromkeys(found, blocks.get(block, -1))
+                result = registers(constraint, hierarchy)
+                held |= dict.fromkeys(result, blocks.get(block, -1))
         elif properties_of(command).get("USER_SLL_REG") == "TRUE":
             marked |= registers(constraint, hierarchy)
     with_marks = {path for path, *_ in marked}
@@ -69,31 +69,31 @@ def judge(
 ) -> str:
     """Return what is wrong with a register that is held or marked; nothing if all is right."""
     path, signal, index = register
-    here = held.get(register)
+    near = held.get(register)
     before, after = (
-        (path, *n) if (n := way(signal, index)) else None for way in (plain.before, plain.after)
+        (path, *n) if (n := route(signal, index)) else None for route in (plain.before, plain.after)
     )
-    edges = sum(here is not None and held.get(n, here) != here for n in (before, after) if n)
+    edges = sum(near is not None and held.get(n, near) != near for n in (before, after) if n)
     if register not in marked:
         return "passes an edge and is not marked USER_SLL_REG" if edges else ""
-    if here is None:
+    if near is None:
         return "is marked USER_SLL_REG, but in no pblock"
     if edges != 1:
         return f"is marked USER_SLL_REG, but {edges} of its wires pass an edge"
-    other = next(n for n in (before, after) if n and held.get(n, here) != here)
-    if abs(held[other] - here) != 1:
+    other = next(n for n in (before, after) if n and held.get(n, near) != near)
+    if abs(held[other] - near) != 1:
         return "passes two edges at once"
     return plain.lacks(signal, index)
 
 
 def slrs_of_blocks(constraints: Sequence[Constraint]) -> dict[str, int]:
     """Map each pblock to the number of the SLR that it covers."""
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for constraint in constraints:
         slr = constraint.command.option("-add") or ""
         if constraint.command.name == "resize_pblock" and slr.startswith("SLR"):
-            found |= {name: int(slr[3:]) for name in constraint.names("get_pblocks")}
-    return found
+            result |= {name: int(slr[3:]) for name in constraint.names("get_pblocks")}
+    return result
 
 
 def is_hard(constraints: Sequence[Constraint], block: str) -> bool:
@@ -106,14 +106,14 @@ def is_hard(constraints: Sequence[Constraint], block: str) -> bool:
 
 def registers(constraint: Constraint, hierarchy: Hierarchy) -> set[Register]:
     """Return the flip-flops that a constraint names one by one."""
-    found: set[Register] = set()
+    result: set[Register] = set()
     for name in constraint.names("get_cells"):
         for cell, module in hierarchy.cells(name):
             if module is None:
                 path, _, flop = cell.rpartition("/")
                 signal, _, bit = flop.rstrip("]").partition("[")
-                found.add((path, signal.removesuffix("_reg"), int(bit or 0)))
-    return found
+                result.add((path, signal.removesuffix("_reg"), int(bit or 0)))
+    return result
 
 
 class PlainRegisters:

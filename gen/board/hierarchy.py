@@ -21,7 +21,7 @@ class VerilogModule:
     instances: dict[str, str] = field(default_factory=dict)  #: instance -> module
     registers: dict[str, int] = field(default_factory=dict)  #: signal -> bits
     connected: dict[str, tuple[str, ...]] = field(default_factory=dict)  #: instance -> ports
-    kept: bool = False  #: synthesis keeps its boundary
+    stored: bool = False  #: synthesis keeps its boundary
 
     @property
     def flops(self) -> Iterator[str]:
@@ -45,13 +45,13 @@ class Hierarchy:
         A star does not match a slash. What lies in a black box is taken to be there, unless a star
         has found the box.
         """
-        found: list[tuple[str, str | None]] = [("", self.top)]
+        result: list[tuple[str, str | None]] = [("", self.top)]
         sure = True
         for part in pattern.split("/"):
-            inside = [cell for cell in found if sure or cell[1] in self.modules]
-            found = [cell for path, module in inside for cell in self.below(path, module, part)]
+            inside = [cell for cell in result if sure or cell[1] in self.modules]
+            result = [cell for path, module in inside for cell in self.below(path, module, part)]
             sure = sure and not set(part) & set("*?")
-        return found
+        return result
 
     def below(self, path: str, module: str | None, part: str) -> Iterator[tuple[str, str | None]]:
         """Yield the cells of one module whose names ``part`` matches."""
@@ -120,8 +120,8 @@ def read_verilog(files: Iterable[Path]) -> dict[str, VerilogModule]:
 
 def read_module(declaration: Any) -> VerilogModule:
     """Make a module from its syntax tree."""
-    kept = any("keep_hierarchy" in str(each) for each in declaration.attributes)
-    module = VerilogModule(declaration.header.name.value, kept=kept)
+    stored = any("keep_hierarchy" in str(each) for each in declaration.attributes)
+    module = VerilogModule(declaration.header.name.value, stored=stored)
     widths: dict[str, int] = {}
     written: set[str] = set()
     for port in declaration.header.ports.ports if declaration.header.ports else ():

@@ -116,12 +116,12 @@ class IpTable:
     @cached_property
     def properties(self) -> dict[str, IpProperty]:
         """Map the names that Tcl sets to the IP's properties."""
-        return {name: one for one in self.property for name in one.names}
+        return {name: item for item in self.property for name in item.names}
 
     @cached_property
     def ports(self) -> dict[str, IpPort]:
         """Map the names of all ports to them, whether the IP's settings give it them or not."""
-        return {one.name: one for some in self.port for one in some.each()}
+        return {item.name: item for some in self.port for item in some.each()}
 
     def check(self, ip: VendorIp, config: Mapping[str, str]) -> Iterator[str]:
         """Yield a line for each way in which ``ip``, set up by ``config``, is unlike the guide."""
@@ -143,10 +143,10 @@ class IpTable:
             except UnsetError as error:
                 yield str(error)
 
-    def check_open(self, given: Collection[str], values: Values) -> Iterator[str]:
-        """Yield the inputs that the IP has and that are not ``given``."""
+    def check_open(self, provided: Collection[str], values: Values) -> Iterator[str]:
+        """Yield the inputs that the IP has and that are not ``provided``."""
         for port in self.ports.values():
-            if port.direction == "input" and port.required and port.name not in given:
+            if port.direction == "input" and port.required and port.name not in provided:
                 try:
                     if evaluate(port.when, values):
                         yield f"input {port.name} is left open ({port.source})"
@@ -169,11 +169,11 @@ class IpTable:
             yield f"{self.ip} has no port {port.name} ({self.guide})"
             return
         try:
-            there, bits = evaluate(known.when, values), evaluate(known.bits, values)
+            present, bits = evaluate(known.when, values), evaluate(known.bits, values)
         except UnsetError as error:
             yield str(error)
             return
-        if not there:
+        if not present:
             yield f"there is no port {port.name} unless {known.when} ({known.source})"
         elif port.direction != known.direction:
             yield f"{port.name} is an {known.direction} ({known.source})"
@@ -182,9 +182,11 @@ class IpTable:
 
     def values(self, config: Mapping[str, str]) -> Values:
         """Return the value of each property: that of ``config``, or else its default."""
-        defaults = {name: one.default for name, one in self.properties.items()}
-        given = {name: text for name, text in (defaults | dict(config)).items() if text is not None}
-        return {name: self.properties[name].value(text) for name, text in given.items()}
+        defaults = {name: item.default for name, item in self.properties.items()}
+        provided = {
+            name: text for name, text in (defaults | dict(config)).items() if text is not None
+        }
+        return {name: self.properties[name].value(text) for name, text in provided.items()}
 
 
 def numbered(name: str, number: int) -> str:
@@ -237,7 +239,7 @@ def read_table(path: Path) -> IpTable:
             guide=content["guide"],
             property=tuple(entries(IpProperty, content["property"])),
             port=tuple(entries(IpPort, content["port"])),
-            rule=tuple(IpRule(**one) for one in content.get("rule", [])),
+            rule=tuple(IpRule(**item) for item in content.get("rule", [])),
         )
     except (TypeError, KeyError, tomllib.TOMLDecodeError) as error:
         raise UserError(f"{path.name}: {error}") from error

@@ -66,15 +66,15 @@ def write_package(
     hashes = write_files(folder, files | {"estimate.json": estimate_text(manifest, estimate)})
     manifest["files"] |= hashes
     written = write_manifest(folder, manifest)
-    if found := problems(folder, board.constraints / "pins.csv", emission.top.component):
-        raise ValueError("\n".join(found))
+    if result := problems(folder, board.constraints / "pins.csv", emission.top.component):
+        raise ValueError("\n".join(result))
     return hashes | written
 
 
 def estimate_text(manifest: Mapping[str, Any], estimate: Mapping[str, Any] | None) -> str:
     """Return what a build's evidence has of the package: what it is made of, and its estimate."""
-    kept = ("design", "preset", "settings", "board", "tools", "digest")
-    package: dict[str, Any] = {name: manifest[name] for name in kept}
+    stored = ("design", "preset", "settings", "board", "tools", "digest")
+    package: dict[str, Any] = {name: manifest[name] for name in stored}
     if estimate is not None:
         estimate = {
             "clocks": estimate["clocks"],

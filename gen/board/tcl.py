@@ -33,12 +33,12 @@ class Command:
     @property
     def calls(self) -> "list[Command]":
         """Return the commands in brackets among the words, those inside them too."""
-        found = []
+        result = []
         for word in self.words[1:]:
             if word.startswith("["):
                 for call in commands(word[1:-1], self.line):
-                    found += [call, *call.calls]
-        return found
+                    result += [call, *call.calls]
+        return result
 
 
 def quote(value: object) -> str:
@@ -61,14 +61,14 @@ def elements(text: str) -> list[str]:
 
 def commands(text: str, line: int = 1) -> list[Command]:
     """Return the commands of a script, without comments; raise TclError where one does not end."""
-    found: list[Command] = []
+    result: list[Command] = []
     at, words, start = 0, [], line
     while at < len(text):
         if blank := BLANK.match(text, at):
             at = blank.end()
         elif text[at] in "\n;":
             if words:
-                found.append(Command(tuple(words), start))
+                result.append(Command(tuple(words), start))
             words = []
             at += 1
         elif text[at] == "#" and not words:
@@ -79,8 +79,8 @@ def commands(text: str, line: int = 1) -> list[Command]:
             word, at = read_word(text, at)
             words.append(word)
     if words:
-        found.append(Command(tuple(words), start))
-    return found
+        result.append(Command(tuple(words), start))
+    return result
 
 
 def read_word(text: str, at: int) -> tuple[str, int]:
@@ -99,18 +99,18 @@ def read_word(text: str, at: int) -> tuple[str, int]:
 def closing(text: str, at: int) -> int:
     """Return the index behind what closes the bracket at ``at``; raise TclError if nothing does."""
     closes = CLOSING[text[at]]
-    depth, here = 0, at
-    while here < len(text):
-        char = text[here]
+    depth, near = 0, at
+    while near < len(text):
+        char = text[near]
         if char == "\\":
-            here += 1
-        elif char == closes and (depth == 1 or closes == '"') and here > at:
-            return here + 1
-        elif closes == "]" and char in '{"' and here > at:
-            here = closing(text, here) - 1
+            near += 1
+        elif char == closes and (depth == 1 or closes == '"') and near > at:
+            return near + 1
+        elif closes == "]" and char in '{"' and near > at:
+            near = closing(text, near) - 1
         elif char == text[at] and closes != '"':
             depth += 1
         elif char == closes:
             depth -= 1
-        here += 1
+        near += 1
     raise TclError(f"nothing closes {text[at : at + 30]!r}")

@@ -13,6 +13,6 @@ def environment(folder: Path) -> Environment:
     """Load the templates of ``folder``; an unknown variable is an error, ``tcl`` quotes a value."""
     if not folder.is_dir():
         raise UserError(f"the card's templates are not in {folder}; run from a checkout")
-    made = templates.environment(folder)
-    made.filters["tcl"] = quote
-    return made
+    built = templates.environment(folder)
+    built.filters["tcl"] = quote
+    return built

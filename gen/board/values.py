@@ -117,10 +117,10 @@ def describe_clock(clock: Any) -> dict[str, Any]:
 
 def core_of(emission: Emission, core: type) -> str:
     """Return the name of the design's own module inside its top."""
-    found = [name for name, m in emission.modules.items() if m.kind is core]
-    if len(found) != 1:
-        raise ValueError(f"{emission.top.name} holds {len(found)} modules of {core.__name__}")
-    return found[0]
+    result = [name for name, m in emission.modules.items() if m.kind is core]
+    if len(result) != 1:
+        raise ValueError(f"{emission.top.name} holds {len(result)} modules of {core.__name__}")
+    return result[0]
 
 
 def register_maps(emission: Emission, core: str) -> dict[str, RegisterMap]:
@@ -140,8 +140,8 @@ def register_maps(emission: Emission, core: str) -> dict[str, RegisterMap]:
 
 def below(emission: Emission, name: str) -> Emission:
     """Return ``emission`` reduced to module ``name`` and all modules below it."""
-    wanted = {name}
+    expected = {name}
     for module in reversed(emission.modules.values()):
-        if module.name in wanted:
-            wanted |= set(module.instances)
-    return Emission({n: module for n, module in emission.modules.items() if n in wanted})
+        if module.name in expected:
+            expected |= set(module.instances)
+    return Emission({n: module for n, module in emission.modules.items() if n in expected})

@@ -66,22 +66,22 @@ def table(title: str, rows: Rows) -> Table:
     """Return the rows as a table for the console."""
     from sim.bench.limits import number
 
-    made = Table(title=title, title_justify="left", expand=False)
-    made.add_column("what")
-    made.add_column("measured", justify="right")
-    made.add_column("limit", justify="right")
-    made.add_column("holds")
-    made.add_column("how", style="dim", overflow="fold")
+    built = Table(title=title, title_justify="left", expand=False)
+    built.add_column("what")
+    built.add_column("measured", justify="right")
+    built.add_column("limit", justify="right")
+    built.add_column("holds")
+    built.add_column("how", style="dim", overflow="fold")
     for row in rows:
         style = {"yes": "green", "NO": "bold red"}.get(row.verdict, "")
-        made.add_row(
+        built.add_row(
             row.what,
             f"{number(row.value)} {row.unit}".rstrip(),
             "" if row.limit is None else f"{row.limit} {row.unit}".rstrip(),
             f"[{style}]{row.verdict}[/]" if style else "",
             row.note,
         )
-    return made
+    return built
 
 
 def machine() -> str:

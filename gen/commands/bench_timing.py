@@ -5,7 +5,7 @@ from typing import Any
 
 from gen.designs.catalogue import designs
 from gen.synth.device import TITLES
-from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT
+from gen.synth.limits import MAX_CHAINS, MAX_FAN_OUT
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth
 
@@ -22,13 +22,13 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
 
     What has been estimated before is found in the cache.
     """
-    found = []
+    result = []
     for name, design in designs().items():
         for card in design.cards:
             progress(f"estimating {name} on {card}")
             _, figures = synth(name, card=card)
-            found += judged(f"{name} on {card}", figures, BEFORE.get(name, {}))
-    return found
+            result += judged(f"{name} on {card}", figures, BEFORE.get(name, {}))
+    return result
 
 
 def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> list[Row]:
@@ -54,11 +54,11 @@ def judged(name: str, figures: dict[str, Any], before: Mapping[str, int]) -> lis
         Row(
             what=f"{name}: carry chains on any path",
             value=depth["most_chains"],
-            limit=Limit(MOST_CHAINS),
+            limit=Limit(MAX_CHAINS),
             note=beside(before, "most_chains"),
         ),
         Row(
-            what=f"{name}: wires of more than {MOST_FAN_OUT:,} loads without a flip-flop",
+            what=f"{name}: wires of more than {MAX_FAN_OUT:,} loads without a flip-flop",
             value=len(nets),
             limit=Limit(0),
             note=beside(before, "crowded", where),

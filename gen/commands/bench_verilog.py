@@ -10,40 +10,40 @@ from sim.bench.limits import Limit, Row
 from sim.harness.emissions import emission_of
 
 PRESET = "u280"
-MOST_MADE_UP = Limit(20)
+MAX_INVENTED = Limit(20)
 #: most lines of Verilog, for a design and for a module of it
-MOST_LINES = {"netsparse-snic": Limit(27_000), "pending_table_256x32_w16_t2": Limit(800)}
+MAX_LINES = {"netsparse-snic": Limit(27_000), "pending_table_256x32_w16_t2": Limit(800)}
 
 ASSIGNED = re.compile(r"^ *assign (\\\S+|[\w$]+)", re.M)
 #: what ends a name that the writer made up for a value without a signal of its own
-MADE_UP = re.compile(rf"_(?:{'|'.join(sorted({*WORDS.values(), 'elements'}))})(?:_\d+)?$")
+INVENTED = re.compile(rf"_(?:{'|'.join(sorted({*WORDS.values(), 'elements'}))})(?:_\d+)?$")
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
     """Emit every design; what has been emitted before is found in the cache."""
-    found = []
+    result = []
     for name, design in designs().items():
         if design.within or PRESET not in design.presets:
             continue
         progress(f"emitting {name}")
         emission = emission_of(design.make(design.params_of(PRESET)), generated=True)
         texts = {module.name: module.verilog for module in emission.modules.values()}
-        found += judged(name, texts.values())
-        found += [
+        result += judged(name, texts.values())
+        result += [
             Row(what=f"{module}: lines", value=texts[module].count("\n"), limit=limit)
-            for module, limit in MOST_LINES.items()
+            for module, limit in MAX_LINES.items()
             if module in texts
         ]
-    return found
+    return result
 
 
 def judged(name: str, texts: Iterable[str]) -> list[Row]:
     """Return the rows of a design of these modules."""
     verilog = "".join(texts)
     names = ASSIGNED.findall(verilog)
-    made_up = sum(MADE_UP.search(one) is not None for one in names)
+    invented = sum(INVENTED.search(item) is not None for item in names)
     return [
-        Row(what=f"{name}: lines", value=verilog.count("\n"), limit=MOST_LINES.get(name)),
+        Row(what=f"{name}: lines", value=verilog.count("\n"), limit=MAX_LINES.get(name)),
         Row(
             what=f"{name}: longest line",
             value=max(map(len, verilog.splitlines())),
@@ -52,9 +52,9 @@ def judged(name: str, texts: Iterable[str]) -> list[Row]:
         ),
         Row(
             what=f"{name}: assignments to names that no Python gives",
-            value=100 * made_up / max(1, len(names)),
+            value=100 * invented / max(1, len(names)),
             unit="%",
-            limit=MOST_MADE_UP,
-            note=f"{made_up:,} of {len(names):,}",
+            limit=MAX_INVENTED,
+            note=f"{invented:,} of {len(names):,}",
         ),
     ]

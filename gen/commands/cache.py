@@ -43,32 +43,32 @@ def cache(
     )
     if prune_it and bounds == Bounds():
         raise UserError("--prune needs --older-than or --most: --prune --older-than 30d")
-    found, now = entries(), time.time()
+    result, now = entries(), time.time()
     typer.echo(f"cache {cache_root()}")
-    for line in table(found, now):
+    for line in table(result, now):
         typer.echo(line)
     if bounds == Bounds():
         return
-    chosen = too_many(found, bounds, now)
+    chosen = too_many(result, bounds, now)
     if not prune_it:
         typer.echo(f"--prune would remove {described(chosen)}")
         return
-    kept = prune(chosen)
-    typer.echo(f"removed {described([entry for entry in chosen if entry not in kept])}")
-    if kept:
-        typer.echo(f"kept {described(kept)}, in use by now")
+    stored = prune(chosen)
+    typer.echo(f"removed {described([entry for entry in chosen if entry not in stored])}")
+    if stored:
+        typer.echo(f"kept {described(stored)}, in use by now")
 
 
-def table(found: Sequence[Entry], now: float) -> list[str]:
+def table(result: Sequence[Entry], now: float) -> list[str]:
     """Return a line for each kind that has entries, and one for all."""
     lines: list[str] = []
     for kind, about in [*KINDS.items(), ("", "all")]:
-        ours = [entry for entry in found if kind in ("", entry.kind)]
-        if ours or not kind:
-            ages = sorted(now - entry.used for entry in ours)
+        own = [entry for entry in result if kind in ("", entry.kind)]
+        if own or not kind:
+            ages = sorted(now - entry.used for entry in own)
             age = f"last used {shown_time(ages[0])} to {shown_time(ages[-1])} ago" if ages else ""
-            size = shown_size(sum(entry.size for entry in ours))
-            lines.append(f"{kind:13} {about:27} {len(ours):6} {size:>9}  {age}".rstrip())
+            size = shown_size(sum(entry.size for entry in own))
+            lines.append(f"{kind:13} {about:27} {len(own):6} {size:>9}  {age}".rstrip())
     return lines
 
 
@@ -80,7 +80,7 @@ def described(chosen: Sequence[Entry]) -> str:
 
 def shown_size(size: float) -> str:
     """Return a number of bytes in the unit that reads best."""
-    letter = next(one for one in reversed(BYTES) if size >= BYTES[one] or not one)
+    letter = next(item for item in reversed(BYTES) if size >= BYTES[item] or not item)
     return f"{size / BYTES[letter]:.3g} {letter}B"
 
 

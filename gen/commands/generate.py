@@ -47,7 +47,7 @@ def generate(
     ] = True,
 ) -> None:
     """Write a design's Verilog, file list, registers, manifest; with --board a card's build."""
-    from gen.commands.generating import Wanted
+    from gen.commands.generating import Order
     from gen.commands.generating import generate as write
 
     start = time.monotonic()
@@ -55,7 +55,7 @@ def generate(
         raise UserError("--strict needs --board: without a card there is nothing to fit")
     if strict and estimate is False:
         raise UserError("--strict needs the estimate that --no-estimate leaves out")
-    wanted = Wanted(
+    order = Order(
         design=find_design(design),
         board=board,
         preset=preset or "",
@@ -64,14 +64,14 @@ def generate(
         strict=strict,
         sources=source,
     )
-    wanted.params()
+    order.params()
     check_target(output)
     with waiting(Console(stderr=True), f"generating {design}") as update:
-        made = write(wanted, output, update)
-    modules, instances = len(made.emission.modules), sum(made.emission.counts().values())
+        built = write(order, output, update)
+    modules, instances = len(built.emission.modules), sum(built.emission.counts().values())
     typer.echo(
-        f"{output}: {made.emission.top.name}, {modules} modules in {instances} instances,"
-        f" {len(made.files)} files, {made.size / 1e6:.2f} MB, {time.monotonic() - start:.1f} s"
+        f"{output}: {built.emission.top.name}, {modules} modules in {instances} instances,"
+        f" {len(built.files)} files, {built.size / 1e6:.2f} MB, {time.monotonic() - start:.1f} s"
     )
-    for misfit in made.misfits:
+    for misfit in built.misfits:
         typer.echo(misfit)

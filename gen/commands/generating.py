@@ -16,7 +16,7 @@ from gen.output.manifest import write_design
 from gen.packages import require
 from sim.harness.cache import cached_folder
 from sim.harness.emissions import emission_of
-from sim.reproduce.outcomes import kept
+from sim.reproduce.outcomes import stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Generated:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Order:
     """Says what to generate: a design with its parameters, alone or on a card."""
 
     design: Design
@@ -60,43 +60,43 @@ class Wanted:
 
 
 def generate(
-    wanted: Wanted, output: Path, progress: Callable[[str], None] = lambda text: None
+    order: Order, output: Path, progress: Callable[[str], None] = lambda text: None
 ) -> Generated:
-    """Write all files of ``wanted`` into the folder ``output``, or none of them.
+    """Write all files of ``order`` into the folder ``output``, or none of them.
 
     Raises UserError for parameters that are illegal, for a card that has no room, and for a folder
     that holds something else; ``progress`` hears what is going on.
     """
-    card = None if wanted.board is None else find_board(wanted.board)
+    card = None if order.board is None else find_board(order.board)
     if card is not None:
-        floorplan = () if wanted.estimate is False else ("highspy",)
+        floorplan = () if order.estimate is False else ("highspy",)
         require("generate --board", "pyslang", *floorplan)
-    component = wanted.target.make(wanted.params())
+    component = order.target.make(order.params())
     emission = emission_of(
         component, generated=True, progress=lambda name: progress(f"elaborating {name}")
     )
     synthesis, placed, misfits = None, None, []
-    if card is not None if wanted.estimate is None else wanted.estimate:
+    if card is not None if order.estimate is None else order.estimate:
         synthesis = placement.estimated(emission, progress, cached_folder)
     if card is not None and synthesis is not None:
-        placed, misfits = placement.place(emission, card, wanted.design, synthesis)
+        placed, misfits = placement.place(emission, card, order.design, synthesis)
     resources = None if synthesis is None else synthesis.describe()
-    if wanted.strict and misfits:
+    if order.strict and misfits:
         raise UserError("; ".join(misfits))
     with written_whole(output) as folder:
         files = write_design(
             folder,
             emission if card is None else with_boxes(emission),
-            design=wanted.design.name,
-            preset=wanted.preset_name,
-            settings=wanted.changes,
-            sources=wanted.sources,
-            kept=kept,
+            design=order.design.name,
+            preset=order.preset_name,
+            settings=order.changes,
+            sources=order.sources,
+            stored=stored,
             resources=resources,
         )
         if card is not None:
             from gen.board.package import write_package
 
-            files |= write_package(folder, emission, card, wanted.design, placed, resources)
+            files |= write_package(folder, emission, card, order.design, placed, resources)
         size = sum((folder / name).stat().st_size for name in files)
     return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

@@ -73,14 +73,14 @@ def compare_reports(
 
     # Reports are read first: a wrong file should not cost the time of an estimate.
     reports = [read_utilization(path) for path in utilization]
-    found = read_timing(timing) if timing else None
+    result = read_timing(timing) if timing else None
     _, synthesis = estimate(chosen.make(params), design, jobs)
     files = ", ".join(map(str, utilization))
     rows, total = compare_modules(synthesis, reports, design, files)
     if json_file != "-":
-        console().print(comparison_report(rows, total, synthesis.depth, found))
+        console().print(comparison_report(rows, total, synthesis.depth, result))
     if json_file is not None:
-        content = describe(rows, total, found.describe() if found else None)
+        content = describe(rows, total, result.describe() if result else None)
         write_json(json_file, {"design": design, "preset": preset, **content})
 
 

@@ -50,16 +50,16 @@ class Interruption:
         os.environ.setdefault(SESSION, self.session)
         self.temporary.begin()
         adopt_orphans()
-        for one in SIGNALS:
-            if signal.getsignal(one) is not signal.SIG_IGN:
-                self.before[one] = signal.signal(one, self.handle)
+        for item in SIGNALS:
+            if signal.getsignal(item) is not signal.SIG_IGN:
+                self.before[item] = signal.signal(item, self.handle)
         return self
 
     def __exit__(self, *_: object) -> None:
         from sim.harness.cache import SESSION, forget
 
-        for one, handler in self.before.items():
-            signal.signal(one, handler)  # type: ignore[arg-type]
+        for item, handler in self.before.items():
+            signal.signal(item, handler)  # type: ignore[arg-type]
         if os.environ.get(SESSION) == self.session:
             del os.environ[SESSION]
         if self.signal:
@@ -69,8 +69,8 @@ class Interruption:
 
     def handle(self, number: int, _frame: FrameType | None) -> None:
         """End every process below this one, and then this command."""
-        for one in self.before:  # a second signal would cut short the tidying up
-            signal.signal(one, signal.SIG_IGN)
+        for item in self.before:  # a second signal would cut short the tidying up
+            signal.signal(item, signal.SIG_IGN)
         self.signal = number
         end_all()
         threading.Thread(target=end_for_ever, daemon=True).start()
@@ -95,11 +95,11 @@ class TemporaryFolder:
         if not self.folder:
             return
         shutil.rmtree(self.folder, ignore_errors=True)
-        given, tempfile.tempdir = self.before
-        if given is None:
+        provided, tempfile.tempdir = self.before
+        if provided is None:
             os.environ.pop(TMPDIR, None)
         else:
-            os.environ[TMPDIR] = given
+            os.environ[TMPDIR] = provided
 
 
 def adopt_orphans() -> None:
@@ -136,13 +136,13 @@ def below(process: int) -> list[int]:
         except (OSError, ValueError):  # it has just ended
             continue
         children.setdefault(int(parent), []).append((int(entry.name), state))
-    found, waiting = [], [process]
+    result, waiting = [], [process]
     while waiting:
         for child, state in children.get(waiting.pop(), []):
             waiting.append(child)
             if state not in "ZX" and OWN not in command_of(child):
-                found.append(child)
-    return found
+                result.append(child)
+    return result
 
 
 def command_of(process: int) -> bytes:

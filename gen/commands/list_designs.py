@@ -60,12 +60,12 @@ def described(design: Design) -> dict[str, Any]:
         "presets": {name: dict(settings) for name, settings in design.presets.items()},
         "preset": design.preset,
         "parameters": {
-            one.path: {
-                "type": getattr(one.kind, "__name__", str(one.kind)),
-                "default": one.default,
-                "about": one.doc,
+            item.path: {
+                "type": getattr(item.kind, "__name__", str(item.kind)),
+                "default": item.default,
+                "about": item.doc,
             }
-            for one in parameters(design.params_class)
+            for item in parameters(design.params_class)
         },
         "commands": [run.command for run in design.runs if run.command],
         "cards": {name: list(card.presets) for name, card in design.cards.items()},

@@ -39,7 +39,7 @@ Seeds = Annotated[
     int, typer.Option(min=1, max=100, help="Use this many consecutive seeds, from --seed on.")
 ]
 Jobs = Annotated[int, typer.Option(min=1, help="Examine this many components at a time.")]
-MostSeconds = Annotated[
+MaxSeconds = Annotated[
     float,
     typer.Option(min=0.1, help="Leave out tests whose simulation takes more seconds than this."),
 ]
@@ -62,7 +62,7 @@ def mutate(
     seed: Seed = 1,
     seeds: Seeds = 3,
     jobs: Jobs = 1,
-    most_seconds: MostSeconds = 60,
+    most_seconds: MaxSeconds = 60,
     output: Folder = Path("build/mutate"),
     resume: Resume = True,
     planted: Planted = False,
@@ -81,18 +81,18 @@ def mutate(
     plans = [
         Plan(
             sample=sample,
-            seed=one,
+            seed=item,
             most_seconds=most_seconds,
             **({} if control is None else {"control": control}),
         )
-        for one in range(seed, seed + seeds)
+        for item in range(seed, seed + seeds)
     ]
     of_seeds = [
         kept_of_others(targets, output, plan) | examine_all(targets, plan, output, jobs, resume)
         for plan in plans
     ]
     names = set.intersection(*map(set, of_seeds))
-    results = {name: union([one[name] for one in of_seeds]) for name in names}
+    results = {name: union([item[name] for item in of_seeds]) for name in names}
     try:
         reasons = read_reasons()
     except ValueError as error:
@@ -115,10 +115,10 @@ def choose(names: Sequence[str]) -> list[Any]:
         raise UserError("mutants are tried in a checkout of the sources, where the tests are")
     chosen = {}
     for name in names or ["hdl"]:
-        wanted = {path: target for path, target in targets.items() if is_called(path, name)}
-        if not wanted:
+        expected = {path: target for path, target in targets.items() if is_called(path, name)}
+        if not expected:
             raise unknown("component", name, callable_names(targets))
-        chosen |= wanted
+        chosen |= expected
     return [chosen[path] for path in sorted(chosen)]
 
 
@@ -135,8 +135,8 @@ def check_folder(folder: Path) -> None:
     """Raise UserError unless ``folder`` is new, empty, or was written by this command."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder")
-    there = {path.name for path in folder.iterdir()} if folder.exists() else set()
-    if there and not there & {SUMMARY, PARTS, PLANTED}:
+    present = {path.name for path in folder.iterdir()} if folder.exists() else set()
+    if present and not present & {SUMMARY, PARTS, PLANTED}:
         raise UserError(f"{folder} is not empty and was not made by ingather; choose another")
     check_above(folder / PARTS)
     (folder / PARTS).mkdir(parents=True, exist_ok=True)
@@ -151,15 +151,15 @@ def examine_all(
     results: dict[str, dict[str, Any]] = {}
     waiting = []
     for target in targets:
-        kept = keep(output, target, plan) if resume else None
-        if kept is None:
+        stored = keep(output, target, plan) if resume else None
+        if stored is None:
             waiting.append(target)
         else:
-            results[target.name] = kept
+            results[target.name] = stored
     console = Console(stderr=True)
     with (
         bar(console) as progress,
-        lines(console, f"mutants of {len(targets)} components") as tell,
+        lines(console, f"mutants of {len(targets)} components") as report,
         ThreadPoolExecutor(jobs) as pool,
     ):
         task = progress.add_task("mutants", total=len(targets), completed=len(results))
@@ -169,7 +169,7 @@ def examine_all(
 
             def show(text: str) -> None:
                 progress.update(task, description=f"{name}: {text}"[:60])
-                tell(f"{name}: {text}")
+                report(f"{name}: {text}")
 
             return examine_apart(target, plan, part_of(output, target, plan), show)
 
@@ -182,8 +182,10 @@ def examine_all(
         except BaseException as stop:
             pool.shutdown(wait=False, cancel_futures=True)
             if isinstance(stop, KeyboardInterrupt):
-                kept = f"components that had ended are in {output}; the same command goes on there"
-                stop.add_note(kept)
+                stored = (
+                    f"components that had ended are in {output}; the same command goes on there"
+                )
+                stop.add_note(stored)
             raise
     return results
 
@@ -206,8 +208,8 @@ def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
 def kept_of_others(targets: Sequence[Any], output: Path, plan: Any) -> dict[str, dict[str, Any]]:
     """Return valid results in the folder of components that were not asked for."""
     others = [target for target in choose([]) if target not in targets]
-    kept = {target.name: keep(output, target, plan) for target in others}
-    return {name: result for name, result in kept.items() if result is not None}
+    stored = {target.name: keep(output, target, plan) for target in others}
+    return {name: result for name, result in stored.items() if result is not None}
 
 
 def write(
@@ -221,21 +223,21 @@ def write(
 
     scores = list(scores)
     content = {
-        "format": 1,
+        "format": 2,
         "made_by": "ingather",
         "command": "mutate",
         "plan": {**asdict(plans[0]), "seeds": len(plans)},
         "least": LEAST,
         "components": [
             {
-                **{name: value for name, value in asdict(one).items() if name != "survivors"},
-                "percent": rounded(one.percent),
-                "percents": {name: rounded(share.percent) for name, share in one.groups.items()},
-                "tests": results[one.component]["tests"],
-                "sizes": results[one.component]["sizes"],
-                "survivors": [dict(survivor) for survivor in one.survivors],
+                **{name: value for name, value in asdict(item).items() if name != "survivors"},
+                "percent": rounded(item.percent),
+                "percents": {name: rounded(share.percent) for name, share in item.groups.items()},
+                "tests": results[item.component]["tests"],
+                "sizes": results[item.component]["sizes"],
+                "survivors": [dict(survivor) for survivor in item.survivors],
             }
-            for one in scores
+            for item in scores
         ],
         "below": below(scores),
     }
@@ -248,7 +250,7 @@ def rounded(percent: float | None) -> float | None:
     return None if percent is None else round(percent, 1)
 
 
-def told(percent: float | None) -> str:
+def reported(percent: float | None) -> str:
     """Return a per cent as text."""
     return "-" if percent is None else f"{percent:.0f} %"
 
@@ -274,20 +276,20 @@ def show(scores: Sequence[Any], output: Path) -> None:
     table.add_column("component", no_wrap=True)
     for name in ("mutants", "found", "equal", "left", "excluded", *GROUPS, "s"):
         table.add_column(name, justify="right")
-    for one in scores:
+    for item in scores:
         table.add_row(
-            one.component.removeprefix("hdl."),
-            str(one.mutants),
-            str(one.found),
-            str(one.equivalent),
-            str(len(one.survivors)),
-            str(one.excluded),
-            *(told(one.groups[group].percent) for group in GROUPS),
-            f"{one.seconds:.0f}",
+            item.component.removeprefix("hdl."),
+            str(item.mutants),
+            str(item.detected),
+            str(item.equivalent),
+            str(len(item.survivors)),
+            str(item.excluded),
+            *(reported(item.groups[group].percent) for group in GROUPS),
+            f"{item.seconds:.0f}",
         )
     print_wide(console, table)
-    for one in scores:
-        for survivor in one.survivors:
+    for item in scores:
+        for survivor in item.survivors:
             if not survivor["reason"]:
                 console.print(f"not explained: {survivor['mutant']}", markup=False, soft_wrap=True)
     console.print(f"{output / 'index.html'}", soft_wrap=True)

@@ -35,38 +35,38 @@ def spelled(name: str) -> str:
 def options_of(workload: type) -> Iterator[inspect.Parameter]:
     """Yield an option for each field of ``workload``."""
     hints = get_type_hints(workload)
-    for one in fields(workload):
-        if hints[one.name] is bool:
-            yield flag_of(one)
+    for item in fields(workload):
+        if hints[item.name] is bool:
+            yield flag_of(item)
         else:
-            yield value_of(one, hints[one.name])
+            yield value_of(item, hints[item.name])
 
 
-def flag_of(one: Field[Any]) -> inspect.Parameter:
+def flag_of(item: Field[Any]) -> inspect.Parameter:
     """Return the option ``--name``, or ``--no-name`` for a flag that is true by default."""
-    about = one.metadata
-    name = f"no_{one.name}" if one.default else one.name
-    text = about["off"] if one.default else about["help"]
+    about = item.metadata
+    name = f"no_{item.name}" if item.default else item.name
+    text = about["off"] if item.default else about["help"]
     option = typer.Option(spelled(name), *about["options"], help=text)
     return parameter(name, bool, False, option)
 
 
-def value_of(one: Field[Any], kind: Any, of: str = "") -> inspect.Parameter:
+def value_of(item: Field[Any], kind: Any, of: str = "") -> inspect.Parameter:
     """Return the option ``--name VALUE`` of a field that takes a value.
 
     If it is only ``of`` some of what a command does, it is None unless the user gives it.
     """
-    about = one.metadata
+    about = item.metadata
     option = typer.Option(
-        spelled(one.name),
+        spelled(item.name),
         *about["options"],
         help=f"{about['help'].removesuffix('.')} (only of {of})." if of else about["help"],
         min=about["least"],
         max=about["most"],
         metavar=about["metavar"],
-        show_default=about["shown"] or (str(one.default) if of else True),
+        show_default=about["shown"] or (str(item.default) if of else True),
     )
-    return parameter(one.name, kind | None if of else kind, None if of else one.default, option)
+    return parameter(item.name, kind | None if of else kind, None if of else item.default, option)
 
 
 def shortcuts_of(params: str, names: Sequence[str]) -> Iterator[inspect.Parameter]:
@@ -77,8 +77,8 @@ def shortcuts_of(params: str, names: Sequence[str]) -> Iterator[inspect.Paramete
     """
     source = source_of(params.partition(":")[0]) if names else ""
     for name in names:
-        if found := re.search(rf"^    {name}: int = {PLAIN_RANGE}", source, re.MULTILINE):
-            kind, doc = int, with_limits(found[3], Whole(int(found[1]), int(found[2])))
+        if result := re.search(rf"^    {name}: int = {PLAIN_RANGE}", source, re.MULTILINE):
+            kind, doc = int, with_limits(result[3], Whole(int(result[1]), int(result[2])))
         else:
             known = find_parameter(load(params), name)
             kind, doc = known.kind, known.doc
@@ -87,19 +87,21 @@ def shortcuts_of(params: str, names: Sequence[str]) -> Iterator[inspect.Paramete
         yield parameter(name, kind | None, None, option)
 
 
-def asked_of(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:
+def requested_from(workload: type, values: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of ``workload`` with the values of the options."""
     return {
-        one.name: not values[f"no_{one.name}"] if f"no_{one.name}" in values else values[one.name]
-        for one in fields(workload)
+        item.name: not values[f"no_{item.name}"]
+        if f"no_{item.name}" in values
+        else values[item.name]
+        for item in fields(workload)
     }
 
 
-def unused(asked: Any) -> Iterator[str]:
+def unused(requested: Any) -> Iterator[str]:
     """Yield a line for each option that was set and changes nothing beside the others."""
-    for one in fields(asked):
-        if one.name in asked.idle and getattr(asked, one.name) != one.default:
-            name = f"no_{one.name}" if one.default is True else one.name
+    for item in fields(requested):
+        if item.name in requested.idle and getattr(requested, item.name) != item.default:
+            name = f"no_{item.name}" if item.default is True else item.name
             yield f"{spelled(name)} has no effect on this run"
 
 
@@ -110,5 +112,5 @@ def with_options(function: Callable[..., None], options: list[inspect.Parameter]
         function(values)
 
     command.__signature__ = inspect.Signature(options)  # pyright: ignore[reportFunctionMemberAccess]
-    command.__annotations__ = {one.name: one.annotation for one in options}
+    command.__annotations__ = {item.name: item.annotation for item in options}
     return command

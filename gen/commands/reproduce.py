@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 import typer
 
 from gen.base.errors import UserError, unknown
-from gen.base.heads import made_line
+from gen.base.heads import built_line
 from gen.commands.options import parameter, spelled, value_of, with_options
 from gen.designs.design import load
 from gen.output.consoles import Console, Table, bar
@@ -57,33 +57,33 @@ def command() -> Any:
         ),
         *(option for paper in known for option in options_of(paper)),
     ]
-    made = with_options(execute, options)
-    made.__doc__ = (
+    built = with_options(execute, options)
+    built.__doc__ = (
         "Reproduce a paper's figures by simulation, and report which of its statements hold."
     )
-    return made
+    return built
 
 
 def options_of(paper: Paper) -> Iterator[inspect.Parameter]:
     """Yield an option for each setting that only ``paper`` has; None unless the user gives it."""
-    hints = get_type_hints(paper.asked_class)
-    for one in fields(paper.asked_class):
-        yield value_of(one, hints[one.name], paper.name)
+    hints = get_type_hints(paper.requested_class)
+    for item in fields(paper.requested_class):
+        yield value_of(item, hints[item.name], paper.name)
 
 
-def asked_of(paper: Paper, values: Mapping[str, Any]) -> Any:
+def requested_from(paper: Paper, values: Mapping[str, Any]) -> Any:
     """Return the settings that the options give; raise UserError for an option of another paper."""
-    given: dict[str, Any] = {}
+    provided: dict[str, Any] = {}
     for other in PAPERS.values():
-        for one in fields(other.asked_class):
-            if values[one.name] is None:
+        for item in fields(other.requested_class):
+            if values[item.name] is None:
                 continue
             if other is not paper:
-                text = f"{spelled(one.name)} is an option of {other.name}, not of {paper.name}"
+                text = f"{spelled(item.name)} is an option of {other.name}, not of {paper.name}"
                 raise UserError(text)
-            given[one.name] = values[one.name]
+            provided[item.name] = values[item.name]
     try:
-        return paper.asked_class(**given)
+        return paper.requested_class(**provided)
     except ValueError as error:
         raise UserError(str(error)) from error
 
@@ -94,20 +94,22 @@ def execute(values: Mapping[str, Any]) -> None:
     for name in values["only"] or ():
         if name not in paper.figure_names:
             raise unknown("figure", name, paper.figure_names)
-    asked = asked_of(paper, values)
+    requested = requested_from(paper, values)
     check_target(output)
     require("reproduce", *paper.needs)
     console = Console(highlight=False)
     with written_whole(output) as folder:
-        report = make(console, paper, values["only"] or paper.figure_names, asked, values["quick"])
-        files = report.write(folder, made_line([CORE_MHZ]))
+        report = make(
+            console, paper, values["only"] or paper.figure_names, requested, values["quick"]
+        )
+        files = report.write(folder, built_line([CORE_MHZ]))
         manifest = {"made_by": MADE_BY, "command": "reproduce", "files": files}
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
     console.print(summary(report.figures))
     console.print(f"wrote {output}: {files[0]} and {len(files) - 1} tables and pictures")
 
 
-def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) -> Any:
+def make(console: Console, paper: Paper, names: Any, requested: Any, quick: bool) -> Any:
     """Make the report, behind a bar of progress."""
     with bar(console) as progress:
         task = progress.add_task("starting")
@@ -120,7 +122,7 @@ def make(console: Console, paper: Paper, names: Any, asked: Any, quick: bool) ->
                 console.print(f"{done} of {total}: {text}", style="dim")
             before = text
 
-        return load(paper.reproduce)(list(names), asked, quick=quick, progress=show)
+        return load(paper.reproduce)(list(names), requested, quick=quick, progress=show)
 
 
 def summary(figures: list[Any]) -> Table:

@@ -12,7 +12,14 @@ import typer
 from gen.base.errors import UserError
 from gen.base.settings import make_params, parse_settings
 from gen.commands import waves
-from gen.commands.options import asked_of, options_of, parameter, shortcuts_of, unused, with_options
+from gen.commands.options import (
+    options_of,
+    parameter,
+    requested_from,
+    shortcuts_of,
+    unused,
+    with_options,
+)
 from gen.designs.design import Design, Run, load
 from gen.output.consoles import Console, bar, lines, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
@@ -49,9 +56,9 @@ def command_of(design: Design, run: Run) -> Any:
         parameter("waves", bool, False, typer.Option("--waves", help=waves.HELP)),
         *shortcuts_of(design.params, run.shortcuts),
     ]
-    made = with_options(lambda values: execute(design, run, values), options)
-    made.__doc__ = run.about
-    return made
+    built = with_options(lambda values: execute(design, run, values), options)
+    built.__doc__ = run.about
+    return built
 
 
 def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
@@ -63,11 +70,11 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     check_target(output)
     console = Console(highlight=False)
     try:
-        asked = session_class.workload(**asked_of(session_class.workload, values))
-        changes = {**session_class.needs(asked), **changes}  # the user's are the last
+        requested = session_class.workload(**requested_from(session_class.workload, values))
+        changes = {**session_class.needs(requested), **changes}  # the user's are the last
         params = make_params(design.params_class, design.settings_of(preset), changes)
         with waiting(console, "reading the data"), warnings.catch_warnings(record=True) as said:
-            session = session_class(params, asked)
+            session = session_class(params, requested)
     except ValueError as error:
         raise UserError(str(error)) from error
     notes = [str(each.message) for each in said]
@@ -83,7 +90,7 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         console.print(line, soft_wrap=True)
     if not result.difference:
         console.print(result.verdict, soft_wrap=True)
-    for warning in (*result.warnings, *unused(asked)):
+    for warning in (*result.warnings, *unused(requested)):
         console.print(f"warning: {warning}", style="yellow")
     console.print(f"wrote {output}: {', '.join(files)}")
     if waves.SAVE in files:
@@ -114,13 +121,13 @@ def simulate(
     traced = {WAVES: "1"} if with_waves else {}
     try:
         with waiting(console, BUILDING), changed(traced):
-            simulator = session.build(session.hardware(session.params, session.asked))
+            simulator = session.build(session.hardware(session.params, session.requested))
     except KeyboardInterrupt as stop:
         stop.add_note("parts of the simulator that are finished stay in the cache")
         raise
     if with_waves:
         waves.check(simulator)
-    with bar(console) as progress, lines(console, "simulating") as tell:
+    with bar(console) as progress, lines(console, "simulating") as report:
         task = progress.add_task("starting", total=None)
 
         class Show(Listener):
@@ -133,7 +140,7 @@ def simulate(
                 self, text: str, done: int | None = None, total: int | None = None
             ) -> None:
                 progress.update(task, description=text, completed=done, total=total)
-                tell(text if total is None else f"{text}: {done:,} of {total:,}")
+                report(text if total is None else f"{text}: {done:,} of {total:,}")
 
         try:
             return session.run(simulator, scratch, Show()), None

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from gen.base.errors import UserError
-from gen.commands.options import asked_of, options_of, parameter, with_options
+from gen.commands.options import options_of, parameter, requested_from, with_options
 from gen.commands.run import write_json
 from gen.output.consoles import Console, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
@@ -27,9 +27,9 @@ def command() -> Any:
         *options_of(ScheduleWorkload),
         parameter("output", Path, Path("build/schedule"), output),
     ]
-    made = with_options(execute, options)
-    made.__doc__ = "Schedule jobs on a cluster with in-network aggregation (INA); simulate them."
-    return made
+    built = with_options(execute, options)
+    built.__doc__ = "Schedule jobs on a cluster with in-network aggregation (INA); simulate them."
+    return built
 
 
 def execute(values: Mapping[str, Any]) -> None:
@@ -37,9 +37,9 @@ def execute(values: Mapping[str, Any]) -> None:
     output = values["output"]
     check_target(output)
     try:
-        asked = ScheduleWorkload(**asked_of(ScheduleWorkload, values))
-        given = asked.job_list()
-        on_switches = scaled_of(asked, given)
+        requested = ScheduleWorkload(**requested_from(ScheduleWorkload, values))
+        provided = requested.job_list()
+        on_switches = scaled_of(requested, provided)
     except ValueError as error:
         raise UserError(str(error)) from error
     from sim.mina.bound import bound_of
@@ -49,18 +49,18 @@ def execute(values: Mapping[str, Any]) -> None:
 
     console = Console(highlight=False)
     with written_whole(output) as folder:
-        with waiting(console, f"scheduling {len(given.jobs):,} jobs"):
-            found = schedule(asked, given, LOGGED)
+        with waiting(console, f"scheduling {len(provided.jobs):,} jobs"):
+            result = schedule(requested, provided, LOGGED)
             began = time.perf_counter()
-            bound = bound_of(found)
+            bound = bound_of(result)
             bound_s = time.perf_counter() - began
-        agreement = compare_with_switches(on_switches, console) if asked.rtl else None
+        agreement = compare_with_switches(on_switches, console) if requested.rtl else None
         notes = [line_of(agreement)] if agreement is not None else []
-        files = write_files(folder, found, bound, bound_s)
+        files = write_files(folder, result, bound, bound_s)
         with waiting(console, "drawing"):
-            pictures = draw_all(folder, found)
-            summary = summary_of(found, bound, bound_s)
-            page = page_of(summary, notes, list(job_rows(found)), folder, pictures)
+            pictures = draw_all(folder, result)
+            summary = summary_of(result, bound, bound_s)
+            page = page_of(summary, notes, list(job_rows(result)), folder, pictures)
             (folder / PAGE).write_text(page, encoding="utf-8")
         files = [PAGE, *files, *pictures]
         if agreement is not None:
@@ -71,7 +71,7 @@ def execute(values: Mapping[str, Any]) -> None:
         console.print(f"{name:28} {value}")
     for line in warnings_of(summary):
         console.print(f"warning: {line}", style="yellow", soft_wrap=True)
-    if found.score is None:
+    if result.score is None:
         console.print(f"the score is {UNDEFINED}: INA is of no use to any of these jobs")
     console.print(f"wrote {output}: {', '.join(files)}")
     for line in notes:
@@ -80,16 +80,16 @@ def execute(values: Mapping[str, Any]) -> None:
         raise typer.Exit(1)
 
 
-def scaled_of(asked: ScheduleWorkload, given: Any) -> Any:
+def scaled_of(requested: ScheduleWorkload, provided: Any) -> Any:
     """Return the jobs at the scale of switches in hardware, if these are asked for.
 
     ValueError for jobs or a cluster that are not simulated in hardware.
     """
-    if not asked.rtl:
+    if not requested.rtl:
         return None
     from sim.mina.rtl.comparison import scaled
 
-    return scaled(asked, given)
+    return scaled(requested, provided)
 
 
 def compare_with_switches(on_switches: Any, console: Console) -> Any:
@@ -158,8 +158,8 @@ def page_of(
 
     images = {name: b64encode((folder / name).read_bytes()).decode() for name in pictures}
 
-    def section(title: str, **given: Any) -> Any:
-        return Section(title, template.render(title=title, **given))
+    def section(title: str, **provided: Any) -> Any:
+        return Section(title, template.render(title=title, **provided))
 
     return render(
         "Jobs on a shared cluster",

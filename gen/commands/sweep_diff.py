@@ -73,18 +73,18 @@ def show(console: Console, difference: Difference) -> None:
 
 def table(changes: Sequence[Change], names: Sequence[str]) -> Table:
     """Return a table with a row for each change, and a column for each of ``names``."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    built = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
-        made.add_column(name, justify="right", overflow="fold")
-    made.add_column("metric", overflow="fold")
+        built.add_column(name, justify="right", overflow="fold")
+    built.add_column("metric", overflow="fold")
     for name in ("A", "B", "B - A", "%"):
-        made.add_column(name, justify="right", overflow="fold")
+        built.add_column(name, justify="right", overflow="fold")
     for change in changes:
         settings = (str(change.settings.get(name, "-")) for name in names)
         relative = f"{100 * change.relative:+.3g}" if isfinite(change.relative) else "-"
         figures = (figure(value) for value in (change.before, change.after, change.absolute))
-        made.add_row(*settings, change.metric, *figures, relative)
-    return made
+        built.add_row(*settings, change.metric, *figures, relative)
+    return built
 
 
 def figure(value: float | str | None) -> str:

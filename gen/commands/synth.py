@@ -128,8 +128,8 @@ def crossings_of(
 
 def crossing_lines(crossings: list[str]) -> list[str]:
     """Return the lines that tell a reader about the floorplan."""
-    kept = "every wire between dies has a register at both ends"
-    return [f"warning: {line}" for line in crossings] or [kept]
+    stored = "every wire between dies has a register at both ends"
+    return [f"warning: {line}" for line in crossings] or [stored]
 
 
 def estimate(component: Any, design: str, jobs: int | None = None) -> tuple[Any, Any]:

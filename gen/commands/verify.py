@@ -212,16 +212,16 @@ def measure(
         shutil.rmtree(coverage_runs)
         return None, "it needs a whole run"
     components = components_of(options.targets)
-    found = survey(coverage_runs)
-    bins = {unit: hits for unit, hits in found.bins.items() if is_within(unit, components)}
+    result = survey(coverage_runs)
+    bins = {unit: hits for unit, hits in result.bins.items() if is_within(unit, components)}
     try:
         measured = write_coverage(
             coverage_runs,
             components,
             folder,
             bins=bins,
-            exclusions=found.exclusions,
-            false=found.false,
+            exclusions=result.exclusions,
+            false=result.false,
         )
     except CoverageError as error:
         return None, str(error)
@@ -251,8 +251,8 @@ def write(
     (folder / "verify.json").write_text(json.dumps(content, indent=1) + "\n")
     (folder / "junit.xml").write_text(junit(outcome.items))
     (folder / "index.html").write_text(page(content, measured))
-    there = sorted(path for path in folder.rglob("*") if path.is_file())
-    files = {str(path.relative_to(folder)): hashed(path) for path in there}
+    present = sorted(path for path in folder.rglob("*") if path.is_file())
+    files = {str(path.relative_to(folder)): hashed(path) for path in present}
     manifest = {"made_by": MADE_BY, "command": "verify", "files": files}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
 
@@ -279,9 +279,9 @@ def finish(
     below = list(measured["below"]) if measured else []
     for line in below:
         console.print(f"coverage: {line}", style="red", highlight=False, soft_wrap=True)
-    told = ", ".join(f"{count} {name}" for name, count in counts(outcome.items).items())
+    reported = ", ".join(f"{count} {name}" for name, count in counts(outcome.items).items())
     simulated = f"{content['simulation_seconds']:.0f} s of simulation in {content['seconds']:.0f} s"
-    console.print(f"{told}; {simulated}", highlight=False, soft_wrap=True)
+    console.print(f"{reported}; {simulated}", highlight=False, soft_wrap=True)
     console.print(
         f"{output / 'index.html'}, junit.xml and verify.json", highlight=False, soft_wrap=True
     )

@@ -39,10 +39,10 @@ def workplace(name: str) -> Iterator[Path]:
         text = failure.line if isinstance(failure, HarnessError) else str(failure)
         if not (folder / FILE).exists():
             raise UserError(text) from failure
-        kept = folder.with_name(f"{folder.name}-waves")
-        kept.mkdir()
-        taken(folder, kept)
-        raise UserError(f"{text}; its waves: gtkwave {kept / SAVE}") from failure
+        stored = folder.with_name(f"{folder.name}-waves")
+        stored.mkdir()
+        taken(folder, stored)
+        raise UserError(f"{text}; its waves: gtkwave {stored / SAVE}") from failure
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

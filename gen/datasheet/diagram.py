@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 from gen.datasheet.layers import Graph, Layout, lay_out
 from gen.datasheet.links import Link, Structure
 
-MOST_LETTERS = 32  #: most letters of a module's name that are shown; a tooltip has all
+MAX_LETTERS = 32  #: most letters of a module's name that are shown; a tooltip has all
 NARROWEST = 110  #: least width of a box
 #: widths of a letter of a box's title, of the text below it and of a label
 NAME_LETTER, MODULE_LETTER, LABEL_LETTER = 7.8, 6.3, 6.4
@@ -53,7 +53,7 @@ class Node:
     @property
     def shown(self) -> str:
         """Return the text below the title, cut if it is very long."""
-        return self.small if len(self.small) <= MOST_LETTERS else f"{self.small[:MOST_LETTERS]}..."
+        return self.small if len(self.small) <= MAX_LETTERS else f"{self.small[:MAX_LETTERS]}..."
 
 
 def diagram(structure: Structure) -> str:

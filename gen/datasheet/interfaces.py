@@ -67,24 +67,24 @@ class Interface:
 
 def interfaces(component: Component) -> list[Interface]:
     """Return all of a component's ports but clock and reset, in order."""
-    return list(found(component.signature, (), 1))
+    return list(result(component.signature, (), 1))
 
 
-def found(signature: Any, path: tuple[str, ...], count: int) -> Iterator[Interface]:
+def result(signature: Any, path: tuple[str, ...], count: int) -> Iterator[Interface]:
     """Yield the interfaces of a signature whose members' names begin with ``path``."""
     for name, member in signature.members.items():
-        here = (*path, name)
+        near = (*path, name)
         total = count * prod(member.dimensions)
         if member.is_port:
             if bits := Shape.cast(member.shape).width:
-                yield of_signal(here, member, total, bits)
+                yield of_signal(near, member, total, bits)
             continue
         inner = member.signature
         kind = KINDS.get(type(plain(inner)))
         if kind is None:
-            yield from found(inner, here, total)
+            yield from result(inner, near, total)
         else:
-            yield of_bundle(here, member, total, kind)
+            yield of_bundle(near, member, total, kind)
 
 
 def plain(signature: Any) -> Any:

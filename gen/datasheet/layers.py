@@ -132,13 +132,13 @@ def order(layout: Layout) -> None:
         beside, columns = (right, layout.columns[::-1]) if sweep % 2 else (left, layout.columns)
         for column in columns:
             places = {name: k for c in layout.columns for k, name in enumerate(c)}
-            wanted = {
+            expected = {
                 name: sum(places[n] for n in beside[name]) / len(beside[name])
                 if beside[name]
                 else places[name]
                 for name in column
             }
-            column.sort(key=wanted.__getitem__)
+            column.sort(key=expected.__getitem__)
         if (count := crossings(layout)) < fewest:
             best, fewest = [list(column) for column in layout.columns], count
     layout.columns[:] = best
@@ -168,25 +168,27 @@ def settle(layout: Layout) -> None:
         middles.update(zip(column, stacked(layout, column, [0.0] * len(column)), strict=True))
     for sweep in range(SWEEPS):
         for column in layout.columns if sweep % 2 else layout.columns[::-1]:
-            wanted = []
+            expected = []
             for name in column:
                 near = [middles[other] for other in left[name] + right[name]]
-                wanted.append(sum(near) / len(near) if near else middles[name])
-            middles.update(zip(column, stacked(layout, column, wanted), strict=True))
+                expected.append(sum(near) / len(near) if near else middles[name])
+            middles.update(zip(column, stacked(layout, column, expected), strict=True))
     top = min(middles[name] - layout.heights[name] / 2 for name in middles)
     for name in middles:
         middles[name] = round(middles[name] - top, 1)
 
 
-def stacked(layout: Layout, column: Sequence[str], wanted: Sequence[float]) -> list[float]:
-    """Return middles nearest to ``wanted`` that keep things in ``column`` apart (least squares)."""
+def stacked(layout: Layout, column: Sequence[str], required: Sequence[float]) -> list[float]:
+    """Return middles nearest to ``required`` that keep things in ``column`` apart (least
+    squares).
+    """
     offsets = [0.0]
     for a, b in pairwise(column):
         offsets.append(offsets[-1] + (layout.heights[a] + layout.heights[b]) / 2 + GAP)
     # Pool adjacent violators: without the offsets, middles must only not decrease.
     pools: list[tuple[float, int]] = []
-    for want, offset in zip(wanted, offsets, strict=True):
-        total, count = want - offset, 1
+    for need, offset in zip(required, offsets, strict=True):
+        total, count = need - offset, 1
         while pools and pools[-1][0] / pools[-1][1] > total / count:
             more, others = pools.pop()
             total, count = total + more, count + others

@@ -24,7 +24,7 @@ class Netlist:
 
     def sources(self, bit: Bit) -> set[Pin]:
         """Return all pins that the net depends on through logic between the blocks."""
-        found: set[Pin] = set()
+        result: set[Pin] = set()
         seen: set[Bit] = set()
         waiting = [bit]
         while waiting:
@@ -33,9 +33,9 @@ class Netlist:
                 continue
             seen.add(net)
             if net in self.outputs:
-                found.add(self.outputs[net])
+                result.add(self.outputs[net])
             waiting += self.glue.get(net, ())
-        return found
+        return result
 
 
 def read_netlist(emission: Emission) -> Netlist:
@@ -80,11 +80,11 @@ def add_glue(netlist: Netlist, cell: dict[str, Any]) -> None:
         for a, b, y in zip(wires["A"], wires["B"], wires["Y"], strict=True):
             netlist.glue[y] = (a, b)
         return
-    given = [bit for port, bits in wires.items() if directions[port] == "input" for bit in bits]
+    provided = [bit for port, bits in wires.items() if directions[port] == "input" for bit in bits]
     for port, bits in wires.items():
         if directions[port] == "output":
             for bit in bits:
-                netlist.glue[bit] = tuple(given)
+                netlist.glue[bit] = tuple(provided)
 
 
 def to_json(module: EmittedModule) -> dict[str, Any]:

@@ -37,12 +37,12 @@ def datasheet(
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, ``clocks``, and ``modules`` with ``name`` and ``own``, each a
     mapping of KINDS. ``guide`` is the programming guide, in Markdown. Equal
-    arguments give equal text on the same day, see :func:`gen.base.heads.made_line`.
+    arguments give equal text on the same day, see :func:`gen.base.heads.built_line`.
     """
     top = emission.top
     component = top.component
     docstring = type(component).__doc__
-    told = of_build(" ".join(paragraphs(docstring)), component.params)
+    reported = of_build(" ".join(paragraphs(docstring)), component.params)
     function, timing = (
         [*filter(None, (of_build(text, component.params) for text in texts))]
         for texts in function_and_timing(docstring)
@@ -66,7 +66,7 @@ def datasheet(
         "buses": buses,
         "rules": rules_of(buses),
         "reset_cycles": component.reset_cycles,
-        "signals": [(p, sentence_about(p.name, told)) for p in ports if p.kind == SIGNAL],
+        "signals": [(p, sentence_about(p.name, reported)) for p in ports if p.kind == SIGNAL],
         "latencies": latencies(component),
         "modules": module_rows(emission, resources),
         "kinds": KINDS,
@@ -110,10 +110,10 @@ def section(name: str, values: Mapping[str, Any]) -> str:
 
 def templates() -> Environment:
     """Load the templates of the page's parts."""
-    made = environment(Path(__file__).parent)
-    made.filters["prose"] = to_html
-    made.globals["zip"] = zip
-    return made
+    built = environment(Path(__file__).parent)
+    built.filters["prose"] = to_html
+    built.globals["zip"] = zip
+    return built
 
 
 def parameter_rows(component: Component, settings: Mapping[str, Any]) -> list[dict[str, Any]]:

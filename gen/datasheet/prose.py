@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 ROLE = re.compile(r":[a-z]+:`~?([^`]*)`")
 ASIDE = re.compile(r" \(:[a-z]+:`[^`]*`\)")
-OURS = re.compile(r"(?:gen|hdl|sim|tests)\.[\w.]*\b(\w+)$")
+OWN = re.compile(r"(?:gen|hdl|sim|tests)\.[\w.]*\b(\w+)$")
 OPTION = re.compile(r"\b(With|Without) ``params\.(\w+)``( \w+)?,.*?\.(?= [A-Z]|$)")
 CODE = re.compile(r"``([^`]*)``|`([^`]*)`")
 TIMING = re.compile(r"\b(?=Throughput[^.:]*:)")
@@ -37,13 +37,13 @@ def function_and_timing(docstring: str | None) -> tuple[list[str], list[str]]:
 def of_build(text: str, params: Any) -> str:
     """Return a paragraph without what is said of options that ``params`` do not have."""
 
-    def kept(sentence: re.Match[str]) -> str:
+    def stored(sentence: re.Match[str]) -> str:
         begins, name, word = sentence.groups()
         value = getattr(params, name)
         holds = str(value) == word.strip() if word else bool(value)
         return sentence[0].replace("params.", "") if holds == (begins == "With") else ""
 
-    return " ".join(OPTION.sub(kept, text).split())
+    return " ".join(OPTION.sub(stored, text).split())
 
 
 def sentence_about(name: str, text: str) -> str:
@@ -57,7 +57,7 @@ def sentence_about(name: str, text: str) -> str:
 
 def to_html(text: str) -> Markup:
     """Return a paragraph as HTML: code in its own font, names of Python without their modules."""
-    plain = ROLE.sub(lambda m: f"``{OURS.sub(last_name, m[1])}``", ASIDE.sub("", text))
+    plain = ROLE.sub(lambda m: f"``{OWN.sub(last_name, m[1])}``", ASIDE.sub("", text))
     html, end = Markup(""), 0
     for match in CODE.finditer(plain):
         html += escape(plain[end : match.start()])

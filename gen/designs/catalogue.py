@@ -23,17 +23,17 @@ GROUP = "ingather.designs"
 @cache
 def designs() -> Mapping[str, Design]:
     """Return every design by its name, ours first; raise UserError if another package's is none."""
-    found: dict[str, Design] = {}
-    for origin, design in [*ours(), *theirs()]:
+    result: dict[str, Design] = {}
+    for origin, design in [*own(), *reference()]:
         if not isinstance(design, Design):
             raise UserError(f"{origin} is no gen.designs.design.Design")
-        if design.name in found:
+        if design.name in result:
             raise UserError(f"{origin}: there is already a design called {design.name}")
-        found[design.name] = design
-    return found
+        result[design.name] = design
+    return result
 
 
-def ours() -> Iterator[tuple[str, Design]]:
+def own() -> Iterator[tuple[str, Design]]:
     """Return the designs of this folder, in the order of their files, and where each comes from."""
     for info in iter_modules(gen.designs.__path__):
         module = import_module(f"gen.designs.{info.name}")
@@ -41,7 +41,7 @@ def ours() -> Iterator[tuple[str, Design]]:
             yield module.__name__, module.DESIGN
 
 
-def theirs() -> Iterator[tuple[str, Design]]:
+def reference() -> Iterator[tuple[str, Design]]:
     """Yield the designs of other packages; raise UserError for one that cannot be imported."""
     for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
         try:

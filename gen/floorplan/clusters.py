@@ -45,15 +45,15 @@ def clusters_of(parts: Sequence[Part], links: Sequence[Link], device: Device) ->
 
 def reach(start: str, neighbours: dict[str, list[Link]]) -> dict[str, Link | None]:
     """Return all parts joined with ``start``, nearest first, each with the link to it."""
-    found: dict[str, Link | None] = {start: None}
+    result: dict[str, Link | None] = {start: None}
     waiting = [start]
     for name in waiting:
         for link in neighbours[name]:
             other = link.b if link.a == name else link.a
-            if other not in found:
-                found[other] = link
+            if other not in result:
+                result[other] = link
                 waiting.append(other)
-    return found
+    return result
 
 
 def only_slr(
@@ -67,18 +67,18 @@ def only_slr(
     return fixed[0].slr if fixed else None
 
 
-def apart(one: Part, other: Part, neighbours: dict[str, list[Link]], device: Device) -> str:
+def apart(item: Part, other: Part, neighbours: dict[str, list[Link]], device: Device) -> str:
     """Explain why two parts cannot lie apart: the wires that join them."""
-    found = reach(one.name, neighbours)
+    result = reach(item.name, neighbours)
     steps: list[str] = []
     name = other.name
-    while (link := found[name]) is not None:
+    while (link := result[name]) is not None:
         nearer = link.a if link.b == name else link.b
         example = f" such as {link.example}" if link.example else ""
         steps.insert(0, f"{nearer} to {name} by {link.wires:,} wires{example}")
         name = nearer
-    slrs = [device.slrs[part.slr or 0].name for part in (one, other)]
+    slrs = [device.slrs[part.slr or 0].name for part in (item, other)]
     return (
-        f"{one.name} must lie in {slrs[0]} and {other.name} in {slrs[1]},"
+        f"{item.name} must lie in {slrs[0]} and {other.name} in {slrs[1]},"
         f" but no registers are between them: {', '.join(steps)}"
     )

@@ -76,13 +76,13 @@ def marks() -> Iterator[tuple[float, int, str, str]]:
 def boxes(floorplan: Floorplan, index: int) -> Iterator[dict[str, Any]]:
     """Yield the boxes of an SLR from left to right: the shell, if any, and its parts."""
     shell = floorplan.device.slrs[index].shell.luts
-    found = [("shell", shell, SHELL)] if shell else []
-    found += [
+    result = [("shell", shell, SHELL)] if shell else []
+    result += [
         (part.name, part.resources.luts, colour_of(floorplan.parts, part))
         for part in floorplan.parts_of(index)
     ]
     left, per_pixel = MARGIN + 10.0, scale(floorplan)
-    for name, luts, colour in found:
+    for name, luts, colour in result:
         width = max(luts / per_pixel, 16)
         size = f"{luts:,} LUT"
         yield {"left": left, "width": width, "name": name, "size": size, "colour": colour}

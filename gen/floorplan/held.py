@@ -30,11 +30,11 @@ def held_of(hierarchy: Hierarchy, wires: Wires, assignment: Mapping[str, int]) -
             yield Held("/".join(leaf.path), target)
 
 
-def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
+def registers_of(route: Leaf, source: int, target: int) -> Iterator[Held]:
     """Yield the registers of a pipeline from SLR ``source`` to ``target``, and its far end."""
-    assert way.module is not None
-    component: Any = way.module.component
-    path = "/".join(way.path)
+    assert route.module is not None
+    component: Any = route.module.component
+    path = "/".join(route.path)
     for names, ends in ((component.out, (source, target)), (component.back, (target, source))):
         lies = positions(component.params.stages, *ends)
         for name in names:
@@ -42,7 +42,7 @@ def registers_of(way: Leaf, source: int, target: int) -> Iterator[Held]:
                 neighbours = lies[max(k - 1, 0) : k + 2]
                 at_edge = any(slr != lies[k] for slr in neighbours)
                 yield Held(f"{path}/{register}_reg*", lies[k], at_edge)
-    yield from (Held(f"{path}/{name}", target) for name in component.there)
+    yield from (Held(f"{path}/{name}", target) for name in component.far)
 
 
 def positions(stages: int, source: int, target: int) -> list[int]:
@@ -54,7 +54,7 @@ def positions(stages: int, source: int, target: int) -> list[int]:
     step = 1 if target > source else -1
     slrs = list(range(source, target + step, step))
     between = slrs[1:-1]
-    found = [slrs[0], *between, *between, slrs[-1]]
+    result = [slrs[0], *between, *between, slrs[-1]]
     turns = [*between, slrs[0], slrs[-1]]
-    found += [turns[k % len(turns)] for k in range(stages - len(found))]
-    return sorted(found, reverse=step < 0)
+    result += [turns[k % len(turns)] for k in range(stages - len(result))]
+    return sorted(result, reverse=step < 0)

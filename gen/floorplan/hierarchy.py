@@ -77,15 +77,15 @@ class Hierarchy:
 
     def _find_worth(self) -> set[str]:
         """Return the modules that contain a way or the vendor's IP."""
-        found: set[str] = set()
+        result: set[str] = set()
         for name, module in self.emission.modules.items():  # children before parents
             below = [self.emission.modules[child] for child in module.instances]
             if not is_way(module) and (
                 getattr(module.component, "vendor_ips", ())
-                or any(is_way(child) or child.name in found for child in below)
+                or any(is_way(child) or child.name in result for child in below)
             ):
-                found.add(name)
-        return found
+                result.add(name)
+        return result
 
     def _open(self, place: Place, local: dict[str, Netlist]) -> None:
         """List what is inside ``place``; ``local`` are modules that are no components."""

@@ -50,5 +50,5 @@ class Netlist:
 
 def netlists(text: str, language: str = "rtlil") -> dict[str, Netlist]:
     """Return the modules of a text in RTLIL, as Amaranth writes it, or in ``verilog``."""
-    found = described(text, *PASSES, language=language)
-    return {name: Netlist(module) for name, module in found.items()}
+    result = described(text, *PASSES, language=language)
+    return {name: Netlist(module) for name, module in result.items()}

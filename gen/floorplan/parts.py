@@ -28,8 +28,8 @@ def floorplan(emission: Emission, synthesis: Synthesis, device: Device, plan: Pl
     """Find the best placement of ``emission``; raise FloorplanError if there is none."""
     hierarchy = Hierarchy(emission, plan)
     wires = Wires(hierarchy, vendor_outputs(emission))
-    found = solve(parts_of(hierarchy, synthesis), links_of(wires), device)
-    return replace(found, held=tuple(held_of(hierarchy, wires, found.assignment)))
+    result = solve(parts_of(hierarchy, synthesis), links_of(wires), device)
+    return replace(result, held=tuple(held_of(hierarchy, wires, result.assignment)))
 
 
 def parts_and_links(

@@ -101,7 +101,7 @@ class Program:
 
     def add_reach(self, links: Sequence[Link]) -> None:
         """Keep a link's ends no further apart than its registers can reach."""
-        at = [self.total([s * here for s, here in enumerate(lies)]) for lies in self.lies]
+        at = [self.total([s * near for s, near in enumerate(lies)]) for lies in self.lies]
         for link in links:
             a, b = self.index[link.a], self.index[link.b]
             if a != b and link.wires and link.reach < len(self.device.slrs) - 1:
@@ -119,8 +119,8 @@ class Program:
             key = number if link.shared is None else link.shared
             if key not in crossing:
                 crossing[key] = self.highs.addVariable(lb=0)
-            for one, other in ((a, b), (b, a)):
-                apart = link.wires * (below[one] - below[other])
+            for item, other in ((a, b), (b, a)):
+                apart = link.wires * (below[item] - below[other])
                 self.highs.addConstr(crossing[key] - apart >= 0)
         wires = self.total(list(crossing.values()))
         self.limit(WIRES, wires, self.device.crossing_wires)
@@ -184,7 +184,7 @@ def shortfall(parts: Sequence[Part], links: Sequence[Link], device: Device) -> s
 def passed_limits(floorplan: Floorplan) -> list[str]:
     """Describe every limit that ``floorplan`` passes, and by how much."""
     slrs = floorplan.device.slrs
-    found = [
+    result = [
         lack(f"{kind} of {slr.name}", getattr(use, kind), slr.budget[kind])
         for use, slr in zip(floorplan.use, slrs, strict=True)
         for kind in LIMITED
@@ -193,7 +193,7 @@ def passed_limits(floorplan: Floorplan) -> list[str]:
     limit = floorplan.device.crossing_wires
     for near, far, wires in zip(slrs, slrs[1:], floorplan.wires, strict=False):
         if wires > limit:
-            found.append(
+            result.append(
                 f"{near.name}-{far.name} would need {wires:,} wires, {limit:,} are there"
                 f" ({wires - limit:,} too many)"
             )
@@ -201,11 +201,11 @@ def passed_limits(floorplan: Floorplan) -> list[str]:
         apart = abs(floorplan.assignment[link.a] - floorplan.assignment[link.b])
         if link.wires and apart > link.reach:
             example = f" such as {link.example}" if link.example else ""
-            found.append(
+            result.append(
                 f"{link.a} and {link.b} would lie {apart} boundaries apart, and the registers"
                 f" between them{example} are enough for {link.reach}"
             )
-    return found
+    return result
 
 
 def lack(what: str, needed: int, budget: int) -> str:

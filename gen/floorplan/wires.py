@@ -25,7 +25,7 @@ class Net:
     unknown: list[str] = field(default_factory=list)  #: parts whose side has no known direction
     #: leads to wires at the other end of ways; with the boundaries that each way may pass
     onward: list[tuple[int, int]] = field(default_factory=list)
-    ends_way: bool = False  #: is at the ``o`` of a way
+    ends_path: bool = False  #: is at the ``o`` of a way
     port: str = ""  #: name of the port of the instance that drives it, or where logic does
     is_clock: bool = False
 
@@ -84,8 +84,8 @@ class Wires:
         for name, inside in place.netlist.ports.items():
             for bit, outer in zip(inside, cell.wires.get(name, ()), strict=False):
                 if isinstance(bit, int) and isinstance(outer, int):
-                    one, other = self._number(place.path, bit), self._number(around.path, outer)
-                    self._parent[max(one, other)] = min(one, other)
+                    item, other = self._number(place.path, bit), self._number(around.path, outer)
+                    self._parent[max(item, other)] = min(item, other)
 
     def _add_logic(self, place: Place, cell: Cell) -> None:
         """Add a cell of logic, which belongs to the place's part."""
@@ -107,22 +107,22 @@ class Wires:
         outputs = self._outputs(leaf)
         clock = VENDOR_CLOCK if leaf.module is None else CLOCK
         untimed = getattr(leaf.module and leaf.module.component, "untimed", ())
-        way = leaf.module if is_way(leaf.module) else None
+        path = leaf.module if is_way(leaf.module) else None
         for port, bits in leaf.cell.wires.items():
             for index, bit in enumerate(bits):
                 if not isinstance(bit, int):
                     continue
                 net = self._net(leaf.path[:-1], bit)
-                if port in untimed or (way is not None and RESET.fullmatch(port)):
+                if port in untimed or (path is not None and RESET.fullmatch(port)):
                     continue
                 if clock.fullmatch(port):
                     net.is_clock = True
-                elif way is not None:
+                elif path is not None:
                     far = leaf.cell.wires.get(mirrored(port), ())
-                    net.ends_way |= outputs[port]
+                    net.ends_path |= outputs[port]
                     if not outputs[port] and index < len(far) and isinstance(far[index], int):
-                        there = self._number(leaf.path[:-1], far[index])
-                        net.onward.append((there, reach(way)))
+                        present = self._number(leaf.path[:-1], far[index])
+                        net.onward.append((present, reach(path)))
                 elif port not in outputs:
                     net.unknown.append(leaf.owner)
                 elif outputs[port]:
@@ -131,14 +131,14 @@ class Wires:
                 else:
                     net.sinks.add(leaf.owner)
 
-    def _add_reset(self, way: Leaf) -> None:
+    def _add_reset(self, path: Leaf) -> None:
         """Let the reset of a way end at the parts on the side that its component names, if any."""
-        assert way.module is not None
-        if (side := getattr(way.module.component, "reset_side", None)) is None:
+        assert path.module is not None
+        if (side := getattr(path.module.component, "reset_side", None)) is None:
             return
-        for bit in way.cell.wires["rst"]:
+        for bit in path.cell.wires["rst"]:
             if isinstance(bit, int):
-                self._net(way.path[:-1], bit).sinks |= self.parts_at(way, side)
+                self._net(path.path[:-1], bit).sinks |= self.parts_at(path, side)
 
     def _outputs(self, leaf: Leaf) -> dict[str, bool]:
         """Return whether each port is an output, as far as that is known."""
@@ -159,7 +159,7 @@ class Wires:
 
     def _reached(self, start: Net) -> dict[str, int]:
         """Return the parts at the ends of a wire, and the boundaries that ways allow up to each."""
-        found: dict[str, int] = dict.fromkeys([*start.sinks, *start.drivers, *start.unknown], 0)
+        result: dict[str, int] = dict.fromkeys([*start.sinks, *start.drivers, *start.unknown], 0)
         seen: set[int] = set()
         waiting = sorted((far, number) for number, far in start.onward)
         while waiting:
@@ -169,27 +169,27 @@ class Wires:
                 seen.add(number)
                 net = self._nets[number]
                 for part in (*net.sinks, *net.unknown):
-                    found.setdefault(part, passed)
-                for there, far in net.onward:
-                    heappush(waiting, (passed + far, there))
-        return found
+                    result.setdefault(part, passed)
+                for present, far in net.onward:
+                    heappush(waiting, (passed + far, present))
+        return result
 
-    def parts_at(self, way: Leaf, side: str) -> set[str]:
+    def parts_at(self, path: Leaf, side: str) -> set[str]:
         """Return the parts at side ``i`` or ``o`` of a way; raise FloorplanError at another way's
         end.
 
         Parts on one wire lie in one SLR, so any of them tells where that side is.
         """
         nets = [
-            self._net(way.path[:-1], bit)
-            for port, bits in way.cell.wires.items()
+            self._net(path.path[:-1], bit)
+            for port, bits in path.cell.wires.items()
             if port.partition("_")[0] == side
             for bit in bits
             if isinstance(bit, int)
         ]
         parts = {part for net in nets for part in (*net.drivers, *net.sinks, *net.unknown)}
-        if not parts and any(net.ends_way and net.onward for net in nets):
-            raise FloorplanError(f"{'/'.join(way.path)}: no part is between it and another way")
+        if not parts and any(net.ends_path and net.onward for net in nets):
+            raise FloorplanError(f"{'/'.join(path.path)}: no part is between it and another way")
         return parts
 
 

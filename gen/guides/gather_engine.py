@@ -11,9 +11,9 @@ from gen.guides.guide import (
     little_rows,
     number_of,
     numbers,
+    reported,
     spaced,
     tables,
-    told,
 )
 from hdl.common.rings import DESCRIPTOR_BYTES, SIZE_BITS, Fault
 from hdl.gather.engine_counters import COUNTED, ENGINE_COUNTERS
@@ -26,7 +26,7 @@ from hdl.gather.engine_params import (
     GatherEngineParams,
     Outcome,
 )
-from hdl.gather.params import LINE, MOST_ROW, SLOT_BITS, SLOTS, ReadOrder
+from hdl.gather.params import LINE, MAX_ROW, SLOT_BITS, SLOTS, ReadOrder
 from hdl.gather.registers import constants, engine_registers
 from hdl.pcie.descriptors import Cause
 from hdl.u280.gather_board import ROWS
@@ -102,7 +102,7 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
     return {
         "params": params,
         **facts(registers, constants(params)),
-        "most_row": MOST_ROW,
+        "max_row": MAX_ROW,
         "line": LINE,
         "chunk": CHUNK,
         "completion_bytes": COMPLETION_BYTES,
@@ -112,9 +112,9 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "done_bit": COMPLETION["done"].offset,
         "outcomes": advised(AFTER_OUTCOME),
         "causes": advised(AFTER_CAUSE),
-        "orders": told(ReadOrder),
+        "orders": reported(ReadOrder),
         "counts": counted(ENGINE_COUNTERS, COUNTED),
-        "kept": list(kept(params)),
+        "kept": list(stored(params)),
         **tables(registers, TABLES, ALSO),
         "faults": advised(AFTER_FAULT),
         "descriptor": list(little_rows(DESCRIPTOR, numbers(registers) | {"reserved": "zero"})),
@@ -130,17 +130,17 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
 def advised(advice: Mapping[Any, str]) -> list[tuple[int, str, str, str]]:
     """Return number, name and meaning of members of an enumeration, and what the host then does."""
     said = meanings(type(next(iter(advice))))
-    return [(one.value, one.name, said[one], do) for one, do in advice.items()]
+    return [(item.value, item.name, said[item], do) for item, do in advice.items()]
 
 
-def kept(params: GatherEngineParams) -> Iterator[tuple[int, int]]:
+def stored(params: GatherEngineParams) -> Iterator[tuple[int, int]]:
     """Yield the most bytes of a row, and how many such rows are kept, for each number of them."""
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     for bits, most in enumerate(params.gather.row_limits()):
         slots = min(SLOTS, params.kept_parts >> bits)
         if most and slots > 1:
-            found[slots] = most
-    return ((most, slots) for slots, most in found.items())
+            result[slots] = most
+    return ((most, slots) for slots, most in result.items())
 
 
 def row(idx: int) -> bytes:
@@ -160,7 +160,7 @@ def known_answer() -> dict[str, Any]:
         "done": 1,
     }
     number = number_of(COMPLETION, completion)
-    found = [idx if idx < TABLE_ROWS else 0 for idx in KNOWN_IDXS]
+    result = [idx if idx < TABLE_ROWS else 0 for idx in KNOWN_IDXS]
     return {
         "idxs": KNOWN_IDXS,
         "missing": missing[0],
@@ -174,7 +174,7 @@ def known_answer() -> dict[str, Any]:
         "destination": f"0x{DESTINATION:X}",
         "array": spaced(b"".join(idx.to_bytes(4, "little") for idx in KNOWN_IDXS)),
         "reads": [(f"0x{IDX_ADDRESS:X}", 4 * len(KNOWN_IDXS))]
-        + [(f"0x{BASE + STRIDE * idx:X}", ROW_BYTES) for idx in found],
+        + [(f"0x{BASE + STRIDE * idx:X}", ROW_BYTES) for idx in result],
         "written": [
             (f"0x{DESTINATION + ROW_BYTES * k:X}", spaced(row(idx)), idx)
             for k, idx in enumerate(KNOWN_IDXS)

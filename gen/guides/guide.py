@@ -63,18 +63,18 @@ def tables(
     are; a number that has two registers has one name. ``also`` are texts that follow what the map
     says of a field. Registers that are in no table are left out.
     """
-    found: dict[str, dict[str, str]] = {part: {} for part in parts}
+    result: dict[str, dict[str, str]] = {part: {} for part in parts}
     home = {name: part for part, names in parts.items() for name in names.split()}
     for register in map.registers:
         if part := home.get(re.sub("_(low|high)$", "", register.name)):
-            found[part] |= {field.name: said(field, also) for field in register.fields}
-    return {part: list(rows(map, uses)) for part, uses in found.items()}
+            result[part] |= {field.name: said(field, also) for field in register.fields}
+    return {part: list(rows(map, uses)) for part, uses in result.items()}
 
 
 def numbers(map: RegisterMap) -> dict[str, str]:
     """Return what a register map says of each field, and of each number that has two registers."""
-    wide = {one.name.removesuffix("_low"): marked(one.doc) for one in map.registers}
-    return wide | {field.name: said(field) for one in map.registers for field in one.fields}
+    wide = {item.name.removesuffix("_low"): marked(item.doc) for item in map.registers}
+    return wide | {field.name: said(field) for item in map.registers for field in item.fields}
 
 
 def said(field: Field, also: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -122,9 +122,9 @@ def counted(counters: CountersParams, uses: Mapping[str, Any]) -> list[tuple[int
     return [(k, name, texts[name]) for k, (name, _) in enumerate(counters.counters)]
 
 
-def told(enum: type[Enum]) -> list[tuple[int, str, str]]:
+def reported(enum: type[Enum]) -> list[tuple[int, str, str]]:
     """Return number, name and meaning of each member of an enumeration that has a meaning."""
-    return [(one.value, one.name, text) for one, text in meanings(enum).items()]
+    return [(item.value, item.name, text) for item, text in meanings(enum).items()]
 
 
 def span(first: int, last: int) -> str:

@@ -11,9 +11,9 @@ from gen.guides.guide import (
     lines,
     little_rows,
     number_of,
+    reported,
     spaced,
     tables,
-    told,
 )
 from gen.guides.netsparse_packets import (
     IP_BASE,
@@ -40,7 +40,7 @@ from hdl.u280.snic_board import DRAM
 #: of the known answer: a cluster of two nodes, and what node 0 asks for
 BOUNDARIES = (0, 100, 200)
 KNOWN_IDXS = (3, 130, 130, 105, 199)
-ASKED = (130, 105, 199)  #: each remote one once
+REQUESTED = (130, 105, 199)  #: each remote one once
 BYTES = 8  #: of a property
 IDX_ADDRESS, PROPERTY_ADDRESS, TAG, WATCHDOG = 0x1000, 0x4000, 7, 1_000_000
 IDS = (0x100, 0x101, 0x102)  #: what the asking unit may have chosen
@@ -84,8 +84,8 @@ def values(params: SnicParams) -> dict[str, Any]:
         "descriptor": list(little_rows(DESCRIPTOR, uses.DESCRIPTOR_USES)),
         "entry": list(little_rows(ENTRY, uses.ENTRY_USES)),
         "drops": uses.DROPS,
-        "causes": told(Cause),
-        "faults": told(Fault),
+        "causes": reported(Cause),
+        "faults": reported(Fault),
         "unit_counters": counted(UNIT_COUNTERS, uses.COUNTED),
         "snic_counters": [
             (k, name, meaning(name)) for k, (name, _) in enumerate(SNIC_COUNTERS.counters)
@@ -111,14 +111,14 @@ def known_answer() -> dict[str, Any]:
         "tag": TAG,
     }
     entry = {"tag": TAG, "cause": Cause.DONE.value, "consumer": 1, "phase": 1}
-    asks = [{"src": 0, "idx": idx, "id": own} for idx, own in zip(ASKED, IDS, strict=True)]
-    gives = [(ask | {"src": 1}, property_of(ask["idx"])) for ask in asks]
+    demands = [{"src": 0, "idx": idx, "id": own} for idx, own in zip(REQUESTED, IDS, strict=True)]
+    gives = [(issue | {"src": 1}, property_of(issue["idx"])) for issue in demands]
     return {
         "boundaries": BOUNDARIES,
         "mac": f"0x{MAC_BASE:012X}",
         "ip": f"0x{IP_BASE:08X}",
         "idxs": KNOWN_IDXS,
-        "asked": ASKED,
+        "asked": REQUESTED,
         "ids": [f"0x{own:X}" for own in IDS],
         "bytes": BYTES,
         "tag": TAG,
@@ -128,10 +128,10 @@ def known_answer() -> dict[str, Any]:
         "array": spaced(b"".join(idx.to_bytes(4, "little") for idx in KNOWN_IDXS)),
         "descriptor": lines(number_of(DESCRIPTOR, descriptor).to_bytes(DESCRIPTOR_BYTES, "little")),
         "entry": spaced(number_of(ENTRY, entry).to_bytes(ENTRY_BYTES, "little")),
-        "reads": lines(packet(Kind.READ, 0, 1, BYTES, [(ask, b"") for ask in asks])),
+        "reads": lines(packet(Kind.READ, 0, 1, BYTES, [(issue, b"") for issue in demands])),
         "responses": lines(packet(Kind.RESPONSE, 1, 0, BYTES, gives)),
         "written": [
             (f"0x{PROPERTY_ADDRESS + idx * BYTES:X}", spaced(property_of(idx)), idx)
-            for idx in ASKED
+            for idx in REQUESTED
         ],
     }

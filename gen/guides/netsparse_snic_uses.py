@@ -80,7 +80,8 @@ COUNTED = {
     "read_error": "reads answered with an error, as host memory failed",
     "commands": "requests that have ended",
     **{
-        f"failed_{one.name.lower()}": f"requests that ended with cause {one.name}" for one in FAILED
+        f"failed_{item.name.lower()}": f"requests that ended with cause {item.name}"
+        for item in FAILED
     },
     "cycles": "cycles with a unit at work",
     "sent_packets": "packets sent",

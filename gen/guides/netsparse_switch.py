@@ -25,7 +25,7 @@ from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 
 #: of the known answer: number of the switch, bytes of a property, and what node 0 asks for
 SWITCH, BYTES = 1000, 8
-FIRST_ASKED, THEN_ASKED = (130, 105), (105, 199)
+FIRST_REQUESTED, THEN_REQUESTED = (130, 105), (105, 199)
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
     "routes_rows": "route_node route uplinks",
@@ -53,7 +53,7 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         "Q": params.pipes,
         "N": params.nodes,
         **facts(registers, constants(params)),
-        "most_beats": params.packet_beats,
+        "max_beats": params.packet_beats,
         "line_bytes": LINE_BYTES,
         "spare": SPARE_QUEUES,
         "reserve": params.concatenator(True).reserve if params.pool else 0,
@@ -96,10 +96,10 @@ def known_answer() -> dict[str, Any]:
     def reads(idxs: tuple[int, ...], first: int) -> Prs:
         return [({"src": 0, "idx": idx, "id": first + k}, b"") for k, idx in enumerate(idxs)]
 
-    def answers(asked: Prs) -> Prs:
-        return [(pr | {"src": 1}, property_of(pr["idx"])) for pr, _ in asked]
+    def answers(requested: Prs) -> Prs:
+        return [(pr | {"src": 1}, property_of(pr["idx"])) for pr, _ in requested]
 
-    first, then = reads(FIRST_ASKED, 0x100), reads(THEN_ASKED, 0x102)
+    first, then = reads(FIRST_REQUESTED, 0x100), reads(THEN_REQUESTED, 0x102)
     hits, misses = then[:1], then[1:]
     read, response = Kind.READ, Kind.RESPONSE
     steps = (
@@ -112,7 +112,7 @@ def known_answer() -> dict[str, Any]:
         ),
         (
             0,
-            f"two reads, of which that of idx {THEN_ASKED[0]} finds its property",
+            f"two reads, of which that of idx {THEN_REQUESTED[0]} finds its property",
             (read, 0, 1, then),
             ((1, (read, SWITCH, 1, misses)), (0, (response, SWITCH, 0, answers(hits)))),
         ),
@@ -123,14 +123,14 @@ def known_answer() -> dict[str, Any]:
         "mac": f"0x{MAC_BASE:012X}",
         "ip": f"0x{IP_BASE:08X}",
         "steps": [
-            {"what": what, **shown(port, come), "left": [shown(to, one) for to, one in left]}
+            {"what": what, **shown(port, come), "left": [shown(to, item) for to, item in left]}
             for port, what, come, left in steps
         ],
     }
 
 
-def shown(port: int, told: tuple[Kind, int, int, Prs]) -> dict[str, Any]:
+def shown(port: int, reported: tuple[Kind, int, int, Prs]) -> dict[str, Any]:
     """Return a packet of the known answer, of kind, source, dest and PRs, and its port."""
-    kind, source, dest, prs = told
+    kind, source, dest, prs = reported
     octets = packet(kind, source, dest, BYTES, prs)
     return {"port": port, "kind": CLASSES[kind is not Kind.READ], "packet": lines(octets)}

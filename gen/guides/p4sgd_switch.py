@@ -15,8 +15,8 @@ from gen.guides.guide import (
     lines,
     little_rows,
     number_of,
+    reported,
     tables,
-    told,
 )
 from gen.guides.p4sgd_frames import frame_values
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
@@ -32,7 +32,7 @@ from hdl.u280.pcie_ip import BRIDGE, BRIDGE_ID
 
 #: of the known answer: Ethernet addresses as bytes, and what two workers of job 1 send
 SWITCH, GROUP, WORKERS = b"\x02\0\0\0\0\x10", b"\x03\0\0\0\0\x01", b"\x02\0\0\0\0\0"
-EPOCH, MOST_SLOTS = 9, 4
+EPOCH, MAX_SLOTS = 9, 4
 ACTIVATIONS = (
     (1, -1, 0x7FFF_FFFF, -0x8000_0000, 0, 100, -7, 5),
     (2, -2, 1, -1, 0, -100, 7, 5),
@@ -58,7 +58,7 @@ def guide(params: SwitchParams) -> str:
 def values(params: SwitchParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     registers = switch_registers(params)
-    verdicts = {one.name: one.value for one in params.verdict}
+    verdicts = {item.name: item.value for item in params.verdict}
     absent = () if params.parents else uses.OF_PARENTS
     reasons = REASONS if params.tenants else WHY_REFUSED
     return {
@@ -76,14 +76,14 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "level_bits": LEVEL_BITS,
         "sum_bits": SUM_BITS,
         "head": list(little_rows(TenancyHead.as_shape(), uses.HEAD_USES)),
-        "kinds": told(TenancyKind),
+        "kinds": reported(TenancyKind),
         "verdicts": [
             (verdicts[name], name, what)
             for name, what in uses.VERDICTS.items()
             if name in verdicts and name not in absent
         ],
         "judged": [name for name in uses.JUDGED if name in verdicts and name not in absent],
-        "reasons": [(one.value, one.name, why) for one, why in reasons.items()],
+        "reasons": [(item.value, item.name, why) for item, why in reasons.items()],
         "tenant_counters": counted(TENANT_COUNTERS, TENANT_COUNTED),
         "control_counters": counted(CONTROL_COUNTERS, CONTROL_COUNTED),
         **tables(registers, TABLES, ALSO),
@@ -100,7 +100,7 @@ def known_answer(params: SwitchParams) -> dict[str, Any] | None:
     """Return an AllReduce of two workers, frame by frame; None for a build that cuts numbers."""
     if (params.lanes, params.value_bits) != (LANES, PAYLOAD_BITS):
         return None
-    job, slots = min(1, params.jobs - 1), min(MOST_SLOTS, params.slots // 2)
+    job, slots = min(1, params.jobs - 1), min(MAX_SLOTS, params.slots // 2)
     return {
         "switch": SWITCH.hex(" "),
         "group": GROUP.hex(" "),
@@ -130,7 +130,7 @@ def known_steps(same: dict[str, int]) -> Iterator[dict[str, Any]]:
     ]
     pending = frame(**(down | {"bm": 1}), is_agg=1, acked=1)
     full = frame(**down, is_agg=1, payload=clamped, saturated=saturated)
-    for port, who, sent, what, answer in (
+    for port, owner, sent, what, answer in (
         (0, "a partial activation", partials[0], "nothing", b""),
         (0, "the same again", partials[0], "pending, to port 0", pending),
         (1, "a partial activation", partials[1], "the sum, to both ports", full),
@@ -139,7 +139,7 @@ def known_steps(same: dict[str, int]) -> Iterator[dict[str, Any]]:
     ):
         yield {
             "port": port,
-            "who": who,
+            "who": owner,
             "frame": lines(sent),
             "what": what,
             "answer": lines(answer),

@@ -28,10 +28,10 @@ HEAD_USES = {
     "nothing": "zero",
 }
 VERDICTS = {
-    one.name: text
+    item.name: text
     for enum in (Verdict, TenantVerdict)
-    for one, text in meanings(enum).items()
-    if one is not Verdict.NONE
+    for item, text in meanings(enum).items()
+    if item is not Verdict.NONE
 }
 OF_PARENTS = ("FULL", "FREED", "PENDING", "REPEATED", "UNASKED", "WRONG_WAY")
 #: verdicts that need no slot, in the order in which they are looked for

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gen.guides.guide import facts, filled, tables, told
+from gen.guides.guide import facts, filled, reported, tables
 from gen.guides.p4sgd_frames import frame_values
 from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
@@ -78,7 +78,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
             {"value": loss.value, "name": loss.name.lower(), "label": label, "what": what}
             for loss, (label, what) in LOSSES.items()
         ],
-        "causes": told(Cause),
+        "causes": reported(Cause),
         **frame_values(),
         "model_beat": beat,
         "engine_stride": beat << layout["engine"].offset,

@@ -11,9 +11,9 @@ from gen.guides.guide import (
     lines,
     little_rows,
     number_of,
+    reported,
     spaced,
     tables,
-    told,
 )
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.endpoint.bundles import Cause, State
@@ -33,7 +33,7 @@ from hdl.u280.pcie_ip import DMA
 #: of the known answer: a worker at port 1 sends one feature and gets the sum of aggregator 1
 JOB, EPOCH, PORT, AGGREGATOR = 1, 9, 1, 1
 ADDRESSES = {"list": 0x0200, "features": 0x1000, "sums": 0x2000, "copies": 0x8000}
-ADDRESSES |= {"wanted": 0x0400, "sources": 0x4000}
+ADDRESSES |= {"required": 0x0400, "sources": 0x4000}
 VERTEX, FEATURE, TOTAL = 8, (100, 200), (101, 198)
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
@@ -74,8 +74,8 @@ def values(params: EndpointParams) -> dict[str, Any]:
         "turn": list(little_rows(TurnRecord.as_shape(), uses.TURN_USES)),
         "send": list(little_rows(SendRecord.as_shape(), uses.SEND_USES)),
         "source": list(little_rows(SourceRecord.as_shape(), uses.SOURCE_USES)),
-        "states": told(State),
-        "causes": told(Cause),
+        "states": reported(State),
+        "causes": reported(Cause),
         "counters": counted(ENDPOINT_COUNTERS, uses.COUNTED),
         **tables(registers, TABLES, ALSO),
         **board_facts(BOARD, cages=1, hbm=True),
@@ -113,13 +113,13 @@ def known_answer(params: EndpointParams) -> dict[str, Any]:
         "addresses": {name: f"0x{at:X}" for name, at in ADDRESSES.items()},
         "vertex": VERTEX,
         "aggregator": AGGREGATOR,
-        "wanted": f"0x{1 << AGGREGATOR:08X}",
+        "required": f"0x{1 << AGGREGATOR:08X}",
         "feature": spaced(b"".join(value.to_bytes(2, "little") for value in FEATURE)),
-        "memory": {name: lines(one) for name, one in memory.items()},
+        "memory": {name: lines(item) for name, item in memory.items()},
         "source_at": f"0x{ADDRESSES['sources'] + VERTEX * 8:X}",
         "sum_at": f"0x{ADDRESSES['sums'] + AGGREGATOR * lanes * 4:X}",
         "sum": spaced(total),
-        "steps": [{"way": way, "kind": kind, **shown(one)} for way, kind, one in steps],
+        "steps": [{"way": path, "kind": kind, **shown(item)} for path, kind, item in steps],
     }
 
 

@@ -5,7 +5,7 @@ TURN_USES = {
     "features": "address that places of payloads count from",
     "sums": "address of the sum of aggregator 0",
     "copies": "address of the copy of source 0",
-    "wanted": "address of the bitmap of what the worker gets",
+    "required": "address of the bitmap of what the worker gets",
     "sources": "address of the source records",
     "sends": "number of records of the send list",
     "nothing": "zero",

@@ -59,12 +59,12 @@ KINDS = {
 
 def frame_values(lanes: int) -> dict[str, Any]:
     """Return what the part of a guide that describes frames names."""
-    told = [(name, field) for name, field in Head.as_shape() if name != "about"]
+    reported = [(name, field) for name, field in Head.as_shape() if name != "about"]
     return {
         "L": lanes,
         "head": [
             row
-            for name, _ in told
+            for name, _ in reported
             for row in little_rows(Head.as_shape(), HEAD_USES | {"about": ""})
             if row["field"] == name
         ],
@@ -78,12 +78,12 @@ def frame_values(lanes: int) -> dict[str, Any]:
             (
                 kind.value,
                 kind.name,
-                way,
+                path,
                 f"L x int{LANE_BITS[kind]}" if kind in LANE_BITS else "-",
                 frame_bytes(kind, lanes),
                 what,
             )
-            for kind, (way, what) in KINDS.items()
+            for kind, (path, what) in KINDS.items()
         ],
     }
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from gen.guides import switchgnn_switch_uses as uses
-from gen.guides.guide import board_facts, counted, facts, filled, spaced, tables, told
+from gen.guides.guide import board_facts, counted, facts, filled, reported, spaced, tables
 from gen.guides.switchgnn_frames import SWITCH, WORKERS, frame, frame_values, shown
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.banks.aggregator_params import TableError
@@ -70,13 +70,13 @@ def values(params: GnnSwitchParams) -> dict[str, Any]:
         "steps": PROGRAM_STEPS,
         "table_beat_bytes": TABLE_BEAT_BYTES,
         "verdicts": [
-            (one.value, one.name, uses.VERDICTS[one.name])
-            for one in params.verdict
-            if one.name != "NONE"
+            (item.value, item.name, uses.VERDICTS[item.name])
+            for item in params.verdict
+            if item.name != "NONE"
         ],
         "judged": uses.JUDGED,
-        "errors": [row for row in told(TableError) if row[0] != TableError.NONE.value],
-        "reasons": [(one.value, one.name, why) for one, why in REASONS.items()],
+        "errors": [row for row in reported(TableError) if row[0] != TableError.NONE.value],
+        "reasons": [(item.value, item.name, why) for item, why in REASONS.items()],
         "port_counters": counted(port_counters(params), uses.PORT_COUNTED),
         "total_counters": counted(TOTAL_COUNTERS, uses.TOTAL_COUNTED),
         **tables(registers, TABLES, ALSO),
@@ -135,7 +135,7 @@ def known_answer(params: GnnSwitchParams) -> dict[str, Any]:
                 "port": port,
                 "what": what,
                 **shown(octets),
-                "left": [{"port": to, "kind": kind, **shown(one)} for to, kind, one in left],
+                "left": [{"port": to, "kind": kind, **shown(item)} for to, kind, item in left],
             }
             for port, what, octets, left in steps
         ],

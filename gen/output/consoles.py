@@ -36,13 +36,13 @@ def bar(console: Console) -> "Progress":
     return Progress(*columns, console=console, transient=True)
 
 
-def print_wide(console: Console, made: Table) -> None:
+def print_wide(console: Console, built: Table) -> None:
     """Print a table whose numbers are not cut, however narrow the console is."""
     from rich.measure import Measurement
 
     wide = Console(file=console.file, width=10_000, force_terminal=console.is_terminal)
-    wide.width = Measurement.get(wide, wide.options, made).maximum
-    wide.print(made, crop=False)
+    wide.width = Measurement.get(wide, wide.options, built).maximum
+    wide.print(built, crop=False)
 
 
 @contextmanager
@@ -71,7 +71,7 @@ def lines(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Cal
         return
     shown, ended, start = [text], threading.Event(), time.monotonic()
 
-    def tell() -> None:
+    def report() -> None:
         pause = FIRST
         while not ended.wait(pause):
             spent = time.monotonic() - start
@@ -82,10 +82,10 @@ def lines(console: Console, text: str, seconds: float = SECONDS) -> Iterator[Cal
     def update(other: str) -> None:
         shown[0] = other
 
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
+    reporter = threading.Thread(target=report, daemon=True)
+    reporter.start()
     try:
         yield update
     finally:
         ended.set()
-        teller.join()
+        reporter.join()

@@ -29,25 +29,25 @@ def check_target(target: Path) -> None:
         return
     if not target.is_dir():
         raise UserError(f"{target} is not a folder")
-    there = {p.relative_to(target) for p in target.rglob("*") if not p.is_dir()}
-    if not there:
+    present = {p.relative_to(target) for p in target.rglob("*") if not p.is_dir()}
+    if not present:
         return
     try:
         manifest = json.loads((target / MANIFEST).read_text())
-        ours = {MANIFEST, *manifest["files"]} if manifest["made_by"] == MADE_BY else set()
+        own = {MANIFEST, *manifest["files"]} if manifest["made_by"] == MADE_BY else set()
     except (OSError, ValueError, KeyError, TypeError):
-        ours = set()
-    if not ours:
+        own = set()
+    if not own:
         raise UserError(f"{target} is not empty and was not made by ingather; choose another")
-    if foreign := sorted({str(p) for p in there if CACHE not in p.parts} - ours):
+    if foreign := sorted({str(p) for p in present if CACHE not in p.parts} - own):
         raise UserError(f"{target} holds what ingather did not write, such as {foreign[0]}")
 
 
 def check_above(target: Path) -> None:
     """Raise UserError if what is to be a folder above ``target`` is something else."""
-    there = next(above for above in target.absolute().parents if above.exists())
-    if not there.is_dir():
-        raise UserError(f"cannot write to {target}: {there} is not a folder")
+    present = next(above for above in target.absolute().parents if above.exists())
+    if not present.is_dir():
+        raise UserError(f"cannot write to {target}: {present} is not a folder")
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def written_whole(target: Path) -> Iterator[Path]:
     name, target = target, Path(os.path.realpath(target))
     check_target(target)
     parent = target.parent
-    made = [above for above in target.parents if not above.exists()]
+    built = [above for above in target.parents if not above.exists()]
     folder = parent / f".{target.name}-{secrets.token_hex(4)}"
     try:
         parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def written_whole(target: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-        for above in made if not target.exists() else ():
+        for above in built if not target.exists() else ():
             with suppress(OSError):  # something else is in it by now
                 above.rmdir()
 
@@ -120,8 +120,8 @@ def current_umask() -> int:
 def exchange(new: Path, old: Path) -> None:
     """Let two folders exchange their names, in one step where the system can."""
     rename: Callable[..., int] | None = getattr(ctypes.CDLL(None), "renameat2", None)
-    here, exchange_flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    if rename and not rename(here, os.fsencode(new), here, os.fsencode(old), exchange_flag):
+    near, exchange_flag = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if rename and not rename(near, os.fsencode(new), near, os.fsencode(old), exchange_flag):
         return
     aside = new.with_name(new.name + "-old")
     old.rename(aside)

@@ -29,14 +29,14 @@ def write_design(
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
     sources: bool = True,
-    kept: Callable[..., Any] | None = None,
+    stored: Callable[..., Any] | None = None,
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; return their hashes, by name.
 
     A component with registers has a function ``register_map`` of its parameters; one with known
     delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
     ``ingather synth`` gives it in JSON; ``sources`` says whether comments of the Verilog name the
-    lines of Python that it comes from; ``kept`` goes to :func:`register_documents`. Equal
+    lines of Python that it comes from; ``stored`` goes to :func:`register_documents`. Equal
     arguments write equal bytes on the same day, which the datasheet names, or with
     SOURCE_DATE_EPOCH; UserError if registers are to be described and the tools are not installed.
     """
@@ -49,7 +49,7 @@ def write_design(
     files["lint.vlt"] = waivers(emission)
     component = emission.top.component
     if (register_map := getattr(component, "register_map", None)) is not None:
-        files |= register_documents(register_map(component.params), kept)
+        files |= register_documents(register_map(component.params), stored)
     guide = guide_of(design, component.params)
     if guide:
         files["GUIDE.md"] = guide

@@ -21,14 +21,14 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from gen.base import templates
-from gen.base.heads import made_line
+from gen.base.heads import built_line
 from hdl.common.core_clock import CORE_MHZ
 
 HERE = Path(__file__).parent
 #: Plotly.js for plots with two axes (npm: plotly.js-cartesian-dist-min 4.1.1), made small by
 #: ``gzip -9n``; in a page it takes 0.66 MB, where the whole library would take 4.8.
 PLOTLY = HERE / "plotly" / "plotly-cartesian.min.js.gz"
-MOST_LINKS = 8  #: parts of a page whose links are always seen; more are behind one line
+MAX_LINKS = 8  #: parts of a page whose links are always seen; more are behind one line
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class Section:
 
 def environment(folder: Path) -> Environment:
     """Load the templates of ``folder``; values are escaped, a missing one is an error."""
-    made = templates.environment(folder, html=True)
-    made.filters["thousands"] = thousands
-    return made
+    built = templates.environment(folder, html=True)
+    built.filters["thousands"] = thousands
+    return built
 
 
 def thousands(number: float | None) -> str:
@@ -70,8 +70,8 @@ def render(
         .get_template("page.html.j2")
         .render(
             title=title,
-            made=made_line(clocks_mhz),
-            most_links=MOST_LINKS,
+            built=built_line(clocks_mhz),
+            max_links=MAX_LINKS,
             sections=list(zip(anchors(sections), sections, strict=True)),
             contents=[Markup(section.html) for section in sections],
             style=Markup((HERE / "page.css").read_text(encoding="utf-8")),

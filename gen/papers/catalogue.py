@@ -16,18 +16,18 @@ class Paper:
     """Describes a paper whose figures are made anew from simulated hardware or from models."""
 
     name: str
-    asked: str  #: path of a sim.harness.workload.Workload: the options that only this paper has
+    requested: str  #: path of a sim.harness.workload.Workload: the options that only this paper has
     figures: str  #: path of the names of its figures, in the order of the paper
-    #: path of a function of names, ``asked``, ``quick`` and ``progress`` that makes a
+    #: path of a function of names, ``requested``, ``quick`` and ``progress`` that makes a
     #: sim.reproduce.report.Report
     reproduce: str
     needs: Sequence[str] = ()  #: modules of gen.packages that it cannot do without
     benches: Mapping[str, Bench] = field(default_factory=dict)  #: benches of what needs no design
 
     @property
-    def asked_class(self) -> Any:
+    def requested_class(self) -> Any:
         """Return the dataclass of the paper's options."""
-        return load(self.asked)
+        return load(self.requested)
 
     @property
     def figure_names(self) -> Sequence[str]:
@@ -41,8 +41,8 @@ PAPERS: Mapping[str, Paper] = {
         # rows fetched from host memory over PCIe
         Paper(
             name="gather",
-            asked="sim.gather.reproduce.asked:GatherAsked",
-            figures="sim.gather.reproduce.asked:FIGURES",
+            requested="sim.gather.reproduce.requested:GatherRequest",
+            figures="sim.gather.reproduce.requested:FIGURES",
             reproduce="sim.gather.reproduce.report:reproduce",
             needs=["matplotlib"],
             benches={
@@ -55,8 +55,8 @@ PAPERS: Mapping[str, Paper] = {
         # jobs that share the switches' aggregation
         Paper(
             name="mina",
-            asked="sim.mina.reproduce.asked:MinaAsked",
-            figures="sim.mina.reproduce.asked:FIGURES",
+            requested="sim.mina.reproduce.requested:MinaRequest",
+            figures="sim.mina.reproduce.requested:FIGURES",
             reproduce="sim.mina.reproduce.report:reproduce",
             needs=["matplotlib"],
             benches={
@@ -68,24 +68,24 @@ PAPERS: Mapping[str, Paper] = {
         # sparse communication in the NIC and in the switch
         Paper(
             name="netsparse",
-            asked="sim.netsparse.reproduce.asked:NetSparseAsked",
-            figures="sim.netsparse.reproduce.asked:FIGURES",
+            requested="sim.netsparse.reproduce.requested:NetSparseRequest",
+            figures="sim.netsparse.reproduce.requested:FIGURES",
             reproduce="sim.netsparse.reproduce.report:reproduce",
             needs=["matplotlib"],
         ),
         # linear models, trained with an AllReduce in the switch
         Paper(
             name="p4sgd",
-            asked="sim.p4sgd.reproduce.asked:P4sgdAsked",
-            figures="sim.p4sgd.reproduce.asked:FIGURES",
+            requested="sim.p4sgd.reproduce.requested:P4sgdRequest",
+            figures="sim.p4sgd.reproduce.requested:FIGURES",
             reproduce="sim.p4sgd.reproduce.report:reproduce",
             needs=["matplotlib", "sklearn"],
         ),
         # features of a graph's vertices, added in the switch
         Paper(
             name="switchgnn",
-            asked="sim.switchgnn.reproduce.asked:SwitchGnnAsked",
-            figures="sim.switchgnn.reproduce.asked:FIGURES",
+            requested="sim.switchgnn.reproduce.requested:SwitchGnnRequest",
+            figures="sim.switchgnn.reproduce.requested:FIGURES",
             reproduce="sim.switchgnn.reproduce.report:reproduce",
             needs=["matplotlib", "pymetis"],
             benches={

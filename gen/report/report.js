@@ -194,7 +194,7 @@ plotlyReady.then(() => {
       if (!points.length || x.value === y.value) {
         return note(plot, points.length ? "choose two different metrics" : "no finished point here");
       }
-      const signs = [xWay, yWay].map((box) => box.value === "less" ? 1 : -1);
+      const signs = [xPath, yPath].map((box) => box.value === "less" ? 1 : -1);
       const able = points.filter(fits);
       const best = front(able, x.value, y.value, signs);
       const onFront = new Set(best);
@@ -209,10 +209,10 @@ plotlyReady.then(() => {
       ].filter((each) => each.x.length), { xaxis: axis(x.value), yaxis: axis(y.value) });
     };
     const follow = (metric, way) => () => { way.value = sweep.more.includes(metric.value) ? "more" : "less"; redraw(); };
-    const x = select(controls, "across", pairs(sweep.metrics), sweep.axes.cost, () => follow(x, xWay)());
-    const xWay = select(controls, "", better, sweep.more.includes(x.value) ? "more" : "less", redraw);
-    const y = select(controls, "up", pairs(sweep.metrics), sweep.axes.gain, () => follow(y, yWay)());
-    const yWay = select(controls, "", better, sweep.more.includes(y.value) ? "more" : "less", redraw);
+    const x = select(controls, "across", pairs(sweep.metrics), sweep.axes.cost, () => follow(x, xPath)());
+    const xPath = select(controls, "", better, sweep.more.includes(x.value) ? "more" : "less", redraw);
+    const y = select(controls, "up", pairs(sweep.metrics), sweep.axes.gain, () => follow(y, yPath)());
+    const yPath = select(controls, "", better, sweep.more.includes(y.value) ? "more" : "less", redraw);
     return redraw;
   };
 

@@ -15,7 +15,7 @@ from gen.page.page import Section, environment, render
 from gen.report.regression_section import regression_sections
 from gen.report.resources_section import resources_section
 from gen.report.run_section import run_section
-from gen.report.sources import Found
+from gen.report.sources import Findings
 from gen.report.sweep import Sweep, sweep_section
 from hdl.common.core_clock import CORE_MHZ
 
@@ -47,7 +47,7 @@ class Parts:
     results: dict[str, Results] = field(default_factory=dict)  #: all results, by their kind
     left_out: list[str] = field(default_factory=list)
 
-    def made(self, label: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
+    def built(self, label: str, make: Callable[[], Sequence[Section]]) -> Sequence[Section]:
         """Return the sections that ``make`` gives; none, and a note, if the file is damaged."""
         try:
             return make()
@@ -58,16 +58,18 @@ class Parts:
 
     def add_sweep(self, sweep: Sweep) -> None:
         """Add a section for one sweep."""
-        if sections := self.made(sweep.label, lambda: [sweep_section(sweep)]):
+        if sections := self.built(sweep.label, lambda: [sweep_section(sweep)]):
             self.sections += sections
             self.sweeps.append(sweep)
 
     def add(self, kind: str, results: Results, section: Together) -> None:
         """Add one section for all ``results`` that are not damaged."""
-        kept = [one for one in results if self.made(one[0], lambda one=one: [section([one])])]
-        self.results[kind] = kept
-        if kept:
-            self.sections.append(section(kept))
+        stored = [
+            item for item in results if self.built(item[0], lambda item=item: [section([item])])
+        ]
+        self.results[kind] = stored
+        if stored:
+            self.sections.append(section(stored))
 
     def each(self, kind: str, name: str) -> list[bool | None]:
         """Return ``name`` of each result of ``kind``: true, false or unknown."""
@@ -75,25 +77,25 @@ class Parts:
 
     def add_regressions(self, results: Results) -> None:
         """Add the sections of each regression that is not damaged."""
-        self.results["regression"] = kept = []
+        self.results["regression"] = stored = []
         for label, content in results:
-            made = self.made(label, lambda one=(label, content): regression_sections(*one))
-            if made:
-                self.sections += made
-                kept.append((label, content))
+            built = self.built(label, lambda item=(label, content): regression_sections(*item))
+            if built:
+                self.sections += built
+                stored.append((label, content))
 
 
-def report(found: Found) -> tuple[str, list[str]]:
+def report(result: Findings) -> tuple[str, list[str]]:
     """Return the page, and a line for each file that is not in it.
 
     Equal files give equal text on the same day. Raises UserError if all files are damaged.
     """
-    parts = Parts(left_out=list(found.left_out))
-    for sweep in found.sweeps:
+    parts = Parts(left_out=list(result.left_out))
+    for sweep in result.sweeps:
         parts.add_sweep(sweep)
-    parts.add_regressions(found.of("regression"))
-    parts.add("estimate", found.of("estimate"), resources_section)
-    for command, runs in found.runs().items():
+    parts.add_regressions(result.of("regression"))
+    parts.add("estimate", result.of("estimate"), resources_section)
+    for command, runs in result.runs().items():
         parts.add(command, runs, section_of(command))
     if not parts.sections:
         raise UserError(parts.left_out[0])

@@ -27,8 +27,8 @@ SCHEMES = {False: "1", True: "0"}
 def browser() -> str:
     """Return the browser's path; raise UserError if there is none."""
     for name in NAMES:
-        if found := shutil.which(name):
-            return found
+        if result := shutil.which(name):
+            return result
     raise UserError(f"pictures need a browser on the path: one of {', '.join(NAMES)}")
 
 

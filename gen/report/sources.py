@@ -34,7 +34,7 @@ KEYS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Findings:
     """Holds the results of some folders, in the order of their labels."""
 
     sweeps: tuple[Sweep, ...]
@@ -46,7 +46,8 @@ class Found:
         every = self.of("run")
         commands = sorted({str(content["command"]) for _, content in every})
         return {
-            name: tuple(one for one in every if str(one[1]["command"]) == name) for name in commands
+            name: tuple(item for item in every if str(item[1]["command"]) == name)
+            for name in commands
         }
 
     def of(self, kind: str) -> tuple[tuple[str, dict[str, Any]], ...]:
@@ -59,7 +60,7 @@ class Found:
         return not self.sweeps and not any(self.results.values())
 
 
-def find(places: Iterable[Path]) -> Found:
+def find(places: Iterable[Path]) -> Findings:
     """Find the results in ``places``, which are folders to search, or files.
 
     Raises UserError for a place that is not there, for a file among them that is no result, and
@@ -69,26 +70,26 @@ def find(places: Iterable[Path]) -> Found:
     results: dict[str, list[tuple[str, dict[str, Any]]]] = {kind: [] for kind in KEYS}
     left_out: list[str] = []
     places = list(places)
-    for path, label, asked in labelled(places):
+    for path, label, requested in labelled(places):
         try:
             if path.suffix == ".sqlite":
                 sweeps.append(read_sweep(path, label))
-            elif known := read_json(path, asked=asked):
+            elif known := read_json(path, requested=requested):
                 results[known[0]].append((label, known[1]))
         except UserError as error:
-            if asked:
+            if requested:
                 raise
             left_out.append(str(error).replace(str(path), label))
-    found = Found(
+    result = Findings(
         sweeps=tuple(sorted(sweeps, key=lambda sweep: sweep.label)),
         results={kind: tuple(sorted(some, key=itemgetter(0))) for kind, some in results.items()},
         left_out=tuple(sorted(left_out)),
     )
-    if found.empty:
+    if result.empty:
         where = ", ".join(str(place) for place in places)
-        why = f": {found.left_out[0]}" if found.left_out else ""
+        why = f": {result.left_out[0]}" if result.left_out else ""
         raise UserError(f"nothing to report in {where}{why}")
-    return found
+    return result
 
 
 def labelled(places: Sequence[Path]) -> Iterator[tuple[Path, str, bool]]:
@@ -142,12 +143,14 @@ def label_of(place: Path, path: Path) -> str:
     return str(Path(place.resolve().name) / path.relative_to(place))
 
 
-def read_json(path: Path, *, asked: bool) -> tuple[str, dict[str, Any]] | None:
-    """Return the kind and the content of a result; None for other files, unless ``asked`` for."""
+def read_json(path: Path, *, requested: bool) -> tuple[str, dict[str, Any]] | None:
+    """Return the kind and the content of a result; None for other files, unless ``requested``
+    for.
+    """
     content = load(path)
     kind = kind_of(content)
     if kind is None:
-        if path.name in RESULTS or asked:
+        if path.name in RESULTS or requested:
             raise UserError(f"{path} is no result of verify, of synth or of a run such as train")
         return None
     if kind == "regression":

@@ -80,10 +80,12 @@ class Sweep:
     @cached_property
     def metrics(self) -> list[str]:
         """Return all metrics of any point, those of the specification first."""
-        return in_order([*self.asked, *(name for point in self.points for name in point.metrics)])
+        return in_order(
+            [*self.requested, *(name for point in self.points for name in point.metrics)]
+        )
 
     @cached_property
-    def asked(self) -> list[str]:
+    def requested(self) -> list[str]:
         """Return the metrics that the specification names and points have; all if none."""
         measured = in_order(name for point in self.points for name in point.metrics)
         return [name for name in self.spec.get("metrics", ()) if name in measured] or measured
@@ -114,14 +116,14 @@ class Sweep:
         lines = max(few, key=lambda name: len(self.values[name]), default=None)
         speed, time = first(SPEED, self.metrics), first(TIME, self.metrics)
         rest = self.metrics[0] if self.metrics else None
-        cost = self.wanted("minimise") or first(SIZE, self.metrics) or time or rest
-        gains = (self.wanted("maximise"), speed, time)
+        cost = self.required("minimise") or first(SIZE, self.metrics) or time or rest
+        gains = (self.required("maximise"), speed, time)
         gain = next((name for name in gains if name and name != cost), None) or rest
         return Axes(x=x, lines=lines, y=time or speed or rest, cost=cost, gain=gain)
 
-    def wanted(self, way: str) -> str | None:
+    def required(self, path: str) -> str | None:
         """Return the first metric that the specification minimises or maximises."""
-        names = (self.spec.get("search") or {}).get(way) or ()
+        names = (self.spec.get("search") or {}).get(path) or ()
         return next((name for name in names if name in self.metrics), None)
 
     def is_numeric(self, name: str) -> bool:
@@ -213,7 +215,7 @@ def plot_data(sweep: Sweep) -> dict[str, Any]:
             for name in sweep.varying
         ],
         "metrics": sweep.metrics,
-        "asked": sweep.asked,
+        "asked": sweep.requested,
         "more": [name for name in sweep.metrics if more_is_better(name)],
         "points": {
             "count": len(sweep.done),

@@ -23,9 +23,9 @@ STYLES = {
 
 def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """Make one part for all runs, each with its label."""
-    made = environment(HERE)
-    made.filters |= {"duration": duration, "loss": shown_loss, "percent": percent}
-    template = made.get_template("training.html.j2")
+    built = environment(HERE)
+    built.filters |= {"duration": duration, "loss": shown_loss, "percent": percent}
+    template = built.get_template("training.html.j2")
     rows = [(label, run, run["epochs"][-1], curves(run["epochs"])) for label, run in runs]
     return Section("Training", template.render(runs=rows, overlaid=overlaid(runs)))
 
@@ -83,8 +83,8 @@ def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
     kinds = [kind, f"test_{kind}"] if tested else [kind]
     title = f"training and test {kind}" if tested else f"training {kind}"
     traces = [
-        {**points(epochs, f"{source}_{one}"), **drawn(style, one)}
-        for one in kinds
+        {**points(epochs, f"{source}_{item}"), **drawn(style, item)}
+        for item in kinds
         for source, style in STYLES.items()
     ]
     return figure(traces, axes_of("epoch", traces[0]["x"], title), height=22)

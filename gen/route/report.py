@@ -16,10 +16,10 @@ def report(results: Mapping[str, Routed]) -> Table:
     for title in COLUMNS:
         table.add_column(title, justify="right")
     table.add_column("slowest path")
-    for name, one in results.items():
-        counts = (f"{count:,}" for count in (one.luts, one.ffs, one.rams, one.dsps))
+    for name, item in results.items():
+        counts = (f"{count:,}" for count in (item.luts, item.ffs, item.rams, item.dsps))
         table.add_row(
-            name, one.module, *counts, speeds(one), f"{one.levels} + {one.chains}", one.path
+            name, item.module, *counts, speeds(item), f"{item.levels} + {item.chains}", item.path
         )
     return table
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-OURS = re.compile(r"^from ((?:gen|hdl|sim)\.[\w.]+) import ", re.MULTILINE)
+OWN = re.compile(r"^from ((?:gen|hdl|sim)\.[\w.]+) import ", re.MULTILINE)
 OUTSIDE = ("gen", "hdl", "sim", "ingather")
 
 
@@ -24,14 +24,14 @@ def source_of(module: str) -> str:
 
 def closure(modules: Iterable[str]) -> dict[str, str]:
     """Return the texts of ``modules`` and of all of the project that they import, by module."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     left = list(modules)
     while left:
         module = left.pop()
-        if module not in found:
-            found[module] = source_of(module)
-            left += OURS.findall(found[module])
-    return dict(sorted(found.items()))
+        if module not in result:
+            result[module] = source_of(module)
+            left += OWN.findall(result[module])
+    return dict(sorted(result.items()))
 
 
 def copied(modules: Iterable[str], package: str) -> dict[str, str]:
@@ -57,10 +57,10 @@ def standing(text: str, where: str) -> str:
 
     ``where`` is "." in a package, and ``"NAME."`` in a script that uses the package NAME.
     """
-    made = OURS.sub(lambda found: f"from {where}{found[1].rpartition('.')[2]} import ", text)
-    if left := sorted({*imported(made)} & {*OUTSIDE}):
+    built = OWN.sub(lambda result: f"from {where}{result[1].rpartition('.')[2]} import ", text)
+    if left := sorted({*imported(built)} & {*OUTSIDE}):
         raise ValueError(f"a copy would import {', '.join(left)}")
-    return made
+    return built
 
 
 def imported(text: str) -> Iterator[str]:

@@ -108,10 +108,10 @@ def literal(value: Any, indent: int = 8) -> str:
         return json.dumps(value)
     if isinstance(value, Mapping):
         before, deeper = " " * indent, indent + 4
-        lines = (f"{before}{literal(k)}: {literal(one, deeper)},\n" for k, one in value.items())
+        lines = (f"{before}{literal(k)}: {literal(item, deeper)},\n" for k, item in value.items())
         return f"{{\n{''.join(lines)}{before[4:]}}}"
     if isinstance(value, tuple):
-        return "(" + "".join(f"{literal(one, indent)}, " for one in value).removesuffix(" ") + ")"
+        return "(" + "".join(f"{literal(item, indent)}, " for item in value).removesuffix(" ") + ")"
     return repr(value)
 
 

@@ -70,7 +70,7 @@ def check_workers(client: Any, address: str, modules: tuple[str, ...]) -> None:
         versions = client.run(version, modules)
     except Exception as error:
         raise UserError(f"the workers of {address} cannot import ingather: {error}") from error
-    if wrong := sorted(worker for worker, found in versions.items() if found != version(modules)):
+    if wrong := sorted(worker for worker, result in versions.items() if result != version(modules)):
         raise UserError(f"worker {wrong[0]} has other sources of the hardware than this machine")
     if wide := sorted(worker for worker, threads in client.nthreads().items() if threads != 1):
         raise UserError(f"worker {wide[0]} has several threads: start it with --nthreads 1")

@@ -12,7 +12,7 @@ from gen.output.consoles import Console, Table, bar, lines
 from gen.sweep.plan import Plan
 from gen.sweep.store import PointRow
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 
 
 class Show:
@@ -24,13 +24,13 @@ class Show:
         self.before, self.start = 0, 0.0  #: points that had ended at the start; its time
         self.progress: Progress | None = None
         self.task: Any = None
-        self.tell: Any = None  #: changes the text of the lines where there is no terminal
+        self.report: Any = None  #: changes the text of the lines where there is no terminal
 
     @contextmanager
     def showing(self) -> Iterator[None]:
         """Show a bar, if the console is a terminal, for as long as the block lasts."""
         if not self.console.is_terminal:
-            with lines(self.console, "starting worker processes") as self.tell:
+            with lines(self.console, "starting worker processes") as self.report:
                 yield
             return
         with bar(self.console) as self.progress:
@@ -38,18 +38,18 @@ class Show:
             yield
         self.progress = None
 
-    def begins(self, total: int, there: int, illegal: Sequence[str] = ()) -> None:
+    def begins(self, total: int, present: int, illegal: Sequence[str] = ()) -> None:
         """Show how many points there are, how many have ended before, and why others are illegal.
 
         ``illegal`` has what is wrong with each illegal point.
         """
-        self.total, self.done = total, there + len(illegal)
+        self.total, self.done = total, present + len(illegal)
         self.before, self.start = self.done, time.monotonic()
-        if there:
-            self.console.print(f"{there} of {total} points are there already")
+        if present:
+            self.console.print(f"{present} of {total} points are there already")
         if illegal:
             self.console.print(f"{len(illegal)} of {total} points are illegal:")
-        for reason, count in Counter(illegal).most_common(MOST_ROWS):
+        for reason, count in Counter(illegal).most_common(MAX_ROWS):
             self.console.print(f"  {count}: {reason}", markup=False, soft_wrap=True)
         if self.progress is not None:
             self.progress.update(self.task, total=total, completed=self.done)
@@ -59,8 +59,8 @@ class Show:
         failed = f"{self.failed} failed; " if self.failed else ""
         ended, spent = self.done - self.before, time.monotonic() - self.start
         left = f"{spent / ended * (self.total - self.done):.0f} s left; " if ended else ""
-        if self.tell is not None:
-            self.tell(f"{self.done}/{self.total} {failed}{left}" + ", ".join(texts))
+        if self.report is not None:
+            self.report(f"{self.done}/{self.total} {failed}{left}" + ", ".join(texts))
         if self.progress is not None:
             self.progress.update(self.task, description=f"{failed}{left}" + ", ".join(texts))
 
@@ -78,7 +78,7 @@ class Show:
     def line(self, point: PointRow) -> str:
         """Return a line about a point: what varies, and its metrics or its error."""
         values = {**point.parameters, **point.workload}
-        varied = ", ".join(f"{one.name}={values[one.name]}" for one in self.plan.varied)
+        varied = ", ".join(f"{item.name}={values[item.name]}" for item in self.plan.varied)
         if point.status == "failed":
             return f"{varied}: FAILED: {point.error}"
         metrics = ", ".join(
@@ -89,17 +89,17 @@ class Show:
 
 def table(plan: Plan, points: Sequence[PointRow]) -> Table:
     """Return a table with a row for each point: what varies, and the metrics asked for."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    built = Table(box=None, pad_edge=False, header_style="bold")
     names = [setting.name for setting in plan.varied]
     for name in (*names, *plan.spec.metrics):
-        made.add_column(name, justify="right", overflow="fold")
+        built.add_column(name, justify="right", overflow="fold")
     for point in points:
         values = {**point.parameters, **point.workload}
-        made.add_row(
+        built.add_row(
             *(str(values[name]) for name in names),
             *(shown(point.metrics.get(name)) for name in plan.spec.metrics),
         )
-    return made
+    return built
 
 
 def shown(value: float | None) -> str:

@@ -37,9 +37,9 @@ class Constraint:
     def parse(cls, text: str) -> "Constraint":
         """Parse a text such as ``fill <= 1``; raise UserError for any other."""
         for sign in ("<=", ">="):
-            metric, found, bound = (part.strip() for part in text.partition(sign))
+            metric, result, bound = (part.strip() for part in text.partition(sign))
             try:
-                if found and metric:
+                if result and metric:
                     return cls(metric, sign == "<=", float(bound))
             except ValueError:
                 break
@@ -71,12 +71,12 @@ def front(
     points: Sequence[PointRow], aims: Sequence[Objective], bounds: Sequence[Constraint] = ()
 ) -> list[PointRow]:
     """Return the best of the points that are done and within bounds, sorted by the first aim."""
-    wanted = {aim.metric for aim in aims} | {bound.metric for bound in bounds}
+    expected = {aim.metric for aim in aims} | {bound.metric for bound in bounds}
     able = [
         point
         for point in points
         if point.status == "done"
-        and wanted <= point.metrics.keys()
+        and expected <= point.metrics.keys()
         and all(bound.excess(point.metrics) <= 0 for bound in bounds)
     ]
     losses = {point.key: [aim.loss(point.metrics) for aim in aims] for point in able}

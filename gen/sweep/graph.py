@@ -45,41 +45,41 @@ class Waiting:
 
 def graph_of(plan: Plan, points: Sequence[Point]) -> tuple[list[Task], list[Waiting]]:
     """Return the tasks that need no others, in the order of the points; and the points."""
-    found: dict[str, Task] = {}
+    result: dict[str, Task] = {}
     waiting = [Waiting(point) for point in points]
-    for one in waiting:
-        point = one.point
+    for item in waiting:
+        point = item.point
         if "rtl" in plan.origins:
             hardware = plan.subject.hardware(point.params, point.workload)
-            one.build = once(found, plan, "build", hardware)
-            one.build.serves.append(one)
+            item.build = once(result, plan, "build", hardware)
+            item.build.serves.append(item)
         if "synth" in plan.origins:
-            one.synthesis = once(found, plan, "synth", point.params)
-            one.synthesis.serves.append(one)
-    return list(found.values()), waiting
+            item.synthesis = once(result, plan, "synth", point.params)
+            item.synthesis.serves.append(item)
+    return list(result.values()), waiting
 
 
-def once(found: dict[str, Task], plan: Plan, kind: str, hardware: Any) -> Task:
+def once(result: dict[str, Task], plan: Plan, kind: str, hardware: Any) -> Task:
     """Return the task of ``kind`` for some hardware, which is made only once."""
     known = f"{plan.version} {plan.design.name} {hardware!r}"
     key = f"{kind}-{sha256(known.encode()).hexdigest()[:20]}"
-    if key not in found:
+    if key not in result:
         name = getattr(getattr(hardware, "params", hardware), "suffix", "") or plan.design.name
-        found[key] = {
+        result[key] = {
             "build": Task(key, f"building {name}", tasks.build, (key, plan.subject, hardware)),
             "synth": Task(
                 key, f"synthesising {name}", tasks.synthesise, (key, plan.design, hardware)
             ),
         }[kind]
-    return found[key]
+    return result[key]
 
 
-def measurement(plan: Plan, one: Waiting) -> Task:
+def measurement(plan: Plan, item: Waiting) -> Task:
     """Make the task that measures a point whose simulator is built."""
-    point = one.point
-    assert one.build is not None
-    assert one.build.outcome is not None
-    values = ", ".join(f"{name}={value}" for name, value in point.given.items())
+    point = item.point
+    assert item.build is not None
+    assert item.build.outcome is not None
+    values = ", ".join(f"{name}={value}" for name, value in point.provided.items())
     return Task(
         point.key,
         f"measuring {values}",
@@ -89,8 +89,8 @@ def measurement(plan: Plan, one: Waiting) -> Task:
             plan.subject,
             point.params,
             point.workload,
-            one.build.outcome.value,
+            item.build.outcome.value,
             plan.spec.clock_mhz,
         ),
-        point=one,
+        point=item,
     )

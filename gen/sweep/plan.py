@@ -19,7 +19,7 @@ from gen.sweep.spec import Range, Scalar, Spec, axes, flat
 from gen.sweep.store import PointRow, Value
 from gen.sweep.subject import Subject, find_subject
 
-MOST_POINTS = 100_000
+MAX_POINTS = 100_000
 DRAWS = 200  #: draws for each wanted point before it is taken that none is left
 
 
@@ -40,7 +40,7 @@ class Point:
     params: Any  #: parameters of the hardware; None if they are illegal
     workload: Any  #: what the hardware does; None if it is illegal
     row: PointRow  #: the point's row, as it waits in the store, or has failed
-    given: Mapping[str, Value]  #: the values that distinguish it from other points
+    provided: Mapping[str, Value]  #: the values that distinguish it from other points
 
 
 class Plan:
@@ -84,13 +84,13 @@ class Plan:
 
     def find(self, name: str) -> Setting:
         """Return the setting of that name or path; raise UserError if there is none."""
-        found = [s for s in self.settings if name in (s.name, full_name(s))]
-        found = found or [s for s in self.settings if name == s.parameter.name]
-        if not found:
+        result = [s for s in self.settings if name in (s.name, full_name(s))]
+        result = result or [s for s in self.settings if name == s.parameter.name]
+        if not result:
             raise unknown("parameter", name, [s.name for s in self.settings])
-        if len(found) > 1:
-            raise UserError(f"{name} could be: {', '.join(map(full_name, found))}")
-        return found[0]
+        if len(result) > 1:
+            raise UserError(f"{name} could be: {', '.join(map(full_name, result))}")
+        return result[0]
 
     def converted(self, name: str, value: Any) -> tuple[Setting, Any]:
         """Return the setting of a name, and the value converted to its type."""
@@ -104,13 +104,13 @@ class Plan:
 
     def axes_of(self, ranges: Mapping[str, Any]) -> dict[Setting, list[Any] | Range]:
         """Return the converted values of each axis; a range is checked and stays one."""
-        found: dict[Setting, list[Any] | Range] = {}
+        result: dict[Setting, list[Any] | Range] = {}
         for name, axis in axes(ranges):
             setting = self.find(name)
-            if setting in found:
+            if setting in result:
                 raise UserError(f"{name} is swept twice")
-            found[setting] = converted_axis(setting, axis)
-        return found
+            result[setting] = converted_axis(setting, axis)
+        return result
 
     def check_fixed(self, varied: Mapping[Setting, Any]) -> None:
         """Raise UserError if [set] sets what an axis varies."""
@@ -120,18 +120,18 @@ class Plan:
 
     def accumulated(self, steps: Sequence[Mapping[str, Any]]) -> list[dict[Setting, Any]]:
         """Return what each step sets, on top of all earlier ones; one empty step if none."""
-        found: list[dict[Setting, Any]] = [{}]
+        result: list[dict[Setting, Any]] = [{}]
         for step in steps:
-            found.append(found[-1] | dict(self.converted(name, v) for name, v in flat(step)))
-        if twice := found[-1].keys() & self.grid.keys():
+            result.append(result[-1] | dict(self.converted(name, v) for name, v in flat(step)))
+        if twice := result[-1].keys() & self.grid.keys():
             raise UserError(f"{twice.pop().name} is in [grid] and in [[steps]]")
-        return found[1:] or found
+        return result[1:] or result
 
     def points(self) -> list[Point]:
         """Return all steps of each grid point, or of each drawn one; raise UserError if none."""
         if self.grid or self.spec.steps:
-            made = product(multiplied(self.grid), self.steps)
-            return list(unique(self.point(values | step) for values, step in made))
+            built = product(multiplied(self.grid), self.steps)
+            return list(unique(self.point(values | step) for values, step in built))
         if self.ranges:
             return self.drawn()
         raise UserError(
@@ -141,14 +141,14 @@ class Plan:
     def drawn(self) -> list[Point]:
         """Draw different points, as many as are asked for or as exist."""
         assert self.spec.random is not None
-        draw, wanted = random.Random(self.spec.random.seed), self.spec.random.points
-        found: dict[str, Point] = {}
-        for _ in range(wanted * DRAWS):
+        draw, expected = random.Random(self.spec.random.seed), self.spec.random.points
+        result: dict[str, Point] = {}
+        for _ in range(expected * DRAWS):
             point = self.point({s: drawn(axis, draw) for s, axis in self.ranges.items()})
-            found.setdefault(point.key, point)
-            if len(found) == wanted:
+            result.setdefault(point.key, point)
+            if len(result) == expected:
                 break
-        return list(found.values())
+        return list(result.values())
 
     def point(self, values: Mapping[Setting, Any]) -> Point:
         """Return the point of some values; illegal values give a point that has failed."""
@@ -185,8 +185,8 @@ class Plan:
             seconds=0.0,
             attempts=0,
         )
-        given = {s.name: plain(value) for s, value in values.items()}
-        return Point(key, params, workload if params else None, row, given)
+        provided = {s.name: plain(value) for s, value in values.items()}
+        return Point(key, params, workload if params else None, row, provided)
 
     def needed(self, workload: Any) -> dict[Setting, Any]:
         """Return the hardware settings that ``workload`` requires."""
@@ -223,10 +223,10 @@ def full_name(setting: Setting) -> str:
 def converted_axis(setting: Setting, axis: list[Scalar] | Range) -> list[Any] | Range:
     """Return the values of an axis, converted to the setting's type."""
     if isinstance(axis, list):
-        found = [convert(setting.parameter, value) for value in axis]
-        if len(set(found)) < len(found):
+        result = [convert(setting.parameter, value) for value in axis]
+        if len(set(result)) < len(result):
             raise UserError(f"{setting.name} has a value twice")
-        return found
+        return result
     for end in (axis.start, axis.to):
         convert(setting.parameter, end)
     return axis
@@ -240,8 +240,8 @@ def multiplied(grid: Mapping[Setting, list[Any] | Range]) -> Iterator[dict[Setti
             columns[setting] = axis.values() if isinstance(axis, Range) else axis
         except ValueError as error:
             raise UserError(f"{setting.name}: {error}") from error
-    if (count := prod(map(len, columns.values()))) > MOST_POINTS:
-        raise UserError(f"the grid has {count:,} points, more than {MOST_POINTS:,}")
+    if (count := prod(map(len, columns.values()))) > MAX_POINTS:
+        raise UserError(f"the grid has {count:,} points, more than {MAX_POINTS:,}")
     converted = [[convert(s.parameter, value) for value in axis] for s, axis in columns.items()]
     return (dict(zip(grid, values, strict=True)) for values in product(*converted))
 

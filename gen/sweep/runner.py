@@ -52,8 +52,8 @@ class Runner:
         self.running = dict[str, Task]()
         self.ends: queue.SimpleQueue[tuple[Task, Any]] = queue.SimpleQueue()
         self.futures: dict[str, Any] = {}
-        for one in self.waiting:  # what needs neither simulator nor synthesis
-            self.advance(one)
+        for item in self.waiting:  # what needs neither simulator nor synthesis
+            self.advance(item)
         alone_since: float | None = None
         try:
             while self.queue or self.measurements or self.running:
@@ -119,41 +119,41 @@ class Runner:
         task.outcome = outcome
         if task.point is not None:
             self.finish(task.point, outcome)
-        for one in task.serves:
-            self.advance(one)
+        for item in task.serves:
+            self.advance(item)
 
-    def advance(self, one: Waiting) -> None:
+    def advance(self, item: Waiting) -> None:
         """Measure a point whose simulator and synthesis are ready; end it if nothing is left."""
-        if one.finished or not one.ready:
+        if item.finished or not item.ready:
             return
-        for task in one.needs:
+        for task in item.needs:
             if task.outcome is not None and task.outcome.error:
-                self.finish(one, task.outcome)
+                self.finish(item, task.outcome)
                 return
-        if one.build is not None:
-            self.measurements.append(measurement(self.plan, one))
-            one.finished = True  # as far as what it needs
+        if item.build is not None:
+            self.measurements.append(measurement(self.plan, item))
+            item.finished = True  # as far as what it needs
             return
-        self.store.started(one.point.key)
-        self.finish(one, Outcome({}))
+        self.store.started(item.point.key)
+        self.finish(item, Outcome({}))
 
-    def finish(self, one: Waiting, outcome: Outcome) -> None:
+    def finish(self, item: Waiting, outcome: Outcome) -> None:
         """Write what became of a point."""
-        one.finished, point = True, one.point
+        item.finished, point = True, item.point
         if not outcome.error:
-            outcome = self.completed(one, outcome)
+            outcome = self.completed(item, outcome)
         if outcome.error:
             self.store.failed(point.key, outcome.error, outcome.log, outcome.seconds)
         else:
             self.store.done(point.key, outcome.value, outcome.seconds)
         self.listener.ended(self.row(point))
 
-    def completed(self, one: Waiting, outcome: Outcome) -> Outcome:
+    def completed(self, item: Waiting, outcome: Outcome) -> Outcome:
         """Add what synthesis and formulas say to what the hardware has counted."""
-        point, began = one.point, time.monotonic()
+        point, began = item.point, time.monotonic()
         metrics = dict(outcome.value)
-        if one.synthesis is not None and one.synthesis.outcome is not None:
-            metrics |= one.synthesis.outcome.value
+        if item.synthesis is not None and item.synthesis.outcome is not None:
+            metrics |= item.synthesis.outcome.value
         try:
             metrics |= self.plan.subject.calculate(point.params, point.workload)
         except ValueError as error:

@@ -51,20 +51,20 @@ class SearchPlan(Plan):
 
     def metrics(self) -> list[str]:
         """Return the metrics that are shown, and those that decide."""
-        needed = [one.metric for one in (*self.aims, *self.bounds)]
+        needed = [item.metric for item in (*self.aims, *self.bounds)]
         return list(dict.fromkeys([*self.spec.metrics, *needed]))
 
     def ask(self, store: Store, count: int) -> list[tuple[Point, dict[str, Value]]]:
         """Return the next points to try, known ones perhaps among them, and how each was drawn."""
         history = store.trials()
         study = self.study(len(history))
-        for key, given in history:
-            study.add_trial(self.trial(store.find(key), given))
-        asked = []
+        for key, provided in history:
+            study.add_trial(self.trial(store.find(key), provided))
+        requested = []
         for _ in range(count):
             drawn = study.ask(self.distributions).params
-            asked.append((self.at(drawn), drawn))
-        return asked
+            requested.append((self.at(drawn), drawn))
+        return requested
 
     def at(self, drawn: Mapping[str, Any]) -> Point:
         """Return the point of the values that were drawn."""
@@ -101,7 +101,7 @@ class SearchPlan(Plan):
 
     def judged(self, row: PointRow) -> bool:
         """Return whether a point has all metrics that decide."""
-        needed = {one.metric for one in (*self.aims, *self.bounds)}
+        needed = {item.metric for item in (*self.aims, *self.bounds)}
         return row.status == "done" and needed <= row.metrics.keys()
 
 

@@ -12,7 +12,7 @@ from hdl.common.core_clock import CORE_MHZ
 from sim.workloads.files import InputError, read_unpacked
 
 Scalar = bool | int | float | str
-MOST_VALUES = 100_000  #: of a range
+MAX_VALUES = 100_000  #: of a range
 
 
 class Strict(BaseModel):
@@ -55,8 +55,8 @@ class Range(Strict):
         if self.log or (self.step is None and not self.whole):
             raise ValueError("a range in a grid needs whole numbers or a step, and no log")
         count = int((self.to - self.start) / step + 1e-9) + 1
-        if count > MOST_VALUES:
-            raise ValueError(f"a range has at most {MOST_VALUES:,} values, not {count:,}")
+        if count > MAX_VALUES:
+            raise ValueError(f"a range has at most {MAX_VALUES:,} values, not {count:,}")
         return [self.start + k * step for k in range(count)]
 
 

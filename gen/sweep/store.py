@@ -103,11 +103,11 @@ class Store:
     def check_format(self) -> None:
         """Raise UserError unless this is the file of a sweep."""
         try:
-            found = self.meta("format")
+            result = self.meta("format")
         except sqlite3.DatabaseError as error:
             raise UserError(f"{self.path} is not the results of a sweep: {error}") from error
-        if found != FORMAT:
-            raise UserError(f"{self.path} has format {found}, not {FORMAT}")
+        if result != FORMAT:
+            raise UserError(f"{self.path} has format {result}, not {FORMAT}")
 
     def meta(self, name: str) -> str | None:
         """Return the value of a fact about the whole file."""
@@ -133,8 +133,8 @@ class Store:
     def find(self, key: str) -> PointRow | None:
         """Return the point of that key, of whatever specification."""
         row = self.connection.execute(f"select {COLUMNS} from points where key = ?", (key,))
-        found = row.fetchone()
-        return None if found is None else to_point(found)
+        result = row.fetchone()
+        return None if result is None else to_point(result)
 
     def begin(self, spec: Mapping[str, Any], identity: str) -> None:
         """Make ``spec`` the latest; unless ``identity`` is the same, it has no points yet.
@@ -207,14 +207,14 @@ class Store:
     def trials(self) -> list[tuple[str, dict[str, Value]]]:
         """Return what a search has asked for, in order: keys of points, and the values chosen."""
         rows = self.connection.execute("select key, given from trials order by number")
-        return [(key, json.loads(given)) for key, given in rows]
+        return [(key, json.loads(provided)) for key, provided in rows]
 
     def add_trials(self, trials: Sequence[tuple[str, Mapping[str, Value]]]) -> None:
         """Keep the points that a search asks for."""
         with self.transaction():
             self.connection.executemany(
                 "insert into trials (key, given) values (?, ?)",
-                [(key, json.dumps(given)) for key, given in trials],
+                [(key, json.dumps(provided)) for key, provided in trials],
             )
 
     @contextmanager

@@ -49,43 +49,43 @@ class Subject:
         for name in metrics:
             if name not in known:
                 raise unknown("metric", name, known)
-        found = {"rtl": self.session.counted, "synth": SYNTHESISED}
-        return {origin for origin, names in found.items() if set(metrics) & names.keys()}
+        result = {"rtl": self.session.counted, "synth": SYNTHESISED}
+        return {origin for origin, names in result.items() if set(metrics) & names.keys()}
 
     def sources(self, origins: set[str]) -> tuple[str, ...]:
         """Return the modules that metrics of ``origins`` depend on, with all that these import."""
-        found = {
+        result = {
             "gen.base.emission.emit",
             self.design.component.partition(":")[0],
             self.session.__module__,
         }
-        return tuple(sorted(found | set(SYNTHESIS if "synth" in origins else ())))
+        return tuple(sorted(result | set(SYNTHESIS if "synth" in origins else ())))
 
-    def files(self, asked: Any) -> Sequence[Path]:
+    def files(self, requested: Any) -> Sequence[Path]:
         """Return the files that a run reads: points with other contents differ."""
-        return self.session.files(asked)
+        return self.session.files(requested)
 
     def defaults(self) -> Mapping[str, Any]:
         """Return the settings of a sweep that differ from the workload's own defaults."""
         return self.session.swept
 
-    def calculate(self, params: Any, asked: Any) -> dict[str, float]:
+    def calculate(self, params: Any, requested: Any) -> dict[str, float]:
         """Calculate the metrics that need no simulation."""
-        return self.session.calculate(params, asked)
+        return self.session.calculate(params, requested)
 
-    def hardware(self, params: Any, asked: Any) -> Any:
+    def hardware(self, params: Any, requested: Any) -> Any:
         """Return what a simulator is built of: equal values share one."""
-        return self.session.hardware(params, asked)
+        return self.session.hardware(params, requested)
 
     def build(self, hardware: Any) -> Any:
         """Build the simulator, a ``sim.harness.verilate.Build``."""
         return self.session.build(hardware)
 
     def measure(
-        self, params: Any, asked: Any, build: Any, folder: Path, clock_mhz: float
+        self, params: Any, requested: Any, build: Any, folder: Path, clock_mhz: float
     ) -> dict[str, float]:
         """Return the figures of a run in ``folder``; raise ValueError if something is illegal."""
-        result = self.session(params, asked).run(build, folder, clock_mhz=clock_mhz)
+        result = self.session(params, requested).run(build, folder, clock_mhz=clock_mhz)
         if result.difference:
             print(f"not exact: {result.difference}")
         return dict(result.figures)

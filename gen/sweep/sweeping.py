@@ -13,7 +13,7 @@ from rich.console import Console
 
 from gen.output.consoles import print_wide
 from gen.sweep.cluster import local_cluster, remote_cluster
-from gen.sweep.console import MOST_ROWS, Show, table
+from gen.sweep.console import MAX_ROWS, Show, table
 from gen.sweep.front import Constraint, Objective, front, usual
 from gen.sweep.plan import Plan, Point
 from gen.sweep.runner import Runner
@@ -103,9 +103,9 @@ def sweep(
         if retry_failed:
             store.forget_failures([point.key for point in points if point.params is not None])
         legal = [point for point in points if point.params is not None]
-        there = sum(running.ended(point) for point in legal)
+        present = sum(running.ended(point) for point in legal)
         illegal = [point.row.error for point in points if point.params is None]
-        show.begins(len(points), there, illegal)
+        show.begins(len(points), present, illegal)
         running.run(points)
         rows = store.points()
     aims = usual(plan.subject, plan.spec.metrics)
@@ -167,10 +167,10 @@ def summary(
     if best:
         words = " and ".join(aim.text for aim in aims)
         title = f"the best for {words}" if aims else "points"
-        if len(best) > MOST_ROWS:
-            title += f", {MOST_ROWS} of {len(best)}"
+        if len(best) > MAX_ROWS:
+            title += f", {MAX_ROWS} of {len(best)}"
         console.print(f"{title}:")
-        print_wide(console, table(plan, best[:MOST_ROWS]))
+        print_wide(console, table(plan, best[:MAX_ROWS]))
     failed = [row for row in rows if row.status == "failed" and row.key not in illegal]
     drawn = [row for row in rows if row.key in illegal]
     counts = f"{sum(row.status == 'done' for row in rows)} points done"

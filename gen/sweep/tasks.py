@@ -101,17 +101,17 @@ def build(key: str, subject: Subject, hardware: Any) -> Outcome:
     """Build the simulator of some hardware; return its place and its top."""
 
     def work() -> dict[str, str]:
-        found = remembered("builds", key, lambda: describe(subject.build(hardware)))
-        if Path(found["folder"]).is_dir():
-            return found
+        result = remembered("builds", key, lambda: describe(subject.build(hardware)))
+        if Path(result["folder"]).is_dir():
+            return result
         return describe(subject.build(hardware))  # the cache has been cleared
 
     return attempt(key, work)
 
 
-def describe(made: Any) -> dict[str, str]:
+def describe(built: Any) -> dict[str, str]:
     """Return a build as an object of JSON."""
-    return {"folder": str(made.folder), "top": made.top}
+    return {"folder": str(built.folder), "top": built.top}
 
 
 def synthesise(key: str, design: Design, params: Any) -> Outcome:
@@ -124,7 +124,7 @@ def measure(
     subject: Subject,
     params: Any,
     workload: Any,
-    made: dict[str, str],
+    built: dict[str, str],
     clock_mhz: float,
 ) -> Outcome:
     """Measure a point: the metrics that the hardware counts."""
@@ -132,7 +132,7 @@ def measure(
     def work() -> dict[str, float]:
         from sim.harness.verilator import Build
 
-        build = Build(Path(made["folder"]), made["top"])
+        build = Build(Path(built["folder"]), built["top"])
         if not build.program.exists():  # it was made on another machine
             build = subject.build(subject.hardware(params, workload))
         root = cache_root() / "runs"

@@ -23,10 +23,10 @@ class Arrival(NamedTuple):
     most_levels: int
     most_chains: int
     most_carry: int
-    most_pending: int
+    max_pending: int
 
 
-class Way(NamedTuple):
+class Route(NamedTuple):
     """Holds an arc of a graph, listed at the bit it leads to."""
 
     source: int
@@ -39,9 +39,9 @@ def begin(name: str, levels: int = 0) -> Arrival:
     return Arrival(levels, 0, levels, 0, 0, 0, name, levels, 0, 0, 0)
 
 
-def worst_of(one: Arrival, other: Arrival) -> Arrival:
+def worst_of(item: Arrival, other: Arrival) -> Arrival:
     """Return the worse path of two, with the most of each kind on either."""
-    worse, better = (one, other) if one >= other else (other, one)
+    worse, better = (item, other) if item >= other else (other, item)
     most, rest = worse[PATH:], better[PATH:]
     if most == rest or most == (both := tuple(map(max, most, rest))):
         return worse
@@ -57,11 +57,11 @@ def delayed(arrival: Arrival, levels: int) -> Arrival:
     )
 
 
-def advance(arrival: Arrival, way: Way, backward: bool = False) -> Arrival:
+def advance(arrival: Arrival, path: Route, backward: bool = False) -> Arrival:
     """Return ``arrival`` behind one more arc; with ``backward``, with an arc in front of it."""
-    if way.child is not None:
-        return past_child(arrival, way.child)
-    arc = way.arc
+    if path.child is not None:
+        return past_child(arrival, path.child)
+    arc = path.arc
     assert arc is not None
     levels = arc.levels
     if not arc.carry:
@@ -81,21 +81,21 @@ def advance(arrival: Arrival, way: Way, backward: bool = False) -> Arrival:
     # The arc that enters is the first of a chain: forward nothing comes before it, and backward
     # nothing will come after it.
     goes_on = backward or not arc.enters
-    kept = not (backward and arc.enters)
+    stored = not (backward and arc.enters)
     chain = arc.carry + arrival.pending * goes_on
-    most = arc.carry + arrival.most_pending * goes_on
+    most = arc.carry + arrival.max_pending * goes_on
     return Arrival(
         arrival.steps + arc.enters,
         arrival.carry_sum + arc.carry,
         arrival.levels,
         arrival.chains + arc.enters,
         max(arrival.carry, chain),
-        chain * kept,
+        chain * stored,
         arrival.start,
         arrival.most_levels,
         arrival.most_chains + arc.enters,
         max(arrival.most_carry, most),
-        most * kept,
+        most * stored,
     )
 
 

@@ -81,9 +81,9 @@ def clocks_table(rows: Sequence[ClockComparison]) -> Table:
     return table
 
 
-def ns(there: object, amount: float) -> str:
-    """Write a time; a dash if what it is of is not ``there``."""
-    return f"{amount:.3f}" if there else "-"
+def ns(present: object, amount: float) -> str:
+    """Write a time; a dash if what it is of is not ``present``."""
+    return f"{amount:.3f}" if present else "-"
 
 
 def differences(rows: Sequence[ClockComparison]) -> Iterator[str]:

@@ -22,8 +22,8 @@ class ClockTiming:
     @classmethod
     def of(cls, described: Mapping[str, Any]) -> "ClockTiming":
         """Return the timing that :meth:`describe` has described."""
-        kept = {name: described[name] for name in ("name", "mhz", "module")}
-        return cls(depth=Depth(**described["depth"]), **kept)
+        stored = {name: described[name] for name in ("name", "mhz", "module")}
+        return cls(depth=Depth(**described["depth"]), **stored)
 
     @property
     def period(self) -> float:

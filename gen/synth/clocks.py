@@ -49,7 +49,7 @@ class ModuleClocks:
             return child.clock_outputs
         if BUFFER.match(cell["type"]):
             return ("O", "ODIV2")
-        return [p for p, way in cell.get("port_directions", {}).items() if way == "output"]
+        return [p for p, path in cell.get("port_directions", {}).items() if path == "output"]
 
     def name_of(self, wire: Iterable[Any]) -> str:
         """Return the name of the clock on a wire; empty for a constant and for what logic makes."""

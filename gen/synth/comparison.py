@@ -27,7 +27,7 @@ class Comparison:
 
     module: str
     count: int  #: number of instances in the estimate
-    found: int  #: number of instances that Vivado lists
+    listed: int  #: number of instances that Vivado lists
     estimate: Resources
     vivado: Resources  #: mean of its instances
 
@@ -35,9 +35,9 @@ class Comparison:
     def ratios(self) -> dict[str, float | None]:
         """Divide Vivado's amounts by the estimated ones; None where the estimate is 0."""
         return {
-            field: round(getattr(self.vivado, field) / ours, 3) if ours else None
+            field: round(getattr(self.vivado, field) / own, 3) if own else None
             for field in COMPARED
-            for ours in (getattr(self.estimate, field),)
+            for own in (getattr(self.estimate, field),)
         }
 
     def describe(self) -> dict[str, Any]:
@@ -56,23 +56,23 @@ def module_of(name: str, known: Sequence[str]) -> str | None:
 def compare(synthesis: Synthesis, instances: Sequence[Placed]) -> list[Comparison]:
     """Compare each module that Vivado kept; it does not list those that it dissolved."""
     names = list(synthesis.modules)
-    found: dict[str, list[Resources]] = {}
+    result: dict[str, list[Resources]] = {}
     for placed in instances:
         # Of the top Vivado tells the name where instances stand.
         listed = placed.path if placed.module == "(top)" else placed.module
         name = module_of(listed, names)
         if name is not None:
-            found.setdefault(name, []).append(placed.use)
+            result.setdefault(name, []).append(placed.use)
     return [
         Comparison(
             module=name,
             count=synthesis.modules[name].count,
-            found=len(found[name]),
+            listed=len(result[name]),
             estimate=synthesis.inclusive(name),
-            vivado=mean(found[name]),
+            vivado=mean(result[name]),
         )
         for name in names
-        if name in found
+        if name in result
     ]
 
 
@@ -93,7 +93,7 @@ def compare_totals(
     for report in reports:
         if report.total is not None:
             return Comparison(
-                module=top, count=1, found=1, estimate=synthesis.total, vivado=report.total
+                module=top, count=1, listed=1, estimate=synthesis.total, vivado=report.total
             )
     return None
 
@@ -125,7 +125,7 @@ def comparison_table(modules: Sequence[Comparison], total: Comparison | None) ->
     for title in ("x", "found", *COMPARED.values()):
         table.add_column(title, justify="right")
     for row in modules:
-        table.add_row(row.module, f"{row.count:,}", f"{row.found:,}", *cells(row))
+        table.add_row(row.module, f"{row.count:,}", f"{row.listed:,}", *cells(row))
     if total is not None:
         table.add_section()
         table.add_row("total", "", "", *cells(total))
@@ -135,10 +135,10 @@ def comparison_table(modules: Sequence[Comparison], total: Comparison | None) ->
 def cells(row: Comparison) -> Iterable[str]:
     """Show an estimated amount, the found one and their ratio: ``12,000 > 9,000 (0.75)``."""
     for field in COMPARED:
-        ours, theirs = getattr(row.estimate, field), getattr(row.vivado, field)
+        estimate, vivado = getattr(row.estimate, field), getattr(row.vivado, field)
         ratio = row.ratios[field]
-        text = f"{ours:,} > {theirs:,}" + (f" ({ratio:.2f})" if ratio is not None else "")
-        yield text if ours or theirs else ""
+        text = f"{estimate:,} > {vivado:,}" + (f" ({ratio:.2f})" if ratio is not None else "")
+        yield text if estimate or vivado else ""
 
 
 def slack_line(timing: VivadoTiming) -> str:

@@ -70,5 +70,5 @@ class ModuleTiming:
     @cached_property
     def clocks(self) -> set[str]:
         """Return the module's names of all clocks in it, and below."""
-        below = (here for child in self.clocks_below.values() for here in child.values())
+        below = (near for child in self.clocks_below.values() for near in child.values())
         return {*self.paths, *(name for names in below for name in names)}

@@ -63,12 +63,12 @@ def read_evidence(path: Path) -> Evidence:
         timing=timing_of(parts["timing"], path) if "timing" in parts else None,
         clocks=clocks,
         findings={
-            title: found_in(parts[name]) for name, title in FINDINGS.items() if name in parts
+            title: result_in(parts[name]) for name, title in FINDINGS.items() if name in parts
         },
     )
 
 
-def found_in(part: str) -> tuple[str, ...]:
+def result_in(part: str) -> tuple[str, ...]:
     """Return the lines of a part once each, without those that count 0."""
     return tuple(dict.fromkeys(line for line in part.splitlines() if line and line[-3:] != "(0)"))
 
@@ -80,8 +80,8 @@ def parts_of(text: str, path: Path) -> dict[str, str]:
         raise UserError(
             f"{path} is no evidence of a build: it does not begin with {HEAD.strip()!r}"
         )
-    if (found := lines[0].removeprefix(HEAD)) != FORMAT:
-        raise UserError(f"{path} has format {found[:20]}; this version reads format {FORMAT}")
+    if (result := lines[0].removeprefix(HEAD)) != FORMAT:
+        raise UserError(f"{path} has format {result[:20]}; this version reads format {FORMAT}")
     if lines[-1] != f"== end {len(lines) - 1}":
         raise UserError(f"{path} is damaged: it does not end with the number of its lines")
     pieces = re.split(r"^== ", "\n".join(lines[1:-1]) + "\n", flags=re.M)[1:]

@@ -12,7 +12,7 @@ from typing import Any
 from gen.synth.arcs import clocks_of, is_output, live
 from gen.synth.cells import FLIP_FLOP
 from gen.synth.graph import bit_names
-from gen.synth.limits import MOST_FAN_OUT, load_levels
+from gen.synth.limits import MAX_FAN_OUT, load_levels
 from gen.synth.mapping import Bit, MappedModule
 
 RESETS = frozenset(("R", "S", "CLR", "PRE"))  #: ports of flip-flops
@@ -31,7 +31,7 @@ class Net:
     @property
     def crowded(self) -> bool:
         """Return whether it has too many loads and no flip-flop that could be copied for them."""
-        return bool(self.driver) and not self.registered and self.loads > MOST_FAN_OUT
+        return bool(self.driver) and not self.registered and self.loads > MAX_FAN_OUT
 
     def describe(self) -> dict[str, Any]:
         """Describe it as an object of JSON."""
@@ -57,20 +57,20 @@ def nets_of(
     its loads take as far as the module knows them.
     """
     roots, names = Roots(), bit_names(module)
-    found: list[tuple[list[int], Net]] = []  # bits of this module, and what a cell adds to them
+    observed: list[tuple[list[int], Net]] = []  # bits of this module, and what a cell adds to them
     for name, cell in module.cells.items():
         if (child := children.get(cell["type"])) is not None:
-            found += child_nets(name, cell["connections"], child)
+            observed += child_nets(name, cell["connections"], child)
         else:
-            found += primitive_nets(cell, names)
+            observed += primitive_nets(cell, names)
     ports: dict[int, list[Bit]] = defaultdict(list)
-    for bits, _ in found:
+    for bits, _ in observed:
         roots.join(bits)
     for bit, at in module.port_bits("input", "output", "inout").items():
         ports[roots.of(bit)] += at
     nets = dict.fromkeys(ports, Net())
     unconnected = []
-    for bits, more in found:
+    for bits, more in observed:
         if bits:
             wire = roots.of(bits[0])
             nets[wire] = together(nets.get(wire, Net()), more)
@@ -79,7 +79,7 @@ def nets_of(
     inside = [net for wire, net in nets.items() if wire not in ports]
     levels = {
         bit: load_levels(nets[roots.of(bit)].loads)
-        for bits, more in found
+        for bits, more in observed
         if more.driver and not more.registered
         for bit in bits
     }
@@ -95,10 +95,10 @@ def nets_of(
     return result, levels
 
 
-def together(one: Net, other: Net) -> Net:
+def together(item: Net, other: Net) -> Net:
     """Return two parts of the same wire as one."""
-    source = one if one.driver else other
-    loads, resets = one.loads + other.loads, one.resets + other.resets
+    source = item if item.driver else other
+    loads, resets = item.loads + other.loads, item.resets + other.resets
     return replace(source, loads=loads, resets=resets)
 
 
@@ -143,5 +143,5 @@ class Roots:
     def join(self, bits: list[int]) -> None:
         """Put all ``bits`` into one group."""
         for bit in bits[1:]:
-            one, other = sorted((self.of(bits[0]), self.of(bit)))
-            self._parent[other] = one
+            item, other = sorted((self.of(bits[0]), self.of(bit)))
+            self._parent[other] = item

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from gen.synth.arcs import IP_LEVELS, Ends, arcs_of, carry_outputs, live, registered
-from gen.synth.arrival import Arrival, Way, begin, delayed
+from gen.synth.arrival import Arrival, Route, begin, delayed
 from gen.synth.clocks import ModuleClocks, clock_ports
 from gen.synth.depth import ModuleTiming
 from gen.synth.mapping import MappedModule
@@ -19,15 +19,15 @@ Points = dict[str, list[tuple[int, Arrival]]]  #: by clock, the bits where paths
 class Graph:
     """Holds a netlist as a graph: arcs between bits, and the bits where paths start and end."""
 
-    ways: dict[int, list[Way]] = field(default_factory=dict)  #: arcs by the bit that they lead to
+    ways: dict[int, list[Route]] = field(default_factory=dict)  #: arcs by the bit that they lead to
     starts: Points = field(default_factory=lambda: defaultdict(list))
     ends: Points = field(default_factory=lambda: defaultdict(list))
     #: levels that the loads of a bit's wire take; of each bit that no flip-flop drives
     loads: Mapping[int, int] = field(default_factory=dict)
 
-    def add(self, target: int, way: Way) -> None:
+    def add(self, target: int, path: Route) -> None:
         """Add an arc to ``target``."""
-        self.ways.setdefault(target, []).append(way)
+        self.ways.setdefault(target, []).append(path)
 
     def leave(self, bit: int, arrival: Arrival) -> Arrival:
         """Return the arrival at the far ends of a bit's wire."""
@@ -38,8 +38,8 @@ class Graph:
         """Make the graph in which every arc is turned round."""
         turned = Graph(starts=self.ends, ends=self.starts, loads=self.loads)
         for target, ways in self.ways.items():
-            for way in ways:
-                turned.add(way.source, way._replace(source=target))
+            for path in ways:
+                turned.add(path.source, path._replace(source=target))
         return turned
 
 
@@ -71,7 +71,7 @@ def add_primitive(graph: Graph, cell: Mapping[str, Any], chained: set[int]) -> E
     )
     for arc in arcs:
         outside = bool(arc.carry) and not arc.enters and arc.source not in chained
-        graph.add(arc.target, Way(arc.source, replace(arc, enters=True) if outside else arc))
+        graph.add(arc.target, Route(arc.source, replace(arc, enters=True) if outside else arc))
     return ends
 
 
@@ -135,18 +135,18 @@ def add_child(
         for target in at(*output):
             for bit, arrival in sources.items():
                 for source in at(*bit):
-                    graph.add(target, Way(source, None, arrival))
+                    graph.add(target, Route(source, None, arrival))
 
 
 def bit_names(module: MappedModule) -> dict[int, str]:
     """Return the shortest name of each bit; a name such as ``held$1`` is the last choice."""
-    found: dict[int, str] = {}
+    result: dict[int, str] = {}
     for name in sorted(module.names, key=lambda name: ("$" in name, len(name), name)):
         bits = module.names[name]
         for index, bit in enumerate(bits):
             if isinstance(bit, int):
-                found.setdefault(bit, f"{name}[{index}]" if len(bits) > 1 else name)
-    return found
+                result.setdefault(bit, f"{name}[{index}]" if len(bits) > 1 else name)
+    return result
 
 
 def sort(graph: Graph, roots: Iterable[int]) -> tuple[list[int], int]:
@@ -161,11 +161,11 @@ def sort(graph: Graph, roots: Iterable[int]) -> tuple[list[int], int]:
         stack = [(root, iter(graph.ways.get(root, ())))]
         while stack:
             bit, ways = stack[-1]
-            for way in ways:
-                seen = state.get(way.source)
+            for path in ways:
+                seen = state.get(path.source)
                 if seen is None:
-                    state[way.source] = False
-                    stack.append((way.source, iter(graph.ways.get(way.source, ()))))
+                    state[path.source] = False
+                    stack.append((path.source, iter(graph.ways.get(path.source, ()))))
                     break
                 rings += seen is False
             else:

@@ -6,8 +6,8 @@ LEVEL_PS, REGISTER_PS = 450, 400
 #: Loads of a wire that no flip-flop drives, above which it takes a level more each: such a wire
 #: stays one, and spreads.
 MORE_LOADS = (64, 256)
-MOST_CHAINS = 1  #: carry chains on any path
-MOST_FAN_OUT = 1_000  #: inputs at one wire, unless a flip-flop drives it, which can be copied
+MAX_CHAINS = 1  #: carry chains on any path
+MAX_FAN_OUT = 1_000  #: inputs at one wire, unless a flip-flop drives it, which can be copied
 
 
 def most_levels(mhz: float) -> int:

@@ -106,12 +106,12 @@ class MappedModule:
 
     def port_bits(self, *directions: str) -> dict[int, list[Bit]]:
         """Return the wires at ports of ``directions``, and the port bits that each one is."""
-        found: dict[int, list[Bit]] = {}
+        result: dict[int, list[Bit]] = {}
         for name, port in self.ports.items():
             for index, bit in enumerate(port["bits"]):
                 if port["direction"] in directions and isinstance(bit, int):
-                    found.setdefault(bit, []).append((name, index))
-        return found
+                    result.setdefault(bit, []).append((name, index))
+        return result
 
 
 def digest(*parts: str) -> str:
@@ -205,12 +205,12 @@ def essence(module: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parts of a module's JSON that are used later."""
     cells = {}
     for name, cell in module["cells"].items():
-        kept = {"type": cell["type"], "connections": cell["connections"]}
+        stored = {"type": cell["type"], "connections": cell["connections"]}
         if DSP.fullmatch(cell["type"]):
-            kept["parameters"] = cell["parameters"]
+            stored["parameters"] = cell["parameters"]
         elif use_of(cell["type"]) is None:
-            kept["port_directions"] = cell["port_directions"]
-        cells[name] = kept
+            stored["port_directions"] = cell["port_directions"]
+        cells[name] = stored
     names = {n: w["bits"] for n, w in module["netnames"].items() if not w["hide_name"]}
     return {"ports": module["ports"], "cells": cells, "names": names}
 

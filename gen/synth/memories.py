@@ -42,7 +42,7 @@ def memories_of(rtlil: str, cells: Mapping[str, Any]) -> tuple[MemoryUse, ...]:
 
     Yosys names the primitives of a memory after it: ``words.0.3`` is a part of ``words``.
     """
-    found = []
+    result = []
     for name, bits, depth, style in declared(rtlil):
         part = re.compile(re.escape(name) + r"\.\d+\.\d+(\.\S+)?")
         used: dict[str, int] = {}
@@ -51,10 +51,10 @@ def memories_of(rtlil: str, cells: Mapping[str, Any]) -> tuple[MemoryUse, ...]:
                 used[cell["type"]] = used.get(cell["type"], 0) + 1
         kinds = {kind_of(cell_type) for cell_type in used}
         became = next((kind for kind in ("uram", "bram", "lutram") if kind in kinds), "ff")
-        found.append(
+        result.append(
             MemoryUse(name=name, bits=bits, depth=depth, style=style, became=became, cells=used)
         )
-    return tuple(found)
+    return tuple(result)
 
 
 def kind_of(cell_type: str) -> str | None:

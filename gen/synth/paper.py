@@ -17,7 +17,7 @@ class Comparison:
 
     part: str
     paper: Mapping[str, float | None]
-    ours: Mapping[str, float | None]
+    own: Mapping[str, float | None]
 
     def describe(self) -> dict[str, Any]:
         """Return the comparison as an object of JSON."""
@@ -41,7 +41,7 @@ def table_three(lut: float, ff: float, megabits: float, dsp: float) -> dict[str,
     return {"LUT K": lut, "FF K": ff, "RAM Mb": megabits, "DSP": dsp}
 
 
-def ours_as_table_three(use: Resources) -> dict[str, float]:
+def own_as_table_three(use: Resources) -> dict[str, float]:
     """Return the same columns of an estimate; RAM is what the blocks hold, used or not."""
     bits = use.uram * URAM_BITS + use.bram18 * BRAM18_BITS
     megabits = round(bits / MEGABIT, 2)
@@ -56,7 +56,7 @@ def p4sgd(synthesis: Synthesis) -> Comparisons | None:
 
     def total(modules: list[ModuleEstimate]) -> dict[str, float]:
         parts = (module.count * synthesis.inclusive(module.name) for module in modules)
-        return ours_as_table_three(sum(parts, Resources()))
+        return own_as_table_three(sum(parts, Resources()))
 
     count = sum(module.count for module in engines)
     paper = [
@@ -65,13 +65,13 @@ def p4sgd(synthesis: Synthesis) -> Comparisons | None:
         ("HBM subsystem", table_three(7, 42, 3.26, 0)),
         ("PCI-Express", table_three(63, 98, 4.3, 0)),
     ]
-    ours = [total(engines), total(transports), {}, {}]
+    own_one = [total(engines), total(transports), {}, {}]
     name = f"8 engines (ours: {count})" if count != 8 else "8 engines"
     return Comparisons(
         title="P4SGD, Table III (the vendor's IP for HBM and PCI-Express is not estimated)",
         rows=tuple(
-            Comparison(part=name if i == 0 else part, paper=figures, ours=mine)
-            for i, ((part, figures), mine) in enumerate(zip(paper, ours, strict=True))
+            Comparison(part=name if i == 0 else part, paper=figures, own=own)
+            for i, ((part, figures), own) in enumerate(zip(paper, own_one, strict=True))
         ),
     )
 
@@ -128,7 +128,7 @@ def netsparse(synthesis: Synthesis) -> Comparisons | None:
     return Comparisons(
         title=f"NetSparse, Table 9: shares of a RIG unit ({units[0].name})",
         rows=tuple(
-            Comparison(part=name, paper={"area %": AREA.get(name)}, ours=shares[name])
+            Comparison(part=name, paper={"area %": AREA.get(name)}, own=shares[name])
             for name in names
         ),
     )

@@ -95,14 +95,14 @@ def paper_table(comparisons: Comparisons) -> Table:
     """Make a table of the paper's columns and of the estimated ones beside them."""
     table = new_table(comparisons.title, "part")
     columns = {
-        who: list(dict.fromkeys(key for row in comparisons.rows for key in getattr(row, who)))
-        for who in ("paper", "ours")
+        owner: list(dict.fromkeys(key for row in comparisons.rows for key in getattr(row, owner)))
+        for owner in ("paper", "own")
     }
-    for who, titles in columns.items():
+    for owner, titles in columns.items():
         for title in titles:
-            table.add_column(f"{who}: {title}", justify="right")
+            table.add_column(f"{owner}: {title}", justify="right")
     for row in comparisons.rows:
-        figures = (getattr(row, who).get(key) for who, keys in columns.items() for key in keys)
+        figures = (getattr(row, owner).get(key) for owner, keys in columns.items() for key in keys)
         table.add_row(row.part, *("-" if f is None else f"{f:,g}" for f in figures))
     return table
 
@@ -159,5 +159,5 @@ def amount(resources: Resources, field: str) -> str:
 
 def console() -> Console:
     """Return a console that is wide enough for the tables if it is a file or a pipe."""
-    made = Console(highlight=False, markup=False)
-    return made if made.is_terminal else Console(highlight=False, markup=False, width=WIDTH)
+    built = Console(highlight=False, markup=False)
+    return built if built.is_terminal else Console(highlight=False, markup=False, width=WIDTH)

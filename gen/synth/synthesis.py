@@ -20,7 +20,7 @@ from gen.synth.cells import use_of_cells
 from gen.synth.clock_timing import ClockTiming, timings
 from gen.synth.depth import Depth, ModuleTiming, deepest
 from gen.synth.fan_out import ModuleNets, Net, nets_of
-from gen.synth.limits import MOST_CHAINS, MOST_FAN_OUT
+from gen.synth.limits import MAX_CHAINS, MAX_FAN_OUT
 from gen.synth.mapping import Cache, called, digest
 from gen.synth.memories import MemoryUse, memories_of
 from gen.synth.resources import KINDS, Resources
@@ -28,13 +28,13 @@ from gen.synth.timing import timing_of
 
 #: what is found of a netlist depends on all that is in this folder
 CODE = digest(*(path.read_text() for path in sorted(Path(__file__).parent.glob("*.py"))))
-FOUND = "found.pickle"
+FINDINGS = "found.pickle"
 #: hears how many modules are done, how many there are, and the name of the latest
 Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Findings:
     """Holds what is found of a module, which is the same in every design and under every name."""
 
     own: Resources  #: resources of the module without those of what it places
@@ -46,7 +46,7 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModuleEstimate(Found):
+class ModuleEstimate(Findings):
     """Holds the estimate of a distinct module of a design."""
 
     name: str
@@ -58,9 +58,9 @@ class ModuleEstimate(Found):
     def of(cls, described: Mapping[str, Any]) -> "ModuleEstimate":
         """Return the estimate that :meth:`describe` has described, without memories and wires."""
         own = {kind: described["own"][kind] for kind in KINDS}
-        kept = {name: described[name] for name in ("name", "component", "count", "children")}
+        stored = {name: described[name] for name in ("name", "component", "count", "children")}
         depth = Depth(**described["depth"])
-        return cls(own=Resources(**own), depth=depth, memories=(), unknown={}, **kept)
+        return cls(own=Resources(**own), depth=depth, memories=(), unknown={}, **stored)
 
     def describe(self) -> dict[str, Any]:
         """Return the estimate as an object of JSON."""
@@ -163,11 +163,11 @@ class Synthesis:
                     f" {clock.most_levels} are the most at {clock.mhz:g} MHz; {clock.path}"
                 )
         depth = self.depth
-        if depth.most_chains > MOST_CHAINS:
-            yield f"{depth.most_chains} carry chains on a path, {MOST_CHAINS} is the most"
+        if depth.most_chains > MAX_CHAINS:
+            yield f"{depth.most_chains} carry chains on a path, {MAX_CHAINS} is the most"
         for module, net in self.crowded:
             yield (
-                f"{net.loads:,} loads at {net.driver} of {module.name}, {MOST_FAN_OUT:,} are the"
+                f"{net.loads:,} loads at {net.driver} of {module.name}, {MAX_FAN_OUT:,} are the"
                 " most where no flip-flop drives them"
             )
 
@@ -192,7 +192,7 @@ def amounts(resources: Resources) -> dict[str, int]:
 
 
 #: a module, and how its parent sees it
-Seen = tuple[Found, ModuleTiming, ModuleNets]
+Seen = tuple[Findings, ModuleTiming, ModuleNets]
 
 
 def synthesise(
@@ -202,41 +202,41 @@ def synthesise(
 
     What has been found of a module before is in ``cache``. Raises UserError if Yosys is missing.
     """
-    found = find_all(emission.modules, cache, progress, jobs or os.cpu_count() or 1)
+    result = find_all(emission.modules, cache, progress, jobs or os.cpu_count() or 1)
     counts, estimates = emission.counts(), dict[str, ModuleEstimate]()
     for name, module in emission.modules.items():
-        of_module, _, nets = found[name]
+        of_module, _, nets = result[name]
         out = [net for net in nets.leaving if net.crowded and module is emission.top]
-        one: dict[str, Any] = {**vars(of_module), "crowded": (*of_module.crowded, *out)}
+        item: dict[str, Any] = {**vars(of_module), "crowded": (*of_module.crowded, *out)}
         estimates[name] = ModuleEstimate(
             name=name,
             component=module.kind.__name__,
             count=counts[name],
             children=dict(module.instances),
-            **one,
+            **item,
         )
-    depths = by_clock(emission, {name: timing for name, (_, timing, _) in found.items()})
+    depths = by_clock(emission, {name: timing for name, (_, timing, _) in result.items()})
     return Synthesis(modules=estimates, clocks=timings(emission.top, depths))
 
 
 def by_clock(
-    emission: Emission, found: Mapping[str, ModuleTiming]
+    emission: Emission, result: Mapping[str, ModuleTiming]
 ) -> dict[str, list[tuple[str, Depth]]]:
     """Return the modules with paths of each clock, and the worst of each, by the top's name of it.
 
     A module counts for every clock that one of its instances has.
     """
-    names: dict[str, dict[str, set[str]]] = {name: defaultdict(set) for name in found}
-    names[emission.top.name] |= {clock: {clock} for clock in found[emission.top.name].clocks}
+    names: dict[str, dict[str, set[str]]] = {name: defaultdict(set) for name in result}
+    names[emission.top.name] |= {clock: {clock} for clock in result[emission.top.name].clocks}
     depths: dict[str, list[tuple[str, Depth]]] = defaultdict(list)
     for name, module in reversed(emission.modules.items()):
-        timing, at_top = found[name], names[name]
+        timing, at_top = result[name], names[name]
         for clock, paths in timing.paths.items():
             for at in at_top[clock] if paths.depth.end else ():
                 depths[at].append((name, paths.depth))
         for child, call in called(module).items():
-            for clock, here in timing.clocks_below.get(call, {}).items():
-                names[child][clock] |= set().union(*(at_top[one] for one in here))
+            for clock, near in timing.clocks_below.get(call, {}).items():
+                names[child][clock] |= set().union(*(at_top[item] for item in near))
     return depths
 
 
@@ -247,8 +247,8 @@ def look_at(source: str, netlist: mapping.MappedModule, below: Mapping[str, Seen
     own, unknown = use_of_cells({k: n for k, n in netlist.count().items() if k not in below})
     memory, depth = memories_of(source, netlist.cells), timing.depth
     wires = {"crowded": nets.crowded, "reset": nets.reset}
-    found = Found(own=own, depth=depth, memories=memory, unknown=unknown, **wires)
-    return found, timing, nets
+    result = Findings(own=own, depth=depth, memories=memory, unknown=unknown, **wires)
+    return result, timing, nets
 
 
 def find_all(
@@ -265,10 +265,10 @@ def find_all(
         def make(folder: Path) -> None:
             netlist = mapping.map_module(module.name, source, cache)
             below = {call: futures[child].result() for child, call in called(module).items()}
-            (folder / FOUND).write_bytes(pickle.dumps(look_at(source, netlist, below), 5))
+            (folder / FINDINGS).write_bytes(pickle.dumps(look_at(source, netlist, below), 5))
 
         folder, _ = cache(mapping.KIND, key, make)
-        return pickle.loads((folder / FOUND).read_bytes())
+        return pickle.loads((folder / FINDINGS).read_bytes())
 
     with ThreadPoolExecutor(jobs) as pool:
         for name, module in modules.items():

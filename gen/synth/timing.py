@@ -43,7 +43,7 @@ def timing_of(
             returns=at_ports(backward, logic),
         )
     return ModuleTiming(
-        depth=deepest([Depth(rings=rings), *(found.depth for found in paths.values())]),
+        depth=deepest([Depth(rings=rings), *(result.depth for result in paths.values())]),
         paths=paths,
         clock_outputs=clocks.outputs(),
         clocks_below=clocks.in_children(),
@@ -71,9 +71,9 @@ def walk(
         arrivals[bit] = worst_of(arrivals[bit], arrival) if bit in arrivals else arrival
     for bit in order:
         best = arrivals.get(bit)
-        for way in graph.ways.get(bit, ()):
-            if (source := arrivals.get(way.source)) is not None:
-                arrival = advance(graph.leave(way.source, source), way, backward)
+        for path in graph.ways.get(bit, ()):
+            if (source := arrivals.get(path.source)) is not None:
+                arrival = advance(graph.leave(path.source, source), path, backward)
                 best = arrival if best is None else worst_of(best, arrival)
         if best is not None:
             arrivals[bit] = best
@@ -82,24 +82,24 @@ def walk(
 
 def worst(graph: Graph, forward: Mapping[int, Arrival], clock: str) -> Depth:
     """Find the worst of all paths that end in a register of ``clock``."""
-    found: Arrival | None = None
+    result: Arrival | None = None
     path: tuple[tuple, str] = ((), "")
     for bit, last in graph.ends[clock]:
         if bit in forward:
             arrival = past_child(graph.leave(bit, forward[bit]), last)
             path = max(path, (arrival[:PATH], last.start))
-            found = arrival if found is None else worst_of(found, arrival)
-    if found is None:
+            result = arrival if result is None else worst_of(result, arrival)
+    if result is None:
         return Depth()
     return Depth(
-        levels=found.levels,
-        chains=found.chains,
-        carry=found.carry,
-        start=found.start,
+        levels=result.levels,
+        chains=result.chains,
+        carry=result.carry,
+        start=result.start,
         end=path[1],
-        most_levels=found.most_levels,
-        most_chains=found.most_chains,
-        most_carry=found.most_carry,
+        most_levels=result.most_levels,
+        most_chains=result.most_chains,
+        most_carry=result.most_carry,
     )
 
 
@@ -112,12 +112,12 @@ def passing(
     for bit in order:
         if bit not in needed:
             continue
-        here = {port: begin("") for port in inputs.get(bit, ())}
-        for way in graph.ways.get(bit, ()):
-            for port, arrival in arrivals.get(way.source, {}).items():
-                more = advance(graph.leave(way.source, arrival), way)
-                here[port] = worst_of(here[port], more) if port in here else more
-        arrivals[bit] = here
+        near = {port: begin("") for port in inputs.get(bit, ())}
+        for path in graph.ways.get(bit, ()):
+            for port, arrival in arrivals.get(path.source, {}).items():
+                more = advance(graph.leave(path.source, arrival), path)
+                near[port] = worst_of(near[port], more) if port in near else more
+        arrivals[bit] = near
     return {p: arrivals[bit] for bit, ps in outputs.items() if arrivals.get(bit) for p in ps}
 
 
@@ -127,10 +127,10 @@ def between(
     """Return the bits that lie on a way from an input to an output."""
     behind = set(inputs)
     for bit in order:
-        if any(way.source in behind for way in graph.ways.get(bit, ())):
+        if any(path.source in behind for path in graph.ways.get(bit, ())):
             behind.add(bit)
     before = set(outputs)
     for bit in reversed(order):
         if bit in before:
-            before.update(way.source for way in graph.ways.get(bit, ()))
+            before.update(path.source for path in graph.ways.get(bit, ()))
     return behind & before

@@ -112,7 +112,7 @@ def read_utilization(path: Path) -> Utilization:
 
 def utilization_of(text: str, where: object) -> Utilization:
     """Return what either kind of report of utilization says; raise UserError if it is neither."""
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     instances: list[Placed] = []
     for table in tables_of(text):
         if set(NEEDED) <= set(table.header):
@@ -120,12 +120,12 @@ def utilization_of(text: str, where: object) -> Utilization:
         elif table.header[:2] == ("Site Type", "Used"):
             for line, cells in table.rows:
                 name = cells[0].strip().rstrip("*")
-                if name in ROWS and name not in found:
-                    found[name] = amount(second(cells, where, line), where, line)
+                if name in ROWS and name not in result:
+                    result[name] = amount(second(cells, where, line), where, line)
     if instances:
         return Utilization(instances=tuple(instances))
-    if {"LUT as Logic", "CLB Registers"} <= set(found):
-        return Utilization(total=gathered({name: (ROWS[name], n) for name, n in found.items()}))
+    if {"LUT as Logic", "CLB Registers"} <= set(result):
+        return Utilization(total=gathered({name: (ROWS[name], n) for name, n in result.items()}))
     raise UserError(
         f"{where} is no utilization report: it has neither the table by hierarchy"
         f" (Instance, Module, Total LUTs, ...) nor the rows LUT as Logic and CLB Registers"
@@ -139,10 +139,10 @@ def second(cells: tuple[str, ...], where: object, line: int) -> str:
     return cells[1]
 
 
-def gathered(found: Mapping[str, tuple[tuple[str, int], float]]) -> Resources:
+def gathered(result: Mapping[str, tuple[tuple[str, int], float]]) -> Resources:
     """Add up amounts under Vivado's names as resources."""
     amounts: dict[str, int] = {}
-    for (kind, times), number in found.values():
+    for (kind, times), number in result.values():
         amounts[kind] = amounts.get(kind, 0) + round(times * number)
     return Resources(**amounts)
 
@@ -164,8 +164,8 @@ def by_hierarchy(table: BoxedTable, where: object) -> list[Placed]:
         while above and above[-1][0] >= indent:
             above.pop()
         above.append((indent, name))
-        found = {c: (COLUMNS[c], amount(row[c], where, line)) for c in row if c in COLUMNS}
+        result = {c: (COLUMNS[c], amount(row[c], where, line)) for c in row if c in COLUMNS}
         module = row["Module"].strip()
         path = "/".join(instance for _, instance in above)
-        placed.append(Placed(path=path, module=module, use=gathered(found)))
+        placed.append(Placed(path=path, module=module, use=gathered(result)))
     return placed

@@ -37,7 +37,7 @@ assert json.loads(Path("made/manifest.json").read_text())["parameters"] == {"bit
 
 # %% 3. It has a run
 # The descriptor names a session with `command="count"`. That is a command now; the fields of its
-# workload are the options. A host reads the count, by the driver `made/tally_driver.py`, here over
+# workload are the options. A host reads the count, by the driver `built/tally_driver.py`, here over
 # the simulated bus.
 
 terminal("ingather count --events 20 -o run")

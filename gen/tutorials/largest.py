@@ -76,6 +76,6 @@ async def the_largest_of_each_group_leaves(dut, stalls):
     received, cycles = await receive(dut, "o", len(expected), stalls.value[1])
     sent = await sending
     assert received == expected
-    if stalls.none:
+    if stalls.absent:
         assert sent == list(range(sent[0], sent[0] + len(numbers)))
         assert cycles == [when + Largest.latency for when in sent[params.group - 1 :: params.group]]

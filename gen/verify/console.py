@@ -15,7 +15,7 @@ from rich.text import Text
 from sim.verify.items import Item, name_of
 
 STYLES = {"passed": "green", "skipped": "yellow"}  #: colours of outcomes; all others are red
-MOST_RUNNING = 8  #: lines
+MAX_RUNNING = 8  #: lines
 
 
 class Progress:
@@ -91,7 +91,7 @@ class Progress:
         now = time.monotonic()
         running = [
             Text(f"  {clock(now - since)} {name}", style="dim", no_wrap=True, overflow="ellipsis")
-            for name, since in list(self.running.items())[:MOST_RUNNING]
+            for name, since in list(self.running.items())[:MAX_RUNNING]
         ]
         return Group(line, *running)
 

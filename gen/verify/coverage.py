@@ -18,7 +18,7 @@ class Share:
     hit: int
     total: int
     excluded: int
-    wanted: float  #: percent
+    required: float  #: percent
 
     @property
     def percent(self) -> float:
@@ -28,16 +28,16 @@ class Share:
     @property
     def short(self) -> bool:
         """Return whether the share is below its threshold."""
-        return 100 * self.hit < self.wanted * self.total
+        return 100 * self.hit < self.required * self.total
 
 
 def sections(measured: Mapping[str, Any]) -> list[Section]:
     """Make the sections of a page for the content of a coverage.json."""
     rows = [row(component, measured["thresholds"]) for component in measured["components"]]
     totals = {kind: total(measured, kind) for kind in KINDS}
-    given = {"rows": rows, "totals": totals, "measured": measured}
+    provided = {"rows": rows, "totals": totals, "measured": measured}
     pages = [("Coverage", "coverage.html.j2"), ("Coverage exclusions", "exclusions.html.j2")]
-    return [Section(title, TEMPLATES.get_template(file).render(given)) for title, file in pages]
+    return [Section(title, TEMPLATES.get_template(file).render(provided)) for title, file in pages]
 
 
 def row(component: Mapping[str, Any], thresholds: Mapping[str, float]) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def row(component: Mapping[str, Any], thresholds: Mapping[str, float]) -> dict[s
     return {
         "name": component["component"],
         "modules": component["modules"],
-        "shares": {kind: Share(**component[kind], wanted=thresholds[kind]) for kind in KINDS},
+        "shares": {kind: Share(**component[kind], required=thresholds[kind]) for kind in KINDS},
         "bins": len(bins),
         "bins_hit": sum(entry["hits"] > 0 for entry in bins),
         "bins_missed": [entry for entry in bins if not entry["hits"]],
@@ -59,4 +59,4 @@ def total(measured: Mapping[str, Any], kind: str) -> Share:
     """Add up the shares of all components."""
     parts = [component[kind] for component in measured["components"]]
     sums = {name: sum(part[name] for part in parts) for name in ("hit", "total", "excluded")}
-    return Share(**sums, wanted=measured["thresholds"][kind])
+    return Share(**sums, required=measured["thresholds"][kind])

@@ -60,10 +60,10 @@ def looked_into(item: Item, target: Path) -> dict[str, Any]:
 
     try:
         simulation, run = pickle.loads(base64.b64decode(item.failed))
-        found = investigate(simulation, run, target, test=item.test)
+        result = investigate(simulation, run, target, test=item.test)
     except Exception as error:  # the verdict stands; only its explanation is missing
         return {"note": f"not run again: {type(error).__name__}: {error}"}
-    return {name: value for name, value in found.items() if name != "log" or value}
+    return {name: value for name, value in result.items() if name != "log" or value}
 
 
 def inside(folder: Path, failure: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,14 +87,14 @@ def show(console: Console, items: Sequence[Item], folder: Path) -> None:
             markup=False,
         )
         wrong = failure["first_wrong"]
-        told = {
+        reported = {
             "why": item.message,
             "wrong": first_wrong(wrong) if wrong else "",
             "note": failure.get("note", ""),
             "replay": failure["replay"],
             **{name: str(folder / failure[name]) for name in PATHS if failure[name]},
         }
-        for name, text in told.items():
+        for name, text in reported.items():
             if text:
                 console.print(Text(f"  {name:7} {text}"), soft_wrap=True, highlight=False)
 
@@ -103,5 +103,5 @@ def first_wrong(wrong: Mapping[str, Any]) -> str:
     """Return the first wrong beat in words."""
     where = f"{wrong['stream']}[{wrong['index']}]"
     field = f" {wrong['field']}" if wrong.get("field") else ""
-    told = f"expected {wrong['expected']}, got {wrong['got']}"
-    return f"cycle {wrong['cycle']}: {where}{field}: {told}"
+    reported = f"expected {wrong['expected']}, got {wrong['got']}"
+    return f"cycle {wrong['cycle']}: {where}{field}: {reported}"

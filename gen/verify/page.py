@@ -42,13 +42,13 @@ def tiles(regression: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return the figure, name and style of each tile."""
     items, runs = regression["items"], runs_of(regression["items"])
     outcomes = Counter(item["outcome"] for item in items)
-    made = [
+    created = [
         (f"{count:,}", outcome, "good" if outcome in GOOD else "bad")
         for outcome, count in outcomes.items()
     ]
     built = sum(run["built"] for run in runs)
     return [
-        *made,
+        *created,
         (f"{sum(run['cycles'] for run in runs):,}", "cycles simulated", ""),
         (f"{len(runs):,}", f"simulations, {built:,} built", ""),
         (f"{regression['simulation_seconds']:,.0f} s", "in simulators", ""),

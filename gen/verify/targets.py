@@ -23,8 +23,8 @@ def targets(root: Path, names: Sequence[str]) -> list[str]:
     """
     if not (root / "tests").is_dir():
         raise UserError("verify runs the tests of a checkout: there are none beside this package")
-    found = [path for name in names for path in tests_of(root, name)]
-    return list(dict.fromkeys(found)) or list(EVERYTHING)
+    result = [path for name in names for path in tests_of(root, name)]
+    return list(dict.fromkeys(result)) or list(EVERYTHING)
 
 
 def checkout_of(names: Sequence[str]) -> Path:
@@ -82,9 +82,11 @@ def module_of(root: Path, name: str) -> str | None:
     if dotted.partition(".")[0] != "hdl":
         return None
     for candidate in (dotted, dotted.rpartition(".")[0]):
-        there = root.joinpath(*candidate.split("."))
-        if candidate and (there.is_dir() or there.with_suffix(".py").is_file()):
-            return candidate if candidate == dotted or there.with_suffix(".py").is_file() else None
+        present = root.joinpath(*candidate.split("."))
+        if candidate and (present.is_dir() or present.with_suffix(".py").is_file()):
+            return (
+                candidate if candidate == dotted or present.with_suffix(".py").is_file() else None
+            )
     return None
 
 

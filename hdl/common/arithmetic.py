@@ -72,9 +72,9 @@ def delay(
 
     Registers are called name_1, name_2, ... and have the attributes ``attrs``.
     """
-    made = dict(attrs or {})
+    built = dict(attrs or {})
     for step in range(1, cycles + 1):
-        register = Signal(value.shape(), name=f"{name}_{step}", reset_less=reset_less, attrs=made)
+        register = Signal(value.shape(), name=f"{name}_{step}", reset_less=reset_less, attrs=built)
         m.d.sync += register.eq(value)
         value = register
     return value

@@ -184,13 +184,13 @@ class AxiReadPort(Component):
         """Send bursts to AR, unless the bus is broken, and to the queue of bursts under way."""
         axi, bursts = self.axi, self.bursts
         burst = Signal(self.params.burst, reset_less=True)
-        given = self.params.waiting(waiting.i.payload)
+        provided = self.params.waiting(waiting.i.payload)
         go = Signal()
         m.d.comb += [
             bursts.ready.eq(waiting.i.ready & (~axi.arvalid | axi.arready | self.bus.broken)),
             go.eq(bursts.valid & bursts.ready),
             waiting.i.valid.eq(go),
-            *(given[name].eq(bursts.payload[name]) for name in given.shape().members),
+            *(provided[name].eq(bursts.payload[name]) for name in provided.shape().members),
             axi.araddr.eq(burst.address),
             axi.arlen.eq(burst.length if self.params.length_bits else 0),
             axi.arsize.eq(ceil_log2(self.params.data_bits // 8)),

@@ -78,12 +78,12 @@ class AxiWritePort(Component):
         whole, debt = self.count(m)
         fits = Signal()
         answered = Signal()
-        given = Signal(self.params.debt_bits)  # bursts whose last beat the master has given
+        provided = Signal(self.params.debt_bits)  # bursts whose last beat the master has given
         ended = Signal()
         m.d.comb += [
             axi.bready.eq(1),
             fits.eq(axi.bvalid & whole & ~self.bus.broken),
-            answered.eq(fits | (self.bus.broken & given.any() & owed.o.valid)),
+            answered.eq(fits | (self.bus.broken & provided.any() & owed.o.valid)),
             owed.o.ready.eq(answered),
             answers.valid.eq(answered),
             answers.failed.eq(self.bus.broken | (axi.bresp != Response.OKAY)),
@@ -93,7 +93,7 @@ class AxiWritePort(Component):
         ]
         m.d.sync += [
             ended.eq(self.beats.valid & self.beats.ready & self.beats.payload.last),
-            given.eq(given + ended - answered),
+            provided.eq(provided + ended - answered),
             self.bus.dropped.eq(axi.bvalid & ~fits),
         ]
         late = overdue(
@@ -189,13 +189,13 @@ class AxiWritePort(Component):
     def count(self, m: Module) -> tuple[Value, Value]:
         """Return whether a complete burst lacks B, and whether one whose AW was taken does."""
         axi = self.axi
-        asked = Signal(self.params.debt_bits)  # bursts with AW taken, without B
+        requested = Signal(self.params.debt_bits)  # bursts with AW taken, without B
         written = Signal(self.params.debt_bits)  # bursts with the last W taken, without B
         whole = Signal()
         ended = axi.bvalid & whole
-        m.d.comb += whole.eq(asked.any() & written.any())
+        m.d.comb += whole.eq(requested.any() & written.any())
         m.d.sync += [
-            asked.eq(asked + (axi.awvalid & axi.awready) - ended),
+            requested.eq(requested + (axi.awvalid & axi.awready) - ended),
             written.eq(written + (axi.wvalid & axi.wready & axi.wlast) - ended),
         ]
-        return whole, asked.any()
+        return whole, requested.any()

@@ -8,14 +8,14 @@ from hdl.common.counter_bank import CounterBank
 from hdl.common.event_counters import CountersParams
 from hdl.common.params import Params, whole
 
-MOST_PARTS = 32
+MAX_PARTS = 32
 
 
 class CounterBanksParams(Params, suffix="{counters.suffix}_{count}"):
     """Sets the counters of each part, and the number of parts."""
 
     counters: CountersParams
-    count: int = whole(1, MOST_PARTS)  #: number of parts
+    count: int = whole(1, MAX_PARTS)  #: number of parts
 
 
 class CounterBanks(Component):
@@ -34,7 +34,7 @@ class CounterBanks(Component):
             {
                 "events": In(counters.events).array(params.count),
                 "clear": In(1),
-                "part": In(range(MOST_PARTS)),
+                "part": In(range(MAX_PARTS)),
                 "select": In(counters.index_bits),
                 "value": Out(counters.bits),
             },

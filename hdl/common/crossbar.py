@@ -21,15 +21,15 @@ from hdl.common.shaped import ShapedParams
 from hdl.common.streams import StreamRegister
 
 
-def add_choice(m: Module, name: str, asking: Value, take: Value) -> Value:
+def add_choice(m: Module, name: str, requesting: Value, take: Value) -> Value:
     """Return the one-hot grant of a round-robin arbiter; a single requester needs none."""
-    if len(asking) == 1:
-        return asking
-    if len(asking) <= FEW:
-        return choose_in_turn(m, asking, take)
-    turn = RoundRobin.sized(count=len(asking))
+    if len(requesting) == 1:
+        return requesting
+    if len(requesting) <= FEW:
+        return choose_in_turn(m, requesting, take)
+    turn = RoundRobin.sized(count=len(requesting))
     m.submodules[name] = turn
-    m.d.comb += [turn.asking.eq(asking), turn.take.eq(take)]
+    m.d.comb += [turn.requesting.eq(requesting), turn.take.eq(take)]
     return turn.grant
 
 
@@ -53,15 +53,15 @@ class CrossbarParams(ShapedParams, suffix="{inputs}x{outputs}_{width}"):
     #: bit of a beat that ends a packet; None: every beat is a packet
     last_bit: int | None = tagged("_last_{}", default=None)
     #: lowest bits of a packet's first beat that ``begins`` reports; 0: none
-    told_bits: int = tagged("_told_{}", default=0)
+    reported_bits: int = tagged("_reported_{}", default=0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.last_bit is not None:
             check_range("last_bit", self.last_bit, 0, self.width - 1)
-        check_range("told_bits", self.told_bits, 0, self.width)
-        if self.told_bits and self.last_bit is None:
-            raise ValueError("told_bits needs a last_bit, which tells where packets begin")
+        check_range("reported_bits", self.reported_bits, 0, self.width)
+        if self.reported_bits and self.last_bit is None:
+            raise ValueError("reported_bits needs a last_bit, which tells where packets begin")
 
     @property
     def beat(self) -> data.StructLayout:
@@ -71,7 +71,7 @@ class CrossbarParams(ShapedParams, suffix="{inputs}x{outputs}_{width}"):
     @property
     def begins(self) -> data.StructLayout:
         """Describe the report of a packet's first beat."""
-        return data.StructLayout({"valid": 1, "told": self.told_bits})
+        return data.StructLayout({"valid": 1, "reported": self.reported_bits})
 
 
 class Crossbar(Component):
@@ -89,8 +89,8 @@ class Crossbar(Component):
     output that is stalled blocks only the inputs whose packet is for it. The grant is a register,
     decided a cycle ahead: while inputs wait, an output takes a beat in every cycle, from packet to
     packet, too; an idle output takes a packet a cycle after it comes, even if the packet's input
-    was busy until then. With ``params.told_bits`` an output's ``begins`` is ``valid`` in the cycle
-    in which it takes a packet's first beat, and has that many lowest bits of the beat.
+    was busy until then. With ``params.reported_bits`` an output's ``begins`` is ``valid`` in the
+    cycle in which it takes a packet's first beat, and has that many lowest bits of the beat.
     """
 
     latency = StreamRegister.latency
@@ -103,7 +103,9 @@ class Crossbar(Component):
                 "o": Out(stream.Signature(params.shape)).array(params.outputs),
                 "empty": Out(1),
                 **(
-                    {"begins": Out(params.begins).array(params.outputs)} if params.told_bits else {}
+                    {"begins": Out(params.begins).array(params.outputs)}
+                    if params.reported_bits
+                    else {}
                 ),
             },
         )
@@ -115,23 +117,23 @@ class Crossbar(Component):
         for k, o in enumerate(self.o):
             register = StreamRegister.sized(shape=params.width)
             m.submodules[f"output_{k}"] = register
-            wants = Signal(params.inputs, name=f"wants_{k}")
-            asking = Signal(params.inputs, name=f"asking_{k}")
+            needs = Signal(params.inputs, name=f"needs_{k}")
+            requesting = Signal(params.inputs, name=f"requesting_{k}")
             grant = Signal(params.inputs, name=f"grant_{k}")
             m.d.comb += [
-                wants.eq(Cat(i.payload.to == k if params.outputs > 1 else 1 for i in self.i)),
-                asking.eq(wants & Cat(i.valid for i in self.i)),
+                needs.eq(Cat(i.payload.to == k if params.outputs > 1 else 1 for i in self.i)),
+                requesting.eq(needs & Cat(i.valid for i in self.i)),
             ]
             if params.last_bit is None:
-                turn = add_choice(m, f"turn_{k}", asking, register.i.ready)
-                m.d.comb += [grant.eq(turn), register.i.valid.eq(asking.any())]
+                turn = add_choice(m, f"turn_{k}", requesting, register.i.ready)
+                m.d.comb += [grant.eq(turn), register.i.valid.eq(requesting.any())]
                 selected = grant
             else:
                 # The grant is a register, so the granted input's ready does not depend on valid.
-                selected = self.packet_turn(m, k, asking, register.i)
+                selected = self.packet_turn(m, k, requesting, register.i)
                 m.d.comb += [
-                    grant.eq(wants & selected),
-                    register.i.valid.eq((asking & selected).any()),
+                    grant.eq(needs & selected),
+                    register.i.valid.eq((requesting & selected).any()),
                 ]
             connect(m, register.o, flipped(o))
             m.d.comb += [
@@ -143,10 +145,10 @@ class Crossbar(Component):
             m.d.comb += i.ready.eq(Cat(outputs).any())
         m.d.comb += self.empty.eq(~Cat(o.valid for o in self.o).any())
         if params.last_bit is not None:
-            expect(m, self, packets_keep_their_way=lambda: self.packets_keep_their_way(m))
+            expect(m, self, packets_keep_their_path=lambda: self.packets_keep_their_path(m))
         return m
 
-    def packet_turn(self, m: Module, k: int, asking: Value, taken: Any) -> Signal:
+    def packet_turn(self, m: Module, k: int, requesting: Value, taken: Any) -> Signal:
         """Return the one-hot grant of output ``k``: the input whose packet it takes.
 
         ``taken`` is the stream of beats into the output. The grant moves on with the last beat of a
@@ -155,18 +157,18 @@ class Crossbar(Component):
         turn = Signal(self.params.inputs, name=f"turn_{k}", init=1)
         inside = Signal(name=f"inside_{k}")  # a packet has begun and not ended
         ends = taken.payload[self.params.last_bit]
-        if self.params.told_bits:
+        if self.params.reported_bits:
             m.d.comb += [
                 self.begins[k].valid.eq(taken.valid & taken.ready & ~inside),
-                self.begins[k].told.eq(taken.payload[: self.params.told_bits]),
+                self.begins[k].reported.eq(taken.payload[: self.params.reported_bits]),
             ]
         with m.If(taken.valid & taken.ready):
             m.d.sync += inside.eq(~ends)
-        with m.If(Mux(taken.valid, taken.ready & ends, ~inside) & asking.any()):
-            m.d.sync += turn.eq(next_above(asking, turn))
+        with m.If(Mux(taken.valid, taken.ready & ends, ~inside) & requesting.any()):
+            m.d.sync += turn.eq(next_above(requesting, turn))
         return turn
 
-    def packets_keep_their_way(self, m: Module) -> Value:
+    def packets_keep_their_path(self, m: Module) -> Value:
         """Return whether all beats of each packet have the same ``to``."""
         wrong = []
         for number, i in enumerate(self.i):

@@ -12,7 +12,7 @@ from amaranth.utils import ceil_log2
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
 
-MOST_CLEARED = 1000  #: most bits of counters that one gate resets
+MAX_CLEARED = 1000  #: most bits of counters that one gate resets
 
 
 class CountersParams(Params, suffix="{name}"):
@@ -49,7 +49,7 @@ class CountersParams(Params, suffix="{name}"):
 
         Then each counter's sum is gated instead, which takes a LUT for each bit.
         """
-        return self.clears and self.bits * len(self.counters) > MOST_CLEARED
+        return self.clears and self.bits * len(self.counters) > MAX_CLEARED
 
     @property
     def index_bits(self) -> int:

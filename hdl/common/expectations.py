@@ -25,5 +25,5 @@ def expect(m: Module, component: Component, **holds: Callable[[], ValueLike]) ->
     """
     heed = HEED.get()
     if heed is not None:
-        for name, made in holds.items():
-            heed(m, component, name, made())
+        for name, built in holds.items():
+            heed(m, component, name, built())

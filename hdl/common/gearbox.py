@@ -66,14 +66,14 @@ class Deserializer(Component):
         m = Module()
         parts, bits = self.params.parts, self.params.part_bits
         whole = Signal(parts * bits, reset_less=True)
-        there = Signal(range(parts + 1))  # number of parts in ``whole``
+        present = Signal(range(parts + 1))  # number of parts in ``whole``
         m.d.comb += [
-            self.i.ready.eq(there != parts),
-            self.o.valid.eq(there == parts),
+            self.i.ready.eq(present != parts),
+            self.o.valid.eq(present == parts),
             self.o.payload.eq(whole[: self.params.width]),
         ]
         with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [whole.eq(Cat(whole[bits:], self.i.payload)), there.eq(there + 1)]
+            m.d.sync += [whole.eq(Cat(whole[bits:], self.i.payload)), present.eq(present + 1)]
         with m.Elif(self.o.valid & self.o.ready):
-            m.d.sync += there.eq(0)
+            m.d.sync += present.eq(0)
         return m

@@ -22,7 +22,7 @@ class PacketBufferParams(ShapedParams, suffix="{width}x{words}_{behind}"):
     ahead: bool = tagged("_ahead", default=False)
 
     @property
-    def most_packet_words(self) -> int:
+    def max_packet_words(self) -> int:
         """Return the words of the longest packet that fits an empty buffer."""
         return self.words - self.behind - 2
 
@@ -44,7 +44,7 @@ class PacketBuffer(Component):
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
     packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it goes high again
-    when words leave ``o``, unless a packet is longer than ``params.most_packet_words``.
+    when words leave ``o``, unless a packet is longer than ``params.max_packet_words``.
     """
 
     latency = 3
@@ -78,7 +78,7 @@ class PacketBuffer(Component):
         address_bits = exact_log2(params.words) + 1
         write_at = Signal(address_bits)
         written = Signal(address_bits)  # write address after this cycle's word
-        kept = Signal(address_bits)  # address where the current packet begins
+        stored = Signal(address_bits)  # address where the current packet begins
         read_at = Signal(address_bits)
         used = Signal(address_bits)
         m.d.comb += [
@@ -96,11 +96,11 @@ class PacketBuffer(Component):
         ]
         with m.If(self.ends):
             with m.If(self.keep):
-                m.d.sync += kept.eq(written)
+                m.d.sync += stored.eq(written)
             with m.Else():
-                m.d.sync += write_at.eq(kept)
-        filled = read_at != (write_at if params.ahead else kept)
-        self.read_words(m, words, read_at, filled, kept)
+                m.d.sync += write_at.eq(stored)
+        filled = read_at != (write_at if params.ahead else stored)
+        self.read_words(m, words, read_at, filled, stored)
         return m
 
     def nearly_full(self, used: Value) -> Value:
@@ -112,7 +112,7 @@ class PacketBuffer(Component):
         return used[-1] | (Cat(used[4:-1], 1).all() & (used[:4] >= least))
 
     def read_words(
-        self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, kept: Signal
+        self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, stored: Signal
     ) -> None:
         """Add the memory's read register and one more, as pipeline stages that may stall."""
         read = words.read_port()
@@ -136,13 +136,13 @@ class PacketBuffer(Component):
         with m.If(read.en):
             m.d.sync += read_at.eq(read_at + 1)
         if self.params.ahead:
-            self.undo(m, read_at, kept, (read.en, advance, holds), (leaves, valid))
+            self.undo(m, read_at, stored, (read.en, advance, holds), (leaves, valid))
 
     def undo(
         self,
         m: Module,
         read_at: Signal,
-        kept: Signal,
+        stored: Signal,
         memory_stage: tuple[Signal, Signal, Signal],
         last_stage: tuple[Signal, Signal],
     ) -> None:
@@ -151,7 +151,7 @@ class PacketBuffer(Component):
         # Bits that mark words of the current packet: the next word to read, the words in both
         # registers, and any word that has left.
         begun, held, shown, left = (Signal(name=f"open_{k}") for k in range(4))
-        comes = begun | (read_at == kept)
+        comes = begun | (read_at == stored)
         drops = self.ends & ~self.keep
         m.d.comb += self.undone.eq(drops & (left | (valid & shown)))
         with m.If(self.ends):
@@ -164,7 +164,7 @@ class PacketBuffer(Component):
                 m.d.sync += shown.eq(holds & held)
         with m.If(drops):
             with m.If(comes):
-                m.d.sync += read_at.eq(kept)
+                m.d.sync += read_at.eq(stored)
             with m.If(Mux(advance, comes, held)):
                 m.d.sync += holds.eq(0)
             with m.If(Mux(leaves, held, shown)):

@@ -9,7 +9,7 @@ from hdl.common.axi import AxiStreamSignature
 
 BEAT_BYTES = 64  #: bytes of a beat of packets, byte 0 in the lowest bits
 LEAST_BYTES = 60  #: fewest bytes of an Ethernet frame without its checksum
-MOST_MTU = 9216  #: bytes of the longest packet for which the parts and the MAC can be configured
+MAX_MTU = 9216  #: bytes of the longest packet for which the parts and the MAC can be configured
 PRIORITY_COUNT = 8  #: priorities of Ethernet that can be paused separately (IEEE 802.1Q)
 
 AXIS = AxiStreamSignature(data_bits=8 * BEAT_BYTES)  #: packets of a 100G MAC, 250 MHz

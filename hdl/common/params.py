@@ -76,9 +76,9 @@ class Params:
         if suffix is not None:
             cls.suffix_form = suffix
         own = fields(dataclass(frozen=True, kw_only=True)(cls))  # pyright: ignore[reportArgumentType]
-        rules = {one.name: one.metadata.get("rule") or OF_TYPES.get(one.type) for one in own}
+        rules = {item.name: item.metadata.get("rule") or OF_TYPES.get(item.type) for item in own}
         cls.field_rules = {name: rule for name, rule in rules.items() if rule is not None}
-        tags = {one.name: (one.metadata.get("tag"), one.default) for one in own}
+        tags = {item.name: (item.metadata.get("tag"), item.default) for item in own}
         cls.field_tags = {name: (tag, usual) for name, (tag, usual) in tags.items() if tag}
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from hdl.common.params import Params, whole
 
 COUNT_BITS = 29  #: width of a number of beats, runs, or beats of stride, up to 2**28
 EPOCH_BITS = 32
-MOST_BURSTS = 256  #: most bursts without an answer
+MAX_BURSTS = 256  #: most bursts without an answer
 
 
 class ReadMasterParams(
@@ -59,7 +59,7 @@ class ReadMasterParams(
             address_bits=self.address_bits,
             data_bits=self.data_bits,
             length_bits=self.window_bits,
-            outstanding=min(self.prefetch_beats, MOST_BURSTS),
+            outstanding=min(self.prefetch_beats, MAX_BURSTS),
         )
 
     @property

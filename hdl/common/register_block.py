@@ -62,21 +62,21 @@ class RegisterBlock(Component):
         data = Signal(WORD_BITS, reset_less=True)
         strobes = Signal(WORD_BYTES, reset_less=True)
         addressed = Signal()
-        given = Signal()
+        provided = Signal()
         commit = Signal()
         m.d.comb += [
             bus.awready.eq(~addressed),
-            bus.wready.eq(~given),
-            commit.eq(addressed & given & (~bus.bvalid | bus.bready)),
+            bus.wready.eq(~provided),
+            commit.eq(addressed & provided & (~bus.bvalid | bus.bready)),
         ]
         with m.If(~addressed):
             m.d.sync += [write_address.eq(bus.awaddr), addressed.eq(bus.awvalid)]
-        with m.If(~given):
-            m.d.sync += [data.eq(bus.wdata), strobes.eq(bus.wstrb), given.eq(bus.wvalid)]
+        with m.If(~provided):
+            m.d.sync += [data.eq(bus.wdata), strobes.eq(bus.wstrb), provided.eq(bus.wvalid)]
         with m.If(bus.bready):
             m.d.sync += bus.bvalid.eq(0)
         with m.If(commit):
-            m.d.sync += [addressed.eq(0), given.eq(0), bus.bvalid.eq(1)]
+            m.d.sync += [addressed.eq(0), provided.eq(0), bus.bvalid.eq(1)]
             m.d.sync += bus.bresp.eq(Response.SLVERR)
         for place, register in self.params.placed:
             for field in register.fields:

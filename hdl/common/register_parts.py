@@ -63,11 +63,12 @@ def buses_register(doc: str, names: Iterable[str]) -> Register:
     return Register("buses", f"{doc} All requests to a broken bus fail at once.", *fields)
 
 
-def memory_timeout(what: str, who: str, cycles: int = MEMORY_TIMEOUT) -> Register:
-    """Return the register of the time-out after which ``who`` abandons ``what``."""
+def memory_timeout(what: str, owner: str, cycles: int = MEMORY_TIMEOUT) -> Register:
+    """Return the register of the time-out after which ``owner`` abandons ``what``."""
     doc = (
         f"sets the time-out in cycles: {what} is abandoned after one to two time-outs without"
-        f" progress; 0: there is no time-out, and {who} waits for ever if a memory does not answer"
+        f" progress; 0: there is no time-out, and {owner} waits for ever if a memory does not"
+        " answer"
     )
     return single(
         rw("memory_timeout", 32, doc, init=cycles),

@@ -30,7 +30,7 @@ class Names(NamedTuple):
 
 def names_of(enum: type[Enum]) -> Names:
     """Return the names and values of an enumeration, of Amaranth's or of Python's."""
-    return Names(enum.__name__, tuple((one.name, int(one.value)) for one in enum))
+    return Names(enum.__name__, tuple((item.name, int(item.value)) for item in enum))
 
 
 @dataclass(frozen=True)
@@ -191,9 +191,9 @@ class RegisterMap:
                 return address
         raise KeyError(f"{self.name} has no register {name}")
 
-    def reset(self, one: Field) -> int | None:
+    def reset(self, item: Field) -> int | None:
         """Return a field's value after a reset; None if that depends on the hardware."""
-        return self.constants.get(one.name) if one.access == "ro" else one.init
+        return self.constants.get(item.name) if item.access == "ro" else item.init
 
     def layout(self, *accesses: str) -> data.StructLayout:
         """Return the layout of all fields of these kinds, in order."""
@@ -223,8 +223,8 @@ class RegisterMap:
                     "words": register.words,
                     "doc": register.doc,
                     "fields": [
-                        describe_field(one, offset, self.reset(one))
-                        for one, offset in zip(register.fields, register.offsets, strict=True)
+                        describe_field(item, offset, self.reset(item))
+                        for item, offset in zip(register.fields, register.offsets, strict=True)
                     ],
                 }
                 for address, register in self.placed
@@ -232,17 +232,17 @@ class RegisterMap:
         }
 
 
-def describe_field(one: Field, offset: int, reset: int | None) -> dict[str, Any]:
+def describe_field(item: Field, offset: int, reset: int | None) -> dict[str, Any]:
     """Return one field as :meth:`RegisterMap.describe` shows it."""
     described = {
-        "name": one.name,
+        "name": item.name,
         "offset": offset,
-        "bits": one.bits,
-        "access": one.access,
-        "init": one.init,
+        "bits": item.bits,
+        "access": item.access,
+        "init": item.init,
         "reset": reset,
-        "doc": one.doc,
+        "doc": item.doc,
     }
-    if one.enum:
-        described["values"] = dict(one.enum.members)
+    if item.enum:
+        described["values"] = dict(item.enum.members)
     return described

@@ -29,11 +29,11 @@ CONSUMER = ro(
 )
 
 
-def set_ring(m: Module, ring: Any, given: Any, name: str, index: Any) -> None:
+def set_ring(m: Module, ring: Any, provided: Any, name: str, index: Any) -> None:
     """Set ``ring`` (:data:`hdl.common.rings.RING`) to the registers of the ring ``name``."""
     m.d.comb += [
-        ring.enable.eq(given[name]),
-        ring.size.eq(given[f"{name}_size"]),
-        ring.address.eq(Cat(given[f"{name}_address_low"], given[f"{name}_address_high"])),
+        ring.enable.eq(provided[name]),
+        ring.size.eq(provided[f"{name}_size"]),
+        ring.address.eq(Cat(provided[f"{name}_address_low"], provided[f"{name}_address_high"])),
         ring.index.eq(index),
     ]

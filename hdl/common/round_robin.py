@@ -24,30 +24,30 @@ def lowest(bits: Value) -> Value:
     return Cat(bits[k] & ~bits[:k].any() for k in range(len(bits)))
 
 
-def next_above(asking: Value, last: Value) -> Value:
-    """Return the next bit of ``asking`` above the one-hot ``last``, cyclically.
+def next_above(requesting: Value, last: Value) -> Value:
+    """Return the next bit of ``requesting`` above the one-hot ``last``, cyclically.
 
     A subtraction on twice the bits finds it: the borrow runs from above ``last`` to the next set
     bit. It is for callers that keep ``last`` themselves, and for many requesters, for which
     :class:`RoundRobin` has too many logic levels.
     """
-    twice = Cat(asking, asking)
-    found = twice & ~(twice - last.rotate_left(1))[: len(twice)]
-    return found[: len(asking)] | found[len(asking) :]
+    twice = Cat(requesting, requesting)
+    result = twice & ~(twice - last.rotate_left(1))[: len(twice)]
+    return result[: len(requesting)] | result[len(requesting) :]
 
 
-def first_of(ahead: Value, asking: Value) -> Value:
-    """Return the lowest bit of ``ahead``, which has priority, or of ``asking``."""
-    return Mux(ahead.any(), lowest(ahead), lowest(asking))
+def first_of(ahead: Value, requesting: Value) -> Value:
+    """Return the lowest bit of ``ahead``, which has priority, or of ``requesting``."""
+    return Mux(ahead.any(), lowest(ahead), lowest(requesting))
 
 
-def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
-    """Return the one-hot grant among ``asking``, with the same result as :class:`RoundRobin`.
+def choose_in_turn(m: Module, requesting: Value, take: Value) -> Signal:
+    """Return the one-hot grant among ``requesting``, with the same result as :class:`RoundRobin`.
 
     A register for each pair says which of the two has priority, which takes fewer logic levels than
     a cyclic search. It is for at most :data:`FEW` requesters: eight have 28 pairs.
     """
-    count = len(asking)
+    count = len(requesting)
     grant = Signal(count)
     first: list[list[Value]] = [[] for _ in range(count)]  # requesters with priority over each one
     turns = []
@@ -56,27 +56,27 @@ def choose_in_turn(m: Module, asking: Value, take: Value) -> Signal:
         upper_first = Signal(name=f"turn_{upper}_before_{lower}")
         goes_first = upper_first.eq(grant[lower:upper].any())
         turns.append(goes_first)
-        first[lower].append(asking[upper] & upper_first)
-        first[upper].append(asking[lower] & ~upper_first)
-    with m.If(take & asking.any()):
+        first[lower].append(requesting[upper] & upper_first)
+        first[upper].append(requesting[lower] & ~upper_first)
+    with m.If(take & requesting.any()):
         m.d.sync += turns
     for k, others in enumerate(first):
         overtaken = Signal(len(others), name=f"overtaken_{k}")
-        m.d.comb += [overtaken.eq(Cat(others)), grant[k].eq(asking[k] & ~overtaken.any())]
+        m.d.comb += [overtaken.eq(Cat(others)), grant[k].eq(requesting[k] & ~overtaken.any())]
     return grant
 
 
-def pick_in_turn(m: Module, asking: Value, may: Value) -> Value:
+def pick_in_turn(m: Module, requesting: Value, may: Value) -> Value:
     """Return the grant of :func:`choose_in_turn` in cycles with ``may``, and 0 in others."""
-    return choose_in_turn(m, asking, may) & may.replicate(len(asking))
+    return choose_in_turn(m, requesting, may) & may.replicate(len(requesting))
 
 
 class RoundRobin(Component):
-    """Grants one of ``asking``: the next bit above the last one that was taken, cyclically.
+    """Grants one of ``requesting``: the next bit above the last one that was taken, cyclically.
 
-    ``grant`` is one-hot, or 0 if no bit of ``asking`` is set; ``index`` is the number of its bit.
-    The choice is made anew in every cycle, and counts as taken in cycles with ``take``. Latency:
-    none.
+    ``grant`` is one-hot, or 0 if no bit of ``requesting`` is set; ``index`` is the number of its
+    bit. The choice is made anew in every cycle, and counts as taken in cycles with ``take``.
+    Latency: none.
     """
 
     latency = 0
@@ -85,7 +85,7 @@ class RoundRobin(Component):
         super().__init__(
             params,
             {
-                "asking": In(params.count),
+                "requesting": In(params.count),
                 "take": In(1),
                 "grant": Out(params.count),
                 "index": Out(ceil_log2(params.count)),
@@ -98,10 +98,10 @@ class RoundRobin(Component):
         above = Signal(count)  # requesters above the last grant, which have priority
         ahead = Signal(count)
         m.d.comb += [
-            ahead.eq(self.asking & above),
-            self.grant.eq(first_of(ahead, self.asking)),
+            ahead.eq(self.requesting & above),
+            self.grant.eq(first_of(ahead, self.requesting)),
             self.index.eq(index_of(self.grant)),
         ]
-        with m.If(self.take & self.asking.any()):
+        with m.If(self.take & self.requesting.any()):
             m.d.sync += above.eq(Cat(self.grant[:k].any() for k in range(count)))
         return m

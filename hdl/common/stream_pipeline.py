@@ -49,7 +49,7 @@ class StreamPipeline(Component):
     keeps_boundary = True
     out = ("payload", "sent", "reset")  #: registers from ``i`` to ``o``
     back = ("left",)  #: registers from ``o`` to ``i``
-    there = ("queue",)  #: instances beside ``o``
+    far = ("queue",)  #: instances beside ``o``
     reset_side = "i"  #: side from which the reset comes
 
     def __init__(self, params: StreamPipelineParams) -> None:
@@ -67,8 +67,8 @@ class StreamPipeline(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.domains.there = ClockDomain(local=True)
-        m.submodules.queue = queue = DomainRenamer("there")(
+        m.domains.far = ClockDomain(local=True)
+        m.submodules.queue = queue = DomainRenamer("far")(
             Fifo.sized(shape=params.shape, depth=params.capacity, style="distributed")
         )
         taken = Signal()
@@ -79,8 +79,8 @@ class StreamPipeline(Component):
         left = placed_delay(m, leaves, params.stages, "left")
         connect(m, queue.o, flipped(self.o))
         m.d.comb += [
-            ClockSignal("there").eq(ClockSignal()),
-            ResetSignal("there").eq(placed_delay(m, ResetSignal(), params.stages, "reset")),
+            ClockSignal("far").eq(ClockSignal()),
+            ResetSignal("far").eq(placed_delay(m, ResetSignal(), params.stages, "reset")),
             self.i.ready.eq(~full),
             self.empty.eq(none_under_way),
             taken.eq(self.i.valid & ~full),

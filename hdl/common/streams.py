@@ -13,9 +13,9 @@ from hdl.common.shaped import ShapedParams
 LANE_BITS = 64  #: most registers that share an enable, in what registers a beat in lanes
 
 
-def stream_ports(taken: Any, given: Any) -> dict[str, Any]:
+def stream_ports(taken: Any, provided: Any) -> dict[str, Any]:
     """Return the ports of a part that takes a stream ``i``, and gives ``o``, of these shapes."""
-    return {"i": In(stream.Signature(taken)), "o": Out(stream.Signature(given))}
+    return {"i": In(stream.Signature(taken)), "o": Out(stream.Signature(provided))}
 
 
 class ForkParams(ShapedParams, suffix="{width}_to_{count}"):
@@ -111,14 +111,14 @@ class StreamRegister(RegisterStage):
 
     def add_lanes(self, m: Module) -> None:
         """Add a register for each LANE_BITS of a beat; all are always in the same state."""
-        given, taken = Value.cast(self.i.payload), Value.cast(self.o.payload)
+        provided, taken = Value.cast(self.i.payload), Value.cast(self.o.payload)
         for index, start in enumerate(range(0, self.params.width, LANE_BITS)):
             bits = slice(start, start + LANE_BITS)
-            lane = RegisterLane.sized(shape=len(given[bits]))
+            lane = RegisterLane.sized(shape=len(provided[bits]))
             m.submodules[f"lane_{index}"] = lane
             m.d.comb += [
                 lane.i.valid.eq(self.i.valid),
-                lane.i.payload.eq(given[bits]),
+                lane.i.payload.eq(provided[bits]),
                 lane.o.ready.eq(self.o.ready),
                 taken[bits].eq(lane.o.payload),
             ]

@@ -25,7 +25,7 @@ class WirePipeline(Component):
     keeps_boundary = True
     out = ("wires",)  #: registers from ``i`` to ``o``
     back = ()  #: registers from ``o`` to ``i``
-    there = ()  #: instances beside ``o``
+    far = ()  #: instances beside ``o``
 
     def __init__(self, params: WirePipelineParams) -> None:
         self.latency = params.stages

@@ -90,7 +90,7 @@ class GatherDatapath(Component):
         m.submodules.keeper = keeper = RowKeeper(params)
         m.submodules.order = order = Fifo.sized(shape=params.ordered, depth=ORDER)
         connect(m, flipped(self.idxs), repeats.idxs)
-        connect(m, repeats.found, finder.idxs)
+        connect(m, repeats.result, finder.idxs)
         connect(m, flipped(self.parts), keeper.fetched)
         connect(m, keeper.parts, packer.parts)
         connect(m, order.o, keeper.order)

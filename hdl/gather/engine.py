@@ -123,11 +123,11 @@ class GatherEngine(Component):
         parts = m.submodules
         requester, fetcher, control = parts.requester, parts.fetcher, parts.control
         beats = requester.beats
-        whose = beats.payload.user[self.params.reads.user_bits :]
-        of_work = whose != DESCRIPTORS if self.params.descriptors else Const(1)
+        owner = beats.payload.user[self.params.reads.user_bits :]
+        of_work = owner != DESCRIPTORS if self.params.descriptors else Const(1)
         connect(m, requester.rq, flipped(self.rq))
         connect(m, flipped(self.rc), requester.rc)
-        connect(m, fetcher.asked, requester.requests)
+        connect(m, fetcher.requested, requester.requests)
         connect(m, beats, fetcher.answers)
         with m.If(control.halt):
             m.d.comb += beats.ready.eq(1)  # beats of a stopped request are dropped
@@ -161,15 +161,15 @@ class GatherEngine(Component):
 
     def fetch_work(self, m: Module, registers: RegisterBlock) -> None:
         """Let work requests come from registers, and from a ring if there is to be one."""
-        parts, given, status = m.submodules, registers.control, registers.status
+        parts, provided, status = m.submodules, registers.control, registers.status
         sources, control = parts.sources, parts.control
         connect(m, sources.work, control.work)
         if not self.params.descriptors:
             m.d.comb += control.more.eq(sources.waits)
             return
         m.submodules.fetch = fetch = WorkFetch(self.params)
-        set_ring(m, fetch.ring, given, "request_ring", given.request_producer)
-        connect(m, fetch.requests, parts.fetcher.descriptor_asked)
+        set_ring(m, fetch.ring, provided, "request_ring", provided.request_producer)
+        connect(m, fetch.requests, parts.fetcher.descriptor_requested)
         connect(m, parts.fetcher.descriptor_beats, fetch.beats)
         connect(m, fetch.work, sources.fetched)
         m.d.comb += [
@@ -190,19 +190,22 @@ class GatherEngine(Component):
             return Const(0)
         m.submodules.card_reader = reader = CardReader(self.params)
         fetcher = m.submodules.fetcher
-        connect(m, fetcher.card_asked, reader.requests)
+        connect(m, fetcher.card_requested, reader.requests)
         connect(m, reader.beats, fetcher.card_beats)
         lead_out(m, reader.m_axi, self.m_axi)
         return reader.busy
 
-    def watch(self, m: Module, given: Any) -> tuple[BusTimer, Any]:
+    def watch(self, m: Module, provided: Any) -> tuple[BusTimer, Any]:
         """Add the time-out of the buses to device memory; return the timer and the state."""
         m.submodules.timer = timer = BusTimer.sized()
         parts, bus = m.submodules, Signal(BUS)
         users = [parts.output, *([parts.card_reader] if self.params.card_idxs else [])]
         any_of(m, bus, [user.bus for user in users])
         for user in users:
-            m.d.comb += [user.watch.tick.eq(timer.tick), user.watch.revive.eq(given.revive_buses)]
+            m.d.comb += [
+                user.watch.tick.eq(timer.tick),
+                user.watch.revive.eq(provided.revive_buses),
+            ]
         return timer, bus
 
     def move_rows(self, m: Module) -> None:
@@ -238,7 +241,7 @@ class GatherEngine(Component):
         parts, stop = m.submodules, m.submodules.reset.stop
         ring = parts.counters.ring
         m.d.comb += [
-            sender.asks.eq(parts.control.told | ring.unread | ring.fault),
+            sender.demands.eq(parts.control.reported | ring.unread | ring.fault),
             sender.enable.eq(self.msix_enable & ~stop),
             sender.clear.eq(stop),
             self.msix_vector.eq(sender.vector),
@@ -250,21 +253,23 @@ class GatherEngine(Component):
 
     def settle(self, m: Module, registers: RegisterBlock) -> None:
         """Connect the registers' fields to the parts that they set or show."""
-        parts, given, status = m.submodules, registers.control, registers.status
+        parts, provided, status = m.submodules, registers.control, registers.status
         control, submitted = parts.control, parts.sources.submitted
-        timer, bus = self.watch(m, given)
+        timer, bus = self.watch(m, provided)
 
         def set_by(name: str) -> Value:
-            whole = f"{name}_low" in given.shape().members
-            return Cat(given[f"{name}_low"], given[f"{name}_high"]) if whole else given[name]
+            whole = f"{name}_low" in provided.shape().members
+            return (
+                Cat(provided[f"{name}_low"], provided[f"{name}_high"]) if whole else provided[name]
+            )
 
         m.d.comb += [
             *(submitted.payload[name].eq(set_by(name)) for name, _ in WORK if name != "malformed"),
-            submitted.valid.eq(given.submit),
-            parts.fetcher.most.eq(given.most_reads),
-            control.stop.eq(given.stop),
-            timer.limit.eq(given.memory_timeout),
-            parts.requester.share.eq(given.share),
+            submitted.valid.eq(provided.submit),
+            parts.fetcher.most.eq(provided.most_reads),
+            control.stop.eq(provided.stop),
+            timer.limit.eq(provided.memory_timeout),
+            parts.requester.share.eq(provided.share),
             parts.requester.tick.eq(timer.tick),
             parts.reset.tick.eq(timer.tick),
             parts.completer.tick.eq(timer.tick),
@@ -279,7 +284,7 @@ class GatherEngine(Component):
             parts.counters.dropped.eq(bus.dropped),
             *(status[name].eq(value) for name, value in constants(self.params).items()),
         ]
-        with m.If(given.submit):
+        with m.If(provided.submit):
             m.d.sync += [
                 status.refused.eq(~submitted.ready),
                 status.was_reset.eq(status.was_reset & parts.reset.stop),
@@ -289,16 +294,16 @@ class GatherEngine(Component):
 
     def report(self, m: Module, registers: RegisterBlock, completer: Completer) -> None:
         """Connect the counters to the events that they count."""
-        parts, given = m.submodules, registers.control
+        parts, provided = m.submodules, registers.control
         counters, requester, fetcher = parts.counters, parts.requester, parts.fetcher
         beats, starts = requester.beats, rc_user(self.params.data_bits)(self.rc.tuser).starts
         moves, comes = beats.valid & beats.ready, self.rc.tvalid & self.rc.tready
         m.d.comb += [
-            counters.clear.eq(given.clear_counters),
-            counters.select.eq(given.engine_counter),
+            counters.clear.eq(provided.clear_counters),
+            counters.select.eq(provided.engine_counter),
             registers.status.engine_count.eq(counters.value),
             counters.busy.eq(parts.control.busy),
-            counters.told.eq(parts.control.told),
+            counters.reported.eq(parts.control.reported),
             counters.forgotten.eq(parts.control.forgotten),
             counters.row.eq(fetcher.read),
             counters.reads.eq(requester.events),

@@ -65,7 +65,7 @@ class EngineCounters(Component):
             params,
             {
                 "busy": In(1),
-                "told": In(1),
+                "reported": In(1),
                 "forgotten": In(1),
                 "row": In(ROW_READ),
                 "reads": In(READS),
@@ -93,7 +93,7 @@ class EngineCounters(Component):
             bank.select.eq(self.select),
             self.value.eq(bank.value),
             events.cycles.eq(self.busy),
-            events.work_requests.eq(self.told),
+            events.work_requests.eq(self.reported),
             events.work_forgotten.eq(self.forgotten),
             events.rows.eq(row.valid),
             events.rows_beyond.eq(row.valid & row.beyond),

@@ -56,26 +56,26 @@ class IdxReader(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.waiting = waiting = Fifo(self.waiting)
-        given = self.beats.payload
+        provided = self.beats.payload
         m.d.comb += forward(
             self.beats,
             waiting.i,
-            data=given.data,
-            dwords=given.bytes[2:],
-            last=given.last,
-            failed=given.cause != given.cause.shape().NONE,
+            data=provided.data,
+            dwords=provided.bytes[2:],
+            last=provided.last,
+            failed=provided.cause != provided.cause.shape().NONE,
         )
         wide = Signal(reset_less=True)
         left = Signal(COUNT_BITS)  # idxs of the array that have not left
         chunk_left = self.give(m, waiting, wide, left)
-        self.ask(m, wide, left, chunk_left)
+        self.issue(m, wide, left, chunk_left)
         return m
 
-    def ask(self, m: Module, wide: Signal, left: Signal, chunk_left: Signal) -> None:
+    def issue(self, m: Module, wide: Signal, left: Signal, chunk_left: Signal) -> None:
         """Take an array, and request its chunks, each when there is room for it."""
         array, request = self.arrays.payload, self.requests.payload
         at = Signal(62, reset_less=True)  # the next dword to request
-        unasked = Signal(COUNT_BITS + 1)  # dwords that are left to request
+        unrequested = Signal(COUNT_BITS + 1)  # dwords that are left to request
         size = Signal(bits_for(CHUNK_DWORDS), reset_less=True)  # dwords of the next chunk
         sized = Signal()
         chunks = Signal(range(self.params.idx_chunks + 1))  # chunks requested that have not left
@@ -87,19 +87,19 @@ class IdxReader(Component):
             request.address.eq(Cat(Const(0, 2), at)),
             request.bytes.eq(size << 2),
         ]
-        more = unasked[len(size) :].any() | (unasked[: len(size)] > room)
+        more = unrequested[len(size) :].any() | (unrequested[: len(size)] > room)
         freed = Signal()  # a place for a chunk is free, a cycle after its last idx left
         m.d.sync += [
             freed.eq(chunk_left),
             chunks.eq(chunks + goes - freed),
-            size.eq(Mux(more, room, unasked[: len(size)])),
-            sized.eq(unasked.any() & ~goes),
+            size.eq(Mux(more, room, unrequested[: len(size)])),
+            sized.eq(unrequested.any() & ~goes),
         ]
         with m.If(goes):
             m.d.sync += [  # the next chunk begins at a multiple of 512 bytes
                 at.eq(Cat(Const(0, PLACE_BITS), at[PLACE_BITS:] + 1)[: len(at)]),
                 room.eq(CHUNK_DWORDS),
-                unasked.eq(unasked - size),
+                unrequested.eq(unrequested - size),
             ]
         place = array.address[2 : 2 + PLACE_BITS]
         with m.If(self.arrays.valid & self.arrays.ready):
@@ -108,7 +108,7 @@ class IdxReader(Component):
                 room.eq(
                     looked_up(lambda place: CHUNK_DWORDS - place, place, bits=len(room)),
                 ),
-                unasked.eq(Mux(array.wide, array.count << 1, array.count)),
+                unrequested.eq(Mux(array.wide, array.count << 1, array.count)),
                 wide.eq(array.wide),
                 left.eq(array.count),
             ]

@@ -6,7 +6,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for
 
 from hdl.common.params import Params, whole
-from hdl.gather.limits import MOST_ROW
+from hdl.gather.limits import MAX_ROW
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 
@@ -65,7 +65,7 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
             {
                 "base": 64,
                 "rows": self.idx_bits + 1,
-                "row_bytes": bits_for(MOST_ROW),
+                "row_bytes": bits_for(MAX_ROW),
                 "stride": self.stride_bits,
                 "order": ReadOrder,
                 "coalesce": 1,
@@ -78,7 +78,7 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
         return data.StructLayout({"idx": self.idx_bits, "final": 1})
 
     @property
-    def found(self) -> data.StructLayout:
+    def result(self) -> data.StructLayout:
         """Describe an idx and the slot of its row; ``repeats``: the row is in the slot already."""
         return data.StructLayout(
             {"idx": self.idx_bits, "final": 1, "repeats": 1, "slot": SLOT_BITS}
@@ -89,7 +89,7 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
         """Describe a row in the order of idxs: its slot, and whether it repeats or is fetched."""
         return data.StructLayout({"final": 1, "repeats": 1, "slot": SLOT_BITS})
 
-    def most_parts(self, row_bytes: int) -> int:
+    def max_parts(self, row_bytes: int) -> int:
         """Return how many parts a row may come in, in any order of reads.
 
         Each beat of its sectors is at most one part, and each begin or end of a read adds one more.
@@ -99,10 +99,10 @@ class GatherParams(Params, suffix="i{idx_bits}_s{stride_bits}_{reads.suffix}"):
 
     def row_limits(self) -> list[int]:
         """Return the most bytes of a row that fits a slot, for slots of 1, 2, 4, ... parts."""
-        sizes = range(4, MOST_ROW + 1, 4)
+        sizes = range(4, MAX_ROW + 1, 4)
         return [
-            max((size for size in sizes if self.most_parts(size) <= 1 << bits), default=0)
-            for bits in range(self.most_parts(MOST_ROW).bit_length())
+            max((size for size in sizes if self.max_parts(size) <= 1 << bits), default=0)
+            for bits in range(self.max_parts(MAX_ROW).bit_length())
         ]
 
     @property

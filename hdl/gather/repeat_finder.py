@@ -34,50 +34,50 @@ class RepeatFinder(Component):
                 "slots": In(SLOT_BITS),
                 "clear": In(1),
                 "idxs": In(stream.Signature(params.idx)),
-                "found": Out(stream.Signature(params.found)),
+                "result": Out(stream.Signature(params.result)),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        found, goes = self.found.payload, Signal()
+        result, goes = self.result.payload, Signal()
         looked = data.StructLayout({"idx": self.params.idx, "slot": SLOT_BITS})
         named, owned = Signal(looked, reset_less=True), Signal(looked, reset_less=True)
         owner, known = Signal(self.params.idx_bits, reset_less=True), Signal(reset_less=True)
         valid = Signal(2)  # of the two pipeline stages, ``named`` and ``owned``
         next_slot, placed = Signal(SLOT_BITS), Signal()
         repeats, places = Signal(), Signal()
-        given = self.idxs.payload
+        provided = self.idxs.payload
         m.d.comb += [
-            goes.eq(~self.found.valid | self.found.ready),
+            goes.eq(~self.result.valid | self.result.ready),
             self.idxs.ready.eq(goes),
             repeats.eq(
                 self.coalesce
                 & known
                 & (owner == owned.idx.idx)
-                & ~(placed & (owned.slot == found.slot))  # overwritten after the look-up
+                & ~(placed & (owned.slot == result.slot))  # overwritten after the look-up
             ),
             places.eq(goes & valid[1] & ~repeats),
         ]
         slot_of, owner_of = self.remember(m, owned.idx.idx, next_slot, places)
-        m.d.comb += [slot_of.addr.eq(hashed(given.idx)), owner_of.addr.eq(named.slot)]
+        m.d.comb += [slot_of.addr.eq(hashed(provided.idx)), owner_of.addr.eq(named.slot)]
         with m.If(goes):
             m.d.sync += [
                 valid.eq((valid << 1 | self.idxs.valid)[:2]),
-                named.idx.eq(given),
+                named.idx.eq(provided),
                 named.slot.eq(slot_of.data),
                 owned.eq(named),
                 owner.eq(owner_of.data),
                 known.eq(Array(self.held(m, next_slot, places))[named.slot]),
-                self.found.valid.eq(valid[1]),
-                found.idx.eq(owned.idx.idx),
-                found.final.eq(owned.idx.final),
-                found.repeats.eq(repeats),
-                found.slot.eq(next_slot),
+                self.result.valid.eq(valid[1]),
+                result.idx.eq(owned.idx.idx),
+                result.final.eq(owned.idx.final),
+                result.repeats.eq(repeats),
+                result.slot.eq(next_slot),
                 placed.eq(places),
             ]
             with m.If(repeats):
-                m.d.sync += found.slot.eq(owned.slot)
+                m.d.sync += result.slot.eq(owned.slot)
         with m.If(places):
             m.d.sync += next_slot.eq((next_slot + 1)[:SLOT_BITS] & self.slots)
         with m.If(self.clear):

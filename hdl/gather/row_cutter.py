@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register, looked_up
 from hdl.common.component import Component
-from hdl.gather.params import LINE, MOST_ROW, SECTOR, SHARE, SKIP_BITS, GatherParams, ReadOrder
+from hdl.gather.params import LINE, MAX_ROW, SECTOR, SHARE, SKIP_BITS, GatherParams, ReadOrder
 
 LINE_DWORDS = LINE // 4
 
@@ -84,7 +84,7 @@ class RowCutter(Component):
         off = place[:SKIP_BITS]  # dwords from the sector's begin to the row's begin
         sectors = dwords + looked_up(lambda off: off + 7, off, bits=SKIP_BITS + 1)
         with m.If(self.table.order == ReadOrder.MERGED):
-            m.d.sync += [left.eq(dwords), step.eq(MOST_ROW // 4), skip.eq(0), drop.eq(0)]
+            m.d.sync += [left.eq(dwords), step.eq(MAX_ROW // 4), skip.eq(0), drop.eq(0)]
         with m.Else():
             m.d.sync += [
                 at[:SKIP_BITS].eq(0),

@@ -18,14 +18,14 @@ class RowFetcher(Component):
 
     ``arrays`` and ``idx_failed`` are those of an :class:`IdxReader`; ``table``, ``joined``,
     ``first``, ``limit``, ``read_limit``, ``rows`` and ``read`` those of a :class:`GatherDatapath`;
-    ``asked``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`. With
-    ``params.card_idxs``, ``card_asked`` and ``card_beats`` read idxs from device memory. With
-    ``params.descriptors``, ``descriptor_asked`` and ``descriptor_beats`` are the ports of a third
-    user of host memory, whose beats are always taken. ``idx_waits``: a row could be requested, but
-    no idx is there.
+    ``requested``, ``answers``, ``most`` and ``under_way`` those of a :class:`ReadShare`. With
+    ``params.card_idxs``, ``card_requested`` and ``card_beats`` read idxs from device memory. With
+    ``params.descriptors``, ``descriptor_requested`` and ``descriptor_beats`` are the ports of a
+    third user of host memory, whose beats are always taken. ``idx_waits``: a row could be
+    requested, but no idx is there.
 
     Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from an
-    idx to ``asked``, :attr:`latency` from a row's last answer to its last beat.
+    idx to ``requested``, :attr:`latency` from a row's last answer to its last beat.
     """
 
     def __init__(self, params: GatherEngineParams) -> None:
@@ -44,16 +44,16 @@ class RowFetcher(Component):
                 "read_limit": Out(3),
                 "rows": Out(stream.Signature(params.gather.beat)),
                 "read": Out(ROW_READ),
-                "asked": Out(stream.Signature(share.shared.cutter.request)),
+                "requested": Out(stream.Signature(share.shared.cutter.request)),
                 "answers": In(stream.Signature(share.shared.beat)),
                 "most": In(COUNT_BITS),
                 "under_way": Out(COUNT_BITS),
                 "idx_waits": Out(1),
-                "card_asked": Out(stream.Signature(params.reads.cutter.request)),
+                "card_requested": Out(stream.Signature(params.reads.cutter.request)),
                 "card_beats": In(stream.Signature(params.reads.beat)),
                 **(
                     {
-                        "descriptor_asked": In(stream.Signature(params.reads.cutter.request)),
+                        "descriptor_requested": In(stream.Signature(params.reads.cutter.request)),
                         "descriptor_beats": Out(stream.Signature(params.reads.beat)),
                     }
                     if params.descriptors
@@ -74,9 +74,9 @@ class RowFetcher(Component):
         cut_ready(m, "parts_skid", share.beats[ROWS], datapath.parts)
         self.choose(m, reader, share)
         if params.descriptors:
-            connect(m, flipped(self.descriptor_asked), share.requests[DESCRIPTORS])
+            connect(m, flipped(self.descriptor_requested), share.requests[DESCRIPTORS])
             connect(m, share.beats[DESCRIPTORS], flipped(self.descriptor_beats))
-        cut_ready(m, "asked_skid", share.asked, flipped(self.asked))
+        cut_ready(m, "requested_skid", share.requested, flipped(self.requested))
         connect(m, flipped(self.answers), share.answers)
         connect(m, datapath.rows, flipped(self.rows))
         m.d.comb += [
@@ -103,11 +103,11 @@ class RowFetcher(Component):
         on_card = Signal()
         with m.If(self.arrays.valid & self.arrays.ready):
             m.d.sync += on_card.eq(self.arrays.payload.on_card)
-        host, card = share.requests[IDXS], flipped(self.card_asked)
-        for asked, meant in ((host, ~on_card), (card, on_card)):
+        host, card = share.requests[IDXS], flipped(self.card_requested)
+        for requested, meant in ((host, ~on_card), (card, on_card)):
             m.d.comb += [
-                asked.payload.eq(reader.requests.payload),
-                asked.valid.eq(reader.requests.valid & meant),
+                requested.payload.eq(reader.requests.payload),
+                requested.valid.eq(reader.requests.valid & meant),
             ]
         beats, card_beats = share.beats[IDXS], self.card_beats
         m.d.comb += [

@@ -26,7 +26,7 @@ class RowFinder(Component):
             params,
             {
                 "table": In(params.table),
-                "idxs": In(stream.Signature(params.found)),
+                "idxs": In(stream.Signature(params.result)),
                 "rows": Out(stream.Signature(params.row)),
             },
         )
@@ -41,19 +41,19 @@ class RowFinder(Component):
         stride = Signal(params.stride_bits - 2, reset_less=True)  # in dwords
         product = Signal(params.idx_bits + len(stride), reset_less=True)
         place = Signal(len(product), reset_less=True)
-        given = self.idxs.payload
-        outside = given.idx >= table.rows
+        provided = self.idxs.payload
+        outside = provided.idx >= table.rows
         m.d.comb += [goes.eq(~self.rows.valid | self.rows.ready), self.idxs.ready.eq(goes)]
         with m.If(goes):
             m.d.sync += [
-                idx.eq(Mux(outside, 0, given.idx)),
+                idx.eq(Mux(outside, 0, provided.idx)),
                 stride.eq(table.stride[2:]),
                 product.eq(idx * stride),
                 place.eq(product),
                 valid.eq((valid << 1 | self.idxs.valid)[:STAGES]),
                 beyond.eq((beyond << 1 | outside)[:STAGES]),
                 *(ordered[k].eq(ordered[k - 1]) for k in range(1, STAGES)),
-                *(ordered[0][name].eq(given[name]) for name, _ in params.ordered),
+                *(ordered[0][name].eq(provided[name]) for name, _ in params.ordered),
                 self.rows.valid.eq(valid[-1]),
                 row.address.eq((table.base[2:] + place)[: len(row.address)]),
                 row.beyond.eq(beyond[-1]),

@@ -40,21 +40,21 @@ class RowKeeper(Component):
         m = Module()
         beat, row = self.params.reads.beat, self.order.payload
         sizes = MemoryParams(shape=beat, depth=self.params.kept_parts)
-        m.submodules.kept = kept = DualPortMemory(sizes)
+        m.submodules.stored = stored = DualPortMemory(sizes)
         m.submodules.queue = queue = ReservedFifo.sized(shape=beat, depth=QUEUE)
-        given, step, ends = self.fetched.payload, Signal(), Signal()
+        provided, step, ends = self.fetched.payload, Signal(), Signal()
         number = Signal(sizes.address_bits)  # number of the part in its row
         top = self.count(m, row.slot, number, step & ends & ~row.repeats)
         at = ((row.slot << self.slot_bits) + number)[: sizes.address_bits]
         m.d.comb += [
             step.eq(self.order.valid & queue.room & (row.repeats | self.fetched.valid)),
-            ends.eq(Mux(row.repeats, number == top, given.last & SHARE(given.user).last)),
+            ends.eq(Mux(row.repeats, number == top, provided.last & SHARE(provided.user).last)),
             self.order.ready.eq(step & ends),
             self.fetched.ready.eq(self.order.valid & queue.room & ~row.repeats),
-            kept.read_address.eq(at),
-            kept.write.eq(step & ~row.repeats),
-            kept.write_address.eq(at),
-            kept.write_data.eq(given),
+            stored.read_address.eq(at),
+            stored.write.eq(step & ~row.repeats),
+            stored.write_address.eq(at),
+            stored.write_data.eq(provided),
             queue.reserve.eq(step),
         ]
         with m.If(step):
@@ -64,7 +64,7 @@ class RowKeeper(Component):
         again = delay(m, row.repeats, cycles, "again")
         m.d.comb += [
             Value.cast(part).eq(
-                Mux(again, kept.read_data, delay(m, Value.cast(given), cycles, "given"))
+                Mux(again, stored.read_data, delay(m, Value.cast(provided), cycles, "provided"))
             ),
             queue.push.eq(delay(m, step, cycles, "went", reset_less=False)),
             SHARE(part.user).final.eq(delay(m, row.final, cycles, "final")),

@@ -62,33 +62,33 @@ class RowPacker(Component):
 
     def take(self, m: Module, parts: Any) -> None:
         """Drive ``parts``, through a register, with the dwords of a beat that belong to the row."""
-        given, part = self.parts.payload, data_register(m, parts.payload)
-        share = SHARE(given.user)
+        provided, part = self.parts.payload, data_register(m, parts.payload)
+        share = SHARE(provided.user)
         begins = Signal(init=1)  # the part begins a request
         lost = Signal()  # an earlier part of the row could not be read
-        fails = share.beyond | (given.cause != Cause.NONE)
-        row_ends = given.last & share.last
+        fails = share.beyond | (provided.cause != Cause.NONE)
+        row_ends = provided.last & share.last
         skip = Mux(begins, share.skip, 0)
-        less = looked_up(lambda a, b: a + b, skip, Mux(given.last, share.drop, 0), bits=4)
+        less = looked_up(lambda a, b: a + b, skip, Mux(provided.last, share.drop, 0), bits=4)
         m.d.comb += self.parts.ready.eq(~parts.valid | parts.ready)
         with m.If(self.parts.ready):
             m.d.sync += [
                 parts.valid.eq(self.parts.valid),
-                part.data.eq(given.data & ~fails.replicate(len(given.data))),
+                part.data.eq(provided.data & ~fails.replicate(len(provided.data))),
                 part.skip.eq(skip),
-                part.count.eq((given.bytes[2:] - less)[: len(part.count)]),
+                part.count.eq((provided.bytes[2:] - less)[: len(part.count)]),
                 part.ends.eq(row_ends & (share.final | ~self.joined)),
-                part.cause.eq(given.cause),
+                part.cause.eq(provided.cause),
                 part.user.eq(Cat(share.beyond, share.final)),
             ]
         moves = self.parts.valid & self.parts.ready
         m.d.sync += [
             self.read.valid.eq(moves & row_ends),
             self.read.beyond.eq(share.beyond),
-            self.read.failed.eq(lost | (given.cause != Cause.NONE)),
+            self.read.failed.eq(lost | (provided.cause != Cause.NONE)),
         ]
         with m.If(moves):
             m.d.sync += [
-                begins.eq(given.last),
-                lost.eq(~row_ends & (lost | (given.cause != Cause.NONE))),
+                begins.eq(provided.last),
+                lost.eq(~row_ends & (lost | (provided.cause != Cause.NONE))),
             ]

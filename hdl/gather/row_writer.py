@@ -130,12 +130,12 @@ class RowWriter(Component):
         m.submodules.beats = beats = Fifo.sized(shape=layout, depth=DEPTH, style="block")
         begins = Signal()  # the next beat is the array's first
         skip = self.address[2 : self.params.beat_bits]
-        given, beat = beats.i.payload, beats.o.payload
+        provided, beat = beats.i.payload, beats.o.payload
         enables = ((row.bytes[2:] > k) & ~(begins & (skip > k)) & ~self.halt for k in range(lanes))
         m.d.comb += [
-            given.data.eq(row.data),
-            given.strobes.eq(Cat(*enables)),
-            given.last.eq(closes),
+            provided.data.eq(row.data),
+            provided.strobes.eq(Cat(*enables)),
+            provided.last.eq(closes),
             beats.i.valid.eq(moves),
             *forward(
                 beats.o,

@@ -26,9 +26,9 @@ class WorkControl(Component):
     ended. It begins when ``arrays`` has taken its array of idxs; ``begin`` pulses in that cycle. It
     ends when all rows are written (``written``, with ``write_failed``); a request without idxs ends
     at once. Its completion (:data:`COMPLETION`) goes to the host through ``writes`` and ``data`` of
-    a :class:`hdl.pcie.requester.Requester`. When the completion is ``visible``, ``told`` pulses,
-    and the next request begins. ``read`` reports each row, ``idx_failed`` an idx that could not be
-    read, ``failure`` the cause of a read that has failed.
+    a :class:`hdl.pcie.requester.Requester`. When the completion is ``visible``, ``reported``
+    pulses, and the next request begins. ``read`` reports each row, ``idx_failed`` an idx that could
+    not be read, ``failure`` the cause of a read that has failed.
 
     A pulse of ``stop`` ends all requests that were taken, and sends a completion for each;
     ``stopping`` is high until no ``more`` wait. For the running request, ``halt`` is high until its
@@ -62,7 +62,7 @@ class WorkControl(Component):
                 "writes": Out(stream.Signature(writes.cutter.request)),
                 "data": Out(stream.Signature(params.data_bits)),
                 "visible": In(1),
-                "told": Out(1),
+                "reported": Out(1),
                 "stop": In(1),
                 "stopping": Out(1),
                 "awaited": In(1),
@@ -92,7 +92,7 @@ class WorkControl(Component):
             m.d.sync += [self.stopping.eq(1), forgets.eq(forgets | self.reset)]
         with m.Elif(self.empty):
             m.d.sync += [self.stopping.eq(0), forgets.eq(0)]
-        self.tell(m, work, judge, stopped, fsm.ongoing("JUDGE"))
+        self.report(m, work, judge, stopped, fsm.ongoing("JUDGE"))
         return m
 
     def step(
@@ -163,7 +163,7 @@ class WorkControl(Component):
                     m.next = "SENT"
             with m.State("SENT"):
                 with m.If(self.visible):
-                    m.d.comb += self.told.eq(1)
+                    m.d.comb += self.reported.eq(1)
                     m.next = "IDLE"
                 with m.Elif(self.cleared):
                     m.d.comb += self.forgotten.eq(1)
@@ -189,10 +189,10 @@ class WorkControl(Component):
             self.writes.payload.bytes.eq(COMPLETION_BYTES),
         ]
 
-    def tell(self, m: Module, work: Any, judge: WorkJudge, stopped: Value, clear: Value) -> None:
+    def report(self, m: Module, work: Any, judge: WorkJudge, stopped: Value, clear: Value) -> None:
         """Count rows that are zero or incomplete, and build the completion."""
-        found, read = Signal(COMPLETION), self.read
-        beyond, failed = Signal.like(found.beyond), Signal.like(found.failed)
+        result, read = Signal(COMPLETION), self.read
+        beyond, failed = Signal.like(result.beyond), Signal.like(result.failed)
         unread = Signal()  # an idx could not be read
         cause = Signal(Cause)  # cause of the first read that failed
         m.d.sync += [
@@ -214,11 +214,11 @@ class WorkControl(Component):
         for happened, name in reversed(reasons):
             outcome = Mux(happened, name, outcome)
         m.d.comb += [
-            found.tag.eq(work.tag),
-            found.outcome.eq(outcome),
-            found.cause.eq(cause),
-            found.beyond.eq(beyond),
-            found.failed.eq(failed),
-            found.done.eq(1),
-            self.data.payload.eq(found),
+            result.tag.eq(work.tag),
+            result.outcome.eq(outcome),
+            result.cause.eq(cause),
+            result.beyond.eq(beyond),
+            result.failed.eq(failed),
+            result.done.eq(1),
+            self.data.payload.eq(result),
         ]

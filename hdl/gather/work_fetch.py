@@ -79,27 +79,27 @@ class WorkFetch(Component):
             reader.hold.eq(shut | stopped),
             reader.left.eq(waiting.o.valid & waiting.o.ready),
             *forward(
-                reader.asks,
+                reader.demands,
                 self.requests,
-                address=reader.asks.payload,
+                address=reader.demands.payload,
                 bytes=DESCRIPTOR_BYTES,
             ),
             stopped.eq(self.cause != Cause.NONE),
-            self.awaited.eq(reader.asks.valid | coming.any()),
+            self.awaited.eq(reader.demands.valid | coming.any()),
             self.owes.eq(self.awaited | waiting.o.valid),
             self.busy.eq(reader.busy),
             self.fault.eq(reader.fault),
             comes.eq(Mux(self.flush, coming.any(), self.beats.valid & self.beats.payload.last)),
         ]
-        m.d.sync += coming.eq(coming + (reader.asks.valid & reader.asks.ready) - comes)
+        m.d.sync += coming.eq(coming + (reader.demands.valid & reader.demands.ready) - comes)
         unread = self.receive(m, waiting, comes, stopped)
-        self.tell(m, reader, comes, unread, shut)
+        self.report(m, reader, comes, unread, shut)
         return m
 
     def receive(self, m: Module, waiting: Fifo, comes: Signal, stopped: Signal) -> Value:
         """Queue descriptors as they come; return whether the one that comes must be dropped."""
-        given = self.beats.payload
-        bits = given.data
+        provided = self.beats.payload
+        bits = provided.data
         if len(bits) < DESCRIPTOR.size:  # a descriptor comes in two beats
             first = Signal.like(bits, reset_less=True)
             with m.If(self.beats.valid):
@@ -108,7 +108,7 @@ class WorkFetch(Component):
         descriptor, entering, oldest = DESCRIPTOR(bits), waiting.i.payload, waiting.o.payload
         fields = [(name, field.width) for name, field in WORK if name != "malformed"]
         above = [descriptor[name][width:] for name, width in fields]
-        unread = self.flush | stopped | (given.cause != Cause.NONE)
+        unread = self.flush | stopped | (provided.cause != Cause.NONE)
         m.d.comb += [
             self.beats.ready.eq(1),
             *(entering.work[name].eq(descriptor[name][:width]) for name, width in fields),
@@ -122,7 +122,7 @@ class WorkFetch(Component):
         ]
         return unread
 
-    def tell(
+    def report(
         self, m: Module, reader: RingReader, comes: Signal, unread: Value, shut: Signal
     ) -> None:
         """Count the descriptors that were read, and say why the ring has stopped."""

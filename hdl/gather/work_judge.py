@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay, over
 from hdl.common.component import Component
 from hdl.gather.engine_params import WORK, GatherEngineParams
-from hdl.gather.params import MOST_ROW, ReadOrder
+from hdl.gather.params import MAX_ROW, ReadOrder
 
 
 class WorkJudge(Component):
@@ -42,7 +42,7 @@ class WorkJudge(Component):
                 | work.stride[:2].any()
                 | (work.destination[:2].any() & ~work.streamed)
             ),
-            "row_size": ~work.row_bytes.any() | over(work.row_bytes, MOST_ROW),
+            "row_size": ~work.row_bytes.any() | over(work.row_bytes, MAX_ROW),
             "rows": ~work.rows.any() | work.rows[params.idx_bits :].any(),
             "stride": work.stride[params.stride_bits :].any(),
             "order": work.order > max(order.value for order in ReadOrder),
@@ -54,10 +54,10 @@ class WorkJudge(Component):
             "idxs_outside": work.on_card & self.beyond(m),
             "malformed": work.malformed,
         }
-        found = Signal(len(faults))
+        result = Signal(len(faults))
         m.d.sync += [
-            *(found[k].eq(fault) for k, fault in enumerate(faults.values())),
-            self.illegal.eq(found.any()),
+            *(result[k].eq(fault) for k, fault in enumerate(faults.values())),
+            self.illegal.eq(result.any()),
         ]
         return m
 

@@ -42,7 +42,7 @@ class AgreementHead(data.Struct):
     job: 16  #: bytes 20, 21: job of the host
     owner: 16  #: bytes 22, 23: the grant's job
     round: 32  #: bytes 24..27: number of the round
-    told: 32  #: bytes 28..31: ACK, REPORT: round in which the host got its grant
+    reported: 32  #: bytes 28..31: ACK, REPORT: round in which the host got its grant
     index: 32  #: bytes 32..35: host's next operation; UPDATE, ABORT: all operations below are over
     epoch: 32  #: bytes 36..39: number of the grant; 0: no job owns a tree
     tree: 16  #: bytes 40, 41: number of the grant's tree

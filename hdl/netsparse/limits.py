@@ -1,4 +1,4 @@
 """Holds limits that a command's help states, which is shown without importing hardware."""
 
 COUNT_BITS = 32  #: width of the number of a work request's idxs
-MOST_PORTS = 32  #: ports of a switch
+MAX_PORTS = 32  #: ports of a switch

@@ -22,15 +22,15 @@ def least_recent(newer: Value, ways: int) -> Value:
 def after_use(newer: Value, used: Value) -> Value:
     """Return the order after a use of the way in mask ``used``; an empty mask changes nothing."""
     return Cat(
-        Mux(used[other], 0, newer[number] | used[one])
-        for number, (one, other) in enumerate(pairs(len(used)))
+        Mux(used[second], 0, newer[number] | used[first])
+        for number, (first, second) in enumerate(pairs(len(used)))
     )
 
 
 def _is_oldest(way: int, newer: Value, ways: int) -> Value | int:
     younger = [
-        ~newer[number] if one == way else newer[number]
-        for number, (one, other) in enumerate(pairs(ways))
-        if way in (one, other)
+        ~newer[number] if first == way else newer[number]
+        for number, (first, second) in enumerate(pairs(ways))
+        if way in (first, second)
     ]
     return Cat(younger).all() if younger else 1

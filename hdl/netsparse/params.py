@@ -9,7 +9,7 @@ from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.idx_filter.params import FilterCacheParams
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.params import COMPLETION, RigParams
 
 HOST_BUSES = ("axi", "pcie")
@@ -55,8 +55,8 @@ class SnicParams(Params):
     def suffix(self) -> str:
         """Return the end of the module's name: the units, and the sizes in which presets differ."""
         form = f"v{self.pool}" if self.pool else "full"
-        way = f"_{self.host_bus}" * self.over_pcie
-        return f"{self.units}x{self.rig.suffix}_{form}{way}"
+        path = f"_{self.host_bus}" * self.over_pcie
+        return f"{self.units}x{self.rig.suffix}_{form}{path}"
 
     @property
     def over_pcie(self) -> bool:
@@ -69,7 +69,7 @@ class SnicParams(Params):
         return HostParams(
             units=self.units + 1,
             address_bits=self.rig.address_bits,
-            most_bytes=MOST_PROPERTY_BYTES,
+            max_bytes=MAX_PROPERTY_BYTES,
             outstanding=self.host_requests,
         )
 

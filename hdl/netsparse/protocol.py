@@ -103,7 +103,7 @@ IP_OFFSET = 14  #: bytes before version_ihl
 UDP_OFFSET = 34  #: bytes before source_port
 
 LENGTH_BITS = 13  #: width of the number of a property's bytes, up to 4,096
-MOST_PROPERTY_BYTES = 4096
+MAX_PROPERTY_BYTES = 4096
 
 
 def pr_beat(*, payload: bool) -> data.StructLayout:

@@ -50,12 +50,12 @@ class RequestCheck(Component):
         known = Signal()  # an array was taken already
         rests = Signal()
         other = Signal()
-        asked = Signal(rig.property_array)
+        requested = Signal(rig.property_array)
         m.d.comb += [
-            asked.address.eq(request.property_address[: rig.address_bits]),
-            asked.bytes.eq(request.property_bytes),
+            requested.address.eq(request.property_address[: rig.address_bits]),
+            requested.bytes.eq(request.property_bytes),
             rests.eq(under_way == 0),
-            other.eq(self.filter & known & (asked != array) & ~(self.clear & rests)),
+            other.eq(self.filter & known & (requested != array) & ~(self.clear & rests)),
             *(command[name].eq(request[name][: len(command[name])]) for name, _ in rig.request),
         ]
         with m.If(self.illegal()):
@@ -66,7 +66,7 @@ class RequestCheck(Component):
         with m.If(self.clear & rests):
             m.d.sync += known.eq(0)
         with m.If(self.taken & self.filter & (command.cause == Cause.DONE)):
-            m.d.sync += [known.eq(1), array.eq(asked)]
+            m.d.sync += [known.eq(1), array.eq(requested)]
         return m
 
     def illegal(self) -> Value:

@@ -37,14 +37,14 @@ class ReadDispatch(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        asking = Cat(o.ready & self.servers[k] for k, o in enumerate(self.o))
-        turn = add_choice(m, "turns", asking, self.reads.valid)
+        requesting = Cat(o.ready & self.servers[k] for k, o in enumerate(self.o))
+        turn = add_choice(m, "turns", requesting, self.reads.valid)
         for k, o in enumerate(self.o):
             m.d.comb += [
                 o.payload.eq(self.reads.payload),
                 o.valid.eq(self.reads.valid & turn[k]),
             ]
-        m.d.comb += self.reads.ready.eq(asking.any())
+        m.d.comb += self.reads.ready.eq(requesting.any())
         return m
 
 
@@ -69,12 +69,12 @@ class ResponseRoute(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         response, tid = self.responses, self.responses.payload.pr.tid
-        asked = Cat(tid == k for k in range(self.params.units))
+        requested = Cat(tid == k for k in range(self.params.units))
         m.d.comb += [
             # Ready comes late, so it passes only one gate, and no chain of multiplexers.
-            response.ready.eq(Cat(o.ready | ~asked[k] for k, o in enumerate(self.o)).all()),
-            self.lost.eq(response.valid & ~asked.any() & response.payload.last),
+            response.ready.eq(Cat(o.ready | ~requested[k] for k, o in enumerate(self.o)).all()),
+            self.lost.eq(response.valid & ~requested.any() & response.payload.last),
         ]
         for k, o in enumerate(self.o):
-            m.d.comb += [o.payload.eq(response.payload), o.valid.eq(response.valid & asked[k])]
+            m.d.comb += [o.payload.eq(response.payload), o.valid.eq(response.valid & requested[k])]
         return m

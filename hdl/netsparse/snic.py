@@ -23,7 +23,7 @@ from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.deconcatenator import Deconcatenator
 from hdl.netsparse.host.host_reader import HostReader
 from hdl.netsparse.host.host_writer import HostWriter
-from hdl.netsparse.host.pcie_way import BLOCK_PORTS, PcieWay
+from hdl.netsparse.host.pcie_path import BLOCK_PORTS, PciePath
 from hdl.netsparse.idx_filter.cache import FilterCache
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.protocol import READ_PR, RESPONSE_BEAT
@@ -55,7 +55,7 @@ def host_ports(params: SnicParams) -> dict[str, Any]:
     """Return the ports to host memory: an AXI4 master, or a requester's ports to the block."""
     if not params.over_pcie:
         return {"m_axi_host": Out(full_bus(params.host.read_port, params.host.write_port))}
-    ports = PcieWay(params.host).signature.members
+    ports = PciePath(params.host).signature.members
     return {name: ports[name] for name in (*BLOCK_PORTS, "function")}
 
 
@@ -154,8 +154,8 @@ class Snic(Component):
                 params.concatenator(bool(k))
             )
             for source, turn in zip(units, arbiter.i, strict=True):
-                given = source.answers if k else source.prs
-                connect(m, given, turn)
+                provided = source.answers if k else source.prs
+                connect(m, provided, turn)
             m.d.comb += [
                 *forward(arbiter.o, concatenator.prs),
                 concatenator.prs.payload.eq(arbiter.o.payload.payload),
@@ -222,7 +222,7 @@ class Snic(Component):
         host = add(m, registers)
         m.d.comb += [events.read.eq(host.events[0]), events.write.eq(host.events[1])]
         for k, unit in enumerate(units):
-            connect(m, unit.asks, host.requests[k])
+            connect(m, unit.demands, host.requests[k])
             connect(m, unit.writes, host.properties[k])
             m.d.comb += [
                 unit.beat_valid.eq(host.beats.valid & (host.beats.unit == k)),
@@ -253,22 +253,22 @@ class Snic(Component):
 
     def add_pcie(self, m: Module, registers: RegisterBlock) -> HostPorts:
         """Add a requester of PCI Express, which all units share."""
-        m.submodules.way = way = PcieWay(self.params.host)
-        connect(m, way.rq, flipped(self.rq))
-        connect(m, flipped(self.rc), way.rc)
-        connect(m, flipped(self.function), way.function)
+        m.submodules.path = path = PciePath(self.params.host)
+        connect(m, path.rq, flipped(self.rq))
+        connect(m, flipped(self.rc), path.rc)
+        connect(m, flipped(self.function), path.function)
         m.d.comb += [
-            getattr(way, name).eq(getattr(self, name)) for name in ("limits", "credits", "numbers")
+            getattr(path, name).eq(getattr(self, name)) for name in ("limits", "credits", "numbers")
         ]
-        m.d.comb += way.share.eq(registers.control.share)
+        m.d.comb += path.share.eq(registers.control.share)
         return HostPorts(
-            requests=way.requests,
-            beats=way.beats,
-            properties=way.properties,
-            done=way.done,
-            events=(way.read_events, way.write_events),
-            watches=(way.watch,),
-            buses=(way.read_bus, way.write_bus),
+            requests=path.requests,
+            beats=path.beats,
+            properties=path.properties,
+            done=path.done,
+            events=(path.read_events, path.write_events),
+            watches=(path.watch,),
+            buses=(path.read_bus, path.write_bus),
         )
 
     def watch_buses(
@@ -304,7 +304,7 @@ class Snic(Component):
         settings, status, last = registers.control, registers.status, self.params.units
         m.submodules.fetch = fetch = DescriptorFetch(self.params.rig)
         m.submodules.completion_ring = entries = CompletionRing(self.params)
-        connect(m, fetch.asks, host.requests[last])
+        connect(m, fetch.demands, host.requests[last])
         connect(m, fetch.o, work.fetched)
         connect(m, work.entries, entries.completions)
         connect(m, entries.writes, host.properties[last])

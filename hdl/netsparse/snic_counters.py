@@ -61,11 +61,11 @@ SNIC_COUNTERS = CountersParams(
 
 def buckets(prs: Value) -> list[Value]:
     """Return the one-hot number of the bucket of ``prs``, which is at least 1."""
-    found = [
+    result = [
         prs[k:].any() & ~prs[k + 1 :].any() if k + 1 < BUCKETS else prs[k:].any()
         for k in range(BUCKETS)
     ]
-    return [Value.cast(bit) for bit in found]
+    return [Value.cast(bit) for bit in result]
 
 
 def count_class(events: Any, name: str, sent: Any, received: Any) -> list:

@@ -57,7 +57,7 @@ def connect_network(m: Module, parts: WorkerParts, m_axis: Any, s_axis: Any) -> 
         control.network_open.eq(transport.open),
         control.network_busy.eq(transport.clearing),
         control.network_idle.eq(transport.idle),
-        control.gave_up.eq(transport.gave_up),
+        control.abandoned.eq(transport.abandoned),
         control.peers_missing.eq(transport.peers_missing),
     ]
 

@@ -68,7 +68,7 @@ class Completer(Component):
         verdict = self.judge(m, packet)
         at = Signal()  # dword of the request that is accessed now
         failed = Signal()
-        found = Signal(data.ArrayLayout(32, 2), reset_less=True)
+        result = Signal(data.ArrayLayout(32, 2), reset_less=True)
         enables = half(packet.enables, at)
         m.d.comb += self.accessed(master.accesses.payload, packet, at)
 
@@ -81,7 +81,7 @@ class Completer(Component):
 
         with m.FSM():
             with m.State("WAIT"):
-                m.d.sync += [at.eq(0), failed.eq(0), found.eq(0)]
+                m.d.sync += [at.eq(0), failed.eq(0), result.eq(0)]
                 with m.If(intake.packets.valid):
                     m.next = "JUDGE"
             with m.State("JUDGE"):
@@ -96,7 +96,7 @@ class Completer(Component):
                     m.next = "DONE"
             with m.State("DONE"), m.If(master.answer.valid):
                 m.d.sync += [
-                    found[at].eq(master.answer.data),
+                    result[at].eq(master.answer.data),
                     failed.eq(failed | master.answer.failed),
                 ]
                 go_on()
@@ -114,7 +114,7 @@ class Completer(Component):
             self.events.malformed.eq(done & verdict.malformed),
             self.events.refused.eq(done & verdict.good & failed),
         ]
-        self.answer(m, packet, verdict, failed, found)
+        self.answer(m, packet, verdict, failed, result)
         return m
 
     def accessed(self, access: Any, packet: Any, at: Value) -> list[Any]:
@@ -131,19 +131,19 @@ class Completer(Component):
         """Return what is found out about the request in ``packet``, a cycle later."""
         verdict = Signal(VERDICT, reset_less=True)
         request, first = packet.request, packet.enables[0]
-        one = request.dwords == 1
+        item = request.dwords == 1
         reads, writes = (
             request.kind == kind for kind in (RequestType.MEMORY_READ, RequestType.MEMORY_WRITE)
         )
         known = reads | (request.kind == RequestType.LOCKED_READ)
         supported = (
-            (reads | writes) & (request.bar == self.params.bar) & (one | (request.dwords == 2))
+            (reads | writes) & (request.bar == self.params.bar) & (item | (request.dwords == 2))
         )
-        keep = Cat(Const(-1, REQUEST_DWORDS), writes, writes & ~one)
+        keep = Cat(Const(-1, REQUEST_DWORDS), writes, writes & ~item)
         complete = ~packet.discontinued & (packet.keep == keep)
         # Bytes of the first and last dword that are outside the bytes asked for.
         before = looked_up(lowest, first, bits=2)
-        behind = looked_up(above, Mux(one, first, packet.enables[1]), bits=2)
+        behind = looked_up(above, Mux(item, first, packet.enables[1]), bits=2)
         gaps = looked_up(lambda before, behind: before + behind, before, behind, bits=3)
         m.d.sync += [
             verdict.posted.eq(writes | request.kind[2:].all()),  # or a message
@@ -155,7 +155,7 @@ class Completer(Component):
         ]
         return verdict
 
-    def answer(self, m: Module, packet: Any, verdict: Any, failed: Value, found: Any) -> None:
+    def answer(self, m: Module, packet: Any, verdict: Any, failed: Value, result: Any) -> None:
         """Drive ``cc`` with the completion: dwords read, or the request's header after an error."""
         request, cc, said = packet.request, self.cc, Signal(ANSWER)
         good = verdict.good & ~failed
@@ -179,7 +179,7 @@ class Completer(Component):
             said.function.eq(request.function),
             said.traffic_class.eq(request.traffic_class),
             said.attributes.eq(request.attributes),
-            cc.tdata.eq(Cat(said, Mux(good, found, Cat(packet.enables, Const(0, 24), request)))),
+            cc.tdata.eq(Cat(said, Mux(good, result, Cat(packet.enables, Const(0, 24), request)))),
             cc.tkeep.eq(Cat(Const(7, 3), *(last >= k for k in range(3, 8)))),
             cc.tlast.eq(1),
         ]

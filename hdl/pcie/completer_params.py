@@ -6,7 +6,7 @@ from hdl.common.params import Params, choice, whole
 from hdl.pcie.axis import DATA_BITS
 from hdl.pcie.descriptors import DWORD_BITS, HOST_REQUEST
 
-MOST_DWORDS = 2  #: dwords of registers that a request may read or write
+MAX_DWORDS = 2  #: dwords of registers that a request may read or write
 
 #: Describes the result of an access to a register.
 ACCESS_ANSWER = data.StructLayout({"valid": 1, "data": DWORD_BITS, "failed": 1})
@@ -41,7 +41,7 @@ class CompleterParams(Params, suffix="{data_bits}_a{address_bits}_bar{bar}"):
         return data.StructLayout(
             {
                 "request": HOST_REQUEST,
-                "data": data.ArrayLayout(DWORD_BITS, MOST_DWORDS),
+                "data": data.ArrayLayout(DWORD_BITS, MAX_DWORDS),
                 "enables": data.ArrayLayout(4, 2),
                 "keep": self.data_bits // DWORD_BITS,
                 "discontinued": 1,

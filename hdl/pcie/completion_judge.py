@@ -16,7 +16,7 @@ from hdl.pcie.params import ReadRequesterParams
 class CompletionJudge(Component):
     """Adds to each of ``steps`` where in its read the data belongs, and whether it is due next.
 
-    ``given`` enters ``read`` into a table when it is sent. The completions of a read come in
+    ``provided`` enters ``read`` into a table when it is sent. The completions of a read come in
     ascending order of addresses, so the address and the remaining bytes of the next one follow from
     the dwords that have come; a counter for each tag holds their number. ``expects`` has a bit for
     each tag whose last completion has not come. A completion for any other tag, or one that the
@@ -33,7 +33,7 @@ class CompletionJudge(Component):
         super().__init__(
             params,
             {
-                "given": In(params.of_tag),
+                "provided": In(params.of_tag),
                 "read": In(params.cutter.piece),
                 "ready": Out(1),
                 "steps": In(stream.Signature(params.step)),
@@ -47,9 +47,9 @@ class CompletionJudge(Component):
         m = Module()
         params = self.params
         step, head = self.steps.payload, self.steps.payload.head
-        found = head.descriptor
+        result = head.descriptor
         judged = data_register(m, self.judged.payload)
-        tag = found.tag[: params.tag_bits]
+        tag = result.tag[: params.tag_bits]
         goes = Signal()
         known = Signal()  # the head's completion is for a read that is under way
         offset, fits = self.look_up(m, tag, goes & known)
@@ -60,8 +60,8 @@ class CompletionJudge(Component):
             goes.eq(self.steps.valid & self.steps.ready),
             known.eq(
                 head.valid
-                & ~found.tag[params.tag_bits :].any()
-                & (found.code != ErrorCode.INVALID_TAG)
+                & ~result.tag[params.tag_bits :].any()
+                & (result.code != ErrorCode.INVALID_TAG)
                 & Array(self.expects)[tag]
             ),
         ]
@@ -82,10 +82,10 @@ class CompletionJudge(Component):
                 judged.address_fits.eq(fits[0]),
                 judged.size_fits.eq(fits[1]),
             ]
-        one = Const(1, params.tags)
-        last = goes & known & found.completed
-        set_bit = Mux(self.given.valid, one << self.given.tag, 0)
-        clear_bit = Mux(last, one << tag, 0)
+        item = Const(1, params.tags)
+        last = goes & known & result.completed
+        set_bit = Mux(self.provided.valid, item << self.provided.tag, 0)
+        clear_bit = Mux(last, item << tag, 0)
         m.d.sync += self.expects.eq((self.expects | set_bit) & ~clear_bit)
         expect(m, self, steps_follow_each_other=lambda: self.follow(m, goes))
         return m
@@ -107,23 +107,23 @@ class CompletionJudge(Component):
         with the last completion.
         """
         params = self.params
-        found = self.steps.payload.head.descriptor
+        result = self.steps.payload.head.descriptor
         layout = data.StructLayout({"address": 10, "bytes": params.size_bits})
         read, write = self.memory(m, "reads", layout, tag)
         m.d.comb += [
-            write.en.eq(self.given.valid),
-            write.addr.eq(self.given.tag),
+            write.en.eq(self.provided.valid),
+            write.addr.eq(self.provided.tag),
             write.data.address.eq(self.read.address[:10]),
             write.data.bytes.eq(self.read.bytes),
         ]
         come, count = self.memory(m, "come", data.StructLayout({"dwords": params.offset_bits}), tag)
-        so_far = (come.dwords + found.dwords)[: params.offset_bits]
+        so_far = (come.dwords + result.dwords)[: params.offset_bits]
         cleared = Signal(range(params.tags + 1))
         m.d.comb += [
             self.ready.eq(cleared[-1]),
             count.en.eq(counts | ~self.ready),
             count.addr.eq(Mux(self.ready, tag, cleared[:-1])),
-            count.data.dwords.eq(Mux(self.ready & ~found.completed, so_far, 0)),
+            count.data.dwords.eq(Mux(self.ready & ~result.completed, so_far, 0)),
         ]
         with m.If(~self.ready):
             m.d.sync += cleared.eq(cleared + 1)
@@ -131,11 +131,11 @@ class CompletionJudge(Component):
         left = read.bytes[2:] - come.dwords  # whole dwords
         dwords = self.steps.payload.head.remaining
         return come.dwords, (
-            Cat(Const(0, 2), address) == found.address,
-            (Cat(read.bytes[:2], left) == found.remaining)
-            & found.dwords.any()
-            & (found.dwords <= dwords)
-            & (found.completed == (found.dwords == dwords)),
+            Cat(Const(0, 2), address) == result.address,
+            (Cat(read.bytes[:2], left) == result.remaining)
+            & result.dwords.any()
+            & (result.dwords <= dwords)
+            & (result.completed == (result.dwords == dwords)),
         )
 
     def memory(self, m: Module, name: str, layout: Any, tag: Value) -> tuple[Any, Any]:

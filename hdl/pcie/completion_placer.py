@@ -47,7 +47,7 @@ class CompletionPlacer(Component):
         tail_goes, head_goes = self.take_apart(m)
         end = params.ends.elem_shape
         own = Signal(end)  # what to report when the head's completion ends
-        kept = Signal(end)  # the same for the completion that goes on in the tail
+        stored = Signal(end)  # the same for the completion that goes on in the tail
         writes = Signal()  # the head's data is written
         kept_writes = Signal()
         cause = self.cause_of_head(m)
@@ -63,15 +63,15 @@ class CompletionPlacer(Component):
         ]
         m.d.sync += [
             self.failure.valid.eq(spoilt | (head_goes & takes & (cause != Cause.NONE))),
-            self.failure.tag.eq(Mux(spoilt, kept.tag, tag)),
+            self.failure.tag.eq(Mux(spoilt, stored.tag, tag)),
             self.failure.cause.eq(Mux(spoilt, Cause.CORRUPT, cause)),
         ]
         with m.If(head_goes):
-            m.d.sync += [kept.eq(own), kept_writes.eq(writes)]
-        ways = (tail_goes & step.tail.ends, kept), (head_goes & head.ends, own)
+            m.d.sync += [stored.eq(own), kept_writes.eq(writes)]
+        ways = (tail_goes & step.tail.ends, stored), (head_goes & head.ends, own)
         for shown, (happens, said) in zip(self.ends, ways, strict=True):
             m.d.sync += [shown.eq(said), shown.valid.eq(happens & said.valid)]
-        self.place(m, tail_goes & kept_writes, kept.tag, head_goes & writes, tag)
+        self.place(m, tail_goes & kept_writes, stored.tag, head_goes & writes, tag)
         return m
 
     def take_apart(self, m: Module) -> tuple[Signal, Signal]:
@@ -90,10 +90,10 @@ class CompletionPlacer(Component):
     def cause_of_head(self, m: Module) -> Any:
         """Return the cause of failure of the completion that begins, or none."""
         judged, cause = self.judged.payload, Signal(Cause)
-        found = judged.step.head.descriptor
-        with m.Switch(found.code):
+        result = judged.step.head.descriptor
+        with m.Switch(result.code):
             with m.Case(ErrorCode.GOOD):
-                with m.If(found.poisoned):
+                with m.If(result.poisoned):
                     m.d.comb += cause.eq(Cause.POISONED)
                 with m.Elif(~judged.address_fits):
                     m.d.comb += cause.eq(Cause.ADDRESS)
@@ -102,7 +102,7 @@ class CompletionPlacer(Component):
                 with m.Elif(judged.step.corrupt & judged.step.head.ends):
                     m.d.comb += cause.eq(Cause.CORRUPT)
             with m.Case(ErrorCode.BAD_STATUS):
-                aborted = found.status == Status.ABORTED
+                aborted = result.status == Status.ABORTED
                 m.d.comb += cause.eq(Mux(aborted, Cause.ABORTED, Cause.UNSUPPORTED))
             for code, said in CAUSES.items():
                 with m.Case(code):
@@ -156,9 +156,9 @@ def lanes_to(m: Module, part: str, lane: int, first: Value) -> Signal:
     return behind
 
 
-def added(line: int, one: int) -> int:
+def added(line: int, item: int) -> int:
     """Return a line, or the next one."""
-    return line + one
+    return line + item
 
 
 #: cause of failure for each error code of the block

@@ -33,24 +33,24 @@ class DoneQueue(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, tags = self.params, self.params.tags
-        entry = data.StructLayout({"ends": params.ends, "given_up": 1, "stopped": 1})
+        entry = data.StructLayout({"ends": params.ends, "timed_out": 1, "stopped": 1})
         m.submodules.queue = queue = Fifo.sized(
             shape=entry, depth=tags, style="distributed", refuses=False
         )
         entering, awaited, gone = Signal(entry), Signal(tags), Signal(params.ends)
-        self.give_up(m, awaited)
+        self.abandon(m, awaited)
         m.d.comb += gone.eq(self.ends)
         with m.If(self.abandoned.valid):
             m.d.comb += [gone[0].valid.eq(1), gone[0].tag.eq(self.abandoned.tag)]
-        m.d.sync += [entering.given_up.eq(self.abandoned.valid), entering.stopped.eq(self.stop)]
-        for end, told in zip(gone, entering.ends, strict=True):
+        m.d.sync += [entering.timed_out.eq(self.abandoned.valid), entering.stopped.eq(self.stop)]
+        for end, reported in zip(gone, entering.ends, strict=True):
             m.d.sync += [
-                told.valid.eq(end.valid & Array(awaited)[end.tag]),
-                told.tag.eq(end.tag),
+                reported.valid.eq(end.valid & Array(awaited)[end.tag]),
+                reported.tag.eq(end.tag),
             ]
-        given = bit(self.order.payload.tag, self.order.valid, tags)
+        provided = bit(self.order.payload.tag, self.order.valid, tags)
         went = [bit(end.tag, end.valid, tags) for end in gone]
-        m.d.sync += awaited.eq((awaited & ~went[0] & ~went[1]) | given)
+        m.d.sync += awaited.eq((awaited & ~went[0] & ~went[1]) | provided)
         comes = entering.ends[0].valid | entering.ends[1].valid
         m.d.comb += [
             queue.i.valid.eq(comes),
@@ -61,7 +61,7 @@ class DoneQueue(Component):
         self.take(m, queue, entry)
         return m
 
-    def give_up(self, m: Module, awaited: Signal) -> None:
+    def abandon(self, m: Module, awaited: Signal) -> None:
         """Check one tag after the other; abandon one that is late for two cycles, if none ends."""
         at = Signal(self.params.tag_bits)
         late, was_late = Signal(), Signal()
@@ -94,7 +94,7 @@ class DoneQueue(Component):
                 self.turns.valid.eq(queue.o.valid),
                 turn.tag.eq(tag),
                 turn.read.eq(read),
-                turn.given_up.eq(oldest.given_up),
+                turn.timed_out.eq(oldest.timed_out),
                 turn.stopped.eq(oldest.stopped),
             ]
 

@@ -20,7 +20,7 @@ class InterruptSenderParams(Params, suffix="{vectors}"):
 
 
 class InterruptSender(Component):
-    """Sends an interrupt for each pulse of a bit of ``asks``, by the block's own vector table.
+    """Sends an interrupt for each pulse of a bit of ``demands``, by the block's own vector table.
 
     The block holds the table and the pending bits of eight vectors (PG213, "MSI-X Interrupt
     Internal Interface"). ``vector`` is ``cfg_interrupt_msi_int`` and ``send`` is
@@ -47,7 +47,7 @@ class InterruptSender(Component):
         super().__init__(
             params,
             {
-                "asks": In(params.vectors),
+                "demands": In(params.vectors),
                 "enable": In(1),
                 "clear": In(1),
                 "vector": Out(BLOCK_VECTORS),
@@ -62,23 +62,23 @@ class InterruptSender(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         waiting = Signal(self.params.vectors)
-        asked = Signal(self.params.vectors)  # the block has a request, and has not answered
+        requested = Signal(self.params.vectors)  # the block has a request, and has not answered
         chosen = Signal(self.params.vectors)
-        goes = self.enable & ~asked.any()
-        again = asked & self.failed.replicate(len(asked))
+        goes = self.enable & ~requested.any()
+        again = requested & self.failed.replicate(len(requested))
         m.d.comb += chosen.eq(choose_in_turn(m, waiting, goes) & goes.replicate(len(chosen)))
         m.d.sync += [
-            waiting.eq((waiting & ~chosen) | self.asks | again),
+            waiting.eq((waiting & ~chosen) | self.demands | again),
             self.vector.eq(chosen),
             self.send.eq(chosen.any()),
         ]
         with m.If(self.clear):
-            m.d.sync += [waiting.eq(0), asked.eq(0)]
+            m.d.sync += [waiting.eq(0), requested.eq(0)]
         with m.Elif(goes):
-            m.d.sync += asked.eq(chosen)
+            m.d.sync += requested.eq(chosen)
         with m.Elif(self.sent | self.failed):
-            m.d.sync += asked.eq(0)
-        self.watch(m, asked.any() | (waiting.any() & self.enable))
+            m.d.sync += requested.eq(0)
+        self.watch(m, requested.any() | (waiting.any() & self.enable))
         return m
 
     def watch(self, m: Module, busy: Value) -> None:

@@ -188,8 +188,8 @@ class ReadRequesterParams(Params, suffix="{data_bits}_{tags}x{max_read}_u{user_b
     def turn(self) -> data.StructLayout:
         """Describe a read whose data is to be handed on.
 
-        ``given_up``: its data has not come in time, or, with ``stopped``, a ``stop`` has ended it.
+        ``timed_out``: its data has not come in time, or, with ``stopped``, a ``stop`` has ended it.
         """
         return data.StructLayout(
-            {"tag": self.tag_bits, "read": self.read, "given_up": 1, "stopped": 1}
+            {"tag": self.tag_bits, "read": self.read, "timed_out": 1, "stopped": 1}
         )

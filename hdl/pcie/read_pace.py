@@ -50,11 +50,11 @@ class ReadPace(Component):
         params = self.params
         # A token is 1/256 of a beat.
         by_byte = SHARE_BITS - exact_log2(params.data_bits // 8)
-        kept = 16 << SHARE_BITS
+        stored = 16 << SHARE_BITS
         most = 2 * (params.max_read << by_byte)  # overdraft
-        tokens = Signal(signed(bits_for(max(kept + 256, most)) + 1))
+        tokens = Signal(signed(bits_for(max(stored + 256, most)) + 1))
         spent = Signal(params.size_bits + by_byte)
-        full = self.may_go & tokens[exact_log2(kept) :].any()  # no carry chain before the sum's
+        full = self.may_go & tokens[exact_log2(stored) :].any()  # no carry chain before the sum's
         comes = self.share & ~full.replicate(SHARE_BITS)
         m.d.comb += self.may_go.eq(~tokens[-1])
         m.d.sync += spent.eq(Cat(Const(0, by_byte), self.bytes) & self.goes.replicate(len(spent)))

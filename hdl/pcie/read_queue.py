@@ -67,7 +67,7 @@ class ReadQueue(Component):
             self.turns.valid.eq(held & (done | gone)),
             turn.tag.eq(read.tag),
             turn.read.eq(read.read),
-            turn.given_up.eq(gone),
+            turn.timed_out.eq(gone),
             turn.stopped.eq(stopped),
             self.busy.eq(held | waiting.level.any()),
         ]

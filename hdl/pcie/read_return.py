@@ -79,7 +79,7 @@ class ReadReturn(Component):
             looked.tag.eq(turn.tag),
             looked.line.eq(line),
             looked.failed.eq(~Array(self.open)[turn.tag]),
-            looked.given_up.eq(turn.given_up),
+            looked.timed_out.eq(turn.timed_out),
             looked.stopped.eq(turn.stopped),
             looked.bytes.eq(Mux(final, turn.read.top[:shift] + 1, 1 << shift)),
             looked.last.eq(final & (turn.read.last if params.in_order else 1)),
@@ -101,7 +101,7 @@ class ReadReturn(Component):
                 "tag": params.tag_bits,
                 "line": params.line_bits,
                 "failed": 1,
-                "given_up": 1,
+                "timed_out": 1,
                 "stopped": 1,
                 "bytes": params.lane_bits + 3,
                 "last": 1,
@@ -139,7 +139,7 @@ class ReadReturn(Component):
             read.addr.eq(looked.tag),
             cause.eq(Mux(before != Cause.NONE, before, own)),
         ]
-        with m.If(looked.given_up):
+        with m.If(looked.timed_out):
             m.d.comb += own.eq(Mux(looked.stopped, Cause.STOPPED, Cause.TIMEOUT))
         with m.Elif(looked.failed):
             m.d.comb += own.eq(read.data)

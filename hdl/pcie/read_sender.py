@@ -16,9 +16,9 @@ from hdl.pcie.params import EPOCH, PLACE_BITS, ReadRequesterParams
 class ReadSender(Component):
     """Turns each of ``pieces`` into a beat of ``rq`` and an entry of ``order``, which has room.
 
-    Each piece takes one of the free ``tags``, which ``given`` has in the cycle in which the piece
-    is taken. No piece is taken while ``hold`` is high; with ``forget``, the remaining pieces of a
-    request do not come.
+    Each piece takes one of the free ``tags``, which ``provided`` has in the cycle in which the
+    piece is taken. No piece is taken while ``hold`` is high; with ``forget``, the remaining pieces
+    of a request do not come.
 
     Throughput: a read a cycle. Latency: :attr:`latency` from a piece to RQ. Stalls: pieces wait
     for a free tag, or for the block.
@@ -36,7 +36,7 @@ class ReadSender(Component):
                 "epoch": In(EPOCH),
                 "pieces": In(stream.Signature(params.cutter.piece)),
                 "tags": In(stream.Signature(params.tag_bits)),
-                "given": Out(params.of_tag),
+                "provided": Out(params.of_tag),
                 "order": Out(stream.Signature(params.waiting)),
                 "rq": Out(PcieStreamSignature(data_bits=params.data_bits, user=user)),
             },
@@ -52,8 +52,8 @@ class ReadSender(Component):
             goes.eq(sends.valid & sends.ready),
             self.pieces.ready.eq(goes),
             self.tags.ready.eq(goes),
-            self.given.valid.eq(goes),
-            self.given.tag.eq(self.tags.payload),
+            self.provided.valid.eq(goes),
+            self.provided.tag.eq(self.tags.payload),
             self.order.valid.eq(goes),
             entry.tag.eq(self.tags.payload),
             entry.epoch.eq(self.epoch),
@@ -78,7 +78,7 @@ class ReadSender(Component):
         )
         m.submodules.register = register = StreamRegister.sized(shape=layout)
         read, sent = register.i.payload, register.o.payload
-        one = piece.bytes <= DWORD_BITS // 8
+        item = piece.bytes <= DWORD_BITS // 8
         rest = piece.bytes[:2]  # bytes of the last dword; 0 means all four
         enables = Signal(4)  # byte enables of the last dword
         m.d.comb += [
@@ -86,8 +86,8 @@ class ReadSender(Component):
             read.address.eq(piece.address),
             read.dwords.eq((piece.bytes + 3) >> 2),
             read.tag.eq(tag),
-            read.first.eq(Mux(one, enables, 0xF)),
-            read.last.eq(Mux(one, 0, enables)),
+            read.first.eq(Mux(item, enables, 0xF)),
+            read.last.eq(Mux(item, 0, enables)),
         ]
         descriptor, rq = Signal(REQUEST), self.rq
         m.d.comb += [

@@ -35,19 +35,19 @@ class ReadShareParams(Params, suffix="{users}_{user.suffix}"):
 
 
 class ReadShare(Component):
-    """Merges ``requests[k]`` of users k into ``asked``, and routes ``answers`` to ``beats[k]``.
+    """Merges ``requests[k]`` of users k into ``requested``, and routes ``answers`` to ``beats[k]``.
 
-    ``asked`` and ``answers`` are the ``requests`` and ``beats`` of a
+    ``requested`` and ``answers`` are the ``requests`` and ``beats`` of a
     :class:`hdl.pcie.read_requester.ReadRequester`. Requests are arbitrated in round-robin order.
-    All answers come in the order of ``asked``, so a user that does not take its beats blocks the
-    others (head-of-line blocking): a user may request only what it has room for.
+    All answers come in the order of ``requested``, so a user that does not take its beats blocks
+    the others (head-of-line blocking): a user may request only what it has room for.
 
-    At most ``most`` requests are under way, each from ``asked`` to the cycle after its last beat; 0
-    is no limit. A new value of ``most`` takes effect when no request is under way. ``under_way`` is
-    the number of those that are.
+    At most ``most`` requests are under way, each from ``requested`` to the cycle after its last
+    beat; 0 is no limit. A new value of ``most`` takes effect when no request is under way.
+    ``under_way`` is the number of those that are.
 
-    Throughput: a request and a beat a cycle. Latency: :attr:`latency` from a request to ``asked``,
-    none from ``answers`` to ``beats``.
+    Throughput: a request and a beat a cycle. Latency: :attr:`latency` from a request to
+    ``requested``, none from ``answers`` to ``beats``.
     """
 
     latency = StreamArbiter.latency
@@ -58,7 +58,7 @@ class ReadShare(Component):
             {
                 "requests": In(stream.Signature(params.user.cutter.request)).array(params.users),
                 "beats": Out(stream.Signature(params.user.beat)).array(params.users),
-                "asked": Out(stream.Signature(params.shared.cutter.request)),
+                "requested": Out(stream.Signature(params.shared.cutter.request)),
                 "answers": In(stream.Signature(params.shared.beat)),
                 "most": In(COUNT_BITS),
                 "under_way": Out(COUNT_BITS),
@@ -68,25 +68,25 @@ class ReadShare(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         room = Signal(COUNT_BITS)  # requests that may still be sent, if there is a limit
-        self.ask(m, ~room.any() & self.most.any())
-        given, bits = self.answers.payload, self.params.user.user_bits
-        whose = given.user[bits:]
+        self.issue(m, ~room.any() & self.most.any())
+        provided, bits = self.answers.payload, self.params.user.user_bits
+        owner = provided.user[bits:]
         taken = 0
         for k, beats in enumerate(self.beats):
-            own = whose == k
+            own = owner == k
             m.d.comb += [
                 beats.valid.eq(self.answers.valid & own),
                 *(
-                    beats.payload[name].eq(low_bits(given[name], field.width))
+                    beats.payload[name].eq(low_bits(provided[name], field.width))
                     for name, field in self.params.user.beat
                 ),
             ]
             taken = taken | (own & beats.ready)
         m.d.comb += self.answers.ready.eq(taken)
-        goes = self.asked.valid & self.asked.ready
+        goes = self.requested.valid & self.requested.ready
         ended = Signal()
         m.d.sync += [
-            ended.eq(self.answers.valid & self.answers.ready & given.last),
+            ended.eq(self.answers.valid & self.answers.ready & provided.last),
             self.under_way.eq((self.under_way + goes - ended)[:COUNT_BITS]),
             room.eq((room - goes + ended)[:COUNT_BITS]),
         ]
@@ -94,17 +94,17 @@ class ReadShare(Component):
             m.d.sync += room.eq(self.most)
         return m
 
-    def ask(self, m: Module, full: Value) -> None:
+    def issue(self, m: Module, full: Value) -> None:
         """Arbitrate the users' requests, and add the user's number to each."""
         layout = self.params.user.cutter.request
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.users)
         for requests, turn in zip(self.requests, arbiter.i, strict=True):
             connect(m, flipped(requests), turn)
-        request, asked = arbiter.o.payload.payload, self.asked.payload
+        request, requested = arbiter.o.payload.payload, self.requested.payload
         m.d.comb += [
-            asked.address.eq(request.address),
-            asked.bytes.eq(request.bytes),
-            asked.user.eq(Cat(request.user, arbiter.o.payload.index)),
-            self.asked.valid.eq(arbiter.o.valid & ~full),
-            arbiter.o.ready.eq(self.asked.ready & ~full),
+            requested.address.eq(request.address),
+            requested.bytes.eq(request.bytes),
+            requested.user.eq(Cat(request.user, arbiter.o.payload.index)),
+            self.requested.valid.eq(arbiter.o.valid & ~full),
+            arbiter.o.ready.eq(self.requested.ready & ~full),
         ]

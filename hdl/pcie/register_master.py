@@ -43,7 +43,7 @@ class RegisterMaster(Component):
         writes = Signal()  # of a write;
         waits = Signal()  # somebody waits for it
         fails = Signal()  # an access that cannot be carried out
-        kept = Signal(self.params.access, reset_less=True)
+        stored = Signal(self.params.access, reset_less=True)
         comes, late, refused = Signal(), Signal(), Signal()
         goes = self.accesses.valid & self.accesses.ready
         m.d.comb += [
@@ -54,10 +54,10 @@ class RegisterMaster(Component):
             self.broken.eq(owes & ~waits),
             bus.bready.eq(owes & writes),
             bus.rready.eq(owes & ~writes),
-            bus.awaddr.eq(kept.address),
-            bus.araddr.eq(kept.address),
-            bus.wdata.eq(kept.data),
-            bus.wstrb.eq(kept.strobes),
+            bus.awaddr.eq(stored.address),
+            bus.araddr.eq(stored.address),
+            bus.wdata.eq(stored.data),
+            bus.wstrb.eq(stored.strobes),
             self.answer.valid.eq(fails | (waits & (comes | late))),
             self.answer.data.eq(bus.rdata),
             self.answer.failed.eq(fails | ~comes | refused),
@@ -76,7 +76,7 @@ class RegisterMaster(Component):
         m.d.sync += fails.eq(goes & owes)
         with m.If(goes & ~owes):
             m.d.sync += [
-                kept.eq(access),
+                stored.eq(access),
                 writes.eq(access.writes),
                 owes.eq(1),
                 waits.eq(1),

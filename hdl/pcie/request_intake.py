@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import data_register
 from hdl.common.component import Component
 from hdl.pcie.axis import PcieStreamSignature, cq_user
-from hdl.pcie.completer_params import MOST_DWORDS, CompleterParams
+from hdl.pcie.completer_params import MAX_DWORDS, CompleterParams
 from hdl.pcie.descriptors import HOST_REQUEST, REQUEST_DWORDS
 
 
@@ -53,7 +53,7 @@ class RequestIntake(Component):
                     packet.request.eq(cq.tdata[: HOST_REQUEST.size]),
                     *(
                         packet.data[k].eq(cq.tdata.word_select(REQUEST_DWORDS + k, 32))
-                        for k in range(MOST_DWORDS)
+                        for k in range(MAX_DWORDS)
                     ),
                     packet.enables[0].eq(user.first_enable[0] if wide else user.first_enable),
                     packet.enables[1].eq(user.last_enable[0] if wide else user.last_enable),

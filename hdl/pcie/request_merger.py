@@ -70,8 +70,8 @@ class RequestMerger(Component):
 
 def less(value: Value, limit: Value) -> Value:
     """Return whether ``value`` is less than ``limit``, bit by bit, without a carry chain."""
-    found = Const(0)
+    result = Const(0)
     for k in range(len(limit)):
         bit = value[k] if k < len(value) else Const(0)
-        found = (limit[k] & ~bit) | (found & (limit[k] | ~bit))
-    return found
+        result = (limit[k] & ~bit) | (result & (limit[k] | ~bit))
+    return result

@@ -66,7 +66,7 @@ class Requester(Component):
                 "sent": Out(params.writes.sent),
                 "begun": Out(1),
                 "numbers": In(NUMBERS),
-                "visible": Out(params.writes.fence.told),
+                "visible": Out(params.writes.fence.reported),
                 "clear_writes": In(1),
                 "writes_owe": Out(1),
                 "writes_lost": Out(1),

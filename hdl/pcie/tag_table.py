@@ -11,7 +11,7 @@ from hdl.pcie.params import ReadRequesterParams
 class TagTable(Component):
     """Keeps status bits of each tag, which change a cycle after the event that they report.
 
-    ``taken`` is set from ``given`` until the last completion of the tag (``ends``). If the block
+    ``taken`` is set from ``provided`` until the last completion of the tag (``ends``). If the block
     has timed the read out (``rests``), a completion may still be on its way and would be mistaken
     for one of a later read; so the tag stays taken until a whole time-out, from one ``tick`` to the
     next, has passed. ``done``: the read has ended. ``open``: it has neither failed (``failed``) nor
@@ -30,7 +30,7 @@ class TagTable(Component):
             params,
             {
                 "tick": In(1),
-                "given": In(params.of_tag),
+                "provided": In(params.of_tag),
                 "failed": In(params.of_tag),
                 "abandoned": In(params.of_tag),
                 "ends": In(params.ends),
@@ -44,20 +44,20 @@ class TagTable(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        tags, given = self.params.tags, self.code(m, "given_code", self.given)
+        tags, provided = self.params.tags, self.code(m, "provided_code", self.provided)
         failed = self.code(m, "failed_code", self.failed)
         abandoned = self.code(m, "abandoned_code", self.abandoned)
         end, rests = Signal(tags), Signal(tags)
-        ended = [self.code(m, f"end_code_{k}", one) for k, one in enumerate(self.ends)]
-        resting_now = [Mux(one.rests, bit, 0) for one, bit in zip(self.ends, ended, strict=True)]
+        ended = [self.code(m, f"end_code_{k}", item) for k, item in enumerate(self.ends)]
+        resting_now = [Mux(item.rests, bit, 0) for item, bit in zip(self.ends, ended, strict=True)]
         m.d.comb += [end.eq(ended[0] | ended[1]), rests.eq(resting_now[0] | resting_now[1])]
         resting = Signal(self.params.tags)  # the block has timed their reads out
         rested = Signal(self.params.tags)  # of these, those since before the last tick
         over = Mux(self.tick, rested, 0)
         m.d.sync += [
-            self.taken.eq((self.taken | given) & ~(end & ~rests) & ~over),
-            self.done.eq((self.done | end) & ~given),
-            self.open.eq((self.open | given) & ~failed & ~abandoned),
+            self.taken.eq((self.taken | provided) & ~(end & ~rests) & ~over),
+            self.done.eq((self.done | end) & ~provided),
+            self.open.eq((self.open | provided) & ~failed & ~abandoned),
             resting.eq((resting | rests) & ~over),
         ]
         with m.If(self.tick):
@@ -75,18 +75,18 @@ class TagTable(Component):
         """Report tags that are free again; return those that were handed on, but not reported."""
         at = Signal(self.params.tag_bits)  # the tag that the scan checks
         away = Signal(self.params.tags, init=-1)
-        owed, straight, found = Signal(), Signal(), Signal()
+        owed, straight, result = Signal(), Signal(), Signal()
         m.d.comb += [
             owed.eq(Array(self.taken)[self.left.tag]),
             straight.eq(self.left.valid & ~owed),
-            found.eq(~self.left.valid & Array(away & ~self.taken)[at]),
+            result.eq(~self.left.valid & Array(away & ~self.taken)[at]),
         ]
         stays = Mux(owed, self.code(m, "left_code", self.left), 0)
-        shown = Mux(found, Const(1, self.params.tags) << at, 0)
+        shown = Mux(result, Const(1, self.params.tags) << at, 0)
         m.d.sync += [
             away.eq((away | stays) & ~shown),
             at.eq(at + ~self.left.valid),
-            self.freed.valid.eq(straight | found),
+            self.freed.valid.eq(straight | result),
             self.freed.tag.eq(Mux(self.left.valid, self.left.tag, at)),
         ]
         return away

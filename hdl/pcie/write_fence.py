@@ -29,7 +29,7 @@ class WriteFenceParams(Params, suffix="u{user_bits}"):
         return data.StructLayout({"final": 1, "user": self.user_bits})
 
     @property
-    def told(self) -> data.StructLayout:
+    def reported(self) -> data.StructLayout:
         """Describe the report that a write cannot be overtaken any more, with its ``user`` bits."""
         return data.StructLayout({"valid": 1, "user": self.user_bits})
 
@@ -67,7 +67,7 @@ class WriteFence(Component):
                 "numbers": In(NUMBERS),
                 "clear": In(1),
                 "owes": Out(1),
-                "visible": Out(params.told),
+                "visible": Out(params.reported),
             },
         )
 
@@ -79,24 +79,24 @@ class WriteFence(Component):
         issued = Signal(NUMBER_BITS, init=1)  # the next packet's number
         owed = Signal(range(PLACES))  # packets whose number the block owes
         passed = Signal(range(PLACES))  # of these, packets whose number was reported
-        oldest, tells, leaves = Signal(self.params.packet), Signal(), Signal()
+        oldest, reports, leaves = Signal(self.params.packet), Signal(), Signal()
         m.d.comb += [
             self.number.eq(issued),
             packets.i.payload.eq(self.packet),
             packets.i.valid.eq(self.taken),
             oldest.eq(packets.o.payload),
-            tells.eq((passed != 0) & packets.o.valid & ~self.clear),
-            packets.o.ready.eq(tells | self.clear),
+            reports.eq((passed != 0) & packets.o.valid & ~self.clear),
+            packets.o.ready.eq(reports | self.clear),
             leaves.eq(packets.o.valid & packets.o.ready),
         ]
         m.d.sync += [
-            self.visible.valid.eq(tells & oldest.final),
+            self.visible.valid.eq(reports & oldest.final),
             self.visible.user.eq(oldest.user),
             self.room.eq(owed < MOST),
             self.owes.eq(owed != 0),
             issued.eq(Mux(self.taken, following(issued), issued)),
             owed.eq(owed + self.taken - leaves),
-            passed.eq(Mux(self.clear, 0, passed + self.count(m, issued) - tells)),
+            passed.eq(Mux(self.clear, 0, passed + self.count(m, issued) - reports)),
         ]
         return m
 
@@ -105,9 +105,11 @@ class WriteFence(Component):
         awaited, after = Signal(NUMBER_BITS, init=1), Signal(NUMBER_BITS, init=2)
         numbers = Signal(NUMBERS)
         m.d.sync += numbers.eq(self.numbers)
-        one, two = ([said.valid & (said.number == k) for k in (awaited, after)] for said in numbers)
+        item, two = (
+            [said.valid & (said.number == k) for k in (awaited, after)] for said in numbers
+        )
         some, more = awaited != issued, (awaited != issued) & (after != issued)
-        first = one[0] & some
+        first = item[0] & some
         second = Mux(first, two[1] & more, two[0] & some)
         with m.If(self.clear):
             m.d.sync += [awaited.eq(issued), after.eq(following(issued))]

@@ -93,7 +93,7 @@ class WritePlanner(Component):
         top_bits = ceil_log2(params.gate.packet_beats) + params.byte_bits
         packet = Signal(self.packet(top_bits), reset_less=True)
         held = Signal()
-        one = ~over(piece.bytes, 4)
+        item = ~over(piece.bytes, 4)
         ending = piece.bytes[:2]  # bytes of the last dword; 0 means all four
         dwords = piece.bytes[2:] + ending.any()
         begun = looked_up(lambda skip: 0xF << skip, piece.skip, bits=4)
@@ -106,8 +106,8 @@ class WritePlanner(Component):
                 packet.top.eq((piece.bytes + (DESCRIPTOR_BYTES - 1))[:top_bits]),
                 packet.head.address.eq(piece.address),
                 packet.head.dwords.eq(dwords[: len(packet.head.dwords)]),
-                packet.head.first_enable.eq(begun & (ended | ~one.replicate(4))),
-                packet.head.last_enable.eq(Mux(one, 0, ended)),
+                packet.head.first_enable.eq(begun & (ended | ~item.replicate(4))),
+                packet.head.last_enable.eq(Mux(item, 0, ended)),
                 packet.final.eq(piece.last),
                 packet.user.eq(piece.user),
             ]

@@ -65,7 +65,7 @@ class WriteRequester(Component):
                 "numbers": In(NUMBERS),
                 "clear": In(1),
                 "owes": Out(1),
-                "visible": Out(params.fence.told),
+                "visible": Out(params.fence.reported),
                 "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
             },
         )

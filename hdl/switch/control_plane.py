@@ -5,7 +5,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.counter_banks import MOST_PARTS, CounterBanks
+from hdl.common.counter_banks import MAX_PARTS, CounterBanks
 from hdl.common.packets import AXIS
 from hdl.common.stream_arbiter import StreamArbiter
 from hdl.common.streams import forward
@@ -21,9 +21,9 @@ class ControlPlane(Component):
 
     ``comes``, ``heads`` and ``open`` are those of each port's :class:`ControlPort`, which stands
     between its ``packets`` and its ``axis``; ``start``, ``command``, ``busy``, ``ignored`` and
-    ``told`` are those of :class:`HostCommand`. All sources share ``commands`` in round-robin order,
-    so a command waits for at most one of every other source, and for the two that were granted
-    before it. ``value`` is counter ``select`` of port ``part``
+    ``reported`` are those of :class:`HostCommand`. All sources share ``commands`` in round-robin
+    order, so a command waits for at most one of every other source, and for the two that were
+    granted before it. ``value`` is counter ``select`` of port ``part``
     (:class:`hdl.common.counter_banks.CounterBanks`).
 
     A port takes commands only if the host has opened it, because whoever sends commands can end the
@@ -45,12 +45,12 @@ class ControlPlane(Component):
                 "command": In(TENANT_COMMAND),
                 "busy": Out(1),
                 "ignored": Out(1),
-                "told": Out(TENANT_ANSWER),
+                "reported": Out(TENANT_ANSWER),
                 "commands": Out(stream.Signature(TENANT_COMMAND)),
                 "answered": In(1),
                 "answer": In(TENANT_ANSWER),
                 "clear": In(1),
-                "part": In(range(MOST_PARTS)),
+                "part": In(range(MAX_PARTS)),
                 "select": In(CONTROL_COUNTERS.index_bits),
                 "value": Out(CONTROL_COUNTERS.bits),
             },
@@ -77,13 +77,13 @@ class ControlPlane(Component):
                 counters.events[k].eq(port.events),
             ]
             ports.append(port)
-        whose = Signal.like(turns.o.payload.index)  # source of the command that is not answered yet
+        owner = Signal.like(turns.o.payload.index)  # source of the command that is not answered yet
         with m.If(self.commands.valid & self.commands.ready):
-            m.d.sync += whose.eq(turns.o.payload.index)
+            m.d.sync += owner.eq(turns.o.payload.index)
         for k, source in enumerate([*ports, host]):
             connect(m, source.commands, turns.i[k])
             m.d.comb += [
-                source.answered.eq(self.answered & (whose == k)),
+                source.answered.eq(self.answered & (owner == k)),
                 source.answer.eq(self.answer),
             ]
         m.d.comb += [
@@ -93,7 +93,7 @@ class ControlPlane(Component):
             host.command.eq(self.command),
             self.busy.eq(host.busy),
             self.ignored.eq(host.ignored),
-            self.told.eq(host.told),
+            self.reported.eq(host.reported),
             counters.clear.eq(self.clear),
             counters.part.eq(self.part),
             counters.select.eq(self.select),

@@ -22,7 +22,7 @@ CONTROL_COUNTED = {
 CONTROL_COUNTERS = CountersParams(name="control", counters=widths(CONTROL_COUNTED), bits=32)
 
 #: Describes the fields of a command that :class:`TenantControl` reads or the answer repeats.
-KEPT = data.StructLayout(
+STORED = data.StructLayout(
     {"source": 48, "switch": 32, **{name: field.shape for name, field in TENANT_COMMAND}}
 )
 
@@ -60,11 +60,11 @@ class ControlPort(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        head: Any = Signal(KEPT, reset_less=True)
+        head: Any = Signal(STORED, reset_less=True)
         answer = Signal(TENANT_ANSWER, reset_less=True)
         busy = Signal()  # a command is not answered yet
-        asks = Signal()  # the command waits at ``commands``
-        tells = Signal()  # the answer has come and has not been sent
+        demands = Signal()  # the command waits at ``commands``
+        reports = Signal()  # the answer has come and has not been sent
         shows = Signal()  # the answer is being sent
         taken = Signal()
         m.d.comb += [
@@ -72,18 +72,18 @@ class ControlPort(Component):
             self.events.commands.eq(taken),
             self.events.lost_commands.eq(self.comes & self.open & busy),
             self.events.closed_commands.eq(self.comes & ~self.open),
-            self.commands.valid.eq(asks),
+            self.commands.valid.eq(demands),
             *copied(self.commands.payload, head),
         ]
         with m.If(taken):
-            m.d.sync += [*copied(head, self.head), busy.eq(1), asks.eq(1)]
+            m.d.sync += [*copied(head, self.head), busy.eq(1), demands.eq(1)]
         with m.Elif(self.commands.ready):
-            m.d.sync += asks.eq(0)
+            m.d.sync += demands.eq(0)
         with m.If(self.answered):
-            m.d.sync += [answer.eq(self.answer), tells.eq(1)]
+            m.d.sync += [answer.eq(self.answer), reports.eq(1)]
         with m.If(shows & self.axis.tready):
-            m.d.sync += [shows.eq(0), tells.eq(0), busy.eq(0)]
-        with m.Elif(tells & (~self.packets.tvalid | self.axis.tready)):
+            m.d.sync += [shows.eq(0), reports.eq(0), busy.eq(0)]
+        with m.Elif(reports & (~self.packets.tvalid | self.axis.tready)):
             m.d.sync += shows.eq(1)  # no packet's beat waits at ``axis``, so none is withdrawn
         self.send(m, head, answer, shows)
         return m

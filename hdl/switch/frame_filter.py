@@ -78,7 +78,7 @@ class FrameFilter(Component):
             foreign.eq(params.is_foreign(frame, self.address)),
         ]
         zero = Cat(frame[name] for name in params.zero)
-        if params.beats == 1 and params.least_bytes == params.most_bytes:
+        if params.beats == 1 and params.least_bytes == params.max_bytes:
             strange = axis.tkeep != params.keep
             if params.more_bytes:
                 strange &= self.look_for_more(m)
@@ -109,7 +109,7 @@ class FrameFilter(Component):
     def look_for_more(self, m: Module) -> Value:
         """Register the further bytes of a frame; return whether its length is any other."""
         axis, params = self.axis, self.params
-        begin, end = 8 * params.most_bytes, 8 * params.longest_bytes
+        begin, end = 8 * params.max_bytes, 8 * params.longest_bytes
         long = axis.tkeep == params.longest_keep
         with m.If(axis.tvalid):
             m.d.sync += [self.longer.eq(long), self.more.eq(axis.tdata[begin:end])]

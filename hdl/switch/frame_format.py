@@ -24,8 +24,8 @@ class FrameFormat(Params, suffix="{name}"):
     constants: tuple[tuple[str, int], ...]  #: fields that have this value, or the frame is foreign
     zero: tuple[str, ...] = ()  #: fields that must be zero, or the frame is malformed
     least_bytes: int = LEAST_BYTES  #: bytes of the shortest frame without checksum; at most a beat
-    most_bytes: int = LEAST_BYTES  #: bytes of the longest frame
-    more_bytes: int = 0  #: optional bytes after most_bytes, in a frame of one beat
+    max_bytes: int = LEAST_BYTES  #: bytes of the longest frame
+    more_bytes: int = 0  #: optional bytes after max_bytes, in a frame of one beat
     data_bits: int = AXIS.data_bits  #: width of a beat
 
     def __post_init__(self) -> None:
@@ -36,14 +36,14 @@ class FrameFormat(Params, suffix="{name}"):
                 f"least_bytes must be from {fields} (the fields) to {self.beat_bytes} (a beat):"
                 f" {self.least_bytes}"
             )
-        if self.most_bytes < self.least_bytes:
-            raise ValueError(f"most_bytes must be at least {self.least_bytes}: {self.most_bytes}")
-        if self.more_bytes and self.least_bytes != self.most_bytes:
+        if self.max_bytes < self.least_bytes:
+            raise ValueError(f"max_bytes must be at least {self.least_bytes}: {self.max_bytes}")
+        if self.more_bytes and self.least_bytes != self.max_bytes:
             raise ValueError(
-                f"more_bytes must be 0 where least_bytes and most_bytes differ: {self.more_bytes}"
+                f"more_bytes must be 0 where least_bytes and max_bytes differ: {self.more_bytes}"
             )
         if self.more_bytes and self.longest_bytes > self.beat_bytes:
-            room = self.beat_bytes - self.most_bytes
+            room = self.beat_bytes - self.max_bytes
             raise ValueError(f"more_bytes must be from 0 to {room}: {self.more_bytes}")
 
     @property
@@ -59,12 +59,12 @@ class FrameFormat(Params, suffix="{name}"):
     @property
     def beats(self) -> int:
         """Return the number of beats of the longest frame."""
-        return -(-self.most_bytes // self.beat_bytes)
+        return -(-self.max_bytes // self.beat_bytes)
 
     @property
     def longest_bytes(self) -> int:
         """Return the number of bytes of a frame with ``more_bytes``."""
-        return self.most_bytes + self.more_bytes
+        return self.max_bytes + self.more_bytes
 
     @property
     def header_bytes(self) -> int:
@@ -76,7 +76,7 @@ class FrameFormat(Params, suffix="{name}"):
     @property
     def keep(self) -> int:
         """Return ``tkeep`` of the last beat of the longest frame."""
-        return (1 << self.most_bytes - (self.beats - 1) * self.beat_bytes) - 1
+        return (1 << self.max_bytes - (self.beats - 1) * self.beat_bytes) - 1
 
     @property
     def longest_keep(self) -> int:

@@ -13,7 +13,7 @@ class HostCommand(Component):
 
     In a cycle with ``start`` the ``command`` is taken, and passed to ``commands`` a cycle later.
     While a command is ``busy`` none is taken; ``ignored`` says that one was refused for that
-    reason, until the next one is taken. ``told`` is the answer to the last command that was
+    reason, until the next one is taken. ``reported`` is the answer to the last command that was
     answered.
     """
 
@@ -25,7 +25,7 @@ class HostCommand(Component):
                 "command": In(TENANT_COMMAND),
                 "busy": Out(1),
                 "ignored": Out(1),
-                "told": Out(TENANT_ANSWER),
+                "reported": Out(TENANT_ANSWER),
                 "commands": Out(stream.Signature(TENANT_COMMAND)),
                 "answered": In(1),
                 "answer": In(TENANT_ANSWER),
@@ -39,7 +39,7 @@ class HostCommand(Component):
         with m.If(self.commands.ready):
             m.d.sync += self.commands.valid.eq(0)
         with m.If(self.answered):
-            m.d.sync += [self.told.eq(self.answer), self.busy.eq(0)]
+            m.d.sync += [self.reported.eq(self.answer), self.busy.eq(0)]
         with m.If(self.start):
             m.d.sync += self.ignored.eq(self.busy)
             with m.If(~self.busy):

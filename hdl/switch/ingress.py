@@ -67,9 +67,9 @@ class SwitchIngress(Component):
         packet = Signal(params.packet, reset_less=True)
         sender = Signal(params.ports, reset_less=True)
         m.d.comb += [
-            turns.asking.eq(Cat(port.packets.valid for port in ports)),
+            turns.requesting.eq(Cat(port.packets.valid for port in ports)),
             turns.take.eq(~self.hold),
-            self.waiting.eq(turns.asking.any()),
+            self.waiting.eq(turns.requesting.any()),
             self.packet.eq(packet),
             self.sender.eq(sender),
         ]

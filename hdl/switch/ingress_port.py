@@ -53,7 +53,7 @@ class IngressPort(Component):
         answer = (judge.quality == Quality.GOOD) & said
         packet_comes = judge.valid & ~self.command if self.params.tenants else judge.valid
         if self.params.tenants:
-            self.tell_commands(m)
+            self.report_commands(m)
         m.d.comb += [
             judge.address.eq(self.address),
             entering.quality.eq(Mux(answer, Quality.MALFORMED, judge.quality)),
@@ -65,10 +65,10 @@ class IngressPort(Component):
             self.overflow.eq(packet_comes & ~fifo.i.ready),
         ]
         if self.params.parents:
-            m.d.comb += entering.ours.eq((frame.bm & self.place).any())
+            m.d.comb += entering.to_switch.eq((frame.bm & self.place).any())
         return m
 
-    def tell_commands(self, m: Module) -> None:
+    def report_commands(self, m: Module) -> None:
         """Separate commands from packets, with a second filter for the format of commands."""
         m.submodules.commands = commands = FrameFilter(TENANCY_FRAMES)
         seen = ("tvalid", "tdata", "tkeep", "tlast", "tuser")

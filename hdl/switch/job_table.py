@@ -134,7 +134,7 @@ class JobTable(Component):
             self.refused.eq(Mux(judging, verdict, nothing)),
         ]
         if params.tenants:
-            self.tell_tenants(m, job, judging, judged_packet, judged_sender, request)
+            self.report_tenants(m, job, judging, judged_packet, judged_sender, request)
         others = self.sender & (self.sender - 1)
         expect(
             m,
@@ -147,12 +147,12 @@ class JobTable(Component):
 
     def clear_slots(self, m: Module, control: Any, job) -> None:
         """Send slots that are to be cleared through the pipeline of packets."""
-        asked = self.packet.header[self.params.slot_field]
+        requested = self.packet.header[self.params.slot_field]
         clearing = Signal()
         m.d.comb += [
             control.waiting.eq(self.waiting),
             self.hold.eq(control.hold),
-            self.slot.eq(Mux(control.clear, control.slot, asked)[: self.params.slot_bits]),
+            self.slot.eq(Mux(control.clear, control.slot, requested)[: self.params.slot_bits]),
         ]
         m.d.sync += [clearing.eq(control.clear), self.clear.eq(clearing)]
         with m.If(control.clear):
@@ -178,7 +178,7 @@ class JobTable(Component):
             self.table.eq(control.table),
         ]
 
-    def tell_tenants(self, m: Module, job, judging, packet, sender, request) -> None:
+    def report_tenants(self, m: Module, job, judging, packet, sender, request) -> None:
         """Register the job of a packet (``of``), and whether it drains."""
         named = judging & (packet.quality == Quality.GOOD) & packet.known
         m.d.sync += [
@@ -219,7 +219,7 @@ class JobTable(Component):
         own = packet.own
         if self.params.parents:
             from_parent = (job.parent & sender).any()
-            own = Mux(from_parent, packet.ours, packet.own)
+            own = Mux(from_parent, packet.to_switch, packet.own)
             with m.Elif(~Mux(from_parent, packet.down, packet.up)):
                 m.d.comb += verdict.eq(kinds.WRONG_WAY)
         with m.Elif(~own):

@@ -112,24 +112,24 @@ class OutputRoom(Component):
             recent = Signal(SETTLING - 1, name=f"recent_{k}")  # a packet was let in
             change = Signal(signed(bits_for(params.beats) + 1), name=f"change_{k}")
             free = Signal(bits_for(params.beats), name=f"free_{k}", init=params.beats)
-            given = sum(Mux(give.port == k, give.beats, 0) for give in gives) + left[k]
+            provided = sum(Mux(give.port == k, give.beats, 0) for give in gives) + left[k]
             taken = Mux(recent[0], params.packet, 0) + Mux(item_port == k, item_beats, 0)
             alone = (free >= params.packets_from) & ~self.packets[k] & ~recent.any()
             m.d.sync += [
                 recent.eq(Cat(self.packets[k], recent[:-1])),
-                change.eq(given - taken),
+                change.eq(provided - taken),
                 free.eq((free + change)[: len(free)]),
                 self.open[k].eq(alone | (free >= params.any_packets_from)),
                 self.open_items[k].eq(free >= params.items_from),
             ]
         item, packets = self.item, self.packets
-        asked = Array(self.open_items)[item.port] & (item.port < params.ports)
+        requested = Array(self.open_items)[item.port] & (item.port < params.ports)
         expect(
             m,
             self,
             packets_find_room=lambda: ~(packets & ~before(m, self.open, "was_open")).any(),
             packets_are_apart=lambda: ~(packets & before(m, packets, "came")).any(),
-            items_find_room=lambda: ~item.valid | (asked & (item.beats <= params.item)),
+            items_find_room=lambda: ~item.valid | (requested & (item.beats <= params.item)),
         )
         return m
 

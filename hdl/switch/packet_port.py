@@ -28,8 +28,8 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
             raise ValueError(
                 "frames must be longer than a beat; an IngressPort is for frames of one beat"
             )
-        if self.buffer.most_packet_words < self.frames.beats:
-            least = self.frames.beats + self.words - self.buffer.most_packet_words
+        if self.buffer.max_packet_words < self.frames.beats:
+            least = self.frames.beats + self.words - self.buffer.max_packet_words
             raise ValueError(
                 f"words must be at least {least}, to hold the longest frame: {self.words}"
             )

@@ -131,7 +131,7 @@ class PacketSwitchParams(Params, ABC):
     def packet(self) -> data.StructLayout:
         """Describe the fields of a frame that the job table checks.
 
-        With parents, ``ours`` says that ``bm`` has the switch's bit, as in a parent's frames;
+        With parents, ``to_switch`` says that ``bm`` has the switch's bit, as in a parent's frames;
         ``up`` says that a child may send the frame, ``down`` that a parent may; ``longer`` says
         that it has further bytes.
         """
@@ -140,7 +140,7 @@ class PacketSwitchParams(Params, ABC):
                 "quality": Quality,
                 "own": 1,  # bm is the bit of the port
                 "known": 1,  # the job's number is not too large
-                **(dict.fromkeys(("ours", "up", "down", "longer"), 1) if self.parents else {}),
+                **(dict.fromkeys(("to_switch", "up", "down", "longer"), 1) if self.parents else {}),
                 "header": self.header,
                 **self.brought,
             }

@@ -4,7 +4,7 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.common.counter_banks import MOST_PARTS, CounterBanks
+from hdl.common.counter_banks import MAX_PARTS, CounterBanks
 from hdl.common.event_counters import CountersParams, widths
 from hdl.switch.params import PacketSwitchParams
 
@@ -42,7 +42,7 @@ class TenantCounters(Component):
                 "ended": In(params.jobs),
                 "of": In(params.jobs),
                 **({"longer": In(1)} if params.parents else {}),
-                "job": In(range(MOST_PARTS)),
+                "job": In(range(MAX_PARTS)),
                 "select": In(TENANT_COUNTERS.index_bits),
                 "value": Out(TENANT_COUNTERS.bits),
             },
@@ -54,7 +54,7 @@ class TenantCounters(Component):
         m.submodules.banks = banks = CounterBanks.sized(counters=TENANT_COUNTERS, count=params.jobs)
         was_active = Signal(params.jobs)
         frames = params.frames
-        size = frames.most_bytes
+        size = frames.max_bytes
         if params.parents:
             size = Mux(self.longer, frames.longest_bytes, size)
         for k, events in enumerate(banks.events):

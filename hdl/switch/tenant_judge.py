@@ -85,16 +85,16 @@ class TenantJudge(Component):
         """Return whether any job ``meets`` the command, and the first that does, or its own job."""
         job = data.StructLayout({"number": 16, "epoch": 32})
         met = Signal(name=f"{name}_met")
-        found = Signal(name=f"{name}_found")
+        result = Signal(name=f"{name}_result")
         first = Signal(job, name=name)
         number = delay(m, self.number, 1, f"{name}_number")
         epoch = delay(m, self.other.epoch, 1, f"{name}_epoch")
         m.d.sync += met.eq(meets)
         with m.If(self.begin):
-            m.d.sync += [found.eq(0), first.number.eq(self.command.job), first.epoch.eq(0)]
-        with m.Elif(met & ~found):
-            m.d.sync += [found.eq(1), first.number.eq(number), first.epoch.eq(epoch)]
-        return found, first
+            m.d.sync += [result.eq(0), first.number.eq(self.command.job), first.epoch.eq(0)]
+        with m.Elif(met & ~result):
+            m.d.sync += [result.eq(1), first.number.eq(number), first.epoch.eq(epoch)]
+        return result, first
 
     def judge_alone(self, m: Module) -> tuple[Any, Value]:
         """Return why the command is refused without regard to other jobs, and if it acquires."""

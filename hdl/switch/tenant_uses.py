@@ -30,14 +30,14 @@ class TenantUses(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         for k in range(self.params.jobs):
-            mine = self.progress.job == k
+            own = self.progress.job == k
             uses = Signal(self.params.slot_bits + 1, name=f"uses_{k}")
             settling = Signal(range(self.params.settling + 1), name=f"settling_{k}")
             with m.If(~self.active[k]):
                 m.d.sync += uses.eq(0)
-            with m.Elif(mine & self.progress.began & ~self.progress.ended):
+            with m.Elif(own & self.progress.began & ~self.progress.ended):
                 m.d.sync += uses.eq(uses + 1)
-            with m.Elif(mine & self.progress.ended & ~self.progress.began):
+            with m.Elif(own & self.progress.ended & ~self.progress.began):
                 m.d.sync += uses.eq(uses - 1)
             with m.If(~self.draining[k]):
                 m.d.sync += settling.eq(self.params.settling)

@@ -106,5 +106,5 @@ def frame_format(lanes: int) -> FrameFormat:
         constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
         zero=("no_flags",),
         least_bytes=CONTROL_BYTES,
-        most_bytes=frame_bytes(Kind.RESULT, lanes),
+        max_bytes=frame_bytes(Kind.RESULT, lanes),
     )

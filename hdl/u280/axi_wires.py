@@ -65,7 +65,7 @@ def _bits(shape: Any) -> int:
 
 
 def connect_bus(m: Module, master: Any, slave: Any) -> None:
-    """Connect buses that differ in what they have: addresses of more bits lose their upper ones.
+    """Connect AXI buses of different widths: a wider address loses its upper bits.
 
     Signals that only one of them has stay as they are: an identifier is 0. An answer's goes back.
     """
@@ -74,6 +74,6 @@ def connect_bus(m: Module, master: Any, slave: Any) -> None:
             continue
         ready = name.endswith("ready")
         answers = name[0] in "br"
-        given, taken = (slave, master) if answers != ready else (master, slave)
-        source, target = (Value.cast(getattr(bus, name)) for bus in (given, taken))
+        provided, taken = (slave, master) if answers != ready else (master, slave)
+        source, target = (Value.cast(getattr(bus, name)) for bus in (provided, taken))
         m.d.comb += target.eq(source[: len(target)])

@@ -38,8 +38,8 @@ from hdl.u280.mac_signals import CUTS, LEVELS
 from hdl.u280.pcie import PINS, Link
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
-PACKETS_WAY = StreamPipelineParams(shape=BEAT, stages=SLR_STAGES)
-RESET_WAY = WirePipelineParams(shape=1, stages=SLR_STAGES)
+PACKET_PATH = StreamPipelineParams(shape=BEAT, stages=SLR_STAGES)
+RESET_PATH = WirePipelineParams(shape=1, stages=SLR_STAGES)
 MAC_LEVELS = SynchroniserParams(shape=LEVELS)
 
 
@@ -64,7 +64,7 @@ class Clock:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SlrWay:
+class SlrPath:
     """Names a ``StreamPipeline`` between SLRs; its registers may be placed on the way."""
 
     path: str  #: path of the instance
@@ -143,9 +143,9 @@ class Board(Component):
             ),
         )
         self.slr_crossings = tuple(
-            SlrWay(path=name, stages=way.stages, wires=way.wires, source=source, target=target)
+            SlrPath(path=name, stages=path.stages, wires=path.wires, source=source, target=target)
             for mac in macs
-            for name, way, source, target in slr_ways(mac)
+            for name, path, source, target in slr_ways(mac)
         )
         super().__init__(params, pins(self.cages))
 
@@ -179,11 +179,11 @@ class Board(Component):
         self.add_reset(m, "apb", ~locked)
         if self.cages:
             self.add_reset(m, "cages_apb", ~locked)
-            m.submodules.reset_to_cages = way = WirePipeline(RESET_WAY)
+            m.submodules.reset_to_cages = path = WirePipeline(RESET_PATH)
             m.d.comb += [
-                way.i.eq(ResetSignal("sync")),
-                ResetSignal("cages").eq(way.o),
-                *(ClockSignal(there).eq(ClockSignal(here)) for here, there in IN_CAGES.items()),
+                path.i.eq(ResetSignal("sync")),
+                ResetSignal("cages").eq(path.o),
+                *(ClockSignal(far).eq(ClockSignal(near)) for near, far in IN_CAGES.items()),
             ]
         if self.memory:
             m.submodules.memory = self.memory
@@ -264,33 +264,33 @@ class Board(Component):
 
     def add_mac_status(self, m: Module, status: BoardStatus, k: int, mac: Mac) -> None:
         """Connect what the registers say to a MAC, and what it reports, over the dies between."""
-        way = DomainRenamer(IN_CAGES)(StreamPipeline(counts_way(mac)))
-        m.submodules[f"counts_of_{mac.clock}"] = way
+        path = DomainRenamer(IN_CAGES)(StreamPipeline(counts_path(mac)))
+        m.submodules[f"counts_of_{mac.clock}"] = path
         m.submodules[f"levels_of_{mac.clock}"] = levels = Synchroniser(MAC_LEVELS)
-        arrived = Mux(way.o.valid, way.o.payload, 0)
+        arrived = Mux(path.o.valid, path.o.payload, 0)
         m.d.comb += [
-            way.i.payload.eq(Cat(mac.counts, mac.cuts)),
-            way.i.valid.eq(1),  # it always has room, and needs no logic beside the MAC
-            way.o.ready.eq(1),
+            path.i.payload.eq(Cat(mac.counts, mac.cuts)),
+            path.i.valid.eq(1),  # it always has room, and needs no logic beside the MAC
+            path.o.ready.eq(1),
             Cat(status.counts[k], status.cuts[k]).eq(arrived),
             levels.i.eq(mac.levels),
             status.levels[k].eq(levels.o),
             mac.settings.eq(status.settings[k]),
-            mac.asks.eq(status.asks[k]),
+            mac.demands.eq(status.demands[k]),
         ]
 
     def send(self, m: Module, mac: Mac, index: int, axis) -> None:
         """Send packets of ``axis``, a source, to a MAC's stream, by way of registers."""
-        m.submodules[f"to_{mac.clock}_{index}"] = way = StreamPipeline(PACKETS_WAY)
-        to_transmitter(m, axis, way.i)
-        to_axis(m, way.o, mac.transmit[index])
+        m.submodules[f"to_{mac.clock}_{index}"] = path = StreamPipeline(PACKET_PATH)
+        to_transmitter(m, axis, path.i)
+        to_axis(m, path.o, mac.transmit[index])
 
     def take(self, m: Module, mac: Mac, index: int, axis) -> None:
         """Give packets of a MAC's stream to ``axis``, a sink, by way of registers."""
-        way = DomainRenamer(IN_CAGES)(StreamPipeline(PACKETS_WAY))
-        m.submodules[f"of_{mac.clock}_{index}"] = way
-        to_stream(m, mac.receive[index], way.i)
-        to_axis(m, way.o, axis)
+        path = DomainRenamer(IN_CAGES)(StreamPipeline(PACKET_PATH))
+        m.submodules[f"of_{mac.clock}_{index}"] = path
+        to_stream(m, mac.receive[index], path.i)
+        to_axis(m, path.o, axis)
 
 
 def check_slr_stages(stages: int) -> None:
@@ -302,7 +302,7 @@ def check_slr_stages(stages: int) -> None:
         )
 
 
-def counts_way(mac: Mac) -> StreamPipelineParams:
+def counts_path(mac: Mac) -> StreamPipelineParams:
     """Return the registers between SLRs on the way of what a MAC counts."""
     width = WAITING_BITS * len(mac.params.events) + CUTS.size
     return StreamPipelineParams(shape=width, stages=SLR_STAGES)
@@ -312,14 +312,14 @@ def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:
     """List a MAC's registers between SLRs: name, size, and what stands before and behind."""
     return [
         *(
-            (f"to_{mac.clock}_{k}", PACKETS_WAY, "core", mac.clock)
+            (f"to_{mac.clock}_{k}", PACKET_PATH, "core", mac.clock)
             for k in range(mac.params.classes)
         ),
         *(
-            (f"of_{mac.clock}_{k}", PACKETS_WAY, mac.clock, "core")
+            (f"of_{mac.clock}_{k}", PACKET_PATH, mac.clock, "core")
             for k in range(mac.params.classes)
         ),
-        (f"counts_of_{mac.clock}", counts_way(mac), mac.clock, "board_status"),
+        (f"counts_of_{mac.clock}", counts_path(mac), mac.clock, "board_status"),
     ]
 
 

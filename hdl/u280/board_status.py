@@ -9,7 +9,7 @@ from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.register_block import RegisterBlock
 from hdl.u280.cage_status import CageStatus, CageStatusParams
 from hdl.u280.hbm import STACKS, TEMPERATURE_BITS
-from hdl.u280.mac_signals import ASKS, CUTS, LEVELS, SETTINGS, STATUS
+from hdl.u280.mac_signals import CUTS, DEMANDS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import (
     ADDRESS_BITS,
     IDENTITY,
@@ -43,7 +43,7 @@ class BoardStatus(Component):
                 "counts": In(WAITING_BITS).array(params.cages, len(self.cage.events)),
                 "cuts": In(CUTS).array(params.cages),
                 "settings": Out(SETTINGS).array(params.cages),
-                "asks": Out(ASKS).array(params.cages),
+                "demands": Out(DEMANDS).array(params.cages),
                 "request": In(1),
                 "irq": Out(1),
                 **({"irq_late": In(1), "irq_silent": In(1)} if params.msix else {}),
@@ -84,7 +84,7 @@ class BoardStatus(Component):
                 cage.commands.whole.eq(control[f"reset_{k}"]),
                 cage.commands.transmit.eq(control[f"reset_transmit_{k}"]),
                 cage.commands.receive.eq(control[f"reset_receive_{k}"]),
-                self.asks[k].eq(cage.asks),
+                self.demands[k].eq(cage.demands),
                 *(self.settings[k][name].eq(control[f"{name}_{k}"]) for name in SETTINGS.members),
                 status.links[k].eq(shown.linked),
                 *(status[f"{name}_{k}"].eq(shown[name]) for name in STATUS.members),

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.params import Params
-from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, events_of
+from hdl.u280.mac_signals import CUTS, DEMANDS, HAPPENINGS, events_of
 from hdl.u280.registers import COUNT_BITS, RARE_BITS
 
 
@@ -42,8 +42,8 @@ class CageStatus(Component):
 
     ``counts``, in the order of ``params.events``, and ``cuts`` are added up in every cycle, as is
     the beginning of each of the ``happenings``, levels of this clock. A bit of ``commands``, high
-    for a cycle, changes that of ``asks``; a reset does not, because the MAC would take a change for
-    a command.
+    for a cycle, changes that of ``demands``; a reset does not, because the MAC would take a change
+    for a command.
     """
 
     def __init__(self, params: CageStatusParams) -> None:
@@ -55,18 +55,18 @@ class CageStatus(Component):
                 "cuts": In(CUTS),
                 "clear": In(1),
                 "sums": Out(params.sums),
-                "commands": In(ASKS),
-                "asks": Out(ASKS),
+                "commands": In(DEMANDS),
+                "demands": Out(DEMANDS),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        asks = Signal(ASKS, reset_less=True)
+        demands = Signal(DEMANDS, reset_less=True)
         before = Signal(HAPPENINGS)
-        m.d.comb += self.asks.eq(asks)
+        m.d.comb += self.demands.eq(demands)
         m.d.sync += [
-            asks.eq(asks.as_value() ^ self.commands.as_value()),
+            demands.eq(demands.as_value() ^ self.commands.as_value()),
             before.eq(self.happenings),
         ]
         more: dict[str, Any] = dict(zip(self.params.events, self.counts, strict=True))

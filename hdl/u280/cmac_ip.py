@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Const
 
-from hdl.common.packets import MOST_MTU
+from hdl.common.packets import MAX_MTU
 from hdl.u280 import flow_control
 from hdl.u280.mac_signals import FEC_LANES, PCS_LANES
 from hdl.u280.vendor import VendorIp, VendorPort
@@ -69,7 +69,7 @@ def properties(cage: int, pauses: bool) -> tuple[tuple[str, str], ...]:
         ("TX_FLOW_CONTROL", str(int(pauses))),
         ("RX_FLOW_CONTROL", str(int(pauses))),
         *([("RX_CHECK_ACK", "1"), ("RX_FORWARD_CONTROL_FRAMES", "0")] if pauses else []),
-        ("RX_MAX_PACKET_LEN", str(MOST_MTU + FCS_BYTES)),
+        ("RX_MAX_PACKET_LEN", str(MAX_MTU + FCS_BYTES)),
         ("RX_MIN_PACKET_LEN", "64"),
         ("INCLUDE_RS_FEC", "1"),
         ("CMAC_CORE_SELECT", CORES[cage]),
@@ -85,7 +85,7 @@ def ports(pauses: bool) -> list[VendorPort]:
     def port(name: str, direction: str, bits: int = 1) -> VendorPort:
         return VendorPort(name=name, direction=direction, bits=bits)
 
-    found = [
+    result = [
         port("gt_ref_clk_p", "input"),
         port("gt_ref_clk_n", "input"),
         port("gt_rxp_in", "input", LANES),
@@ -122,16 +122,16 @@ def ports(pauses: bool) -> list[VendorPort]:
         *(port(name, "input", len(value)) for name, value in TIED.items()),
     ]
     for name, bits in (("tdata", 512), ("tkeep", 64), ("tlast", 1), ("tuser", 1), ("tvalid", 1)):
-        found += [
+        result += [
             port(f"tx_axis_{name}", "input", bits),
             port(f"rx_axis_{name}", "output", bits),
         ]
-    found.append(port("tx_axis_tready", "output"))
+    result.append(port("tx_axis_tready", "output"))
     if pauses:
-        found += [
+        result += [
             port("ctl_tx_pause_req", "input", flow_control.BUS),
             port("stat_rx_pause_req", "output", flow_control.BUS),
             port("ctl_rx_pause_ack", "input", flow_control.BUS),
             *(port(name, "input", len(value)) for name, value in flow_control.TIED.items()),
         ]
-    return found
+    return result

@@ -8,7 +8,7 @@ annex 31D) the receiver pauses one priority of the far end in time. A pause take
 from amaranth.hdl import Const
 
 from hdl.common.packet_buffer import PacketBufferParams
-from hdl.common.packets import MOST_MTU, PRIORITY_COUNT
+from hdl.common.packets import MAX_MTU, PRIORITY_COUNT
 from hdl.common.params import Params, same_as, whole
 from hdl.netsparse.protocol import PRIORITIES
 
@@ -49,7 +49,7 @@ class FlowControlParams(Params):
     #: kind of memory from which Vivado builds the buffer
     style: str = same_as(PacketBufferParams, "style", default="ultra")
     #: bytes of the longest frame of either end, checksum included
-    frame_bytes: int = whole(64, 16383, default=MOST_MTU + 4)
+    frame_bytes: int = whole(64, 16383, default=MAX_MTU + 4)
     fibre_metres: int = whole(0, 40_000, default=100)  #: metres of fibre between the ends
 
     def __post_init__(self) -> None:

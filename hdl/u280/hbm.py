@@ -68,7 +68,7 @@ class Hbm(Component):
             *(
                 c
                 for n, port in params.ports
-                for c in inside(f"way_{n}", HbmPort(port).crossings, {})
+                for c in inside(f"path_{n}", HbmPort(port).crossings, {})
             ),
             *(c for k in range(STACKS) for c in inside(f"degrees_{k}", level.crossings, {})),
         )
@@ -87,10 +87,10 @@ class Hbm(Component):
         m = Module()
         buses = {n: HBM_BUS.create(path=(f"hbm_{n}",)) for n in self.params.numbers}
         for number, port in self.params.ports:
-            m.submodules[f"way_{number}"] = way = HbmPort(port)
-            connect(m, flipped(getattr(self, f"port_{number}")), way.axi)
-            connect(m, way.hbm, flipped(buses[number]))
-            m.d.comb += way.base.eq(Const(number << CHANNEL_BITS, ADDRESS_BITS))
+            m.submodules[f"path_{number}"] = path = HbmPort(port)
+            connect(m, flipped(getattr(self, f"port_{number}")), path.axi)
+            connect(m, path.hbm, flipped(buses[number]))
+            m.d.comb += path.base.eq(Const(number << CHANNEL_BITS, ADDRESS_BITS))
         complete = Signal(STACKS)
         hot = Signal(STACKS)
         wires = {}

@@ -126,12 +126,12 @@ def axi_ports(port: int, *, idle: bool = False) -> list[VendorPort]:
     prefix = f"AXI_{port:02}_"
     bus = [
         VendorPort(
-            name=prefix + one.name.upper(),
-            direction=one.direction,
-            bits=one.bits,
-            unused=idle and one.direction == "output",
+            name=prefix + item.name.upper(),
+            direction=item.direction,
+            bits=item.bits,
+            unused=idle and item.direction == "output",
         )
-        for one in bus_ports("", "slave", HBM_BUS)
+        for item in bus_ports("", "slave", HBM_BUS)
     ]
     return [
         VendorPort(name=f"{prefix}ACLK", direction="input"),
@@ -152,12 +152,12 @@ def axi_wires(port: int, clock: Any, reset: Any, bus: Any) -> dict[str, Any]:
         f"{prefix}ARESET_N": ~reset,
         f"{prefix}WDATA_PARITY": Const(0, DATA_BITS // 8),
     }
-    for one in axi_ports(port):
-        name = one.name.removeprefix(prefix).lower()
+    for item in axi_ports(port):
+        name = item.name.removeprefix(prefix).lower()
         if name not in HBM_BUS.members:
             continue
         if bus is not None:
-            wires[one.name] = getattr(bus, name)
-        elif one.direction == "input":
-            wires[one.name] = Const(0, one.bits)
+            wires[item.name] = getattr(bus, name)
+        elif item.direction == "input":
+            wires[item.name] = Const(0, item.bits)
     return wires

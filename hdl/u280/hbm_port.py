@@ -93,8 +93,8 @@ class HbmPort(Component):
     def __init__(self, params: HbmPortParams) -> None:
         crossings: list[Crossing] = []
         for name, (layout, depth, to_hbm) in params.channels(params.data_bits).items():
-            way = AsyncFifo.sized(shape=layout, depth=depth)
-            crossings += inside(name, way.crossings, clocks(to_hbm))
+            path = AsyncFifo.sized(shape=layout, depth=depth)
+            crossings += inside(name, path.crossings, clocks(to_hbm))
         self.crossings = tuple(crossings)
         super().__init__(
             params, {"axi": In(params.axi), "base": In(ADDRESS_BITS), "hbm": Out(HBM_BUS)}
@@ -111,9 +111,9 @@ class HbmPort(Component):
             memory = splitter.lines
         halves = self.params.channels(DATA_BITS)
         for channel, (layout, depth, to_hbm) in self.params.channels(self.params.data_bits).items():
-            way = AsyncFifo.sized(shape=layout, depth=depth)
-            m.submodules[channel] = DomainRenamer(clocks(to_hbm))(way)
-            pass_beats(m, channel, way, (self.axi, memory), to_hbm)
+            path = AsyncFifo.sized(shape=layout, depth=depth)
+            m.submodules[channel] = DomainRenamer(clocks(to_hbm))(path)
+            pass_beats(m, channel, path, (self.axi, memory), to_hbm)
             register = StreamRegister.sized(shape=halves[channel][0])
             m.submodules[f"{channel}_register"] = DomainRenamer("hbm")(register)
             base = self.base[self.params.address_bits :]
@@ -134,8 +134,8 @@ def pass_beats(
     ``base`` are the bits of an address above those that it passes.
     """
     source, sink = buses if to_hbm else buses[::-1]
-    given, taken = part.i.payload, part.o.payload
-    for field in given.shape().members:
+    provided, taken = part.i.payload, part.o.payload
+    for field in provided.shape().members:
         of, to, value = (
             getattr(source, channel + field),
             getattr(sink, channel + field),
@@ -143,7 +143,7 @@ def pass_beats(
         )
         value = Cat(value, base) if field == "addr" else value
         m.d.comb += [
-            given[field].eq(low_bits(of, len(given[field]))),
+            provided[field].eq(low_bits(of, len(provided[field]))),
             to.eq(Response(value) if field == "resp" else value),
         ]
     m.d.comb += [

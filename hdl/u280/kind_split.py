@@ -29,14 +29,14 @@ class KindSplit(Component):
         m = Module()
         mac = self.mac
         header = data.View(PACKET_HEADER, in_lanes(mac.tdata))
-        ours = (
+        own = (
             mac.tkeep.all()
             & Cat(header.upper[name] == value for name, value in PACKET_CONSTANTS.items()).all()
         )
         kind = header.concatenation.type
         first = Signal(KINDS)
         answers = (kind == Kind.RESPONSE.value) | (kind == Kind.ERROR.value)
-        m.d.comb += first.eq(Mux(ours, Cat(kind == Kind.READ.value, answers), 0))
+        m.d.comb += first.eq(Mux(own, Cat(kind == Kind.READ.value, answers), 0))
         begins = Signal(init=1)
         chosen = Signal(KINDS)  # of the packet inside
         where = Signal(KINDS)

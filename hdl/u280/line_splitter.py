@@ -43,23 +43,23 @@ class LineSplitter(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        self.ask(m, "ar")
-        self.ask(m, "aw")
+        self.issue(m, "ar")
+        self.issue(m, "aw")
         self.merge(m)
         self.split(m)
         return m
 
-    def ask(self, m: Module, asks: str) -> None:
+    def issue(self, m: Module, demands: str) -> None:
         """Pass the bursts of an address channel, AR or AW, twice as long."""
         lines, halves = self.lines, self.halves
-        more = getattr(lines, f"{asks}len")[: self.params.length_bits]
+        more = getattr(lines, f"{demands}len")[: self.params.length_bits]
         m.d.comb += [
-            getattr(halves, f"{asks}addr").eq(getattr(lines, f"{asks}addr")),
-            getattr(halves, f"{asks}len").eq(Cat(Const(1, 1), more)),
-            getattr(halves, f"{asks}size").eq((HALF_BITS // 8 - 1).bit_length()),
-            getattr(halves, f"{asks}burst").eq(Burst.INCR),
-            getattr(halves, f"{asks}valid").eq(getattr(lines, f"{asks}valid")),
-            getattr(lines, f"{asks}ready").eq(getattr(halves, f"{asks}ready")),
+            getattr(halves, f"{demands}addr").eq(getattr(lines, f"{demands}addr")),
+            getattr(halves, f"{demands}len").eq(Cat(Const(1, 1), more)),
+            getattr(halves, f"{demands}size").eq((HALF_BITS // 8 - 1).bit_length()),
+            getattr(halves, f"{demands}burst").eq(Burst.INCR),
+            getattr(halves, f"{demands}valid").eq(getattr(lines, f"{demands}valid")),
+            getattr(lines, f"{demands}ready").eq(getattr(halves, f"{demands}ready")),
         ]
 
     def merge(self, m: Module) -> None:
@@ -68,10 +68,10 @@ class LineSplitter(Component):
         low = Signal(HALF_BITS, reset_less=True)
         low_response = Signal(Response, reset_less=True)
         second = Signal()  # the lower half is here
-        mine, other = low_response.as_value(), halves.rresp.as_value()
+        own, other = low_response.as_value(), halves.rresp.as_value()
         worse = Signal(2)
-        with m.If(mine > other):
-            m.d.comb += worse.eq(mine)
+        with m.If(own > other):
+            m.d.comb += worse.eq(own)
         with m.Else():
             m.d.comb += worse.eq(other)
         ends = second | halves.rlast

@@ -31,8 +31,8 @@ from hdl.u280.mac_link import MacLink
 from hdl.u280.mac_receive import MacReceive
 from hdl.u280.mac_resets import MacResets, MacResetsParams
 from hdl.u280.mac_signals import (
-    ASKS,
     CUTS,
+    DEMANDS,
     FEC_LANES,
     LEVELS,
     RARE_BITS,
@@ -88,7 +88,7 @@ class Mac(Component):
     ``params.events``, to be added up in every cycle. Nothing is sent while the far end does not
     receive it (:class:`MacLink`).
 
-    ``settings`` and ``asks`` of the host come from registers of any clock (:class:`MacResets`);
+    ``settings`` and ``demands`` of the host come from registers of any clock (:class:`MacResets`);
     ``levels`` are registers of the MAC's clock and of ``apb``, to be synchronised. A reset of the
     MAC, whoever asked for it, loses what is inside; whole packets go on after it. ``cuts`` count
     the packets that it lost between core and MAC, to be added up in every cycle. Of those that the
@@ -138,7 +138,7 @@ class Mac(Component):
                 "cuts": Out(CUTS),
                 "levels": Out(LEVELS),
                 "settings": In(SETTINGS),
-                "asks": In(ASKS),
+                "demands": In(DEMANDS),
             },
         )
 
@@ -210,29 +210,29 @@ class Mac(Component):
         m.submodules.resets = resets = DomainRenamer("apb")(MacResets(self.params.resets))
         m.submodules.link = link = DomainRenamer("transmitting")(MacLink())
         m.submodules.repair = repair = DomainRenamer("transmitting")(TransmitRepair())
-        told = Signal(STATUS)
+        reported = Signal(STATUS)
         status = Signal(STATUS, reset_less=True)
-        m.d.transmitting += status.eq(told)
+        m.d.transmitting += status.eq(reported)
         happenings = self.levels.happenings
         m.d.comb += [
-            link.aligned.eq(told.aligned),
-            link.received.eq(told.received),
-            link.local_fault.eq(told.local_fault),
-            link.remote_fault.eq(told.remote_fault),
-            told.linked.eq(link.linked),
-            told.transmit_ready.eq(~ResetSignal("transmitting")),
-            told.receive_ready.eq(~ResetSignal("receiving")),
+            link.aligned.eq(reported.aligned),
+            link.received.eq(reported.received),
+            link.local_fault.eq(reported.local_fault),
+            link.remote_fault.eq(reported.remote_fault),
+            reported.linked.eq(link.linked),
+            reported.transmit_ready.eq(~ResetSignal("transmitting")),
+            reported.receive_ready.eq(~ResetSignal("receiving")),
             self.levels.status.eq(status),
             happenings.watchdog.eq(resets.watchdog),
             happenings.underflow.eq(repair.underflow),
             happenings.overflow.eq(repair.overflow),
             resets.aligned.eq(status.aligned),
-            resets.asks.eq(self.asks),
+            resets.demands.eq(self.demands),
             resets.settings.eq(self.settings),
         ]
         loopback = resets.applied.loopback
         code = Cat(loopback == mode for mode in (Loopback.NEAR_END_PCS, Loopback.NEAR_END_PMA))
-        locks = {f"stat_rx_rsfec_am_lock{k}": told.fec_locked[k] for k in range(FEC_LANES)}
+        locks = {f"stat_rx_rsfec_am_lock{k}": reported.fec_locked[k] for k in range(FEC_LANES)}
         return locks | {
             "sys_reset": resets.whole,
             "gtwiz_reset_tx_datapath": resets.transmit,
@@ -245,13 +245,13 @@ class Mac(Component):
             "core_tx_reset": repair.reset,
             "tx_unfout": repair.unfout,
             "tx_ovfout": repair.ovfout,
-            "stat_rx_aligned": told.aligned,
-            "stat_rx_status": told.received,
-            "stat_rx_local_fault": told.local_fault,
-            "stat_rx_remote_fault": told.remote_fault,
-            "stat_rx_block_lock": told.block_locked,
-            "stat_rx_synced": told.synced,
-            "stat_rx_rsfec_lane_alignment_status": told.fec_aligned,
+            "stat_rx_aligned": reported.aligned,
+            "stat_rx_status": reported.received,
+            "stat_rx_local_fault": reported.local_fault,
+            "stat_rx_remote_fault": reported.remote_fault,
+            "stat_rx_block_lock": reported.block_locked,
+            "stat_rx_synced": reported.synced,
+            "stat_rx_rsfec_lane_alignment_status": reported.fec_aligned,
         }
 
     def add_ledger(self, m: Module, name: str, domain: str, parts: list) -> Any:
@@ -264,11 +264,11 @@ class Mac(Component):
     def add_transmitters(self, m: Module, ways, outgoing) -> None:
         """Send packets of each class on ``ways`` of their own to the MAC, by ``outgoing``."""
         parts = []
-        for k, way in enumerate(ways):
+        for k, path in enumerate(ways):
             transmitter = DomainRenamer({"mac": "transmitting"})(MacTransmit(self.params.packets))
             m.submodules[f"transmitter_{k}"] = transmitter
             connect(m, flipped(self.transmit[k]), transmitter.axis)
-            connect(m, transmitter.mac, way)
+            connect(m, transmitter.mac, path)
             parts.append(transmitter)
         sent = self.add_ledger(m, "sent", "transmitting", parts)
         ended = Signal()  # the MAC is in reset a cycle before this register
@@ -326,5 +326,5 @@ class Mac(Component):
         m.submodules.counter = DomainRenamer({"write": "receiving", "read": "sync"})(counts)
         m.d.comb += [
             counts.events.eq(events),
-            *(mine.eq(count) for mine, count in zip(self.counts, counts.o, strict=True)),
+            *(own.eq(count) for own, count in zip(self.counts, counts.o, strict=True)),
         ]

@@ -31,7 +31,9 @@ class MacReceive(Component):
     verdict_latency = 2  #: cycles from a packet's last beat to ``broken`` or ``dropped``
 
     def __init__(self, params: MacTransmitParams) -> None:
-        self.crossings = inside("way", PacketCrossing().crossings, {"write": "mac", "read": "sync"})
+        self.crossings = inside(
+            "path", PacketCrossing().crossings, {"write": "mac", "read": "sync"}
+        )
         super().__init__(
             params,
             {
@@ -48,11 +50,11 @@ class MacReceive(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
-        m.submodules.way = way = DomainRenamer({"write": "mac", "read": "sync"})(PacketCrossing())
-        to_axis(m, way.o, self.axis)
+        m.submodules.path = path = DomainRenamer({"write": "mac", "read": "sync"})(PacketCrossing())
+        to_axis(m, path.o, self.axis)
         m.d.comb += [
-            self.left.eq(way.left),
-            self.runs.eq(way.read_runs),
+            self.left.eq(path.left),
+            self.runs.eq(path.read_runs),
         ]
         come = Signal()
         room = Signal()
@@ -71,7 +73,7 @@ class MacReceive(Component):
         ]
         with m.If(come):
             m.d.mac += lost.eq((lost | ~room) & ~word.last)
-        connect(m, packets.o, way.i)
+        connect(m, packets.o, path.i)
         m.d.comb += [
             self.used.eq(packets.used),
             self.mac.tready.eq(1),

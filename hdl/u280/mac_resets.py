@@ -8,11 +8,11 @@ from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from hdl.common.params import Params, whole
 from hdl.u280.clock_ip import APB_MHZ
-from hdl.u280.mac_signals import ASKS, SETTINGS
+from hdl.u280.mac_signals import DEMANDS, SETTINGS
 
 CYCLES_PER_MS = round(APB_MHZ * 1000)
 STATUS = SynchroniserParams()
-REQUESTS = SynchroniserParams(shape=ASKS.size + SETTINGS.size)
+REQUESTS = SynchroniserParams(shape=DEMANDS.size + SETTINGS.size)
 
 
 class MacResetsParams(Params):
@@ -45,13 +45,13 @@ class MacResets(Component):
     - ``receive`` (``gtwiz_reset_rx_datapath``), when ``aligned`` has been low for
       ``params.patience`` cycles, and again after as many more: a receiver that has locked onto
       nothing does not recover by itself (PG203, Clocking and Resets). ``watchdog`` is high with it.
-    - what a bit of ``asks`` that has changed asks for.
+    - what a bit of ``demands`` that has changed asks for.
     - ``transmit`` and ``receive``, when ``settings`` have changed: ``applied`` follows as they
       begin. RS-FEC is sampled at a reset's end (PG211, RS FEC Configuration), and UG578 wants a
       receiver's reset after a change of loopback.
 
-    What comes during a pulse is done after it. ``aligned``, ``asks`` and ``settings`` come straight
-    from registers of any clock, anywhere on the card.
+    What comes during a pulse is done after it. ``aligned``, ``demands`` and ``settings`` come
+    straight from registers of any clock, anywhere on the card.
     """
 
     def __init__(self, params: MacResetsParams) -> None:
@@ -63,7 +63,7 @@ class MacResets(Component):
             params,
             {
                 "aligned": In(1),
-                "asks": In(ASKS),
+                "demands": In(DEMANDS),
                 "settings": In(SETTINGS),
                 "applied": Out(SETTINGS),
                 "whole": Out(1),
@@ -79,24 +79,24 @@ class MacResets(Component):
         m.submodules.status = status = Synchroniser(STATUS)
         m.submodules.requests = requests = Synchroniser(REQUESTS)
         aligned = Signal()
-        asks = Signal(ASKS)
+        demands = Signal(DEMANDS)
         settings = Signal(SETTINGS)
         m.d.comb += [
             status.i.eq(self.aligned),
             aligned.eq(status.o),
-            requests.i.eq(Cat(self.asks, self.settings)),
-            Cat(asks, settings).eq(requests.o),
+            requests.i.eq(Cat(self.demands, self.settings)),
+            Cat(demands, settings).eq(requests.o),
         ]
         # Both count down to -1, which their highest bit shows.
         left = Signal(range(-1, params.settle), init=params.settle - 2)
         patience = Signal(range(-1, params.patience), init=params.patience - 1)
         whole = Signal(init=1)
         applied = Signal(SETTINGS, init={"rsfec": 1})
-        served = Signal(ASKS)
-        asked = Signal(ASKS)
+        served = Signal(DEMANDS)
+        requested = Signal(DEMANDS)
         changed = Signal()
         m.d.comb += [
-            asked.eq(asks.as_value() ^ served.as_value()),
+            requested.eq(demands.as_value() ^ served.as_value()),
             changed.eq(settings != applied),
             self.whole.eq(whole),
             self.applied.eq(applied),
@@ -104,16 +104,16 @@ class MacResets(Component):
         m.d.sync += patience.eq(params.patience - 1)
         with m.If(left[-1]):
             m.d.sync += [
-                whole.eq(asked.whole),
-                self.transmit.eq(asked.transmit | changed),
-                self.receive.eq(asked.receive | changed | patience[-1]),
+                whole.eq(requested.whole),
+                self.transmit.eq(requested.transmit | changed),
+                self.receive.eq(requested.receive | changed | patience[-1]),
                 self.watchdog.eq(patience[-1]),
-                served.eq(asks),
+                served.eq(demands),
                 applied.eq(settings),
             ]
             with m.If(~aligned & ~patience[-1]):
                 m.d.sync += patience.eq((patience - 1)[: len(patience)])
-            with m.If(asked.as_value().any() | changed | patience[-1]):
+            with m.If(requested.as_value().any() | changed | patience[-1]):
                 m.d.sync += left.eq(params.pulse - 2)
         with m.Else():
             m.d.sync += left.eq((left - 1)[: len(left)])

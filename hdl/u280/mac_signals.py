@@ -31,7 +31,7 @@ class Loopback(IntEnum):
 SETTINGS = data.StructLayout({"rsfec": 1, "loopback": 2})
 
 #: asks, by a bit that changes, for a reset: of all, of the transmit, or of the receive datapath
-ASKS = data.StructLayout({"whole": 1, "transmit": 1, "receive": 1})
+DEMANDS = data.StructLayout({"whole": 1, "transmit": 1, "receive": 1})
 
 #: levels, each for itself; PG203, "Status/Control" and RS-FEC "Common Ports", says what they mean
 STATUS = data.StructLayout(

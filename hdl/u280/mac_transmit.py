@@ -39,32 +39,34 @@ class MacTransmit(Component):
 
     Throughput: a beat a cycle of the slower clock. Latency: a packet's length, the crossing, and
     five cycles of the MAC's. Full: ``axis.tready`` goes low. Longer packets than
-    ``params.buffer.most_packet_words`` never leave.
+    ``params.buffer.max_packet_words`` never leave.
     """
 
     domains = ("sync", "mac")
 
     def __init__(self, params: MacTransmitParams) -> None:
-        self.crossings = inside("way", PacketCrossing().crossings, {"write": "sync", "read": "mac"})
-        told = dict.fromkeys(("cut", "entered", "runs"), Out(1))
-        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS), **told})
+        self.crossings = inside(
+            "path", PacketCrossing().crossings, {"write": "sync", "read": "mac"}
+        )
+        reported = dict.fromkeys(("cut", "entered", "runs"), Out(1))
+        super().__init__(params, {"axis": In(AXIS), "mac": Out(AXIS), **reported})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.way = way = DomainRenamer({"write": "sync", "read": "mac"})(PacketCrossing())
+        m.submodules.path = path = DomainRenamer({"write": "sync", "read": "mac"})(PacketCrossing())
         m.submodules.packets = packets = DomainRenamer("mac")(PacketBuffer(self.params.buffer))
-        to_transmitter(m, self.axis, way.i)
+        to_transmitter(m, self.axis, path.i)
         to_axis(m, packets.o, self.mac)
-        beat = BEAT(way.o.payload)
+        beat = BEAT(path.o.payload)
         begins = Signal(init=1)  # the beat that comes is a packet's first
         write = Signal()
         word = Signal(BEAT)
         whole = Signal()  # what ends is not cut off
         m.d.comb += [
-            self.cut.eq(way.dropped),
-            self.entered.eq(way.entered),
-            self.runs.eq(way.write_runs),
-            way.o.ready.eq(packets.room),
+            self.cut.eq(path.dropped),
+            self.entered.eq(path.entered),
+            self.runs.eq(path.write_runs),
+            path.o.ready.eq(packets.room),
             packets.write.eq(write),
             packets.word.eq(word),
             packets.ends.eq(write & word.last),
@@ -72,12 +74,12 @@ class MacTransmit(Component):
         ]
         short = begins & beat.last
         m.d.mac += [
-            write.eq(way.o.valid & packets.room),
+            write.eq(path.o.valid & packets.room),
             whole.eq(beat.keep[0]),
             word.last.eq(beat.last),
             word.keep.eq(beat.keep | Mux(short, (1 << LEAST_BYTES) - 1, 0)),
             word.data.eq(beat.data & Cat(bit.replicate(8) for bit in beat.keep)),
         ]
-        with m.If(way.o.valid & way.o.ready):
+        with m.If(path.o.valid & path.o.ready):
             m.d.mac += begins.eq(beat.last)
         return m

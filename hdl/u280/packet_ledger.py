@@ -24,8 +24,8 @@ class PacketLedger(Component):
     domains = ("sync", "mac")
 
     def __init__(self, params: GrayCrossingParams) -> None:
-        there = {"write": "mac", "read": "sync"}
-        self.crossings = inside("there", GrayCrossing(params).crossings, there)
+        far = {"write": "mac", "read": "sync"}
+        self.crossings = inside("far", GrayCrossing(params).crossings, far)
         ports = {"comes": 2, "leaves": 2, "mac_comes": 1, "mac_leaves": 1, "runs": 1}
         ins = {name: In(bits) for name, bits in ports.items()}
         super().__init__(params, ins | {"lost": Out(params.bits - 1)})
@@ -34,17 +34,17 @@ class PacketLedger(Component):
         m = Module()
         bits = self.params.bits
         crossing = DomainRenamer({"write": "mac", "read": "sync"})(GrayCrossing(self.params))
-        m.submodules.there = crossing
+        m.submodules.far = crossing
         count = Signal(bits, reset_less=True)  # at the MAC's end; no reset makes it jump
         m.d.mac += count.eq((count + self.mac_comes - self.mac_leaves)[:bits])
         m.d.comb += crossing.value.eq(count)
-        here, there = Signal(bits), Signal(bits)
+        near, far = Signal(bits), Signal(bits)
         quiet, known = Signal(range(SETTLED + 1)), Signal()
-        sums, takes = (here + there)[:bits], quiet == SETTLED - 1
-        begun = Mux(takes | sums[-1], -there, here)  # nothing is on the way
+        sums, takes = (near + far)[:bits], quiet == SETTLED - 1
+        begun = Mux(takes | sums[-1], -far, near)  # nothing is on the way
         m.d.sync += [
-            there.eq(Cat(crossing.seen[k:].xor() for k in range(bits))),
-            here.eq((begun + self.comes - self.leaves)[:bits]),
+            far.eq(Cat(crossing.seen[k:].xor() for k in range(bits))),
+            near.eq((begun + self.comes - self.leaves)[:bits]),
             quiet.eq(Mux(self.runs, 0, quiet + (quiet != SETTLED))),
             self.lost.eq(Mux(takes & known & ~sums[-1], sums[:-1], 0)),
             known.eq(known | takes),

@@ -58,8 +58,8 @@ class Link(Component):
     def lanes(self) -> dict[str, Signal]:
         """Return the lanes' pins by the names that the IP gives them."""
         return {
-            f"pci_exp_{way}{pole}": getattr(self, f"{way}_{pole}")
-            for way in ("rx", "tx")
+            f"pci_exp_{path}{pole}": getattr(self, f"{path}_{pole}")
+            for path in ("rx", "tx")
             for pole in "pn"
         }
 
@@ -168,13 +168,13 @@ class PcieDma(RegisterLink):
             **bus_wires("s_axi_", memory, extras=axi_ip.CROSSBAR_EXTRAS),
             **bus_wires("m_axi_", *ways.values()),
         )
-        for name, way in ways.items():
+        for name, path in ways.items():
             self.place_on_bus(
                 m,
                 f"{name}_width",
                 self.narrow,
                 "s_axi_",
-                **bus_wires("s_axi_", way, extras=axi_ip.EXTRAS),
+                **bus_wires("s_axi_", path, extras=axi_ip.EXTRAS),
                 **bus_wires("m_axi_", memories[name]),
             )
         self.place_on_bus(

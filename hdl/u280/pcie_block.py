@@ -164,7 +164,7 @@ class PcieStreams(RegisterLink):
         before, function = Signal(), block.function
         m.d.sync += before.eq(self.irq)
         m.d.comb += [
-            sender.asks.eq(self.irq & ~before),
+            sender.demands.eq(self.irq & ~before),
             self.irq_ack.eq(sender.sent | sender.clear | sender.silent),
             self.irq_late.eq(sender.late),
             self.irq_silent.eq(sender.silent),

@@ -72,13 +72,13 @@ def port(name: str, direction: str, bits: int = 1) -> VendorPort:
 
 def stream_ports(name: str) -> tuple[VendorPort, ...]:
     """List the ports of a stream."""
-    way, role = ("s", "slave") if name in TO_BLOCK else ("m", "master")
-    ports = bus_ports(f"{way}_axis_{name}_", role, STREAMS[name])
+    path, role = ("s", "slave") if name in TO_BLOCK else ("m", "master")
+    ports = bus_ports(f"{path}_axis_{name}_", role, STREAMS[name])
     if name not in TO_BLOCK:
         return ports
     return tuple(
-        port(one.name, one.direction, READY_BITS) if one.name.endswith("tready") else one
-        for one in ports
+        port(item.name, item.direction, READY_BITS) if item.name.endswith("tready") else item
+        for item in ports
     )
 
 
@@ -143,7 +143,7 @@ BLOCK = VendorIp(
         *(port(f"pci_exp_tx{pole}", "output", LANES) for pole in "pn"),
         port("user_clk", "output"),
         port("user_reset", "output"),
-        *(one for name in STREAMS for one in stream_ports(name)),
+        *(item for name in STREAMS for item in stream_ports(name)),
         port("pcie_tfc_nph_av", "output", 4),
         port("cfg_max_read_req", "output", 3),
         port("cfg_max_payload", "output", 2),

@@ -68,8 +68,8 @@ def read(path: Path) -> Iterator[Point]:
             raise CoverageError(f"{path}: no coverage data of Verilator's third format")
         for number, line in enumerate(file, 2):
             try:
-                if (found := point(line)) is not None:
-                    yield found
+                if (result := point(line)) is not None:
+                    yield result
             except ValueError as error:
                 text = f"{path}:{number}: not a coverage point: {line[:60]!r}"
                 raise CoverageError(text) from error
@@ -77,28 +77,28 @@ def read(path: Path) -> Iterator[Point]:
 
 def point(line: str) -> Point | None:
     """Parse a point from its line; return None if it lies outside of the design."""
-    found = RECORD.match(line)
-    if found is None:
+    result = RECORD.match(line)
+    if result is None:
         raise ValueError(line)
-    if not found["file"].endswith(DESIGN):
+    if not result["file"].endswith(DESIGN):
         return None
-    kind, _, module = found["page"].partition("/")
+    kind, _, module = result["page"].partition("/")
     if kind == "v_toggle":
-        at = toggle(plain(found["what"]))
+        at = toggle(plain(result["what"]))
     else:
-        lines = found["lines"] or ""
-        at = Place(int(found["line"]), int(found["column"]), found["what"], lines)
-    return Point(plain(module), at, int(found["hits"]))
+        lines = result["lines"] or ""
+        at = Place(int(result["line"]), int(result["column"]), result["what"], lines)
+    return Point(plain(module), at, int(result["hits"]))
 
 
 def toggle(text: str) -> Toggle:
     """Parse a text such as ``level[3]:0->1``; a signal of one bit has bit 0."""
-    found = TOGGLE.match(text)
-    if found is None:
+    result = TOGGLE.match(text)
+    if result is None:
         raise ValueError(text)
-    return Toggle(found["signal"], int(found["bit"] or 0), found["edge"] == "0->1")
+    return Toggle(result["signal"], int(result["bit"] or 0), result["edge"] == "0->1")
 
 
 def plain(name: str) -> str:
     """Return a name as the Verilog has it: Verilator writes ``__024`` for ``$``."""
-    return ESCAPE.sub(lambda found: chr(int(found[1], 16)), name)
+    return ESCAPE.sub(lambda result: chr(int(result[1], 16)), name)

@@ -29,7 +29,7 @@ def write(
     a line for each that is contradicted by a hit, makes the whole fall short.
     """
     modules, rules = collect(runs, targets), read_rules()
-    within = {path: found for path, found in (bins or {}).items() if is_within(path, targets)}
+    within = {path: result for path, result in (bins or {}).items() if is_within(path, targets)}
     every = [name for name in all_targets() if is_within(name, targets)]
     measured = assess(modules, rules, bins=within, exclusions=exclusions, every=every)
     measured["below"] += false

@@ -25,8 +25,8 @@ def write(modules: Mapping[str, Module], rules: Sequence[Rule], folder: Path) ->
     records = []
     for file, module in named(modules.values()):
         (folder / SOURCES / file).write_text(module.source.text + "\n")
-        mine = [rule for rule in rules if rule.is_for(module.component)]
-        records += [f"TN:{module.component}", f"SF:{SOURCES}/{file}", *record(module, mine)]
+        own = [rule for rule in rules if rule.is_for(module.component)]
+        records += [f"TN:{module.component}", f"SF:{SOURCES}/{file}", *record(module, own)]
         records.append("end_of_record")
     path = folder / TRACEFILE
     path.write_text("\n".join(records) + "\n" * bool(records))

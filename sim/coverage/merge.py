@@ -30,7 +30,7 @@ from sim.harness.coverage_runs import design_of
 from sim.mutation.targets import ELSEWHERE
 
 Nature = Literal["constant", "again", "unread", ""]  #: a field of Nets
-MOST_MISSED = 200  #: most missed items of one component in coverage.json
+MAX_MISSED = 200  #: most missed items of one component in coverage.json
 
 
 @dataclass
@@ -75,17 +75,17 @@ def collect(runs: Path, targets: Sequence[str] = ("hdl",)) -> dict[str, Module]:
 
 def add_run(modules: dict[str, Module], about: Path, targets: Sequence[str]) -> None:
     """Add what one run has hit to ``modules``."""
-    told = json.loads(about.read_text())
-    sources = sources_of(design_of(about.parent.parent, told["design"]))
-    wanted: dict[str, Module] = {}
-    for name, component in told["components"].items():
+    reported = json.loads(about.read_text())
+    sources = sources_of(design_of(about.parent.parent, reported["design"]))
+    expected: dict[str, Module] = {}
+    for name, component in reported["components"].items():
         if is_within(component, targets):
             key = f"{component} {sources[name].body}"
-            wanted[name] = modules.setdefault(key, Module(component, sources[name]))
-            wanted[name].names.add(name)
-            wanted[name].own |= name == told["top"] or mirrors(told["test"], component)
+            expected[name] = modules.setdefault(key, Module(component, sources[name]))
+            expected[name].names.add(name)
+            expected[name].own |= name == reported["top"] or mirrors(reported["test"], component)
     for point in read(about.parent / "coverage.dat"):
-        module = wanted.get(point.module)
+        module = expected.get(point.module)
         if module is None:
             continue
         if isinstance(point.at, Toggle):
@@ -156,15 +156,15 @@ def assess(
     taken: Counter[Rule] = Counter()
     components = []
     nets = nets_of(module.source for module in modules.values())
-    there = {module.component for module in modules.values()}
-    for component in sorted(there | set(bins) | set(every)):
-        if component not in there:
+    present = {module.component for module in modules.values()}
+    for component in sorted(present | set(bins) | set(every)):
+        if component not in present:
             components.append(never_simulated(component, bins))
             continue
         sizes = [module for module in modules.values() if module.component == component]
         own = [module for module in sizes if module.own] or sizes
-        mine = [rule for rule in rules if rule.is_for(component)]
-        lines, toggles = judge_lines(own, mine), judge_toggles(own, sizes, mine, nets)
+        own_one = [rule for rule in rules if rule.is_for(component)]
+        lines, toggles = judge_lines(own, own_one), judge_toggles(own, sizes, own_one, nets)
         taken += lines.excluded + toggles.excluded
         components.append(
             {
@@ -172,7 +172,7 @@ def assess(
                 "modules": sorted(set().union(*(module.names for module in sizes))),
                 "line": lines.counts,
                 "toggle": toggles.counts,
-                "missed": [*lines.missed, *toggles.missed][:MOST_MISSED],
+                "missed": [*lines.missed, *toggles.missed][:MAX_MISSED],
                 "bins": [dict(entry) for entry in bins.get(component, ())],
             }
         )
@@ -256,16 +256,16 @@ def joined(
     own: Sequence[Module], sizes: Sequence[Module], nets: Mapping[str, Nets]
 ) -> dict[Toggle, Seen]:
     """Return the toggles of the sizes ``own``, with the hits of all sizes."""
-    found: dict[Toggle, Seen] = {}
+    result: dict[Toggle, Seen] = {}
     for module in own:
         for at in module.toggles:
             kind = nature(at, nets[module.source.key])
-            found.setdefault(at, Seen(module.source.name)).add(kind)
+            result.setdefault(at, Seen(module.source.name)).add(kind)
     for module in sizes:
         for at, hits in module.toggles.items():
-            if at in found:
-                found[at].hits += hits
-    return found
+            if at in result:
+                result[at].hits += hits
+    return result
 
 
 def nature(at: Toggle, nets: Nets) -> Nature:

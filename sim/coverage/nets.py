@@ -46,12 +46,12 @@ def nets_of(sources: Iterable[Source]) -> dict[str, Nets]:
     for key, source in ordered.items():
 
         def write(target: Path, key: str = key, source: Source = source) -> None:
-            found = analyse(new[key], {part.name: nets[part.key] for part in source.parts})
-            (target / "nets.json").write_text(json.dumps(found, sort_keys=True))
+            result = analyse(new[key], {part.name: nets[part.key] for part in source.parts})
+            (target / "nets.json").write_text(json.dumps(result, sort_keys=True))
 
         cached_folder("nets", kept_in(source).name, write)
-        found = json.loads((kept_in(source) / "nets.json").read_text())
-        nets[key] = Nets(*(bits_by_signal(found[kind]) for kind in KINDS))
+        result = json.loads((kept_in(source) / "nets.json").read_text())
+        nets[key] = Nets(*(bits_by_signal(result[kind]) for kind in KINDS))
     return nets
 
 
@@ -67,9 +67,9 @@ def kept_in(source: Source) -> Path:
     return cache_root() / "nets" / digest(source.key, *PASSES, NET_FORMAT)
 
 
-def bits_by_signal(found: Mapping[str, list[int]]) -> dict[str, frozenset[int]]:
+def bits_by_signal(result: Mapping[str, list[int]]) -> dict[str, frozenset[int]]:
     """Turn the list of each signal's bits into a set."""
-    return {signal: frozenset(bits) for signal, bits in found.items()}
+    return {signal: frozenset(bits) for signal, bits in result.items()}
 
 
 def analyse(
@@ -82,16 +82,16 @@ def analyse(
         for bit in names[name]:
             best.setdefault(bit, name)
     needed, tied = read_nets(module, parts), tied_nets(module, parts)
-    found: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in KINDS}
+    result: dict[str, dict[str, list[int]]] = {kind: defaultdict(list) for kind in KINDS}
     for name, bits in names.items():
         for place, bit in enumerate(bits):
             if isinstance(bit, str) or bit in tied:
-                found["constant"][name].append(place)
+                result["constant"][name].append(place)
             elif best[bit] != name:
-                found["again"][name].append(place)
+                result["again"][name].append(place)
             elif bit not in needed:
-                found["unread"][name].append(place)
-    return found
+                result["unread"][name].append(place)
+    return result
 
 
 def tied_nets(module: Mapping[str, Any], parts: Mapping[str, Nets]) -> set[int]:
@@ -131,7 +131,7 @@ def netlists(texts: Sequence[str]) -> list[Any]:
     # A wire that two registers make up could have two values at power-up.
     plain = [POWER_UP.sub("", text) for text in texts]
     try:
-        found = [described(text, *PASSES, language="verilog") for text in plain]
+        result = [described(text, *PASSES, language="verilog") for text in plain]
     except YosysError as error:
         raise CoverageError(f"Yosys cannot analyse a module: {error}") from error
-    return [next(iter(modules.values())) for modules in found]
+    return [next(iter(modules.values())) for modules in result]

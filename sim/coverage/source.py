@@ -38,16 +38,16 @@ class Source:
 
 def modules_of(verilog: str) -> dict[str, Source]:
     """Return the modules of a file by name; it has parts before the modules that place them."""
-    found: dict[str, Source] = {}
+    result: dict[str, Source] = {}
     for match in MODULE.finditer(verilog):
-        placed = sorted(set(INSTANCE.findall(match[0])) & found.keys())
-        found[plain(match["name"])] = Source(
+        placed = sorted(set(INSTANCE.findall(match[0])) & result.keys())
+        result[plain(match["name"])] = Source(
             name=plain(match["name"]),
             start=verilog.count("\n", 0, match.start()),
             text=match[0],
-            parts=tuple(found[name] for name in placed),
+            parts=tuple(result[name] for name in placed),
         )
-    return found
+    return result
 
 
 def plain(name: str) -> str:

@@ -14,12 +14,12 @@ def percent(counts: Mapping[str, int]) -> float:
 def below(components: list[Mapping[str, Any]]) -> Iterator[str]:
     """Yield a line for each component and kind that misses its threshold, and for bins not hit."""
     for entry in components:
-        for kind, wanted in THRESHOLDS.items():
+        for kind, expected in THRESHOLDS.items():
             counts = entry[kind]
-            if 100 * counts["hit"] < wanted * counts["total"]:
+            if 100 * counts["hit"] < expected * counts["total"]:
                 yield (
                     f"{entry['component']}: {kind} coverage {percent(counts):.1f} %"
-                    f" ({counts['hit']} of {counts['total']}), below {wanted} %"
+                    f" ({counts['hit']} of {counts['total']}), below {expected} %"
                 )
         if missed := [f"{b['group']}: {b['bin']}" for b in entry["bins"] if not b["hits"]]:
             yield (

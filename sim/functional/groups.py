@@ -28,9 +28,9 @@ def group(unit: str, name: str, bins: Iterable[str]) -> Sample:
 
 def write(folder: Path) -> None:
     """Write all bins of this simulation so far to ``bins.json`` in ``folder``."""
-    found = [
+    result = [
         {"group": name, "bin": bin, "hits": count}
         for name, hits in groups.items()
         for bin, count in hits.items()
     ]
-    (folder / BINS).write_text(json.dumps(found, indent=0) + "\n")
+    (folder / BINS).write_text(json.dumps(result, indent=0) + "\n")

@@ -41,10 +41,10 @@ class Survey:
     def missed(self) -> list[str]:
         """Return every bin that was never hit, as a line."""
         return [
-            f"{found['group']}: {found['bin']}"
+            f"{result['group']}: {result['bin']}"
             for bins in self.bins.values()
-            for found in bins
-            if not found["hits"]
+            for result in bins
+            if not result["hits"]
         ]
 
 
@@ -76,9 +76,9 @@ def totals(runs: Path) -> Mapping[tuple[str, str], int]:
     """Count the hits of each bin of each group over all runs."""
     total: dict[tuple[str, str], int] = {}
     for path in sorted(Path(runs).glob("*/bins.json")):
-        for found in json.loads(path.read_text()):
-            key = found["group"], found["bin"]
-            total[key] = total.get(key, 0) + found["hits"]
+        for result in json.loads(path.read_text()):
+            key = result["group"], result["bin"]
+            total[key] = total.get(key, 0) + result["hits"]
     return total
 
 

@@ -101,7 +101,7 @@ SHARE = UnitGroup(
     name="requests under way",
     ports=("requests[]_valid",),
     bins={
-        "none, and one is asked for": "under_way == 0 and asked_valid and asked_ready",
+        "none, and one is asked for": "under_way == 0 and requested_valid and requested_ready",
         "as many as may be, and one waits": lambda now, before: (
             now["under_way"] == now["most"] > 0 and any(now["requests[]_valid"])
         ),

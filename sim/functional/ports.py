@@ -54,9 +54,9 @@ def walk(signature: Any, port: str, name: str) -> Iterator[Stream | Plain]:
     for prefix in CHANNELS:
         valid, ready = members.get(f"{prefix}valid"), members.get(f"{prefix}ready")
         if valid is not None and ready is not None and valid.flow != ready.flow:
-            found = channel(members, prefix, port, name)
+            result = channel(members, prefix, port, name)
             used |= {key for key in members if key.startswith(prefix)}
-            yield found
+            yield result
     left = {key: member for key, member in members.items() if key not in used}
     yield from plain_ports(left, port, name)
     for key, member in signature.members.items():

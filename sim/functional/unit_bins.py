@@ -12,7 +12,9 @@ from sim.functional.groups import group
 from sim.harness.payloads import numbered, unpack
 
 PortValues = Mapping[str, Any]  #: ports as plain values, by name
-Ask = Callable[[PortValues, PortValues], Any]  #: whether present and previous sample hit a bin
+Condition = Callable[
+    [PortValues, PortValues], Any
+]  #: whether present and previous sample hit a bin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,11 +22,11 @@ class UnitGroup:
     """Declares a group of bins of a component, once for all its tests.
 
     The condition of a bin is a function of two samples of the ports, the present and the previous
-    one, or a Python expression, see :func:`ask_of`.
+    one, or a Python expression, see :func:`condition_of`.
     """
 
     name: str  #: what the group is about
-    bins: Mapping[str, Ask | str]  #: condition of each bin
+    bins: Mapping[str, Condition | str]  #: condition of each bin
     #: ports that functions look at, beside those in expressions; ``i[]_valid`` is all elements'
     ports: tuple[str, ...] = ()
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
@@ -58,7 +60,7 @@ class Indexing(ast.NodeTransformer):
 
 
 @lru_cache(4096)
-def ask_of(condition: Ask | str) -> tuple[Ask, frozenset[str]]:
+def condition_of(condition: Condition | str) -> tuple[Condition, frozenset[str]]:
     """Return a condition as a function, and the ports that it names if it is an expression.
 
     In ``events.hit and not before.busy``, ``events`` is a port, ``hit`` its field, and ``busy`` is
@@ -117,9 +119,9 @@ class UnitWatcher:
         shapes = dict(port_shapes(component.signature))
         self.when = [getattr(dut, name) for name in what.when]
         self.sizes = dict(what.sizes(component.params))
-        asks = {name: ask_of(condition) for name, condition in what.bins.items()}
-        self.asks = {name: ask for name, (ask, _) in asks.items()}
-        ports = set(what.ports).union(*(named for _, named in asks.values())) - set(self.sizes)
+        demands = {name: condition_of(condition) for name, condition in what.bins.items()}
+        self.demands = {name: issue for name, (issue, _) in demands.items()}
+        ports = set(what.ports).union(*(named for _, named in demands.values())) - set(self.sizes)
         self.ports = {name: read(dut, shapes, name) for name in sorted(ports)}
         self.before: PortValues | None = None
         self.sample = group(unit, what.name, what.bins)
@@ -128,9 +130,9 @@ class UnitWatcher:
         """Sample the ports in a cycle."""
         if not all(port.value for port in self.when):
             return
-        now = self.sizes | {name: ask() for name, ask in self.ports.items()}
+        now = self.sizes | {name: issue() for name, issue in self.ports.items()}
         before, self.before = self.before or now, now
-        hit = frozenset(name for name, ask in self.asks.items() if ask(now, before))
+        hit = frozenset(name for name, issue in self.demands.items() if issue(now, before))
         if hit:
             self.sample(hit)
 
@@ -149,7 +151,7 @@ def read(dut: Any, shapes: Mapping[str, Any], name: str) -> Callable[[], Any]:
     """Return a function that reads a port; with ``[]`` in the name, it lists all such ports."""
     if "[]" in name:
         every = [path for path in shapes if re.sub(r"_\d+", "[]", path, count=1) == name]
-        asks = [read(dut, shapes, path) for path in every]
-        return lambda: [ask() for ask in asks]
+        demands = [read(dut, shapes, path) for path in every]
+        return lambda: [issue() for issue in demands]
     handle, value_of = getattr(dut, name), lru_cache(4096)(partial(unpack, shapes[name]))
     return lambda: value_of(int(handle.value))

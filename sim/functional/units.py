@@ -12,10 +12,10 @@ from sim.functional.unit_bins import UnitGroup
 
 def units() -> Mapping[str, tuple[UnitGroup, ...]]:
     """Return the groups of each component that has any, by the path of its class."""
-    found = common.GROUPS | pcie.GROUPS
+    result = common.GROUPS | pcie.GROUPS
     for module in systems():
-        found |= module.GROUPS
-    return found
+        result |= module.GROUPS
+    return result
 
 
 def systems() -> Iterator[ModuleType]:

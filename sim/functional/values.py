@@ -11,7 +11,7 @@ from amaranth.lib import data
 
 from sim.harness.payloads import layout_of
 
-Ask = Callable[[int], bool]
+Condition = Callable[[int], bool]
 
 NUMBER_BITS = 64  #: wider ones are data without a meaning as a number
 ENABLES = ("tkeep", "wstrb")
@@ -48,7 +48,7 @@ def leaves(shape: Any, name: str = "", offset: int = 0) -> Iterator[Leaf]:
             yield from leaves(field.shape, path, offset + field.offset)
 
 
-def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
+def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Condition]:
     """Return the bins of a leaf, by name, each with what it asks of the leaf's bits.
 
     Each value of an enumeration, a bit zero or not, the extremes of a signed number and of an
@@ -65,8 +65,8 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
     if not 1 <= plain.width <= NUMBER_BITS:
         return {}
     top, ones = 1 << plain.width - 1, (1 << plain.width) - 1
-    zero: dict[str, Ask] = {"zero": lambda bits: bits == 0}
-    other: dict[str, Ask] = {"not zero": lambda bits: bits != 0}
+    zero: dict[str, Condition] = {"zero": lambda bits: bits == 0}
+    other: dict[str, Condition] = {"not zero": lambda bits: bits != 0}
     if plain.signed:
         return zero | {
             "negative": lambda bits: bits >= top,
@@ -77,51 +77,51 @@ def value_bins(leaf: Leaf, level: bool = False) -> dict[str, Ask]:
         return other
     if plain.width == 1:
         return zero | other
-    highest: dict[str, Ask] = {"highest bit": lambda bits: bits >= top}
+    highest: dict[str, Condition] = {"highest bit": lambda bits: bits >= top}
     return zero | highest if leaf.name else zero | highest | {"all ones": lambda b: b == ones}
 
 
-def enables(width: int) -> dict[str, Ask]:
+def enables(width: int) -> dict[str, Condition]:
     """Return the bins of a beat's byte enables."""
     ones = (1 << width) - 1
     return {"all": lambda bits: bits == ones, "some": lambda bits: bits not in (0, ones)}
 
 
-def equals(plain: Shape, value: Any) -> Ask:
+def equals(plain: Shape, value: Any) -> Condition:
     """Return a function that tells whether bits of shape ``plain`` are ``value``."""
-    wanted = int(getattr(value, "value", value)) & ((1 << plain.width) - 1)
-    return lambda bits: bits == wanted
+    expected = int(getattr(value, "value", value)) & ((1 << plain.width) - 1)
+    return lambda bits: bits == expected
 
 
 class Values:
     """Holds all bins of a payload: their ``names``, and those that given bits hit.
 
-    ``level`` if it is no beat but stands at a port; if it is also ``given`` from outside, the
+    ``level`` if it is no beat but stands at a port; if it is also ``provided`` from outside, the
     fields of a struct are settings, of which only those with named values are looked at.
     """
 
     def __init__(
-        self, shape: Any, name: str = "", level: bool = False, given: bool = False
+        self, shape: Any, name: str = "", level: bool = False, provided: bool = False
     ) -> None:
         self.looks = []  # (offset, mask, [(bin, asks)])
         names: dict[str, None] = {}
         for leaf in leaves(shape, name):
-            if level and given and leaf.name and not leaf.named:
+            if level and provided and leaf.name and not leaf.named:
                 continue
             bins = value_bins(leaf, level)
             label = f"{leaf.name} " if leaf.name else ""
-            asks = [(f"{label}{key}", ask) for key, ask in bins.items()]
-            names |= dict.fromkeys(bin for bin, _ in asks)
-            if asks:
+            demands = [(f"{label}{key}", issue) for key, issue in bins.items()]
+            names |= dict.fromkeys(bin for bin, _ in demands)
+            if demands:
                 mask = (1 << Shape.cast(leaf.shape).width) - 1
-                self.looks.append((leaf.offset, mask, asks))
+                self.looks.append((leaf.offset, mask, demands))
         self.names = tuple(names)
         self.hit = lru_cache(maxsize=4096)(self._hit)
 
     def _hit(self, bits: int) -> frozenset[str]:
         return frozenset(
             name
-            for offset, mask, asks in self.looks
-            for name, ask in asks
-            if ask(bits >> offset & mask)
+            for offset, mask, demands in self.looks
+            for name, issue in demands
+            if issue(bits >> offset & mask)
         )

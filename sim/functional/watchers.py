@@ -44,7 +44,7 @@ class StreamWatcher:
         self.valid: Any = getattr(dut, port.valid, None) if port.valid else None
         self.ready: Any = getattr(dut, port.ready, None) if port.ready else None
         bins = self.handshake_bins()
-        self.asks: list[Callable[[], frozenset[str]]] = []
+        self.demands: list[Callable[[], frozenset[str]]] = []
         handles = {part.label: getattr(dut, part.port, None) for part in port.parts}
         for part in port.parts:
             if (handle := handles[part.label]) is not None:
@@ -54,7 +54,7 @@ class StreamWatcher:
             if None not in fields:
                 bursts = Bursts(*fields)
                 bins += bursts.names
-                self.asks.append(bursts.hit)
+                self.demands.append(bursts.hit)
         self.sample = group(unit, port.name, dict.fromkeys(bins))
         self.waited = 0
         self.paused: int | None = None  # None before the first beat: that is no pause
@@ -75,7 +75,7 @@ class StreamWatcher:
         """Look at the values of a part of the payload from now on; return their bins."""
         values = Values(part.shape, part.label)
         if values.names:
-            self.asks.append(lambda: values.hit(int(handle.value)))
+            self.demands.append(lambda: values.hit(int(handle.value)))
         return values.names
 
     def look(self) -> None:
@@ -95,7 +95,7 @@ class StreamWatcher:
         if self.early:
             hit.add("ready before valid")
         self.waited, self.paused, self.early = 0, 0, False
-        self.sample(frozenset(hit.union(*(ask() for ask in self.asks))))
+        self.sample(frozenset(hit.union(*(issue() for issue in self.demands))))
 
 
 class PlainWatcher:
@@ -104,8 +104,8 @@ class PlainWatcher:
     def __init__(self, dut: Any, unit: str, port: Plain) -> None:
         self.handle: Any = getattr(dut, port.part.port, None)
         self.valid = getattr(dut, port.valid, None) if port.valid else None
-        given = not port.driven and port.valid is None
-        self.values = Values(port.part.shape, level=True, given=given)
+        provided = not port.driven and port.valid is None
+        self.values = Values(port.part.shape, level=True, provided=provided)
         self.before: int | None = None
         self.watches = self.handle is not None and bool(self.values.names)
         if self.watches:

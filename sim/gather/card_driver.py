@@ -21,7 +21,7 @@ from sim.surroundings.pcie_host import BarMaster, HostModel
 
 BAR, BAR_BYTES = 0, 4096
 POLL_CYCLES = 50
-MOST_CREDITS = 15
+MAX_CREDITS = 15
 INTERRUPT_CYCLES = 4  #: cycles until the block says that it has sent an interrupt
 NO_ORDER = "FOURTH"  #: name of the order of reads that there is not
 
@@ -45,7 +45,7 @@ class CardDriver:
         self.dut, self.params = dut, params
         self.interrupts = 0
         self.sends_interrupts = True  # else the block keeps what it is asked to send
-        dut.credits.value = MOST_CREDITS
+        dut.credits.value = MAX_CREDITS
         dut.msix_enable.value = 1
         dut.msix_sent.value = dut.msix_failed.value = 0
         dut.settings.value = dut.access.value = dut.dump.value = 0
@@ -72,9 +72,9 @@ class CardDriver:
     async def begin(self, read_size: int = 2, payload: int = 1) -> None:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
         self.dut.limit.value = read_size
-        found = await self.model.begin(read_size, payload)
+        result = await self.model.begin(read_size, payload)
         self.dut.function_master.value = 1
-        self.drive(BarMaster(found.bar_window[BAR]))
+        self.drive(BarMaster(result.bar_window[BAR]))
 
     async def answer_interrupts(self) -> None:
         """Say of each interrupt, some cycles later, that the block has sent it."""

@@ -15,16 +15,16 @@ from sim.gather.slots import SharedMemory, Slot
 from sim.gather.surroundings.cards_system import CardsParams
 from sim.gather.workload import GatherWorkload
 from sim.harness.clock import cycle
-from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
+from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 
 
 @cocotb.test()
 async def gather(dut: Any) -> None:
     """Carry out a work request on each card, all at once, and dump device memories behind it."""
     params = params_in_simulator(CardsParams)
-    asked = workload_in_simulator(GatherWorkload)
+    requested = workload_in_simulator(GatherWorkload)
     requests = pickle.loads(Path(REQUESTS).read_bytes())  # in the folder of the run
-    memory = SharedMemory(Path(HOST), asked.memory_gigabytes * 1e9)
+    memory = SharedMemory(Path(HOST), requested.memory_gigabytes * 1e9)
     cards = [CardDriver(Slot(dut, 0), params.card, memory)]
     cards += [
         CardDriver(Slot(dut, number), params.card, beside=cards[0])
@@ -32,19 +32,19 @@ async def gather(dut: Any) -> None:
     ]
     for card in cards:
         await card.begin()
-        await card.registers.write(most_reads=asked.most_reads, share=asked.share_code)
+        await card.registers.write(most_reads=requested.most_reads, share=requested.share_code)
     tasks = [
         cocotb.start_soon(carry_out(card, request))
         for card, request in zip(cards, requests, strict=True)
     ]
-    found = [await task for task in tasks]
-    first = min(one["begun"] for one in found)
-    for one in found:
-        one["begun"] -= first
+    result = [await task for task in tasks]
+    first = min(item["begun"] for item in result)
+    for item in result:
+        item["begun"] -= first
     for card in cards:
         card.dut.dump.value = 1
     await ClockCycles(dut.clk, 4)
-    tell(found)
+    report(result)
 
 
 async def carry_out(card: CardDriver, request: WorkRequest) -> dict[str, Any]:

@@ -21,11 +21,11 @@ from sim.golden.pcie_link import (
     BEST_CASE,
     LINE,
     LINK_BYTES,
-    MOST_READ,
+    MAX_READ,
     completion_bytes,
     cut_at,
+    max_of_share,
     merged,
-    most_of_share,
     read_bytes,
 )
 from sim.harness.measuring import MeasuringSession
@@ -124,25 +124,25 @@ class GatherSession(MeasuringSession):
     maximise = ("bytes_per_second",)
 
     params: GatherEngineParams
-    asked: GatherWorkload
+    requested: GatherWorkload
 
-    def __init__(self, params: GatherEngineParams, asked: GatherWorkload) -> None:
-        super().__init__(params, asked)
-        self.what = gathering(asked)
-        self.shares = self.what.shares(asked.engines)
-        self.places = Places(self.what, asked.base, asked.engines)
+    def __init__(self, params: GatherEngineParams, requested: GatherWorkload) -> None:
+        super().__init__(params, requested)
+        self.what = gathering(requested)
+        self.shares = self.what.shares(requested.engines)
+        self.places = Places(self.what, requested.base, requested.engines)
         self.requests = [
             replace(
                 request,
-                coalesce=asked.coalesce,
-                on_card=asked.idxs_on_card,
-                idx_address=request.idx_address + (self.idx_place if asked.idxs_on_card else 0),
+                coalesce=requested.coalesce,
+                on_card=requested.idxs_on_card,
+                idx_address=request.idx_address + (self.idx_place if requested.idxs_on_card else 0),
             )
-            for request in self.places.requests(asked.order.code)
+            for request in self.places.requests(requested.order.code)
         ]
-        if asked.coalesce and not params.kept_parts:
+        if requested.coalesce and not params.kept_parts:
             raise ValueError("coalesce needs a build that keeps rows: --set kept_parts=4096")
-        if asked.idxs_on_card and not params.card_idxs:
+        if requested.idxs_on_card and not params.card_idxs:
             raise ValueError("idxs_on_card needs a build that reads them: --set card_idxs=true")
         rows, row_bytes = self.what.table.shape
         self.decided = {"row_bytes": row_bytes, "idx_bytes": self.what.idxs.itemsize}
@@ -160,14 +160,14 @@ class GatherSession(MeasuringSession):
         self.folder = Path()
 
     @classmethod
-    def files(cls, asked: GatherWorkload) -> Sequence[Path]:
+    def files(cls, requested: GatherWorkload) -> Sequence[Path]:
         """Return the table and the idxs, if they are files, and the graph."""
-        return [*asked.files, *([Path(asked.graph)] if asked.idx is None else [])]
+        return [*requested.files, *([Path(requested.graph)] if requested.idx is None else [])]
 
     @classmethod
-    def hardware(cls, params: GatherEngineParams, asked: GatherWorkload) -> CardsParams:
+    def hardware(cls, params: GatherEngineParams, requested: GatherWorkload) -> CardsParams:
         """Return engines, each with a device memory."""
-        return CardsParams(card=CardParams(engine=params), cards=asked.engines)
+        return CardsParams(card=CardParams(engine=params), cards=requested.engines)
 
     @property
     def link_bytes_per_second(self) -> float:
@@ -180,20 +180,20 @@ class GatherSession(MeasuringSession):
         return len(self.what.idxs) * self.what.table.shape[1]
 
     @property
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """Return the bytes of rows of the engine that has most of them."""
         return len(self.shares[0].idxs) * self.what.table.shape[1]
 
     @property
     def idx_place(self) -> int:
         """Return where idxs are in each device memory: behind all rows."""
-        return -(-(self.most_bytes + GUARD) // GUARD) * GUARD
+        return -(-(self.max_bytes + GUARD) // GUARD) * GUARD
 
     @property
     def device_bytes(self) -> int:
         """Return the bytes of an engine's device memory that are in use, at most."""
         idxs = self.idx_place + self.what.idxs.nbytes
-        return idxs if self.asked.idxs_on_card else self.most_bytes
+        return idxs if self.requested.idxs_on_card else self.max_bytes
 
     @property
     def title(self) -> str:
@@ -201,26 +201,29 @@ class GatherSession(MeasuringSession):
         rows, row_bytes = self.what.table.shape
         return (
             f"{len(self.what.idxs):,} rows of {row_bytes:,} bytes, of {rows:,},"
-            f" {self.asked.order.value}"
-            + (f", on {self.asked.engines} engines" if self.asked.engines > 1 else "")
+            f" {self.requested.order.value}"
+            + (f", on {self.requested.engines} engines" if self.requested.engines > 1 else "")
         )
 
     def about(self) -> Iterator[str]:
         """Yield the title, and where idxs come from that no file has."""
         yield self.title
-        if self.asked.table is not None and self.asked.idx is None:
-            yield f"no --idx names idxs: they are drawn from the graph {self.asked.graph} (--graph)"
+        if self.requested.table is not None and self.requested.idx is None:
+            yield (
+                f"no --idx names idxs: they are drawn from the graph {self.requested.graph}"
+                " (--graph)"
+            )
 
     def plusargs(self, folder: Path) -> Sequence[str]:
         """Fill both memories, and name where device memory goes behind the run."""
         self.places.write_image(folder / HOST)
         (folder / REQUESTS).write_bytes(pickle.dumps(self.requests))
-        idxs = self.what.idxs.tobytes() if self.asked.idxs_on_card else b""
+        idxs = self.what.idxs.tobytes() if self.requested.idxs_on_card else b""
         (folder / RAM).write_bytes(bytes([GUARD_BYTE]) * self.idx_place + idxs)
         self.folder = folder.absolute()
         return [
             argument
-            for number in range(self.asked.engines)
+            for number in range(self.requested.engines)
             for argument in (
                 ram_file(number, self.folder / RAM),
                 dump_file(number, self.folder / DUMP.format(number)),
@@ -243,10 +246,10 @@ class GatherSession(MeasuringSession):
 
         These are at most as many: none is less because a row is kept.
         """
-        asked, request, idxs = self.asked, self.requests[engine], self.shares[engine].idxs
-        rows = reads(request.table, idxs.tolist(), asked.order.golden)
-        most = MOST_READ if asked.order.golden is merged else LINE
-        of_host = 0 if asked.idxs_on_card else idxs.nbytes
+        requested, request, idxs = self.requested, self.requests[engine], self.shares[engine].idxs
+        rows = reads(request.table, idxs.tolist(), requested.order.golden)
+        most = MAX_READ if requested.order.golden is merged else LINE
+        of_host = 0 if requested.idxs_on_card else idxs.nbytes
         chunks = cut_at(request.idx_address, request.idx_address + of_host, CHUNK)
         return len(rows) + sum(len(list(cut_at(a, b, most))) for a, b in chunks)
 
@@ -255,44 +258,44 @@ class GatherSession(MeasuringSession):
     ) -> str:
         """Return what of an engine is not as it must be, in a line; nothing if all is."""
         share = self.shares[engine]
-        wanted = share.wanted.ravel()
-        wrong = np.flatnonzero(gathered[: len(wanted)] != wanted)
+        expected = share.required.ravel()
+        wrong = np.flatnonzero(gathered[: len(expected)] != expected)
         if len(wrong):
             row, byte = divmod(int(wrong[0]), share.table.shape[1])
             return f"row {row} differs from table[idx] from byte {byte} on"
-        if (gathered[len(wanted) :][:GUARD] != GUARD_BYTE).any():
+        if (gathered[len(expected) :][:GUARD] != GUARD_BYTE).any():
             return "device memory was written behind the rows"
         for name, value in (("rows", len(share.idxs)), ("reads", self.golden_reads(engine))):
-            fewer = self.asked.coalesce and name == "reads" and counters[name] < value
+            fewer = self.requested.coalesce and name == "reads" and counters[name] < value
             if counters[name] != value and not fewer:
                 return f"counter {name} says {counters[name]:,}, the golden model {value:,}"
-        if code := self.asked.share_code:
-            most = most_of_share(code, counters["cycles"], self.params.beat_bytes)
+        if code := self.requested.share_code:
+            most = max_of_share(code, counters["cycles"], self.params.beat_bytes)
             if counters["read_bytes"] > most:
                 return f"{counters['read_bytes']:,} bytes were read, where the share allows {most}"
         return ""
 
-    def compared(self, found: Any) -> str:
+    def compared(self, result: Any) -> str:
         """Return the first engine that has something wrong, and what."""
-        for engine, one in enumerate(found):
+        for engine, item in enumerate(result):
             dump = self.folder / DUMP.format(engine)
             gathered = np.frombuffer(dump.read_bytes(), np.uint8)
-            if difference := self.difference(one["counters"], gathered, engine):
-                return f"engine {engine}: {difference}" if len(found) > 1 else difference
+            if difference := self.difference(item["counters"], gathered, engine):
+                return f"engine {engine}: {difference}" if len(result) > 1 else difference
         return ""
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Return what the counters say, and whether every byte is NumPy's."""
-        difference = self.compared(found)
-        engines = [one["counters"] for one in found]
-        counters = {name: sum(one[name] for one in engines) for name in engines[0]}
-        cycles = max(one["begun"] + one["counters"]["cycles"] for one in found)
+        difference = self.compared(result)
+        engines = [item["counters"] for item in result]
+        counters = {name: sum(item[name] for item in engines) for name in engines[0]}
+        cycles = max(item["begun"] + item["counters"]["cycles"] for item in result)
         link = counters["read_bytes"] + counters["completions"] * completion_bytes(0)
         seconds = cycles / clock_hz
         efficiency = self.row_bytes / link
         alone = [
-            len(share.idxs) * share.table.shape[1] / one["cycles"] * clock_hz
-            for share, one in zip(self.shares, engines, strict=True)
+            len(share.idxs) * share.table.shape[1] / item["cycles"] * clock_hz
+            for share, item in zip(self.shares, engines, strict=True)
         ]
         figures = {name: float(counters[name]) for name in FIGURES if name in counters} | {
             "cycles": float(cycles),
@@ -304,7 +307,9 @@ class GatherSession(MeasuringSession):
             "bytes_per_second": self.row_bytes / seconds,
             "least_bytes_per_second": min(alone),
             "link_share": link / seconds / self.link_bytes_per_second / len(engines),
-            "memory_share": counters["read_bytes"] / seconds / (self.asked.memory_gigabytes * 1e9),
+            "memory_share": counters["read_bytes"]
+            / seconds
+            / (self.requested.memory_gigabytes * 1e9),
             "bus_share": counters["read_bytes"] / cycles / self.params.beat_bytes / len(engines),
             "under_way": counters["under_way"] / cycles,
             "exact": float(not difference),
@@ -312,7 +317,7 @@ class GatherSession(MeasuringSession):
         self.shown = Result(
             figures=figures,
             compared="every byte equals NumPy's; rows are as many as in the golden model, reads"
-            + (" no more" if self.asked.coalesce else " too"),
+            + (" no more" if self.requested.coalesce else " too"),
             difference=difference,
             details={"counters": counters, "engines": engines, "bytes_per_second": alone},
         )
@@ -326,7 +331,7 @@ class GatherSession(MeasuringSession):
         draw(
             folder / PICTURE,
             self.title,
-            self.asked,
+            self.requested,
             self.what,
             figures,
             engines,
@@ -350,9 +355,9 @@ class GatherSession(MeasuringSession):
             f"{f['read_bytes']:,.0f} bytes read of host memory, {f['under_way']:.1f} requests under"
             f" way on average, {f['idx_waits']:,.0f} cycles without an idx"
         )
-        if self.asked.engines > 1:
-            each = ", ".join(f"{one / 1e9:.2f}" for one in result.details["bytes_per_second"])
+        if self.requested.engines > 1:
+            each = ", ".join(f"{item / 1e9:.2f}" for item in result.details["bytes_per_second"])
             yield (
                 f"{each} GB/s of each engine by itself; {f['memory_share']:.1%} of the host's"
-                f" memory of {self.asked.memory_gigabytes:g} GB/s"
+                f" memory of {self.requested.memory_gigabytes:g} GB/s"
             )

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hdl.gather.limits import MOST_ROW
+from hdl.gather.limits import MAX_ROW
 from sim.gather.workload import GatherWorkload
 from sim.workloads.arrays import check, read_array
 from sim.workloads.files import InputError
 from sim.workloads.matrices import load_matrix
 from sim.workloads.mini_batch import mini_batch
 
-MOST_TABLE = 1 << 30  #: bytes of a random table
+MAX_TABLE = 1 << 30  #: bytes of a random table
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Gathering:
     idxs: NDArray[np.unsignedinteger]  #: of 4 or 8 bytes each
 
     @property
-    def wanted(self) -> NDArray[np.uint8]:
+    def required(self) -> NDArray[np.uint8]:
         """Return what NumPy says, as it counts idxs: ``table[idx]``."""
         return self.table[self.idxs]
 
@@ -34,60 +34,62 @@ class Gathering:
         return [Gathering(self.table, part) for part in np.array_split(self.idxs, engines)]
 
 
-def gathering(asked: GatherWorkload) -> Gathering:
+def gathering(requested: GatherWorkload) -> Gathering:
     """Read or make table and idxs; raise InputError for what is none, or does not fit."""
-    rng = np.random.default_rng(asked.seed)
-    idxs = idxs_of_file(asked.idx) if asked.idx is not None else None
+    rng = np.random.default_rng(requested.seed)
+    idxs = idxs_of_file(requested.idx) if requested.idx is not None else None
     vertices = None
     if idxs is None:
-        graph: Any = load_matrix(asked.graph)
+        graph: Any = load_matrix(requested.graph)
         vertices = graph.shape[0]
-        seeds = rng.choice(vertices, min(asked.batch, vertices), replace=False)
-        idxs = mini_batch(graph, seeds, asked.layers, rng, asked.repeats).astype(
-            f"<u{asked.idx_bytes}"
+        seeds = rng.choice(vertices, min(requested.batch, vertices), replace=False)
+        idxs = mini_batch(graph, seeds, requested.layers, rng, requested.repeats).astype(
+            f"<u{requested.idx_bytes}"
         )
-    if asked.table is not None:
-        table = table_of_file(asked.table)
+    if requested.table is not None:
+        table = table_of_file(requested.table)
     else:
         rows = int(idxs.max()) + 1 if vertices is None else vertices
-        if rows * asked.row_bytes > MOST_TABLE:
+        if rows * requested.row_bytes > MAX_TABLE:
             raise InputError(
-                f"a random table of {rows:,} rows of {asked.row_bytes} bytes has more than"
-                f" {MOST_TABLE:,} bytes: smaller row_bytes, or a table of your own, which stays in"
+                f"a random table of {rows:,} rows of {requested.row_bytes} bytes has more than"
+                f" {MAX_TABLE:,} bytes: smaller row_bytes, or a table of your own, which stays in"
                 " its file"
             )
-        table = rng.integers(0, 256, (rows, asked.row_bytes), dtype=np.uint8)
-    if len(idxs) < asked.engines:
-        raise InputError(f"{len(idxs)} idxs are too few for {asked.engines} engines")
+        table = rng.integers(0, 256, (rows, requested.row_bytes), dtype=np.uint8)
+    if len(idxs) < requested.engines:
+        raise InputError(f"{len(idxs)} idxs are too few for {requested.engines} engines")
     if idxs.max() >= len(table):
-        drawn = f"; without --idx they are drawn from the graph {asked.graph} (--graph)"
+        drawn = f"; without --idx they are drawn from the graph {requested.graph} (--graph)"
         raise InputError(
             f"idxs must be less than the {len(table):,} rows of the table: {idxs.max():,}"
-            + drawn * (asked.idx is None)
+            + drawn * (requested.idx is None)
         )
     return Gathering(table, idxs)
 
 
 def idxs_of_file(name: str) -> NDArray[np.unsignedinteger]:
     """Return the idxs of a file, of 8 bytes each if its numbers have 8, else of 4."""
-    found = read_array(Path(name))
-    check(f"{name}: idxs", found, "iu", "idxs")
-    if not found.size:
+    result = read_array(Path(name))
+    check(f"{name}: idxs", result, "iu", "idxs")
+    if not result.size:
         raise InputError(f"{name}: has no idxs")
-    if found.min() < 0:
-        raise InputError(f"{name}: idxs must not be negative: {found.min()}")
-    return found.astype("<u8" if found.dtype.itemsize == 8 else "<u4")
+    if result.min() < 0:
+        raise InputError(f"{name}: idxs must not be negative: {result.min()}")
+    return result.astype("<u8" if result.dtype.itemsize == 8 else "<u4")
 
 
 def table_of_file(name: str) -> NDArray[np.uint8]:
     """Return the rows of a file as bytes."""
-    found = read_array(Path(name))
-    if found.ndim < 1 or not found.size:
-        raise InputError(f"{name}: expected rows of numbers, found {found.shape} of {found.dtype}")
-    rows = np.ascontiguousarray(found).reshape(len(found), -1).view(np.uint8)
-    if rows.shape[1] % 4 or rows.shape[1] > MOST_ROW:
+    result = read_array(Path(name))
+    if result.ndim < 1 or not result.size:
         raise InputError(
-            f"{name}: a row must have a multiple of 4 bytes, at most {MOST_ROW}: {rows.shape[1]};"
+            f"{name}: expected rows of numbers, found {result.shape} of {result.dtype}"
+        )
+    rows = np.ascontiguousarray(result).reshape(len(result), -1).view(np.uint8)
+    if rows.shape[1] % 4 or rows.shape[1] > MAX_ROW:
+        raise InputError(
+            f"{name}: a row must have a multiple of 4 bytes, at most {MAX_ROW}: {rows.shape[1]};"
             " fill rows up (numpy.pad), or cut each into several (table.reshape), with an idx each"
         )
     return rows

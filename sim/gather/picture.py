@@ -16,7 +16,7 @@ LEAST_SHOWN = 0.08  #: share of the bytes from which on a part has room for its 
 def draw(
     path: Path,
     title: str,
-    asked: GatherWorkload,
+    requested: GatherWorkload,
     what: Gathering,
     figures: Mapping[str, float],
     engines: Sequence[float],
@@ -29,7 +29,7 @@ def draw(
     title = f"{title}: {figures['bytes_per_second'] / 1e9:.2f} GB/s"
     with picture(path, title, 3, width=4.7, width_ratios=(1.2, 1, 1)) as panels:
         draw_bytes(panels[0], figures)
-        draw_orders(panels[1], asked, what.table.shape[1], figures["share_of_best"])
+        draw_orders(panels[1], requested, what.table.shape[1], figures["share_of_best"])
         draw_bandwidths(panels[2], engines, link_bytes * float(BEST_CASE))
         for axes in panels:
             axes.spines[["top", "right"]].set_visible(False)
@@ -61,13 +61,13 @@ def draw_bytes(axes: Any, figures: Mapping[str, float]) -> None:
     axes.legend(loc="upper left", fontsize=8, frameon=False)
 
 
-def draw_orders(axes: Any, asked: GatherWorkload, row_bytes: int, share: float) -> None:
+def draw_orders(axes: Any, requested: GatherWorkload, row_bytes: int, share: float) -> None:
     """Draw rows' share of the link's best case: the model in each order, the RTL in one."""
     orders = list(Order)
     model = [100 * traffic(order.golden, row_bytes).share for order in orders]
     bars = axes.bar([order.value for order in orders], model, 0.6, color=MODEL, label="model, rows")
     axes.bar_label(bars, fmt="%.1f", padding=2, fontsize=8)
-    place, height = orders.index(asked.order), 100 * share
+    place, height = orders.index(requested.order), 100 * share
     axes.bar([place], [height], 0.3, color=RTL, label="this run, RTL, with its idxs")
     axes.text(place, height / 2, f"{height:.1f}", ha="center", color="white")
     axes.set_title("rows' share of the link's best case", fontsize=10)
@@ -79,7 +79,7 @@ def draw_orders(axes: Any, asked: GatherWorkload, row_bytes: int, share: float) 
 def draw_bandwidths(axes: Any, engines: Sequence[float], best: float) -> None:
     """Draw the bandwidth of each engine, below the best case of its link."""
     names = [f"engine {number}" for number in range(len(engines))]
-    bars = axes.bar(names, [one / 1e9 for one in engines], 0.5, color=RTL, label="rows, RTL")
+    bars = axes.bar(names, [item / 1e9 for item in engines], 0.5, color=RTL, label="rows, RTL")
     axes.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
     axes.axhline(best / 1e9, color="0.4", linestyle="--", label="best case of a link")
     axes.set_title("bandwidth of each engine", fontsize=10)

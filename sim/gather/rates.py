@@ -26,7 +26,7 @@ TEST = "sim.gather.rates_in_simulator"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Requested:
     """Asks for rows of one size, packed back to back, picked at random."""
 
     row_bytes: int
@@ -55,7 +55,7 @@ class Asked:
 class Measured:
     """Holds what was counted; each byte of rows has been summed up and compared."""
 
-    asked: Asked
+    requested: Requested
     bytes_per_cycle: float  #: data of rows, from the end of the first to that of the last
     link_bytes_per_cycle: float  #: bytes that the link can carry
     counts: dict[str, int] = field(default_factory=dict)  #: the host's counters
@@ -68,13 +68,13 @@ class Measured:
     @property
     def of_headers(self) -> float:
         """Return the share of what this run's own headers, and bytes of no row, leave."""
-        counts, rows = self.counts, self.asked.rows * self.asked.row_bytes
+        counts, rows = self.counts, self.requested.rows * self.requested.row_bytes
         return self.bytes_per_cycle / self.link_bytes_per_cycle * counts["down"] / rows
 
 
-def measure(params: GatherOnHostParams, asked: Sequence[Asked]) -> list[Measured]:
+def measure(params: GatherOnHostParams, requested: Sequence[Requested]) -> list[Measured]:
     """Measure all that is asked in one simulation; raise ValueError where a row is wrong."""
-    most = max(one.table.address(1 << IDX_BITS) for one in asked)
+    most = max(item.table.address(1 << IDX_BITS) for item in requested)
     words = np.random.default_rng(1).integers(0, 1 << 32, most // 4, dtype=np.uint32)
     simulator = build(emission_of(GatherOnHost(params)), optimise=True, extra_sources=[HOST_ARRAY])
     with tempfile.TemporaryDirectory() as name:
@@ -86,14 +86,14 @@ def measure(params: GatherOnHostParams, asked: Sequence[Asked]) -> list[Measured
             component=GatherOnHost,
             plusargs=[host_file(0, memory)],
         )
-        told = run_workload(simulator, simulation, list(asked), Path(name))
+        reported = run_workload(simulator, simulation, list(requested), Path(name))
     results = []
-    for one, (figures, counts, rate) in zip(asked, told, strict=True):
-        check(one, words, figures, counts)
-        octets = one.row_bytes * (one.rows - 1)
+    for item, (figures, counts, rate) in zip(requested, reported, strict=True):
+        check(item, words, figures, counts)
+        octets = item.row_bytes * (item.rows - 1)
         results.append(
             Measured(
-                asked=one,
+                requested=item,
                 bytes_per_cycle=octets / figures["cycles"],
                 link_bytes_per_cycle=rate,
                 counts=counts,
@@ -102,21 +102,23 @@ def measure(params: GatherOnHostParams, asked: Sequence[Asked]) -> list[Measured
     return results
 
 
-def check(asked: Asked, words: np.ndarray, figures: dict[str, int], counts: dict[str, int]) -> None:
+def check(
+    requested: Requested, words: np.ndarray, figures: dict[str, int], counts: dict[str, int]
+) -> None:
     """Raise ValueError unless every byte has come, and as many reads as the order has."""
-    table = asked.table
+    table = requested.table
     content = table.content(words.view(np.uint8)).view(np.uint32)
-    wanted = {
-        "rows": asked.rows,
-        "bytes": asked.rows * asked.row_bytes,
-        "sum": int(content[asked.idxs].sum(dtype=np.uint64)) % (1 << 32),
+    expected = {
+        "rows": requested.rows,
+        "bytes": requested.rows * requested.row_bytes,
+        "sum": int(content[requested.idxs].sum(dtype=np.uint64)) % (1 << 32),
         "failed": 0,
     }
     wrong = {
-        name: (figures[name], value) for name, value in wanted.items() if figures[name] != value
+        name: (figures[name], value) for name, value in expected.items() if figures[name] != value
     }
-    sent = len(reads(table, asked.idxs, ORDERS[asked.order]))
+    sent = len(reads(table, requested.idxs, ORDERS[requested.order]))
     if counts["reads"] != sent:
         wrong["reads"] = counts["reads"], sent
     if wrong:
-        raise ValueError(f"a gather is wrong, found and wanted: {wrong}: {asdict(asked)}")
+        raise ValueError(f"a gather is wrong, found and wanted: {wrong}: {asdict(requested)}")

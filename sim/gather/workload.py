@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from hdl.gather.limits import MOST_ROW
-from sim.gather.surroundings.limits import MOST_CARDS
+from hdl.gather.limits import MAX_ROW
+from sim.gather.surroundings.limits import MAX_CARDS
 from sim.golden import pcie_link
 from sim.harness.workload import Workload, setting
 
@@ -37,7 +37,7 @@ class GatherWorkload(Workload):
     table: str | None = setting(
         None,
         "Take rows of this table: a .npy file; its first axis counts the rows, of a multiple of"
-        f" 4 bytes up to {MOST_ROW}.",
+        f" 4 bytes up to {MAX_ROW}.",
         metavar="FILE.npy",
         shown="a random one",
     )
@@ -60,7 +60,7 @@ class GatherWorkload(Workload):
         metavar="N,...",
     )
     row_bytes: int = setting(
-        1028, "Give a row of a random table this many bytes.", least=4, most=MOST_ROW
+        1028, "Give a row of a random table this many bytes.", least=4, most=MAX_ROW
     )
     idx_bytes: int = setting(8, "Give an idx of a mini-batch this many bytes: 4 or 8.")
     order: Order = setting(Order.MERGED, "Read rows in this order of reads.")
@@ -84,7 +84,7 @@ class GatherWorkload(Workload):
         1,
         "Share the idxs between this many engines, each on a card and a link of its own.",
         least=1,
-        most=MOST_CARDS,
+        most=MAX_CARDS,
     )
     memory_gigabytes: float = setting(
         59.0,
@@ -116,10 +116,10 @@ class GatherWorkload(Workload):
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
-        found = {"row_bytes"} if self.table is not None else set()
+        result = {"row_bytes"} if self.table is not None else set()
         if self.idx is not None:
-            found |= {"graph", "batch", "fan_outs", "idx_bytes", "repeats"}
-        return found | {"seed"} if {"row_bytes", "graph"} <= found else found
+            result |= {"graph", "batch", "fan_outs", "idx_bytes", "repeats"}
+        return result | {"seed"} if {"row_bytes", "graph"} <= result else result
 
     @property
     def share_code(self) -> int:
@@ -130,14 +130,14 @@ class GatherWorkload(Workload):
     def layers(self) -> list[int]:
         """Return the fan-outs as numbers."""
         try:
-            found = [int(text) for text in self.fan_outs.split(",")]
+            result = [int(text) for text in self.fan_outs.split(",")]
         except ValueError:
-            found = [0]
-        if min(found) < 1:
+            result = [0]
+        if min(result) < 1:
             raise ValueError(
                 f"fan_outs must be numbers from 1 on, joined by commas: {self.fan_outs!r}"
             )
-        return found
+        return result
 
     @property
     def files(self) -> list[Path]:

@@ -11,7 +11,7 @@ def words_of(size: int) -> int:
     return -(-size // WORD)
 
 
-def most_words(blind_bits: int, longest: int) -> int:
+def max_words(blind_bits: int, longest: int) -> int:
     """Return the most words after the one too many, if the sender stops ``blind_bits`` later.
 
     The far end may send packets of any size up to ``longest`` bytes (without checksum) back to
@@ -41,9 +41,9 @@ def most_words(blind_bits: int, longest: int) -> int:
 
 def starts(sizes: list[int]) -> list[tuple[int, int]]:
     """Return when the next packet can begin behind the word too many, and the words until then."""
-    found = {}
+    result = {}
     for size in sizes:
         for word in range(1, words_of(size) + 1):
             rest = size - min(word * WORD, size) + CHECKSUM + GAP
-            found[rest] = max(found.get(rest, 0), words_of(size) - word)
-    return sorted(found.items())
+            result[rest] = max(result.get(rest, 0), words_of(size) - word)
+    return sorted(result.items())

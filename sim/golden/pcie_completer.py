@@ -91,15 +91,15 @@ class Registers:
         ):
             self.counts["unsupported"] += 1
             return refusal
-        wanted = request.dwords if request.kind == Kind.MEMORY_WRITE else 0
-        if request.discontinued or len(request.data) != wanted:
+        expected = request.dwords if request.kind == Kind.MEMORY_WRITE else 0
+        if request.discontinued or len(request.data) != expected:
             self.counts["malformed"] += 1
             return refusal
         answers = [
             self.access(request, k, mask)
             for k, mask in enumerate(request.enables[: request.dwords])
         ]
-        if any(found is False for found in answers):  # not 0, which is equal to it
+        if any(result is False for result in answers):  # not 0, which is equal to it
             self.counts["refused"] += 1
             return None if request.posted else Answer(Status.ABORTED, count, lower)
         return None if request.posted else Answer(Status.SUCCESS, count, lower, tuple(answers))

@@ -13,8 +13,8 @@ FRAMING = 8  #: bytes around each packet: framing and sequence number 4, link CR
 COMPLETION_HEADER = 12
 READ_HEADER = WRITE_HEADER = 16  #: bytes of a header with an address of 64 bits
 LINE, SECTOR = 128, 32  #: bytes of a GPU's cache line, and of the parts that it can read
-MOST_PAYLOAD = 256  #: bytes of data of the largest completion of most root complexes
-MOST_READ = 512  #: bytes of the largest read that most hosts allow
+MAX_PAYLOAD = 256  #: bytes of data of the largest completion of most root complexes
+MAX_READ = 512  #: bytes of the largest read that most hosts allow
 
 Span = tuple[int, int]  #: addresses of the first byte, and of the one after the last
 
@@ -35,7 +35,7 @@ def write_bytes(payload: int) -> int:
 
 
 #: share of the link that is data if all completions are of the largest size
-BEST_CASE = Fraction(MOST_PAYLOAD, completion_bytes(MOST_PAYLOAD))
+BEST_CASE = Fraction(MAX_PAYLOAD, completion_bytes(MAX_PAYLOAD))
 
 
 def bytes_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
@@ -43,9 +43,9 @@ def bytes_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
     return Fraction(share * cycles * beat_bytes, 256)
 
 
-def most_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
+def max_of_share(share: int, cycles: int, beat_bytes: int) -> Fraction:
     """Return the most data of that share: 16 saved beats and two reads on credit come on top."""
-    return bytes_of_share(share, cycles, beat_bytes) + 16 * beat_bytes + 2 * MOST_READ
+    return bytes_of_share(share, cycles, beat_bytes) + 16 * beat_bytes + 2 * MAX_READ
 
 
 def cut_at(start: int, end: int, size: int) -> Iterator[Span]:
@@ -83,7 +83,7 @@ def merged(start: int, end: int) -> Iterator[Span]:
     row's start on are as many, but each but the first begins inside a completion's borders: 7
     completions in place of 5 for a row of 1,028 bytes.
     """
-    yield from cut_at(start, end, MOST_READ)
+    yield from cut_at(start, end, MAX_READ)
 
 
 Order = Callable[[int, int], Iterator[Span]]
@@ -103,12 +103,12 @@ def traffic(order: Order, row_bytes: int, stride: int | None = None) -> Traffic:
     stride = row_bytes if stride is None else stride
     if row_bytes < 4 or row_bytes % 4 or stride % 4 or stride < row_bytes:
         raise ValueError(f"a row is of whole dwords, and none overlap: {row_bytes}, {stride}")
-    period = MOST_READ // 4  # rows behind which all begins anew
+    period = MAX_READ // 4  # rows behind which all begins anew
     requests = completions = wire = 0
     for row in range(period):
         for start, end in order(row * stride, row * stride + row_bytes):
             requests += 1
-            for first, last in cut_at(start, end, MOST_PAYLOAD):
+            for first, last in cut_at(start, end, MAX_PAYLOAD):
                 completions += 1
                 wire += completion_bytes(last - first)
     share = Fraction(period * row_bytes, wire) / BEST_CASE

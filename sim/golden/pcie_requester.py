@@ -165,7 +165,7 @@ CAUSES = {
 def judge(read: Read, received: int, completion: Completion) -> Cause:
     """Return what is wrong with the next completion of ``read``, of which some bytes are there."""
     expected = read.address + received
-    given = min(DWORD * completion.dwords, completion.remaining)
+    provided = min(DWORD * completion.dwords, completion.remaining)
     if completion.code == Code.BAD_STATUS:
         aborted = completion.status == Status.ABORTED
         return Cause.ABORTED if aborted else Cause.UNSUPPORTED
@@ -179,7 +179,7 @@ def judge(read: Read, received: int, completion: Completion) -> Cause:
         return Cause.LENGTH
     if DWORD * completion.dwords >= completion.remaining + DWORD:
         return Cause.LENGTH
-    if completion.completed != (given == completion.remaining):
+    if completion.completed != (provided == completion.remaining):
         return Cause.LENGTH
     return Cause.CORRUPT if completion.discontinued else Cause.NONE
 
@@ -196,7 +196,7 @@ class Outstanding:
     received: int = 0  #: bytes that have come, from the first on
     cause: Cause = Cause.NONE
     ended: bool = field(default=False)  #: whether the tag is free
-    given_up: bool = field(default=False)  #: whether later completions are thrown away
+    timed_out: bool = field(default=False)  #: whether later completions are thrown away
 
     def take(self, completion: Completion) -> bool:
         """Take the next completion; return whether its data is the read's."""
@@ -211,9 +211,9 @@ class Outstanding:
                 self.received += min(DWORD * completion.dwords, completion.remaining)
         return self.cause == Cause.NONE
 
-    def give_up(self, cause: Cause) -> None:
+    def abandon(self, cause: Cause) -> None:
         """Give the read up for ``cause``: completions that still come are thrown away."""
-        self.cause, self.given_up = cause, True
+        self.cause, self.timed_out = cause, True
 
 
 @dataclass(frozen=True)
@@ -235,10 +235,10 @@ def in_order(requests: list[list[Outstanding]]) -> list[Turn]:
     turns: list[Turn] = []
     for number, reads in enumerate(requests):
         cause = Cause.NONE
-        for one in reads:
-            cause = cause or one.cause
-            place = one.read.address - reads[0].read.address
-            turns.append(Turn(one.read, place, number, cause, one is reads[-1]))
+        for item in reads:
+            cause = cause or item.cause
+            place = item.read.address - reads[0].read.address
+            turns.append(Turn(item.read, place, number, cause, item is reads[-1]))
     return turns
 
 
@@ -251,9 +251,11 @@ def as_they_complete(
     open. A failure invalidates its read alone.
     """
     known = {
-        id(one): Turn(one.read, one.read.address - reads[0].read.address, number, one.cause, True)
+        id(item): Turn(
+            item.read, item.read.address - reads[0].read.address, number, item.cause, True
+        )
         for number, reads in enumerate(requests)
-        for one in reads
+        for item in reads
     }
-    given_up = [known[id(one)] for reads in requests for one in reads if one.given_up]
-    return [known[id(one)] for one in ended if not one.given_up], given_up
+    timed_out = [known[id(item)] for reads in requests for item in reads if item.timed_out]
+    return [known[id(item)] for item in ended if not item.timed_out], timed_out

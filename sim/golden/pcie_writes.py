@@ -33,10 +33,10 @@ def writes(address: int, payload: bytes, most: int) -> list[Write]:
     """
     if most not in PAYLOAD_SIZES:
         raise ValueError(f"the largest payload must be one of {PAYLOAD_SIZES}: {most}")
-    found = []
-    for _, block in groupby(enumerate(payload, address), lambda one: one[0] // most):
+    result = []
+    for _, block in groupby(enumerate(payload, address), lambda item: item[0] // most):
         dwords: dict[int, Dword] = {}
         for place, byte in block:
             dwords.setdefault(place // DWORD, {})[place % DWORD] = byte
-        found.append(Write(DWORD * min(dwords), list(dwords.values())))
-    return found
+        result.append(Write(DWORD * min(dwords), list(dwords.values())))
+    return result

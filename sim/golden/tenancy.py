@@ -195,7 +195,7 @@ def acquire_rule(sizes: Sizes, tenants: Tenants, command: Command) -> Outcome:
         return Outcome(tenants, answered(command, Verb.GRANTED))
     if entry.holds:
         return refused(tenants, command, Reason.HELD, command.job)
-    obstacle = in_the_way(sizes, tenants, command.job)
+    obstacle = blocking(sizes, tenants, command.job)
     if obstacle is not None:
         return refused(tenants, command, *obstacle)
     granted = replace(entry, state=State.GRANTED, epoch=command.epoch)
@@ -203,19 +203,19 @@ def acquire_rule(sizes: Sizes, tenants: Tenants, command: Command) -> Outcome:
     return Outcome(after, answered(command, Verb.GRANTED), cleared=command.job)
 
 
-def in_the_way(sizes: Sizes, tenants: Tenants, job: int) -> tuple[Reason, int] | None:
+def blocking(sizes: Sizes, tenants: Tenants, job: int) -> tuple[Reason, int] | None:
     """Return why a registered job cannot have the switch now, and the first job in its way."""
-    mine = tenants[job]
-    assert mine is not None
+    own = tenants[job]
+    assert own is not None
     pairs = enumerate(tenants)
-    others = [(k, one) for k, one in pairs if k != job and one is not None and one.holds]
+    others = [(k, item) for k, item in pairs if k != job and item is not None and item.holds]
     if sizes.unit is Unit.SWITCH and len(others) >= sizes.most:
         return Reason.SWITCH_TAKEN, others[0][0] if others else job  # it takes nobody
-    for other, one in others:
-        if sizes.unit is Unit.PORT and one.everyone & mine.everyone:
+    for other, item in others:
+        if sizes.unit is Unit.PORT and item.everyone & own.everyone:
             return Reason.PORTS_TAKEN, other
-    for other, one in others:
-        if max(mine.base, one.base) < min(mine.slots.stop, one.slots.stop):
+    for other, item in others:
+        if max(own.base, item.base) < min(own.slots.stop, item.slots.stop):
             return Reason.SLOTS_TAKEN, other
     return None
 

@@ -20,7 +20,7 @@ FORCE, HAS_PARENT = 1, 2  # bits of byte 44
 LAYOUT = struct.Struct("<6s6s2sBBIHHIIIHBBIB15s")
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """Holds a command, and the address that it came from."""
 
     command: Command
@@ -78,14 +78,14 @@ def from_bytes(wire: bytes) -> Command:
     )
 
 
-def asked_of(wire: bytes, address: bytes) -> Asked | None:
+def requested_from(wire: bytes, address: bytes) -> Requested | None:
     """Return the command in a frame for the switch of that ``address``; None if it is no command.
 
     In a command, reserved bits and the fields that only answers use are zero.
     """
-    ours = wire[:6] == address and wire[12:14] == ETHERTYPE and wire[14:15] == bytes([VERSION])
-    if len(wire) != BYTES or not ours or VERBS.get(wire[15]) not in COMMANDS:
+    own = wire[:6] == address and wire[12:14] == ETHERTYPE and wire[14:15] == bytes([VERSION])
+    if len(wire) != BYTES or not own or VERBS.get(wire[15]) not in COMMANDS:
         return None
     if wire[44] & ~(FORCE | HAS_PARENT) or any(wire[45:]) or wire[39] or any(wire[22:24]):
         return None
-    return None if any(wire[28:32]) else Asked(from_bytes(wire), wire[6:12])
+    return None if any(wire[28:32]) else Requested(from_bytes(wire), wire[6:12])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-MOST_WORKERS = 32  #: sums of this many 32-bit numbers fit the 37 bits that go up
+MAX_WORKERS = 32  #: sums of this many 32-bit numbers fit the 37 bits that go up
 
 #: What is behind a port: None, a worker; a number, a switch with that many workers; or a switch
 #: with these behind its ports.
@@ -35,14 +35,14 @@ class TreePlan:
     """Lists the members of a tree by number: the switches, the root first, then the workers.
 
     ``below`` says what the root has behind its ports: ``(2, 2)`` are two switches with two workers
-    each. ValueError if there are no workers, or more than :data:`MOST_WORKERS`.
+    each. ValueError if there are no workers, or more than :data:`MAX_WORKERS`.
     """
 
     below: Sequence[Below]
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.workers) <= MOST_WORKERS:
-            raise ValueError(f"a tree has 1 to {MOST_WORKERS} workers: {len(self.workers)}")
+        if not 1 <= len(self.workers) <= MAX_WORKERS:
+            raise ValueError(f"a tree has 1 to {MAX_WORKERS} workers: {len(self.workers)}")
         if any(not self.members[switch].children for switch in self.switches):
             raise ValueError(f"a switch of a tree has children: {self.below}")
 
@@ -78,7 +78,7 @@ class TreePlan:
     def ports(self) -> int:
         """Return how many ports each switch needs, for its children and its parent."""
         members = (self.members[switch] for switch in self.switches)
-        return max(len(one.children) + (one.parent is not None) for one in members)
+        return max(len(item.children) + (item.parent is not None) for item in members)
 
 
 Row = tuple[int | None, int, bool]  #: the row above, which child of it, whether it is a worker

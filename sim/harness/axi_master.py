@@ -42,5 +42,5 @@ class CompiledMaster:
             watched[agent] = lambda: late.append(came)
             engine().transfer(self.clock, agent, address, data)
             await came.wait()  # who is cancelled leaves the transfer to come to its end
-            worst, found = engine().outcome(agent)
-            return Answer(AxiResp(worst), found)
+            worst, result = engine().outcome(agent)
+            return Answer(AxiResp(worst), result)

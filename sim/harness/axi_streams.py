@@ -100,7 +100,7 @@ class Packet:
 
 
 class PacketSink(AxiSink):
-    """Takes packets: ``packets`` grows with each whole one, and ``told`` is called with it."""
+    """Takes packets: ``packets`` grows with each whole one, and ``reported`` is called with it."""
 
     def __init__(
         self,
@@ -108,13 +108,13 @@ class PacketSink(AxiSink):
         name: str,
         *,
         stall: Stall = never,
-        told: Callable[[Packet], object] | None = None,
+        reported: Callable[[Packet], object] | None = None,
     ) -> None:
         self._packets: list[Packet] = []
         self._octets, self._since, self._joined = b"", 0, 0  # of the packet that comes; beats
         super().__init__(dut, name, stall=stall)
-        if told:
-            self.add_callback(lambda beat: beat["tlast"] and told(self.packets[-1]))
+        if reported:
+            self.add_callback(lambda beat: beat["tlast"] and reported(self.packets[-1]))
 
     def cut(self) -> None:
         """Forget the packet that has come in part: a reset has cut it."""

@@ -155,15 +155,15 @@ def tagged(value: Any, parent: Any, key: Any) -> Any:
     """Return ``value`` as read from ``parent`` under ``key``; enumerations get no origin."""
     kind = type(value)
     if kind is int:
-        mine: Any = Number(value)
+        own: Any = Number(value)
     elif kind is dict:
-        mine = Struct(value)
+        own = Struct(value)
     elif kind is list:
-        mine = Items(value)
+        own = Items(value)
     else:
         return value
-    mine.source = (parent, key)
-    return mine
+    own.source = (parent, key)
+    return own
 
 
 def origin_of(value: Any) -> Origin | None:
@@ -173,8 +173,8 @@ def origin_of(value: Any) -> Origin | None:
         beat = value
         value, key = value.source
         if isinstance(value, Beats):
-            found = value.origin(key, beat)
-            return replace(found, field=path_of(reversed(fields)) or found.field)
+            result = value.origin(key, beat)
+            return replace(result, field=path_of(reversed(fields)) or result.field)
         fields.append(key)
     return None
 

@@ -66,7 +66,7 @@ class Bench:
             stall = self.source_stall if kind.drives else self.sink_stall
             end = kind(self.dut, name, stall=stall)
         elif f"{name}_0" in streams:
-            count = sum(one.rpartition("_")[0] == name for one in streams)
+            count = sum(item.rpartition("_")[0] == name for item in streams)
             end = [getattr(self, f"{name}_{k}") for k in range(count)]
         elif (valid := self.__dict__.get("_ports", {}).get(f"{name}valid")) is not None:
             drives = valid.flow is Flow.In
@@ -80,8 +80,8 @@ class Bench:
     @property
     def agents(self) -> list[Any]:
         """Return all sources and sinks, those of models of neighbours included."""
-        made = first_wrong.streams[self._first :]
-        return [stream for stream in made if stream.drives or stream.takes]
+        built = first_wrong.streams[self._first :]
+        return [stream for stream in built if stream.drives or stream.takes]
 
     @property
     def sources(self) -> list[Any]:
@@ -168,7 +168,7 @@ class Bench:
         if moves:
             await edges(self.dut.clk, cycles)
         for source in self.sources:
-            source.give_up()
+            source.abandon()
         if not moves:
             await edges(self.dut.clk, cycles)
         self.dut.rst.value = 0
@@ -180,7 +180,7 @@ class Bench:
             if not end.drives:
                 end.beats.clear()
 
-    def offer(self, given: Any, stalls: Iterable[Stall] = Stalls.NONE) -> None:
+    def offer(self, provided: Any, stalls: Iterable[Stall] = Stalls.NONE) -> None:
         """Forget what has moved, and send beats, now that ends of streams pause as ``stalls`` says.
 
         Beats are a list if one stream leads into the component, else lists by streams' names.
@@ -189,17 +189,17 @@ class Bench:
         self.source_stall, self.sink_stall = stalls
         for end in self.agents:
             end.stall = self.source_stall if end.drives else self.sink_stall
-        for name, beats in by_stream(self.sources, given).items():
+        for name, beats in by_stream(self.sources, provided).items():
             getattr(self, name).extend(beats)
 
     async def exchange(
-        self, given: Any, expected: Any, stalls: Iterable[Stall] = Stalls.NONE
+        self, provided: Any, expected: Any, stalls: Iterable[Stall] = Stalls.NONE
     ) -> None:
-        """Send all of ``given``: what leaves is ``expected``, and nothing more.
+        """Send all of ``provided``: what leaves is ``expected``, and nothing more.
 
         As :meth:`offer` says, these are lists, or lists by streams' names.
         """
-        self.offer(given, stalls)
+        self.offer(provided, stalls)
         await self.drain(expected)
 
     async def drain(self, expected: Any) -> None:
@@ -229,15 +229,15 @@ class Bench:
         """
         for name, beats in expected.items():
             sink = getattr(self, name)
-            for one, some in (
+            for item, some in (
                 zip(sink, beats, strict=True) if type(sink) is list else [(sink, beats)]
             ):
-                await one.wait_for(len(some))
+                await item.wait_for(len(some))
         await self.settle(cycles)
         for name, beats in expected.items():
             sink = getattr(self, name)
-            found = [one.beats for one in sink] if type(sink) is list else sink.beats
-            assert found == beats
+            result = [item.beats for item in sink] if type(sink) is list else sink.beats
+            assert result == beats
 
 
 def streams_of(component: Component, ports: dict[str, Member]) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from sim.harness.verilator_tool import Verilator, find_verilator, no_compiler, n
 
 JOBS = os.cpu_count() or 1
 LINKS = "verilator"  #: folder of links to Verilator, in the folder of a build
-MOST_LINES = 20  #: most lines that are quoted of what a failed tool said
+MAX_LINES = 20  #: most lines that are quoted of what a failed tool said
 
 
 class BuildError(HarnessError, RuntimeError):
@@ -66,13 +66,13 @@ def execute(command: list[str], work: Path) -> str:
 def failed(tool: str, status: int, said: str) -> BuildError:
     """Make the error of a tool that ended with ``status``; a note has all that it ``said``."""
     lines = [line for line in said.splitlines() if re.search("%|error", line)]
-    lines = (lines or said.splitlines())[:MOST_LINES]
+    lines = (lines or said.splitlines())[:MAX_LINES]
     reason = lines[0].strip() if lines else how_it_ended(status)
     try:
-        kept = f"all that it said: {keep_log(tool, said)}"
+        stored = f"all that it said: {keep_log(tool, said)}"
     except OSError as refused:
-        kept = f"nothing is kept of what it said: {refused.strerror}"
-    error = BuildError("\n".join([f"{tool} failed: {reason}; {kept}", *lines[1:]]))
+        stored = f"nothing is kept of what it said: {refused.strerror}"
+    error = BuildError("\n".join([f"{tool} failed: {reason}; {stored}", *lines[1:]]))
     error.add_note(said)
     return error
 

@@ -49,8 +49,8 @@ def unfinished_name(name: str) -> str:
 def forget(session: str) -> None:
     """Remove what processes of ``session``, which have all ended, had not finished in the cache."""
     folders = ("scratch", "runs", "*/.unfinished", "*/*/.unfinished")
-    left = [path for one in folders for path in cache_root().glob(f"{one}/*{session}*")]
-    left += [path for one in scratch_folders() for path in one.glob(f"work-*{session}*")]
+    left = [path for item in folders for path in cache_root().glob(f"{item}/*{session}*")]
+    left += [path for item in scratch_folders() for path in item.glob(f"work-*{session}*")]
     for path in left:
         shutil.rmtree(path, ignore_errors=True)
 
@@ -75,7 +75,7 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
     folder = root / key
     with locked(root / ".locks" / key):
         if folder.is_dir():
-            return found_folder(kind, key), False
+            return result_folder(kind, key), False
         unfinished = root / ".unfinished" / unfinished_name(key)
         shutil.rmtree(unfinished, ignore_errors=True)  # left by a process that was killed
         unfinished.mkdir(parents=True)
@@ -90,7 +90,7 @@ def cached_folder(kind: str, key: str, make: Callable[[Path], None]) -> tuple[Pa
     return folder, True
 
 
-def found_folder(kind: str, key: str) -> Path:
+def result_folder(kind: str, key: str) -> Path:
     """Return the folder ``kind/key`` of the cache; raise FileNotFoundError if it is not there.
 
     Its time tells from then on that it was asked for.

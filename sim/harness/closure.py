@@ -22,7 +22,7 @@ from pathlib import Path
 
 from sim.harness.cache import CHECKOUT, digest
 
-OURS = ("hdl", "gen", "sim", "tests")
+OWN = ("hdl", "gen", "sim", "tests")
 #: lists tables of all designs: who depends on an entry asks for the modules that it names
 TABLES = ("gen.designs.catalogue", "gen.cli", "gen.sweep.subject", "sim.functional.units")
 UNREAD = (".md", ".png", ".svg", ".pyc")
@@ -38,7 +38,7 @@ class Sources:
         self._digest = cache(lambda path: digest(path.read_bytes().hex()))
         self._named = cache(lambda path: names_in(path.read_text(encoding="utf-8")))
         self._files = cache(self._follow)
-        self._ours = cache(self._below_root)
+        self._own = cache(self._below_root)
 
     def digest(self, modules: Iterable[str]) -> str:
         """Return a hash of the names and contents of all files that ``modules`` depend on."""
@@ -52,11 +52,11 @@ class Sources:
     def _follow(self, modules: frozenset[str]) -> frozenset[Path]:
         """Follow what files bring, from those of ``modules`` on."""
         waiting = list(modules)
-        followed = {*OURS, *(name.partition(".")[0] for name in waiting)}
+        followed = {*OWN, *(name.partition(".")[0] for name in waiting)}
         if strange := [name for name in waiting if self.file_of(name) is None]:
             raise LookupError(f"no file is of module {strange[0]}")
         seen: set[str] = set(TABLES)
-        found: set[Path] = set()
+        result: set[Path] = set()
         while waiting:
             name = waiting.pop()
             if name in seen or name.partition(".")[0] not in followed:
@@ -64,10 +64,10 @@ class Sources:
             seen.add(name)
             waiting += [name.rpartition(".")[0]] if "." in name else []
             if (path := self.file_of(name)) is not None:
-                found |= {path, *self._beside(path)}
+                result |= {path, *self._beside(path)}
                 package = name if path.name == "__init__.py" else name.rpartition(".")[0]
                 waiting += [resolve_name(new, package) for new in self._named(path)]
-        return frozenset(found)
+        return frozenset(result)
 
     def edited(self, modules: Iterable[str], since: float) -> bool:
         """Return whether a file below the root that ``modules`` depend on was written after
@@ -75,7 +75,7 @@ class Sources:
 
         ``since`` is in seconds, as ``time.time`` counts.
         """
-        return any(os.stat(path).st_mtime > since for path in self._ours(frozenset(modules)))
+        return any(os.stat(path).st_mtime > since for path in self._own(frozenset(modules)))
 
     def _below_root(self, modules: frozenset[str]) -> tuple[str, ...]:
         """Return the paths below the root that ``modules`` depend on."""
@@ -84,7 +84,7 @@ class Sources:
     def file_of(self, module: str) -> Path | None:
         """Return the file of a module, or a package's ``__init__.py``; None if there is none."""
         top, *rest = module.split(".")
-        place = (self.root / top if top in OURS else place_of(top)).joinpath(*rest)
+        place = (self.root / top if top in OWN else place_of(top)).joinpath(*rest)
         files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
         return next((path for path in files if path.is_file()), None)
 
@@ -97,36 +97,36 @@ class Sources:
 @lru_cache(maxsize=4096)
 def names_in(text: str) -> frozenset[str]:
     """Return names that may be modules: what a Python file imports, and what its strings name."""
-    found: set[str] = set()
+    result: set[str] = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            result |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             within = base if base.endswith(".") else f"{base}."
-            found |= {base, *(within + alias.name for alias in node.names)}
+            result |= {base, *(within + alias.name for alias in node.names)}
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found |= {match[1]} if (match := MODULE.fullmatch(node.value)) else set()
-    return frozenset(found)
+            result |= {match[1]} if (match := MODULE.fullmatch(node.value)) else set()
+    return frozenset(result)
 
 
 def files_beside(module: Path) -> frozenset[Path]:
     """Return the files beside a file of Python that it may read."""
     text = module.read_text(encoding="utf-8")
-    found: set[Path] = set()
+    result: set[Path] = set()
     for path in module.parent.iterdir():
         named = path.is_dir() and re.search(rf"""["']{re.escape(path.name)}["']""", text)
         inside = sorted(path.rglob("*")) if named else [path]
-        if not any(one.suffix == ".py" for one in inside):
-            found.update(one for one in inside if one.is_file() and one.suffix not in UNREAD)
-    return frozenset(found)
+        if not any(item.suffix == ".py" for item in inside):
+            result.update(item for item in inside if item.is_file() and item.suffix not in UNREAD)
+    return frozenset(result)
 
 
 @cache
 def place_of(package: str) -> Path:
     """Return where a user's package or module is, without .py; its own name if it is nowhere."""
-    found = find_spec(package)
-    places = [*(found.submodule_search_locations or ()), found.origin] if found else []
+    result = find_spec(package)
+    places = [*(result.submodule_search_locations or ()), result.origin] if result else []
     return Path(next(filter(None, places), package)).with_suffix("")
 
 

@@ -25,8 +25,8 @@ Event = Callable[[], object]
 
 def pairs(firsts: Iterable[Any], seconds: Iterable[Any]) -> list[tuple[Any, Any, int]]:
     """Return each of ``firsts`` with each of ``seconds`` at each distance, in a random order."""
-    found = list(product(firsts, seconds, DISTANCES))
-    return random.sample(found, len(found))
+    result = list(product(firsts, seconds, DISTANCES))
+    return random.sample(result, len(result))
 
 
 def around(constant: int) -> list[int]:
@@ -72,7 +72,7 @@ async def reset(dut: Any, forget: Event, *sources: Source) -> None:
     """
     dut.rst.value = 1
     for source in sources:
-        source.give_up()
+        source.abandon()
     await ClockCycles(dut.clk, RESET_CYCLES)
     forget()
     dut.rst.value = 0

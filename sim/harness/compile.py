@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from sim.harness.build_tools import JOBS, cocotb_folder, execute, require_verilator
-from sim.harness.cache import cached_folder, digest, found_folder
+from sim.harness.cache import cached_folder, digest, result_folder
 from sim.harness.main_program import MAIN
 from sim.harness.verilator_tool import output_of
 
@@ -77,7 +77,7 @@ def known_blocks(work: Path, level: str) -> dict[Path, str]:
     Those that were compiled before, for whatever design, are there already: copied, so that make
     finds them newer than their C++.
     """
-    found: dict[Path, str] = {}
+    result: dict[Path, str] = {}
     for makefile in work.glob("V*/V*.mk"):
         folder = makefile.parent
         if makefile.stem != folder.name:
@@ -85,10 +85,10 @@ def known_blocks(work: Path, level: str) -> dict[Path, str]:
         sources = sorted([*folder.glob("*.cpp"), *folder.glob("*.h")])
         texts = [text for path in sources for text in (path.name, path.read_text())]
         library = folder / f"lib{folder.name[1:]}.a"
-        found[library] = digest(*texts, level, HEADER_TEXT, *tools(), instructions(level))
+        result[library] = digest(*texts, level, HEADER_TEXT, *tools(), instructions(level))
         with suppress(FileNotFoundError):
-            shutil.copyfile(found_folder(BLOCKS, found[library]) / library.name, library)
-    return found
+            shutil.copyfile(result_folder(BLOCKS, result[library]) / library.name, library)
+    return result
 
 
 def keep_block(library: Path, folder: Path) -> None:
@@ -128,20 +128,20 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     switches = re.findall(r"^VM_(?:C11|TIMING|COVERAGE|TRACE\w*) = \d$", classes, re.M)
     own = "-O2 -fPIC"  # once for all: it takes twice the time of -Og, and ports are a tenth faster
 
-    def compiled(wanted: list[str], *decisive: str) -> Path:
+    def compiled(required: list[str], *decisive: str) -> Path:
         def make_them(target: Path) -> None:
             options = [f"OPT_GLOBAL={own}", f"OPT_FAST={level}"]
-            make = [*command, "-f", "Vtop.mk", *options, *wanted]
+            make = [*command, "-f", "Vtop.mk", *options, *required]
             words = shlex.split(execute([*make, "-n"], work).replace(f"{work}/", ""))
-            kept = [word for word in words[1:] if word[:2] in ("-D", "-I", "-f")]
-            (target / OPTIONS).write_text(shlex.join([*words[:1], *dict.fromkeys(kept)]))
+            stored = [word for word in words[1:] if word[:2] in ("-D", "-I", "-f")]
+            (target / OPTIONS).write_text(shlex.join([*words[:1], *dict.fromkeys(stored)]))
             execute(make, work)
-            for name in wanted:
+            for name in required:
                 shutil.move(work / name, target / name)
             # What the compiler reads should it ever refuse the precompiled form.
             (target / f"{HEADERS}.fast").write_text(HEADER_TEXT)
 
-        key = digest(*wanted, *switches, *decisive, OPTIONS, *tools())
+        key = digest(*required, *switches, *decisive, OPTIONS, *tools())
         return cached_folder("runtime", key, make_them)[0]
 
     objects = compiled([f"{name}.o" for name in names], own)

@@ -11,7 +11,7 @@ from typing import Any
 COVERAGE_RUNS = "INGATHER_COVERAGE_RUNS"  #: environment: where runs keep it; without it they do not
 COVERAGE = "INGATHER_COVERAGE"  #: environment: build for coverage if it is set
 BINS = "INGATHER_BINS"  #: environment: sample functional coverage, without the builds for the other
-KEPT = ("coverage.dat", "bins.json")  #: what is kept of a run's folder
+STORED = ("coverage.dat", "bins.json")  #: what is kept of a run's folder
 
 
 def covers() -> bool:
@@ -31,19 +31,19 @@ def keep_coverage(folder: Path, design: Path, about: Mapping[str, Any]) -> None:
     for all runs: a test may have built it in a cache that goes with the test.
     """
     root = os.environ.get(COVERAGE_RUNS)
-    found = [folder / name for name in KEPT if (folder / name).exists()]
-    if not root or not found:
+    result = [folder / name for name in STORED if (folder / name).exists()]
+    if not root or not result:
         return
-    kept = design_of(Path(root), design.parent.name)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    if not kept.exists():
-        shutil.copyfile(design, unfinished := kept.with_suffix(f".{os.getpid()}"))
-        unfinished.replace(kept)
+    stored = design_of(Path(root), design.parent.name)
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    if not stored.exists():
+        shutil.copyfile(design, unfinished := stored.with_suffix(f".{os.getpid()}"))
+        unfinished.replace(stored)
     target = Path(tempfile.mkdtemp(prefix="run-", dir=root))
-    for path in found:
+    for path in result:
         shutil.move(path, target / path.name)
-    told = {**about, "design": design.parent.name}
-    (target / "about.json").write_text(json.dumps(told, indent=1) + "\n")
+    reported = {**about, "design": design.parent.name}
+    (target / "about.json").write_text(json.dumps(reported, indent=1) + "\n")
 
 
 def design_of(root: Path, name: str) -> Path:

@@ -24,7 +24,7 @@ from sim.harness.declared import tests_of
 from sim.harness.in_simulator import component_in_simulator, declared_ports
 
 TESTED = "tests.hdl."  #: beginning of the names of modules that this one goes ahead of
-MOST_CYCLES = 400  #: of which the reset itself takes some
+MAX_CYCLES = 400  #: of which the reset itself takes some
 
 
 def with_reset(module: str) -> list[str]:
@@ -49,10 +49,10 @@ def inputs(dut: Any) -> Iterator[tuple[str, Any]]:
 async def a_reset_comes_under_traffic(dut: Any) -> None:
     """Begin a test of the component, and end in the middle of it; both are chosen at random."""
     tests = tests_of(os.environ["COCOTB_TEST_MODULES"].rpartition(",")[2])
-    wanted = re.compile(os.environ["COCOTB_TEST_FILTER"])
-    test = random.choice([one for one in tests if wanted.search(one.fullname)])
+    expected = re.compile(os.environ["COCOTB_TEST_FILTER"])
+    test = random.choice([item for item in tests if expected.search(item.fullname)])
     task = cocotb.start_soon(test.func(dut, *test.args, **test.kwargs))
-    await First(task.complete, Timer(random.randint(1, MOST_CYCLES) * PERIOD_NS, "ns"))
+    await First(task.complete, Timer(random.randint(1, MAX_CYCLES) * PERIOD_NS, "ns"))
     for _, port in inputs(dut):
         port.value = 0
 

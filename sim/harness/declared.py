@@ -41,11 +41,11 @@ def tests_of(module: str) -> list[Any]:
     from cocotb.regression import Test, TestGenerator
 
     tests: list[Test] = []
-    for found in vars(import_module(module)).values():
-        if isinstance(found, Test):
-            tests.append(found)
-        elif isinstance(found, TestGenerator):
-            tests += found.generate_tests()
+    for result in vars(import_module(module)).values():
+        if isinstance(result, Test):
+            tests.append(result)
+        elif isinstance(result, TestGenerator):
+            tests += result.generate_tests()
     return tests
 
 
@@ -57,13 +57,15 @@ def difference(
     ``test_filter`` is a regular expression that cocotb searches for in "MODULE.NAME"; None selects
     all. Empty if just those ran.
     """
-    wanted = Counter(
+    expected = Counter(
         name for module, name in tests if re.search(test_filter or "", f"{module}.{name}")
     )
     ran = Counter(case.name for case in cases)
-    told = []
-    if missing := sorted((wanted - ran).elements()):
-        told.append(f"{len(missing)} of {wanted.total()} cocotb tests did not run: {missing[0]}")
-    if more := sorted((ran - wanted).elements()):
-        told.append(f"{len(more)} cocotb tests ran that are not to: {more[0]}")
-    return "; ".join(told)
+    reported = []
+    if missing := sorted((expected - ran).elements()):
+        reported.append(
+            f"{len(missing)} of {expected.total()} cocotb tests did not run: {missing[0]}"
+        )
+    if more := sorted((ran - expected).elements()):
+        reported.append(f"{len(more)} cocotb tests ran that are not to: {more[0]}")
+    return "; ".join(reported)

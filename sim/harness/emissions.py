@@ -25,14 +25,14 @@ from typing import Any
 
 from gen.base.emission.emit import Emission, EmittedModule, emit
 from hdl.common.component import Component
-from sim.harness.cache import cached_folder, digest, found_folder
-from sim.harness.closure import OURS, SOURCES, digest_of
+from sim.harness.cache import cached_folder, digest, result_folder
+from sim.harness.closure import OWN, SOURCES, digest_of
 from sim.harness.coverage_runs import covers
 from sim.harness.expectations import EXPECTS, asserting
 
 KIND = "modules"  #: name of the cache's folders
 FILE = "module.pickle"
-KEPT = [field.name for field in fields(EmittedModule)]
+STORED = [field.name for field in fields(EmittedModule)]
 EMITTERS = ("gen.base.emission.emit", "sim.harness.expectations")
 PACKAGES = ("amaranth", "pyosys")
 STARTED = time.time()  #: when this process began to import, as a file's time of change
@@ -48,42 +48,42 @@ class ModuleCache:
 
     def __init__(self, asserts: bool) -> None:
         self._asserts = asserts
-        self._way = "asserts" if asserts else "generated"
+        self._path = "asserts" if asserts else "generated"
         self._key = cache(key_of)
         self._keys: dict[str, str] = {}  # of those modules that are in the cache, by their names
 
     def find(self, component: Component) -> list[EmittedModule]:
         """Return the modules of ``component``, its own last; none if one of them is missing."""
-        found: dict[str, EmittedModule] = {}
+        result: dict[str, EmittedModule] = {}
         try:
-            self._load(self._key(type(component), component.params), found)
+            self._load(self._key(type(component), component.params), result)
         except (*UNKEPT, FileNotFoundError):
             return []
-        self._keys.update((module.name, key) for key, module in found.items())
-        return list(found.values())
+        self._keys.update((module.name, key) for key, module in result.items())
+        return list(result.values())
 
-    def _load(self, key: str, found: dict[str, EmittedModule]) -> None:
+    def _load(self, key: str, result: dict[str, EmittedModule]) -> None:
         """Add the module of ``key``, and before it those below it; FileNotFoundError if absent."""
-        if key in found:
+        if key in result:
             return
         try:
-            folder = found_folder(KIND, key)
+            folder = result_folder(KIND, key)
         except FileNotFoundError:
-            folder = found_folder(KIND, f"{key}-{self._way}")
+            folder = result_folder(KIND, f"{key}-{self._path}")
         values, below = pickle.loads((folder / FILE).read_bytes())
         for child in below:
-            self._load(child, found)
-        found[key] = EmittedModule(**dict(zip(KEPT, values, strict=True)))
+            self._load(child, result)
+        result[key] = EmittedModule(**dict(zip(STORED, values, strict=True)))
 
     def keep(self, modules: Iterable[EmittedModule]) -> None:
         """Put ``modules`` into the cache, where :meth:`find` finds them."""
         for module in modules:
             with suppress(*UNKEPT):
                 below = [self._keys[name] for name in module.instances]
-                content = pickle.dumps(([getattr(module, name) for name in KEPT], below), 5)
+                content = pickle.dumps(([getattr(module, name) for name in STORED], below), 5)
                 key = self._key(module.kind, module.params)
                 either = self._asserts and EXPECTS not in module.rtlil
-                folder = key if either else f"{key}-{self._way}"
+                folder = key if either else f"{key}-{self._path}"
                 cached_folder(KIND, folder, lambda target, text=content: write(target, text))
                 self._keys[module.name] = key
 
@@ -129,7 +129,7 @@ def key_of(kind: type[Component], params: Any) -> str:
 def modules_in(pickled: bytes) -> set[str]:
     """Return the modules of all classes in a pickle that have a file to follow."""
     texts = (text for _, text, _ in genops(pickled) if isinstance(text, str))
-    return {text for text in texts if text.partition(".")[0] in OURS and SOURCES.file_of(text)}
+    return {text for text in texts if text.partition(".")[0] in OWN and SOURCES.file_of(text)}
 
 
 @cache

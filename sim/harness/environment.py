@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 __all__ = ["changed", "forget", "inherited"]
 
-OURS = "INGATHER_"  #: prefix of the project's own variables, which are passed on
+OWN = "INGATHER_"  #: prefix of the project's own variables, which are passed on
 PASSED_ON = {
     *("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "TMPDIR", "TZ", "USER"),
     *("LD_LIBRARY_PATH", "SOURCE_DATE_EPOCH"),
@@ -24,7 +24,7 @@ def inherited() -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name in PASSED_ON or name.startswith(OURS)
+        if name in PASSED_ON or name.startswith(OWN)
     }
 
 

@@ -17,13 +17,13 @@ EXPECTS = "expects_"  #: how the names of signals begin that say whether an expe
 
 def asserted(m: Module, component: Component, name: str, holds: ValueLike) -> None:
     """Assert that ``holds`` at every clock edge from the first reset on."""
-    kept = Signal(name=f"{EXPECTS}{name}")
+    stored = Signal(name=f"{EXPECTS}{name}")
     begun = Signal(name=f"began_{name}", reset_less=True)
-    m.d.comb += kept.eq(holds)
+    m.d.comb += stored.eq(holds)
     with m.If(ResetSignal()):
         m.d.sync += begun.eq(1)
     with m.Elif(begun):
-        m.d.sync += Assert(kept, f"{type(component).__name__} expects {name}\n")
+        m.d.sync += Assert(stored, f"{type(component).__name__} expects {name}\n")
 
 
 @contextmanager

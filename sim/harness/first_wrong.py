@@ -111,8 +111,8 @@ def find(error: BaseException) -> Wrong | None:
     if isinstance(error, SimTimeoutError):
         return awaited()
     frames = list(frames_of(error.__traceback__))
-    mine = [entry for entry in _compared if any(entry[0] is frame for frame, _ in frames)]
-    for _, operator, left, right in reversed(mine):
+    own = [entry for entry in _compared if any(entry[0] is frame for frame, _ in frames)]
+    for _, operator, left, right in reversed(own):
         if (wrong := of_comparison(operator, left, right)) is not None:
             return wrong
     if not frames or not isinstance(error, AssertionError):

@@ -14,7 +14,7 @@ from sim.harness.mismatch import NOTHING, Pair, Wrong, decoded, is_array
 __all__ = ["on_port", "search"]
 
 SHORTEST = 2  #: numbers that tell a stream
-TELLING_BITS = 12  #: width of a number that tells a port
+REPORTING_BITS = 12  #: width of a number that tells a port
 
 
 def search(
@@ -61,7 +61,7 @@ def on_port(path: Sequence[Pair], ports: Mapping[str, int], now: int) -> Wrong |
     ):
         bits = bits_of(got)
         names = [name for name, value in ports.items() if value == bits]
-        if bits.bit_length() >= TELLING_BITS and len(names) == 1 and bits_of(expected) != bits:
+        if bits.bit_length() >= REPORTING_BITS and len(names) == 1 and bits_of(expected) != bits:
             return Wrong(
                 stream=names[0],
                 index=None,

@@ -11,7 +11,7 @@ from sim.harness.threads import resume
 
 PAUSE_NS = 256
 TURN_NS = 24  #: a card's bus takes longer from a write to the read behind it
-MOST_US = 100  #: until an interrupt comes
+MAX_US = 100  #: until an interrupt comes
 
 
 class HostMemory:
@@ -108,7 +108,7 @@ class HostDevice:
     async def wait_interrupt(self, seconds: float) -> bool:
         """Wait for an interrupt of ``pcie``, also one since the last wait."""
         await self.settle()
-        await self.pcie.interrupt(self.messages, MOST_US)
+        await self.pcie.interrupt(self.messages, MAX_US)
         self.messages = self.pcie.messages
         return True
 

@@ -36,15 +36,15 @@ class HostProgram(RegisterDriver):
 
     async def do(self, function: Callable[[Any], Any]) -> Any:
         """Await ``function`` of the program, which calls its methods, or what works on it."""
-        result = await bridge(lambda: function(self.made()))()
+        result = await bridge(lambda: function(self.built()))()
         await self.device.settle()
         return result
 
     def call(self, name: str, *args: Any, **named: Any) -> Any:
         """Return what a method of the program returns; only for a thread that is bridged."""
-        return getattr(self.made(), name)(*args, **named)
+        return getattr(self.built(), name)(*args, **named)
 
-    def made(self) -> Any:
+    def built(self) -> Any:
         """Return the program; only for a thread that is bridged."""
         if self.program is None:
             self.program = self.side.program(self.device, self.registers)

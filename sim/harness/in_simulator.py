@@ -16,7 +16,7 @@ from sim.harness.kept_layouts import keep_layouts
 
 P = TypeVar("P")
 WORKLOAD = "INGATHER_WORKLOAD"  #: environment variable: what a session was asked for
-FOUND = "INGATHER_FOUND"  #: environment variable: the file of what it finds
+FINDINGS = "INGATHER_RESULT"  #: environment variable: the file of what it finds
 
 
 def to_text(value: Any) -> str:
@@ -70,12 +70,12 @@ def declared_ports(dut: Any) -> Iterator[tuple[str, Member]]:
 
 def workload_in_simulator(kind: type[P]) -> P:
     """Return, inside the simulator, what the session was asked for, which is a ``kind``."""
-    asked = from_text(WORKLOAD)
-    if not isinstance(asked, kind):
-        raise TypeError(f"the workload is {type(asked).__name__}, not {kind.__name__}")
-    return asked
+    requested = from_text(WORKLOAD)
+    if not isinstance(requested, kind):
+        raise TypeError(f"the workload is {type(requested).__name__}, not {kind.__name__}")
+    return requested
 
 
-def tell(found: Any) -> None:
+def report(result: Any) -> None:
     """Give the session, from inside the simulator, what was found, if JSON can hold it."""
-    Path(os.environ[FOUND]).write_text(json.dumps(found))
+    Path(os.environ[FINDINGS]).write_text(json.dumps(result))

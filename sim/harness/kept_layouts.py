@@ -30,12 +30,12 @@ def keep_layouts(params: Any) -> Any:
 def keep_properties(kind: type) -> None:
     """Let the properties of a class keep what cannot change: layouts, and other parameters."""
     for owner in kind.__mro__:
-        for name, one in list(vars(owner).items()):
-            if isinstance(one, property) and one.fget is not None:
-                setattr(owner, name, property(kept(name, one.fget), doc=one.__doc__))
+        for name, item in list(vars(owner).items()):
+            if isinstance(item, property) and item.fget is not None:
+                setattr(owner, name, property(stored(name, item.fget), doc=item.__doc__))
 
 
-def kept(name: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def stored(name: str, make: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Make the getter of a property that computes its value once for each object."""
     place = f"_kept_{name}"
 

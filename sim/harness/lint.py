@@ -69,14 +69,14 @@ def often(emission: Emission) -> list[str]:
 
 def below(emission: Emission, name: str) -> set[str]:
     """Collect the names of all modules below ``name``."""
-    found: set[str] = set()
+    result: set[str] = set()
     waiting = [*emission.modules[name].instances]
     while waiting:
         child = waiting.pop()
-        if child not in found:
-            found.add(child)
+        if child not in result:
+            result.add(child)
             waiting += emission.modules[child].instances
-    return found
+    return result
 
 
 def shell(module: EmittedModule) -> str:

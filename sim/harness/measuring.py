@@ -1,7 +1,7 @@
 """Runs sessions of a component that a module of tests drives and measures inside the simulator.
 
 The module asks for the workload with :func:`sim.harness.in_simulator.workload_in_simulator`, and
-hands what it finds to :func:`sim.harness.in_simulator.tell`.
+hands what it finds to :func:`sim.harness.in_simulator.report`.
 """
 
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from hdl.common.component import Component
-from sim.harness.in_simulator import FOUND, WORKLOAD, to_text
+from sim.harness.in_simulator import FINDINGS, WORKLOAD, to_text
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build, build
 from sim.harness.verilator import Simulation, emission_of, run
@@ -49,24 +49,24 @@ class MeasuringSession(Session):
         folder.mkdir(parents=True, exist_ok=True)
         simulation = Simulation(
             test_module=self.test_module,
-            params=self.hardware(self.params, self.asked),
+            params=self.hardware(self.params, self.requested),
             component=type(self).component,
             plusargs=self.plusargs(folder),
         )
-        seed = getattr(self.asked, "seed", 1)
-        found = run_workload(simulator, simulation, self.asked, folder, seed)
-        return self.result(found, clock_mhz * 1e6)
+        seed = getattr(self.requested, "seed", 1)
+        result = run_workload(simulator, simulation, self.requested, folder, seed)
+        return self.result(result, clock_mhz * 1e6)
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Turn what was found into a result, for a clock of ``clock_hz``."""
         raise NotImplementedError
 
 
 def run_workload(
-    simulator: Build, simulation: Simulation, asked: Any, folder: Path, seed: int = 1
+    simulator: Build, simulation: Simulation, requested: Any, folder: Path, seed: int = 1
 ) -> Any:
-    """Run ``simulation`` in ``folder`` for the workload ``asked``; return what it tells."""
+    """Run ``simulation`` in ``folder`` for the workload ``requested``; return what it tells."""
     file = folder.absolute() / FILE
-    env = {FOUND: str(file), WORKLOAD: to_text(asked)}
+    env = {FINDINGS: str(file), WORKLOAD: to_text(requested)}
     run(simulator, replace(simulation, env=env), seed=seed, folder=folder)
     return json.loads(file.read_text())

@@ -78,9 +78,9 @@ def parts(left: Any, right: Any) -> Iterator[Pair]:
             yield Pair(left.get(key, ABSENT), right.get(key, ABSENT), key)
     elif is_sequence(left) and is_sequence(right):
         for k in range(max(len(left), len(right))):
-            ours = left[k] if k < len(left) else ABSENT
-            theirs = right[k] if k < len(right) else ABSENT
-            yield Pair(ours, theirs, k)
+            own = left[k] if k < len(left) else ABSENT
+            reference = right[k] if k < len(right) else ABSENT
+            yield Pair(own, reference, k)
     elif is_dataclass(left) and type(left) is type(right):
         for field in fields(left):
             yield Pair(getattr(left, field.name), getattr(right, field.name), field.name)

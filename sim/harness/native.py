@@ -30,8 +30,8 @@ class Library:
         """Compile the library; raise BuildError if there is no compiler, or it refuses."""
         text = [path.read_text() for path in [*sorted(self.main.parent.glob("*.h")), self.main]]
         began = time.monotonic()
-        folder, made = cached_folder("model", digest(*COMMAND, *text), self.compile_into)
-        return Build(folder=folder, top="model", built=made, seconds=time.monotonic() - began)
+        folder, built = cached_folder("model", digest(*COMMAND, *text), self.compile_into)
+        return Build(folder=folder, top="model", built=built, seconds=time.monotonic() - began)
 
     def load(self) -> Any:
         """Load the library, with the types of its functions declared."""

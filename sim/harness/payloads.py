@@ -87,14 +87,14 @@ class Array(Number):
 #: maps the identity of a shape to it and its coding: layouts are compared by content and so
 #: have no hash
 codings: dict[int, tuple[Any, Number]] = {}
-MOST_CODINGS = 1024
+MAX_CODINGS = 1024
 
 
 def coding_of(shape: Any) -> Number:
     """Return the converter of a shape, looked up once, as benches ask for it every cycle."""
     known = codings.get(id(shape))
     if known is None:
-        if len(codings) >= MOST_CODINGS:
+        if len(codings) >= MAX_CODINGS:
             codings.clear()
         layout = layout_of(shape)
         kind: Any = Array if isinstance(layout, data.ArrayLayout) else Struct
@@ -126,10 +126,10 @@ def layout_of(shape: Any) -> data.Layout | None:
 
 def payload_shape(component: Component, name: str) -> Any:
     """Return the payload's shape of the stream whose ports are ``name_payload`` and so on."""
-    found = dict(streams_in(component.signature))
-    if name not in found:
-        raise LookupError(f"no stream {name} in {type(component).__name__}: {', '.join(found)}")
-    return found[name].members["payload"].shape
+    result = dict(streams_in(component.signature))
+    if name not in result:
+        raise LookupError(f"no stream {name} in {type(component).__name__}: {', '.join(result)}")
+    return result[name].members["payload"].shape
 
 
 def streams_in(signature: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:

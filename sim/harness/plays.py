@@ -24,7 +24,7 @@ async def play(
         port.value = pack((shapes or {}).get(name, len(port)), cycles[0][name])
     await edges(dut.clk, 1)
     shape, size = layout_of(ports, shapes or {}), WORD_BYTES * sum(map(words_of, ports.values()))
-    bits = b"".join(pack(shape, one).to_bytes(size, "little") for one in cycles[1:])
+    bits = b"".join(pack(shape, item).to_bytes(size, "little") for item in cycles[1:])
     paths = tuple(port._path for port in ports.values())
     agent = engine().source(clock_number(dut.clk), "", "", paths, 0)
     engine().append(agent, bits, len(cycles) - 1)

@@ -28,7 +28,7 @@ def preload(modules: Iterable[str], patterns: str) -> bool:
     Assertions are rewritten in files that match one of ``patterns``. A module that cannot be
     imported here is left to the simulation, which tells why.
     """
-    if not all(is_ours(name) for name in modules):
+    if not all(is_own(name) for name in modules):
         return False
     rewrite(patterns)
     try:
@@ -41,7 +41,7 @@ def preload(modules: Iterable[str], patterns: str) -> bool:
     return True
 
 
-def is_ours(name: str) -> bool:
+def is_own(name: str) -> bool:
     """Return whether a module is of this checkout."""
     with suppress(ImportError, ValueError):
         spec = find_spec(name)
@@ -69,10 +69,10 @@ def note_files() -> None:
 def stamp(path: str) -> tuple[int, int]:
     """Return when a file was written and how long it is; zeros if it is gone."""
     try:
-        found = os.stat(path)
+        result = os.stat(path)
     except OSError:
         return 0, 0
-    return found.st_mtime_ns, found.st_size
+    return result.st_mtime_ns, result.st_size
 
 
 def stale() -> bool:

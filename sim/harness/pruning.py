@@ -59,8 +59,8 @@ class Bounds:
 def entries(root: Path | None = None) -> list[Entry]:
     """Return all entries of the cache, the one that was used longest ago first."""
     root = root or cache_root()
-    found = [entry for kind in KINDS for entry in entries_of(root, kind)]
-    return sorted(found, key=lambda entry: entry.used)
+    result = [entry for kind in KINDS for entry in entries_of(root, kind)]
+    return sorted(result, key=lambda entry: entry.used)
 
 
 def entries_of(root: Path, kind: str) -> Iterator[Entry]:
@@ -85,9 +85,9 @@ def size_of(path: Path) -> int:
     return sum(place.lstat().st_size for place in places)
 
 
-def too_many(found: Iterable[Entry], bounds: Bounds, now: float) -> list[Entry]:
-    """Return those of ``found``, oldest first, that must go for ``bounds`` to hold."""
-    waiting = list(found)
+def too_many(result: Iterable[Entry], bounds: Bounds, now: float) -> list[Entry]:
+    """Return those of ``result``, oldest first, that must go for ``bounds`` to hold."""
+    waiting = list(result)
     left = sum(entry.size for entry in waiting)
     chosen: list[Entry] = []
     for entry in waiting:
@@ -101,15 +101,15 @@ def too_many(found: Iterable[Entry], bounds: Bounds, now: float) -> list[Entry]:
 
 def prune(chosen: Iterable[Entry]) -> list[Entry]:
     """Remove the entries, and return those that were asked for meanwhile and stay."""
-    kept: list[Entry] = []
+    stored: list[Entry] = []
     for entry in chosen:
         with lock_if_free(entry.path.parent / ".locks" / entry.path.name) as free:
             if free and last_use(entry.path) == entry.used:
                 for path in (entry.path, *entry.parts):
                     remove(path)
             else:
-                kept.append(entry)
-    return kept
+                stored.append(entry)
+    return stored
 
 
 def last_use(path: Path) -> float | None:

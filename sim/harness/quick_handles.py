@@ -41,10 +41,10 @@ def install() -> None:
 
 def find(scope: Any, name: str) -> Any:
     """Return a signal by its name, which from then on is an attribute of ``scope``."""
-    found = OWN_FIND(scope, name)
+    result = OWN_FIND(scope, name)
     if not name.startswith("_"):
-        scope.__dict__[name] = found
-    return found
+        scope.__dict__[name] = result
+    return result
 
 
 def read_bit(signal: Any) -> Logic:

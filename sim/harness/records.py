@@ -37,7 +37,7 @@ class Records:
         self._agent: Any = None
         self._count = 0  #: records in all
         self._came = Event()  #: as many have come as are wanted
-        self.wanted = 0  #: records in all that somebody waits for
+        self.required = 0  #: records in all that somebody waits for
 
     def begin(self, agent: int) -> None:
         """Keep what an agent records from now on."""
@@ -60,23 +60,23 @@ class Records:
     def take(self) -> dict[int, Any]:
         """Return the records that have come since the last call, by cycle, and forget them."""
         self._moved()
-        found = dict(zip(list.__iter__(self._cycles), list.__iter__(self._beats), strict=True))
+        result = dict(zip(list.__iter__(self._cycles), list.__iter__(self._beats), strict=True))
         self._beats.clear()
         self._cycles.clear()
-        return found
+        return result
 
     def stop(self) -> None:
         """Record no more."""
         self._moved()
         engine().stop(self._agent)
 
-    def tells(self) -> bool:
+    def reports(self) -> bool:
         """Return whether somebody has to be told of each record."""
         return False
 
     def _wake(self) -> None:
         """Let Python wake when somebody has to be told."""
-        more = 1 if self.tells() else self.missing
+        more = 1 if self.reports() else self.missing
         engine().wake_at(self._agent, self._count + more if more else NEVER)
 
     def _moved(self) -> None:
@@ -88,22 +88,22 @@ class Records:
             self._beats.extend([values[record] for record in bits])
             self._cycles.extend(cycles)
             self._count += len(cycles)
-            self._tell()
+            self._report()
             if not self.missing:
                 late.append(self._came)
             self._wake()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """Tell those who are told of each record, before those who wait for a number of them."""
 
     @property
     def missing(self) -> int:
         """Count the records that somebody still waits for."""
-        return max(0, self.wanted - len(self._beats))
+        return max(0, self.required - len(self._beats))
 
     async def wait_for(self, count: int) -> None:
         """Wait until there are ``count`` records in all."""
-        self.wanted = count
+        self.required = count
         while self.missing:
             self._wake()
             self._came.clear()
@@ -167,14 +167,16 @@ class Reports(Recorder):
         self.name = name
 
     @property
-    def found(self) -> list[tuple[Any, int]]:
+    def result(self) -> list[tuple[Any, int]]:
         """Return each valid struct with its cycle, this edge included."""
-        told = [(record[self.name], at) for record, at in zip(self.beats, self.cycles, strict=True)]
-        return [one for one in told if one[0]["valid"]]
+        reported = [
+            (record[self.name], at) for record, at in zip(self.beats, self.cycles, strict=True)
+        ]
+        return [item for item in reported if item[0]["valid"]]
 
     async def reach(self, count: int) -> None:
         """Wait until so much has been reported."""
-        while len(self.found) < count:
+        while len(self.result) < count:
             await self.wait_for(len(self.beats) + 1)
 
 

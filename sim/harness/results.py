@@ -44,19 +44,19 @@ def read_results(path: Path) -> tuple[Case, ...]:
     """Read the cases that cocotb's results file says ran; return none if there is no file."""
     if not path.exists():
         return ()
-    found = ElementTree.parse(path).getroot().iter("testcase")
-    return tuple(read_case(element) for element in found if element.find("skipped") is None)
+    result = ElementTree.parse(path).getroot().iter("testcase")
+    return tuple(read_case(element) for element in result if element.find("skipped") is None)
 
 
 def read_case(element: ElementTree.Element) -> Case:
     """Make a case from its element in the file."""
     problems = [*element.findall("failure"), *element.findall("error")]
-    told = [(p.get("type", "Error"), p.get("message", "").partition("\n")[0]) for p in problems]
+    reported = [(p.get("type", "Error"), p.get("message", "").partition("\n")[0]) for p in problems]
     properties = {p.get("name"): p.get("value", "") for p in element.iter("property")}
     return Case(
         name=element.get("name", "?"),
         passed=not problems,
         sim_ns=float(properties.get("sim_time_duration") or 0),
         seconds=float(element.get("time") or 0),
-        message="; ".join(f"{kind}: {text}" for kind, text in told),
+        message="; ".join(f"{kind}: {text}" for kind, text in reported),
     )

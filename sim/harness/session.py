@@ -68,21 +68,21 @@ class Session:
     swept: ClassVar[Mapping[str, Any]] = {}  #: defaults of a sweep that differ from the workload's
     decided: Mapping[str, Any] = {}  #: settings in effect that data or hardware have decided
 
-    def __init__(self, params: Any, asked: Any) -> None:
-        self.params, self.asked = params, asked
+    def __init__(self, params: Any, requested: Any) -> None:
+        self.params, self.requested = params, requested
 
     @classmethod
-    def files(cls, asked: Any) -> Sequence[Path]:
-        """Return the files that ``asked`` names: a run with other contents is another run."""
+    def files(cls, requested: Any) -> Sequence[Path]:
+        """Return the files that ``requested`` names: a run with other contents is another run."""
         return ()
 
     @classmethod
-    def needs(cls, asked: Any) -> Mapping[str, Any]:
-        """Return parameters of the hardware that ``asked`` needs, unless the user sets them."""
+    def needs(cls, requested: Any) -> Mapping[str, Any]:
+        """Return parameters of the hardware that ``requested`` needs, unless the user sets them."""
         return {}
 
     @classmethod
-    def hardware(cls, params: Any, asked: Any) -> Hashable:
+    def hardware(cls, params: Any, requested: Any) -> Hashable:
         """Return all that decides how the simulator is built: equal values share one."""
         return params
 
@@ -92,7 +92,7 @@ class Session:
         raise ValueError(NOT_SIMULATED)
 
     @classmethod
-    def calculate(cls, params: Any, asked: Any) -> dict[str, float]:
+    def calculate(cls, params: Any, requested: Any) -> dict[str, float]:
         """Calculate the figures that need no simulation."""
         return {}
 
@@ -104,7 +104,7 @@ class Session:
     @property
     def settings(self) -> dict[str, Any]:
         """Return the workload as it was in effect, fit for JSON: None for what had no effect."""
-        return {**self.asked.as_json(), **self.decided}
+        return {**self.requested.as_json(), **self.decided}
 
     def about(self) -> Iterable[str]:
         """Return lines to show before the run."""

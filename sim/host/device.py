@@ -65,8 +65,8 @@ def write_wide(registers: Any, **numbers: int) -> None:
 def check_design(registers: Any, fixed: Mapping[str, int]) -> None:
     """Raise :class:`DeviceError` unless fields read as ``fixed`` has them, by name."""
     for name, value in fixed.items():
-        if (found := registers.read(name)) != value:
-            raise DeviceError(f"the device holds another design: {name} is {found}, not {value}")
+        if (result := registers.read(name)) != value:
+            raise DeviceError(f"the device holds another design: {name} is {result}, not {value}")
 
 
 def chosen(registers: Any, names: Iterable[str], bank: str, **part: int) -> dict[str, int]:

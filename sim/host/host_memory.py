@@ -6,14 +6,14 @@ from typing import Any
 from sim.surroundings.pcie_host import HostModel
 
 READ_SIZE, PAYLOAD = 2, 1  #: codes of the largest read and payload: 512 and 256 bytes
-MOST_CREDITS = 15
+MAX_CREDITS = 15
 
 
 class HostMemory:
     """Is memory from address 0 on, in a root complex of cocotbext-pcie that reaches ``ports``."""
 
     def __init__(self, dut: Any, ports: tuple[str, ...], size: int, **options: Any) -> None:
-        dut.credits.value = MOST_CREDITS
+        dut.credits.value = MAX_CREDITS
         dut.function_in_process.value, dut.function_master.value = 0, 1
         if hasattr(dut, "limits"):
             dut.limits.value = READ_SIZE | PAYLOAD << 3

@@ -18,10 +18,10 @@ async def take(dut: Any, stream: str) -> bytes:
         await RisingEdge(dut.clk)
         if dut.rst.value or not valid.value:
             continue
-        kept = int(getattr(dut, f"{stream}_tkeep").value).bit_count()
+        stored = int(getattr(dut, f"{stream}_tkeep").value).bit_count()
         data = getattr(dut, f"{stream}_tdata").value  # only the bytes that are kept mean something
-        data = data if kept == BEAT_BYTES else data[8 * kept - 1 : 0]
-        packet += int(data).to_bytes(kept, "little")
+        data = data if stored == BEAT_BYTES else data[8 * stored - 1 : 0]
+        packet += int(data).to_bytes(stored, "little")
         if last.value:
             return packet
 

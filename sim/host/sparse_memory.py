@@ -15,15 +15,15 @@ class SparseMemory:
         while done < len(data):
             page, offset = divmod(address + done, PAGE)
             part = data[done : done + PAGE - offset]
-            kept = self.pages.setdefault(page, bytearray(PAGE))
-            kept[offset : offset + len(part)] = part
+            stored = self.pages.setdefault(page, bytearray(PAGE))
+            stored[offset : offset + len(part)] = part
             done += len(part)
 
     def read(self, address: int, size: int) -> bytes:
         """Return ``size`` bytes from ``address`` on."""
-        found = bytearray()
-        while len(found) < size:
-            page, offset = divmod(address + len(found), PAGE)
+        result = bytearray()
+        while len(result) < size:
+            page, offset = divmod(address + len(result), PAGE)
             part = self.pages.get(page, bytes(PAGE))
-            found += part[offset : offset + size - len(found)]
-        return bytes(found)
+            result += part[offset : offset + size - len(result)]
+        return bytes(result)

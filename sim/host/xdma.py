@@ -45,17 +45,17 @@ class Xdma(Window):
 
     def read_memory(self, address: int, size: int) -> bytes:
         """Return ``size`` bytes, however many reads that takes."""
-        found = bytearray()
-        while len(found) < size:
-            at = address + len(found)
+        result = bytearray()
+        while len(result) < size:
+            at = address + len(result)
             try:
-                part = os.pread(self._from_card, size - len(found), at)
+                part = os.pread(self._from_card, size - len(result), at)
             except OSError as error:
                 raise DeviceError(f"reading {at:#x} by DMA failed: {error.strerror}") from error
             if not part:
                 raise DeviceError(f"the card gives nothing at {at:#x}")
-            found += part
-        return bytes(found)
+            result += part
+        return bytes(result)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write all of ``data``, however many writes that takes."""

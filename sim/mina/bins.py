@@ -6,7 +6,7 @@ from hdl.switch.tenancy_head import Reason, TenancyKind
 from sim.functional.unit_bins import PortValues, UnitGroup
 
 
-def told(kind: TenancyKind, reason: Reason = Reason.NONE) -> str:
+def reported(kind: TenancyKind, reason: Reason = Reason.NONE) -> str:
     """Return the condition that a command is answered by ``kind``, for ``reason``."""
     return f"answer.kind.name == '{kind.name}' and answer.reason.name == '{reason.name}'"
 
@@ -16,7 +16,7 @@ ANSWERS = UnitGroup(
     when=("answered",),
     bins={
         **{
-            kind.name: told(kind)
+            kind.name: reported(kind)
             for kind in (
                 TenancyKind.REGISTERED,
                 TenancyKind.GRANTED,
@@ -25,7 +25,7 @@ ANSWERS = UnitGroup(
             )
         },
         **{
-            f"refused: {reason.name}": told(TenancyKind.REFUSED, reason)
+            f"refused: {reason.name}": reported(TenancyKind.REFUSED, reason)
             for reason in Reason
             if reason is not Reason.NONE
         },

@@ -23,12 +23,14 @@ def bound_of(schedule: Schedule) -> float | None:
     at most 1. Roots above the same hosts are alike, so that the best shares use all of them alike,
     and only their number counts. None, which is undefined, if no job can gain.
     """
-    asked = schedule.asked
-    saved = (schedule.none - schedule.all) / schedule.none
+    requested = schedule.requested
+    saved = (schedule.without_ina - schedule.all) / schedule.without_ina
     useful = np.flatnonzero(saved > 0)
     if not useful.size:
         return None
-    need = (schedule.none - schedule.all)[useful] / ((asked.ratio - 1) * schedule.all[useful])
+    need = (schedule.without_ina - schedule.all)[useful] / (
+        (requested.ratio - 1) * schedule.all[useful]
+    )
     loads = usage_of(schedule, useful) * need[:, np.newaxis]
     begun, finished = schedule.begun[useful], schedule.finished[useful]
     times = np.unique([begun, finished])
@@ -39,39 +41,39 @@ def bound_of(schedule: Schedule) -> float | None:
         runs = np.flatnonzero((begun <= since) & (finished >= until))
         gains.append((until - since) * (schedule.hosts * saved)[useful[runs]])
         load = loads[runs]
-        full = load.sum(axis=0) > asked.capacity
+        full = load.sum(axis=0) > requested.capacity
         row, job = load[:, full].T.nonzero()
         values = load[:, full].T[row, job], (row, job + before)
         before += runs.size
         limits.append(csr_array(values, shape=(int(full.sum()), before)))
-    return most_gain(np.concatenate(gains), limits, asked.capacity)
+    return max_gain(np.concatenate(gains), limits, requested.capacity)
 
 
-def most_gain(gains: Reals, limits: Sequence[Any], capacity: int) -> float:
+def max_gain(gains: Reals, limits: Sequence[Any], capacity: int) -> float:
     """Return the most of ``gains``, as a share of all; early limits lack the later columns."""
     for each in limits:
         each.resize(each.shape[0], gains.size)
     rows: Any = csr_array(vstack(limits))
-    found = linprog(-gains, A_ub=rows, b_ub=np.full(rows.shape[0], float(capacity)), bounds=(0, 1))
-    if found.status:
-        raise RuntimeError(f"the linear program has no solution: {found.message}")
-    return float(-found.fun / gains.sum())
+    result = linprog(-gains, A_ub=rows, b_ub=np.full(rows.shape[0], float(capacity)), bounds=(0, 1))
+    if result.status:
+        raise RuntimeError(f"the linear program has no solution: {result.message}")
+    return float(-result.fun / gains.sum())
 
 
 def usage_of(schedule: Schedule, jobs: NDArray[np.int64]) -> Reals:
     """Return, by job and group of equal switches (or ports), the share that a tree takes of it."""
-    cluster = schedule.asked.cluster
-    ports = schedule.asked.unit is Unit.PORT
+    cluster = schedule.requested.cluster
+    ports = schedule.requested.unit is Unit.PORT
     groups = [np.zeros((jobs.size, 0))]
     width = alike = 1
     for layer in range(1, cluster.layers + 1 - ports):
         width *= cluster.down[layer - 1]
         alike *= cluster.up[layer - 1]
-        found = np.zeros((jobs.size, cluster.hosts // width))
+        result = np.zeros((jobs.size, cluster.hosts // width))
         for row, hosts in enumerate(schedule.placed[job] for job in jobs):
             below = width if ports else width // cluster.down[layer - 1]
             if np.unique(hosts // below).size > 1:  # the tree has switches of this layer
                 share = 1 / (alike * cluster.up[layer]) if ports else 1 / alike
-                found[row, np.unique(hosts // width)] = share
-        groups.append(found)
+                result[row, np.unique(hosts // width)] = share
+        groups.append(result)
     return np.hstack(groups)

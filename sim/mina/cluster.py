@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from math import prod
 
-MOST_HOSTS = 1 << 16
+MAX_HOSTS = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class FatTree:
             )
         if min(*self.down, *self.up) < 1:
             raise ValueError(f"topology must have at least 1 link from each node: {self}")
-        if self.hosts > MOST_HOSTS or self.switches > MOST_HOSTS:
-            raise ValueError(f"topology must have at most {MOST_HOSTS} hosts and switches: {self}")
+        if self.hosts > MAX_HOSTS or self.switches > MAX_HOSTS:
+            raise ValueError(f"topology must have at most {MAX_HOSTS} hosts and switches: {self}")
 
     def __str__(self) -> str:
         return ":".join(",".join(map(str, links)) for links in (self.down, self.up))

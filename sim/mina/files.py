@@ -36,9 +36,9 @@ def write_files(folder: Path, schedule: Schedule, bound: float | None, bound_s: 
 
 def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
     """Yield a row for each job."""
-    saved = schedule.hosts * (schedule.none - schedule.time)
-    most = schedule.hosts * (schedule.none - schedule.all)
-    for number, job in enumerate(schedule.given.jobs):
+    saved = schedule.hosts * (schedule.without_ina - schedule.time)
+    most = schedule.hosts * (schedule.without_ina - schedule.all)
+    for number, job in enumerate(schedule.provided.jobs):
         yield {
             "job": number + 1,
             "model": job.model,
@@ -48,7 +48,7 @@ def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
             "begun": schedule.begun[number],
             "finished": schedule.finished[number],
             "seconds": schedule.time[number],
-            "seconds_without_ina": schedule.none[number],
+            "seconds_without_ina": schedule.without_ina[number],
             "seconds_with_ina_alone": schedule.all[number],
             "score": shown(saved[number] / most[number] if most[number] > 0 else None),
             "seconds_of_ina": schedule.in_ina[number],
@@ -62,11 +62,11 @@ def job_rows(schedule: Schedule) -> Iterator[Mapping[str, Any]]:
 def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[str, Any]:
     """Return the figures of all jobs together."""
     parts = parts_of(schedule)
-    hosts_time = schedule.asked.cluster.hosts * schedule.finished.max()
+    hosts_time = schedule.requested.cluster.hosts * schedule.finished.max()
     return {
-        "workload": schedule.asked.as_json(),
-        "jobs": len(schedule.given.jobs),
-        "jobs_that_can_gain": int((schedule.none > schedule.all).sum()),
+        "workload": schedule.requested.as_json(),
+        "jobs": len(schedule.provided.jobs),
+        "jobs_that_can_gain": int((schedule.without_ina > schedule.all).sum()),
         "score": shown(schedule.score),
         "mean_score": shown(schedule.mean_score),
         "bound": shown(bound),
@@ -91,7 +91,7 @@ def summary_of(schedule: Schedule, bound: float | None, bound_s: float) -> dict[
 
 def parts_of(schedule: Schedule) -> dict[tuple[str | None, int | None], float | None]:
     """Return scores by model and number of hosts; None stands for all of them."""
-    names = np.array([job.model for job in schedule.given.jobs])
+    names = np.array([job.model for job in schedule.provided.jobs])
     models: list[str | None] = [*dict.fromkeys(names.tolist()), None]
     sizes: list[int | None] = [*np.unique(schedule.hosts).tolist(), None]
     return {
@@ -111,7 +111,7 @@ def trace_events(schedule: Schedule) -> Iterator[dict[str, Any]]:
     A process is a group of hosts below one switch of the second layer, a thread is the first host
     of a job.
     """
-    cluster = schedule.asked.cluster
+    cluster = schedule.requested.cluster
     width = int(np.prod(cluster.down[:2]))
     where = [
         {"pid": int(hosts.min()) // width, "tid": int(hosts.min())} for hosts in schedule.placed
@@ -120,7 +120,7 @@ def trace_events(schedule: Schedule) -> Iterator[dict[str, Any]]:
         first = pod * width
         name = {"name": f"hosts {first} to {first + width - 1}"}
         yield {"ph": "M", "name": "process_name", "pid": pod, "args": name}
-    for number, job in enumerate(schedule.given.jobs):
+    for number, job in enumerate(schedule.provided.jobs):
         yield {
             "ph": "X",
             "name": f"{job.model}, {job.hosts} hosts",

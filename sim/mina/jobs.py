@@ -58,12 +58,12 @@ def drawn_jobs(trace: int, count: int, seed: int) -> JobList:
     sizes, weights = zip(*histogram(trace), strict=True)
     until = list(accumulate(weights))
 
-    def one() -> TrainingJob:
+    def item() -> TrainingJob:
         model = names[random.below(len(names))]
         hosts = sizes[bisect_right(until, random.real() * until[-1], hi=len(sizes) - 1)]
         return TrainingJob(model=model, hosts=hosts, steps=STEPS[random.below(len(STEPS))])
 
-    return JobList(models=list(known_models().values()), jobs=[one() for _ in range(count)])
+    return JobList(models=list(known_models().values()), jobs=[item() for _ in range(count)])
 
 
 def read_jobs(path: Path) -> JobList:

@@ -38,13 +38,13 @@ def draw_all(folder: Path, schedule: Schedule) -> Mapping[str, str]:
 def draw_cluster(figure: Figure, schedule: Schedule) -> None:
     """Draw a row for each host, coloured by the model of its job."""
     axes = figure.subplots()
-    models = list(dict.fromkeys(job.model for job in schedule.given.jobs))
+    models = list(dict.fromkeys(job.model for job in schedule.provided.jobs))
     end = float(schedule.finished.max())
-    image = np.full((schedule.asked.cluster.hosts, COLUMNS), np.nan)
+    image = np.full((schedule.requested.cluster.hosts, COLUMNS), np.nan)
     for number, hosts in enumerate(schedule.placed):
         since, until = np.array([schedule.begun[number], schedule.finished[number]]) / end * COLUMNS
         image[hosts, int(since) : max(int(until), int(since) + 1)] = models.index(
-            schedule.given.jobs[number].model
+            schedule.provided.jobs[number].model
         )
     axes.imshow(
         image,
@@ -65,7 +65,7 @@ def draw_cluster(figure: Figure, schedule: Schedule) -> None:
 
 def draw_switches(figure: Figure, schedule: Schedule) -> None:
     """Draw a panel for each layer, the busiest switch first."""
-    cluster = schedule.asked.cluster
+    cluster = schedule.requested.cluster
     panels = figure.subplots(1, cluster.layers, sharey=True, squeeze=False)[0]
     first = 0
     for layer, axes in enumerate(panels, 1):
@@ -83,10 +83,10 @@ def draw_timelines(figure: Figure, schedule: Schedule) -> None:
     above, below = figure.subplots(2, 1, sharex=True)
     times, used = in_use(schedule)
     above.step(times, used, where="post")
-    above.axhline(schedule.asked.cluster.hosts, linestyle=":", color="0.5")
+    above.axhline(schedule.requested.cluster.hosts, linestyle=":", color="0.5")
     above.set_ylabel("hosts in use")
     at = np.sort(np.concatenate([schedule.begun, schedule.finished]))
-    arrived = np.sort([job.arrival for job in schedule.given.jobs])
+    arrived = np.sort([job.arrival for job in schedule.provided.jobs])
     begun, ended = (
         np.searchsorted(np.sort(each), at, "right") for each in (schedule.begun, schedule.finished)
     )

@@ -20,13 +20,13 @@ Ints = NDArray[np.int64]
 class Schedule:
     """Holds what came of a run; arrays are by job, in the order of arrival."""
 
-    asked: ScheduleWorkload
-    given: JobList
+    requested: ScheduleWorkload
+    provided: JobList
     hosts: Ints  #: number of the job's hosts
     begun: Reals  #: start in seconds, from the time from which on jobs can arrive
     finished: Reals
     in_ina: Reals  #: seconds of operations with INA
-    none: Reals  #: seconds that the job would run without INA
+    without_ina: Reals  #: seconds that the job would run without INA
     all: Reals  #: seconds that the job would run with INA for all operations
     root: Ints  #: root of its last tree, or -1
     migrations: Ints
@@ -57,8 +57,8 @@ class Schedule:
 
     def score_of(self, weights: Ints) -> float | None:
         """Return the share of the most that INA can save that jobs save, weighted."""
-        most = float(weights @ (self.none - self.all))
-        return float(weights @ (self.none - self.time)) / most if most > 0 else None
+        most = float(weights @ (self.without_ina - self.all))
+        return float(weights @ (self.without_ina - self.time)) / most if most > 0 else None
 
     @property
     def utilisation(self) -> float:
@@ -71,23 +71,25 @@ class Schedule:
         return float((self.in_ina / self.time).mean())
 
 
-def schedule(asked: ScheduleWorkload, given: JobList | None = None, logged: int = 0) -> Schedule:
+def schedule(
+    requested: ScheduleWorkload, provided: JobList | None = None, logged: int = 0
+) -> Schedule:
     """Run the jobs; ``logged`` is how many operations are kept one by one."""
-    given = given or asked.job_list()
-    solver = TreeSolver(given, asked)
-    run = Run(asked, given, solver, logged)
+    provided = provided or requested.job_list()
+    solver = TreeSolver(provided, requested)
+    run = Run(requested, provided, solver, logged)
     load().mina_run(run.pointer)
     solver.check()
     arrays, setup = run.arrays, run.setup
     hosts, steps = arrays["hosts"], arrays["steps"]
     names = "begun finished in_ina root migrations conflicts busy"
-    none, all_ina = step_seconds(asked, given)
+    without_ina, all_ina = step_seconds(requested, provided)
     of_job = arrays["model"], (hosts > 1).astype(int)
     return Schedule(
-        asked=asked,
-        given=given,
+        requested=requested,
+        provided=provided,
         hosts=hosts,
-        none=none[of_job] * steps,
+        without_ina=without_ina[of_job] * steps,
         all=all_ina[of_job] * steps,
         placed=np.split(arrays["taken"], np.cumsum(hosts)[:-1]),
         log=arrays["log"][: setup.logged],

@@ -30,21 +30,21 @@ class ScheduleSession(Session):
     maximise = ("score",)
 
     @classmethod
-    def files(cls, asked: ScheduleWorkload) -> Sequence[Path]:
+    def files(cls, requested: ScheduleWorkload) -> Sequence[Path]:
         """Return the file of the jobs, if they are not drawn."""
-        return [Path(asked.jobs)] if asked.jobs else []
+        return [Path(requested.jobs)] if requested.jobs else []
 
     @classmethod
-    def calculate(cls, params: Any, asked: ScheduleWorkload) -> dict[str, float]:
+    def calculate(cls, params: Any, requested: ScheduleWorkload) -> dict[str, float]:
         """Return the figures of all jobs together; ValueError for jobs that cannot run."""
-        found = schedule(asked)
+        result = schedule(requested)
         figures = {
-            "score": found.score,
-            "mean_score": found.mean_score,
-            "bound": bound_of(found),
-            "utilisation": found.utilisation,
-            "mean_utilisation": found.mean_utilisation,
-            "migrations": float(found.migrations.mean()),
-            "seconds": sum(found.seconds.values()),
+            "score": result.score,
+            "mean_score": result.mean_score,
+            "bound": bound_of(result),
+            "utilisation": result.utilisation,
+            "mean_utilisation": result.mean_utilisation,
+            "migrations": float(result.migrations.mean()),
+            "seconds": sum(result.seconds.values()),
         }
         return {name: value for name, value in figures.items() if value is not None}

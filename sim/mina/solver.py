@@ -19,8 +19,8 @@ class TreeSolver:
     A job's weight is its hosts times the share of its time that INA saves.
     """
 
-    def __init__(self, given: JobList, asked: ScheduleWorkload) -> None:
-        self.given, self.asked = given, asked
+    def __init__(self, provided: JobList, requested: ScheduleWorkload) -> None:
+        self.provided, self.requested = provided, requested
         self.weights: Any = None
         self.unsolved = 0
         self.error: BaseException | None = None
@@ -32,8 +32,8 @@ class TreeSolver:
         try:
             begins = np.ctypeslib.as_array(begin, (trees + 1,))
             used = np.ctypeslib.as_array(switches, (max(1, begins[-1]),))[: begins[-1]]
-            found = self.solve(np.ctypeslib.as_array(job, (trees,)), begins, used)
-            np.ctypeslib.as_array(chosen, (trees,))[:] = found
+            result = self.solve(np.ctypeslib.as_array(job, (trees,)), begins, used)
+            np.ctypeslib.as_array(chosen, (trees,))[:] = result
         except BaseException as error:
             self.error = error
 
@@ -49,7 +49,7 @@ class TreeSolver:
         jobs, of_tree = np.unique(job, return_inverse=True)
         of_job = csr_array((np.ones(job.size), (of_tree, np.arange(job.size))))
         limit = np.concatenate(
-            [np.ones(jobs.size), np.full(on_switch.shape[0], self.asked.capacity)]
+            [np.ones(jobs.size), np.full(on_switch.shape[0], self.requested.capacity)]
         )
         result = milp(
             -self.job_weights()[job],
@@ -64,10 +64,10 @@ class TreeSolver:
     def job_weights(self) -> Any:
         """Return the weights by job."""
         if self.weights is None:
-            none, all_ina = step_seconds(self.asked, self.given)
-            share = ((none - all_ina) / none)[:, 1]
-            place = {model.name: i for i, model in enumerate(self.given.models)}
+            without_ina, all_ina = step_seconds(self.requested, self.provided)
+            share = ((without_ina - all_ina) / without_ina)[:, 1]
+            place = {model.name: i for i, model in enumerate(self.provided.models)}
             self.weights = np.array(
-                [job.hosts * share[place[job.model]] for job in self.given.jobs]
+                [job.hosts * share[place[job.model]] for job in self.provided.jobs]
             )
         return self.weights

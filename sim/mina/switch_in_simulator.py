@@ -14,7 +14,7 @@ from sim.golden.reduction.tree_switch import TreeSwitchModel, own_part
 from sim.golden.tenancy import EPOCHS, Command, Refused, State, Verb
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.host_program import HostProgram
-from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
+from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 from sim.harness.streams import cycle, edges, start
 from sim.mina.switch_session import TenantSwitchWorkload
 from sim.p4sgd.switch_side import switch_side
@@ -27,8 +27,8 @@ TAKING = (Verdict.ADDED, Verdict.ACKNOWLEDGED)
 class TenantBench:
     """Drives all ports of a switch, the root of its jobs' trees, beside its golden model."""
 
-    def __init__(self, dut: Any, params: TreeSwitchParams, asked: TenantSwitchWorkload) -> None:
-        self.dut, self.params, self.asked = dut, params, asked
+    def __init__(self, dut: Any, params: TreeSwitchParams, requested: TenantSwitchWorkload) -> None:
+        self.dut, self.params, self.requested = dut, params, requested
         self.random = random.Random()
         self.random.setstate(random.getstate())  # streams draw from what all share
         self.host = HostProgram(dut, "s_axil", switch_side(params))
@@ -44,10 +44,10 @@ class TenantBench:
         """Register every job with ports and slots that others have, too."""
         await start(self.dut)
         await self.host.set_addresses(ADDRESS, GROUP)
-        await self.host.share(most=self.asked.most, ports_apart=self.asked.apart)
+        await self.host.share(most=self.requested.most, ports_apart=self.requested.apart)
         await self.host.open_ports([self.control])
         await self.host.clear_counters()
-        self.model.share(most=self.asked.most, apart=self.asked.apart)
+        self.model.share(most=self.requested.most, apart=self.requested.apart)
         self.model.open_ports = 1 << self.control
         slots = max(1, self.params.slots // 4)
         for job in range(self.params.jobs):
@@ -129,7 +129,7 @@ class TenantBench:
         else:
             self.last[job] += 1
             await self.order(Verb.ACQUIRE, job, self.last[job])
-        for _ in range(self.asked.frames):
+        for _ in range(self.requested.frames):
             if choice := self.some_job():
                 await self.send(*self.frame(choice[0]))
         await self.quiet()
@@ -139,10 +139,10 @@ class TenantBench:
         holders = self.model.holders
         ending = {
             job
-            for job, one in holders.items()
-            if one.state is State.DRAINING and not self.model.unfinished(job)
+            for job, item in holders.items()
+            if item.state is State.DRAINING and not self.model.unfinished(job)
         }
-        stray = self.random.random() < self.asked.strays
+        stray = self.random.random() < self.requested.strays
         jobs = set(range(self.params.jobs)) if stray or not holders else set(holders)
         return self.random.sample(sorted(jobs - ending), min(1, len(jobs - ending)))
 
@@ -168,26 +168,26 @@ class TenantBench:
 @cocotb.test()
 async def measure(dut: Any) -> None:
     """Let all jobs take turns, then give everything back; compare the counters."""
-    params, asked = (
+    params, requested = (
         params_in_simulator(TreeSwitchParams),
         workload_in_simulator(TenantSwitchWorkload),
     )
-    bench = TenantBench(dut, params, asked)
+    bench = TenantBench(dut, params, requested)
     await bench.begin()
-    for _ in range(asked.turns):
+    for _ in range(requested.turns):
         for job in bench.random.sample(range(params.jobs), params.jobs):
             await bench.turn(job)
     for job in range(params.jobs):
         await bench.order(Verb.RELEASE, job, bench.last[job], force=True)
     bench.compare()
-    found = await bench.counters()
+    result = await bench.counters()
     kinds = ("grants", "refusals", "granted_cycles", "busy_cycles", "operations")
-    figures = {kind: sum(job[kind] for job in found["jobs"]) for kind in kinds}
-    verdicts = found["verdicts"]
+    figures = {kind: sum(job[kind] for job in result["jobs"]) for kind in kinds}
+    verdicts = result["verdicts"]
     figures["packets_taken"] = sum(verdicts[verdict.name] for verdict in TAKING)
     refused = (Refused.NOT_GRANTED, Refused.DRAINING)
     figures["packets_refused"] = sum(verdicts[verdict.name] for verdict in refused)
     figures["grant_cycles"] = bench.longest[Verb.GRANTED.name]
     figures["refusal_cycles"] = bench.longest[Verb.REFUSED.name]
     figures["release_cycles"] = bench.longest[Verb.RELEASED.name]
-    tell(found | {"figures": figures})
+    report(result | {"figures": figures})

@@ -47,10 +47,10 @@ class TenantSwitchSession(MeasuringSession):
     }
     maximise = ("operations",)
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Return what the simulated switch has counted; it has been compared on the way."""
         return Result(
-            figures={name: found["figures"][name] for name in self.counted},
+            figures={name: result["figures"][name] for name in self.counted},
             compared="every frame that left and every counter equal the golden model's",
-            details={"packets_by_verdict": found["verdicts"], "jobs": found["jobs"]},
+            details={"packets_by_verdict": result["verdicts"], "jobs": result["jobs"]},
         )

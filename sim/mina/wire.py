@@ -35,7 +35,7 @@ def message_octets(message: Message) -> bytes:
     """Return the bytes of a message between host and controller."""
     fields: dict[str, Any] = {name: int(getattr(message, name)) for name in MESSAGE_FIELDS}
     fields |= {name: getattr(message.grant, name) for name in GRANT_FIELDS}
-    fields |= {"owner": message.grant.job, "told": message.version}
+    fields |= {"owner": message.grant.job, "reported": message.version}
     fields |= {"ethertype": ETHERTYPE_ON_WIRE, "version": VERSION}
     fields["kind"] = protocol.Kind[message.kind.name]
     return pack(AgreementHead, fields).to_bytes(FRAME_BYTES, "little")
@@ -87,7 +87,7 @@ def message_of(head: dict[str, Any], kind: Kind) -> Message:
     fields = {name: head[name] for name in MESSAGE_FIELDS}
     for name in ("busy", "ina", "missing", "stalled"):
         fields[name] = bool(fields[name])
-    return Message(kind=kind, version=head["told"], grant=grant, **fields)
+    return Message(kind=kind, version=head["reported"], grant=grant, **fields)
 
 
 def data_of(frame: WireFrame) -> Data:

@@ -161,10 +161,10 @@ class ScheduleWorkload(Workload):
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
-        found = {"trace", "count", "seed"} if self.jobs is not None else set()
+        result = {"trace", "count", "seed"} if self.jobs is not None else set()
         if self.placement is Placement.FIRST:
-            found.add("alpha")
-        return found if self.trees in (Trees.MIS, Trees.EXACT) else found | {"candidates"}
+            result.add("alpha")
+        return result if self.trees in (Trees.MIS, Trees.EXACT) else result | {"candidates"}
 
     @property
     def cluster(self) -> FatTree:
@@ -174,13 +174,13 @@ class ScheduleWorkload(Workload):
     def job_list(self) -> JobList:
         """Return the jobs; ValueError for what cannot be read, or for one that cannot run here."""
         if self.jobs is None:
-            found = drawn_jobs(self.trace, self.count, self.seed)
+            result = drawn_jobs(self.trace, self.count, self.seed)
         else:
-            found = read_jobs(Path(self.jobs))
-        for number, job in enumerate(found.jobs, 1):
+            result = read_jobs(Path(self.jobs))
+        for number, job in enumerate(result.jobs, 1):
             if job.hosts > self.cluster.hosts:
                 raise ValueError(
                     f"hosts must be at most the {self.cluster.hosts} of the cluster: job {number}"
                     f" has {job.hosts}; try a larger --topology, or smaller --jobs"
                 )
-        return found
+        return result

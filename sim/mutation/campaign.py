@@ -16,7 +16,7 @@ from sim.mutation.targets import Target, shown
 from sim.mutation.trial import TrialError, Verdict, builder, try_mutants
 
 FORMAT = 3
-MOST_SIZES = 2  #: most sizes of a component that share its mutants
+MAX_SIZES = 2  #: most sizes of a component that share its mutants
 WORTH = 0.1  #: a further size must add this share of source lines
 
 Progress = Callable[[str], None]
@@ -67,8 +67,8 @@ def examine(target: Target, plan: Plan, progress: Progress = lambda text: None) 
     try:
         for size, share in shares(target, plan, progress):
             sampled = sum(mutant["group"] != "control" for mutant in result["mutants"])
-            told, mutants = examine_size(size, share(sampled), plan, progress)
-            result["sizes"].append(told)
+            reported, mutants = examine_size(size, share(sampled), plan, progress)
+            result["sizes"].append(reported)
             result["mutants"] += mutants
         if not result["mutants"]:
             result["error"] = "its module has no cell of its own"
@@ -90,7 +90,7 @@ def shares(
     if not sizes:
         raise CaptureError("no simulation of its tests contains it")
     for left, size in zip(range(len(sizes), 0, -1), sizes, strict=True):
-        yield size, lambda there, left=left: -((there - plan.sample) // left)
+        yield size, lambda present, left=left: -((present - plan.sample) // left)
 
 
 def choose_sizes(target: Target, captured: Sequence[Simulation]) -> list[Size]:
@@ -101,7 +101,7 @@ def choose_sizes(target: Target, captured: Sequence[Simulation]) -> list[Size]:
     sizes = sizes_of(target, captured)
     chosen: list[Size] = []
     covered: frozenset[str] = frozenset()
-    while sizes and len(chosen) < MOST_SIZES:
+    while sizes and len(chosen) < MAX_SIZES:
         most = max(len(own_lines(size) - covered) for size in sizes)
         equals = [size for size in sizes if len(own_lines(size) - covered) == most]
         best = sorted(equals, key=lambda size: size.weight)[(len(equals) - 1) // 2]
@@ -120,12 +120,12 @@ def own_lines(size: Size) -> frozenset[str]:
 
 def sizes_of(target: Target, captured: Sequence[Simulation]) -> list[Size]:
     """Return every set of parameters that is simulated, if the component is in it."""
-    own = [one for one in captured if one.component is target.component]
+    own = [item for item in captured if item.component is target.component]
     if own:  # and those of it with its parts left empty, of which it is the subject
-        own += [one for one in captured if subject_of(one) is target.component]
+        own += [item for item in captured if subject_of(item) is target.component]
     groups: dict[Any, list[Simulation]] = {}
-    for one in own or captured:
-        groups.setdefault((one.component, one.params), []).append(one)
+    for item in own or captured:
+        groups.setdefault((item.component, item.params), []).append(item)
     sizes = []
     for (component, params), group in groups.items():
         emission = emission_with_sources(component(params))
@@ -147,8 +147,8 @@ def modules_of(target: Target, emission: Emission) -> list[str]:
     A test derives a component to have more of it in view.
     """
     components = {name: module.component for name, module in emission.modules.items()}
-    own = [name for name, one in components.items() if type(one) is target.component]
-    return own or [name for name, one in components.items() if isinstance(one, target.component)]
+    own = [name for name, item in components.items() if type(item) is target.component]
+    return own or [name for name, item in components.items() if isinstance(item, target.component)]
 
 
 def examine_size(
@@ -160,7 +160,7 @@ def examine_size(
     """
     progress("making mutants")
     emission, mutants, rtlil = mutate(size.emission, size.module, sample, plan.seed, plan.control)
-    told = {
+    reported = {
         "top": size.emission.top.name,
         "module": size.module,
         "parameters": repr(size.emission.top.component.params),
@@ -174,23 +174,23 @@ def examine_size(
             break
         progress(f"{len(waiting)} of {len(mutants)} mutants left")
         try:
-            made = builder(emission, simulation)
-            tried = try_mutants(made, simulation, waiting, plan.seed, plan.most_seconds)
+            built = builder(emission, simulation)
+            tried = try_mutants(built, simulation, waiting, plan.seed, plan.most_seconds)
         except TrialError as error:
-            told["unusable"].append(str(error)[:300])
+            reported["unusable"].append(str(error)[:300])
             continue
         verdicts |= {number: tried[number] for number in waiting}
-        waiting = [number for number in waiting if not tried[number].found]
+        waiting = [number for number in waiting if not tried[number].result]
     if mutants and not verdicts:
-        raise TrialError("; ".join(told["unusable"]))
+        raise TrialError("; ".join(reported["unusable"]))
     progress(f"{len(waiting)} survivors")
-    return told, [describe(mutant, verdicts[mutant.number], rtlil) for mutant in mutants]
+    return reported, [describe(mutant, verdicts[mutant.number], rtlil) for mutant in mutants]
 
 
 def describe(mutant: Mutant, verdict: Verdict, rtlil: str) -> dict[str, Any]:
     """Return a mutant as JSON: found, equivalent or survived."""
     proof = ""
-    if not verdict.found:
+    if not verdict.result:
         proof = changes_nothing(rtlil, mutant)
     return {
         "mutant": mutant.text,
@@ -198,8 +198,8 @@ def describe(mutant: Mutant, verdict: Verdict, rtlil: str) -> dict[str, Any]:
         "mode": mutant.mode,
         "module": mutant.module,
         "sources": list(mutant.sources),
-        "fate": "found" if verdict.found else "equivalent" if proof else "survived",
-        "how": verdict.outcome if verdict.found else proof,
+        "fate": "found" if verdict.result else "equivalent" if proof else "survived",
+        "how": verdict.outcome if verdict.result else proof,
         "message": verdict.message,
         "seconds": round(verdict.seconds, 3),
     }

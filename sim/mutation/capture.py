@@ -32,13 +32,13 @@ def capture(tests: Sequence[Path], key: str, seed: int) -> list[Simulation]:
     """Return the simulations of pytest files ``tests``, each once; cached under ``key``."""
     name = digest("4", key, str(seed), *map(str, tests))
     files = cache_root() / "captured" / name  # which simulations find by their paths
-    folder, _ = cached_folder("captures", name, lambda made: run_tests(tests, seed, made, files))
-    found: list[Simulation] = []
+    folder, _ = cached_folder("captures", name, lambda built: run_tests(tests, seed, built, files))
+    result: list[Simulation] = []
     with (folder / "simulations.pickle").open("rb") as file:
         for simulation in unpickled(file):
-            if simulation not in found:
-                found.append(simulation)
-    return found
+            if simulation not in result:
+                result.append(simulation)
+    return result
 
 
 def unpickled(file: IO[bytes]) -> Iterator[Any]:

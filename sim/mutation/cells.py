@@ -10,7 +10,7 @@ from gen.base.emission.yosys import native_yosys
 from sim.harness.cache import CHECKOUT
 
 #: Yosys counts its multiplexers, and what they are chosen by, through all of a process
-MADE_UP = re.compile(r"\$procmux\$(\d+)")
+INVENTED = re.compile(r"\$procmux\$(\d+)")
 CHOOSES = re.compile(r"\$procmux\$(\d+)_CMP(\d+)")
 
 STUCK = ("const0", "const1")
@@ -47,21 +47,21 @@ def cells_of(design: Any, name: str) -> dict[str, Cell]:
     cells = list(design.module(ys.IdString(f"\\{name}")).cells_.values())
     by_name = {cell.name.str().removeprefix("\\"): cell for cell in cells}
     stable = {own: own for own in by_name}
-    stable |= numbered(by_name, MADE_UP, "$procmux") | numbered(by_name, CHOOSES, "$procmux_cmp")
+    stable |= numbered(by_name, INVENTED, "$procmux") | numbered(by_name, CHOOSES, "$procmux_cmp")
     outputs = {own: output_of(cell) for own, cell in by_name.items()}
     readers = {name: cell for cell in cells for name in inputs_of(cell)}
-    found = {}
+    result = {}
     for own, cell in by_name.items():
         wire = named(outputs[own], readers)
         places = sources(cell.get_src_attribute())
-        found[own] = Cell(
+        result[own] = Cell(
             name=stable[own],
             kind=cell.type.str().removeprefix("\\"),
             drives=wire.name.str().removeprefix("\\") if wire else "",
             sources=places or (sources(wire.get_src_attribute()) if wire else ()),
             control=control_of(cell),
         )
-    return found
+    return result
 
 
 def control_of(cell: Any) -> dict[str, tuple[str, ...]]:
@@ -78,9 +78,9 @@ def control_of(cell: Any) -> dict[str, tuple[str, ...]]:
 
 def numbered(names: Iterable[str], pattern: re.Pattern[str], prefix: str) -> dict[str, str]:
     """Return those of ``names`` that match ``pattern``, each as ``prefix`` and its number."""
-    found = [match for name in names if (match := pattern.fullmatch(name))]
-    found.sort(key=lambda match: [int(number) for number in match.groups()])
-    return {match[0]: f"{prefix}{place}" for place, match in enumerate(found)}
+    result = [match for name in names if (match := pattern.fullmatch(name))]
+    result.sort(key=lambda match: [int(number) for number in match.groups()])
+    return {match[0]: f"{prefix}{place}" for place, match in enumerate(result)}
 
 
 def named(wire: Any, readers: dict[str, Any]) -> Any:

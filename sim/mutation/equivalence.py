@@ -15,7 +15,7 @@ from sim.mutation.mutants import BITS, CONTROL, Mutant
 
 SECONDS = 2  #: time for one proof
 STEPS = 4  #: most steps of the induction
-MOST_REGISTER_BITS = 200  #: most bits of registers of a module that induction is tried on
+MAX_REGISTER_BITS = 200  #: most bits of registers of a module that induction is tried on
 PROVEN = "SAT proof finished - no model found: SUCCESS"
 INDUCED = "Induction step proven: SUCCESS"
 
@@ -131,7 +131,7 @@ def inductive(rtlil: str, name: str) -> bool:
         cell.getPort(ys.IdString("\\CLK")).as_wire().name.str() for cell in registers if plain(cell)
     }
     bits = sum(cell.getPort(ys.IdString("\\Q")).size() for cell in registers)
-    return all(map(plain, registers)) and len(clocks) == 1 and bits <= MOST_REGISTER_BITS
+    return all(map(plain, registers)) and len(clocks) == 1 and bits <= MAX_REGISTER_BITS
 
 
 def plain(register: Any) -> bool:

@@ -43,16 +43,16 @@ def faults_of(design: Any, name: str, cells: Mapping[str, Cell], seed: int) -> l
     """Return all faults of module ``name``: kinds in turn, each shuffled by ``seed``."""
     ys = native_yosys()
     module = design.module(ys.IdString(f"\\{name}"))
-    found: dict[str, list[Fault]] = {kind: [] for kind in KINDS}
+    result: dict[str, list[Fault]] = {kind: [] for kind in KINDS}
     raw = {cell.name.str().removeprefix("\\"): cell for cell in module.cells_.values()}
     for own, cell in sorted(raw.items(), key=lambda item: cells[item[0]].name):
         for kind, make in KINDS.items():
-            found[kind] += make(design, own, cell, cells[own])
+            result[kind] += make(design, own, cell, cells[own])
     chance = random.Random(seed)
-    for faults in found.values():
+    for faults in result.values():
         chance.shuffle(faults)
-    most = max(map(len, found.values()), default=0)
-    return [faults[k] for k in range(most) for faults in found.values() if k < len(faults)]
+    most = max(map(len, result.values()), default=0)
+    return [faults[k] for k in range(most) for faults in result.values() if k < len(faults)]
 
 
 def narrowed(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault]:
@@ -93,9 +93,9 @@ def one_of_many(design: Any, own: str, cell: Any, known: Cell) -> Iterator[Fault
     width = cell.getPort(native_yosys().IdString("\\A")).size() if mode else 0
     if mode is None or width < 2:
         return
-    for kept in (0, width - 1):
-        edits = tuple((mode, "A", bit) for bit in range(width) if bit != kept)
-        about = f"{known.kind} {known.name} {kept} of {width}"
+    for stored in (0, width - 1):
+        edits = tuple((mode, "A", bit) for bit in range(width) if bit != stored)
+        about = f"{known.kind} {known.name} {stored} of {width}"
         yield Fault(kind="one_of_many", cell=own, about=about, edits=edits)
 
 
@@ -151,10 +151,10 @@ def exchange(design: Any, name: str, fault: Fault, control: Any, number: int) ->
     value = ys.SigSpec(ys.Const(number, control.size()))
     module.addEq(new_name(f"in_force_{number}"), control, value, now)
     first, second = (ys.IdString(f"\\{port}") for port in fault.ports)
-    one, other = cell.getPort(first), cell.getPort(second)
+    item, other = cell.getPort(first), cell.getPort(second)
     inward = cell.input(first)
-    makes = [new_wire(module, one.size(), f"swap_{number}_{k}") for k in range(2)]
-    for k, (port, own, others) in enumerate(((first, one, other), (second, other, one))):
+    makes = [new_wire(module, item.size(), f"swap_{number}_{k}") for k in range(2)]
+    for k, (port, own, others) in enumerate(((first, item, other), (second, other, item))):
         if inward:
             module.addMux(new_name(f"choose_{number}_{k}"), own, others, now, makes[k])
         else:

@@ -23,7 +23,7 @@ from sim.mutation.targets import mirrors_of, shown
 PLANTED = Path(__file__).with_name("planted")
 KINDS = ("coincidence", "neighbour", "constant")
 COPIED = ("hdl", "gen", "sim", "tests", "constraints", "pyproject.toml", "README.md")
-FOUND, MISSED = 1, 0  #: exit statuses of pytest
+DETECTED, MISSED = 1, 0  #: exit statuses of pytest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +58,13 @@ class Mistake:
 
 def read_mistakes(folder: Path = PLANTED) -> tuple[Mistake, ...]:
     """Return all planted mistakes; raise ValueError for an entry of a wrong form."""
-    found = []
+    result = []
     for path in sorted(folder.glob("*.toml")):
         try:
-            found += [Mistake(**entry) for entry in tomllib.loads(path.read_text())["mistake"]]
+            result += [Mistake(**entry) for entry in tomllib.loads(path.read_text())["mistake"]]
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path.name}: {error}") from error
-    return tuple(found)
+    return tuple(result)
 
 
 @cache
@@ -109,7 +109,7 @@ def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, A
     status, how = -1, "the component has no tests of its own"
     if tests:
         status, how = judged(tests, seed, most_seconds, mistake)
-    if status == FOUND:
+    if status == DETECTED:
         control, failed = judged(tests, seed, most_seconds)
         if control != MISSED:
             status, how = -1, f"without the mistake: {failed}"
@@ -118,7 +118,7 @@ def try_mistake(mistake: Mistake, seed: int, most_seconds: float) -> dict[str, A
         "name": mistake.name,
         "kind": mistake.kind,
         "file": mistake.file,
-        "fate": {FOUND: "found", MISSED: missed}.get(status, "undecided"),
+        "fate": {DETECTED: "found", MISSED: missed}.get(status, "undecided"),
         "how": how,
         "seconds": round(time.monotonic() - start, 1),
     }

@@ -26,7 +26,7 @@ from gen.base.emission.yosys import Yosys, apart
 from hdl.common.component import Component
 from sim.harness.assembly import assembled
 from sim.harness.primitives import models_of
-from sim.mutation.cells import MADE_UP, Cell, cells_of, sources
+from sim.mutation.cells import INVENTED, Cell, cells_of, sources
 from sim.mutation.faults import SHARE, Fault, exchange, faults_of
 from sim.mutation.server import CHOICE
 
@@ -96,30 +96,30 @@ Sourced: Callable[[], Any] = partial(rtlil.Design, emit_src=True)
 
 def lines_of(module: EmittedModule) -> frozenset[str]:
     """Return the lines of the source that ``module`` comes from: file:line."""
-    found = re.findall(r'attribute \\src "([^"]*)"', module.rtlil)
-    return frozenset(line for text in found for line in sources(text))
+    result = re.findall(r'attribute \\src "([^"]*)"', module.rtlil)
+    return frozenset(line for text in result for line in sources(text))
 
 
 def mutate(
-    emission: Emission, name: str, sample: int, seed: int, most_control: int = ALL
+    emission: Emission, name: str, sample: int, seed: int, max_control: int = ALL
 ) -> tuple[Emission, tuple[Mutant, ...], str]:
     """Put mutants into module ``name`` of the emission, chosen by ``seed``.
 
-    They are at most ``most_control`` of control, and ``sample`` of data and faults together.
+    They are at most ``max_control`` of control, and ``sample`` of data and faults together.
     Returns the emission, the mutants, and the RTLIL of the module with its mutants, for proofs.
     """
     module = emission.modules[name]
-    mutants, verilog, text = apart(mutated, emission, module, sample, seed, most_control)
+    mutants, verilog, text = apart(mutated, emission, module, sample, seed, max_control)
     modules = {
-        other: replace(one, verilog=f"/* verilator lint_off UNOPTFLAT */ {one.verilog}")
-        for other, one in emission.modules.items()
+        other: replace(item, verilog=f"/* verilator lint_off UNOPTFLAT */ {item.verilog}")
+        for other, item in emission.modules.items()
     }  # a mutant may close a loop through any of them
     modules[name] = replace(module, verilog=verilog)
     return Emission(modules), mutants, text
 
 
 def mutated(
-    emission: Emission, module: EmittedModule, sample: int, seed: int, most_control: int
+    emission: Emission, module: EmittedModule, sample: int, seed: int, max_control: int
 ) -> tuple[tuple[Mutant, ...], str, str]:
     """Return the mutants of a module, and the module with them as Verilog and as RTLIL."""
     yosys, name = Yosys(), module.name
@@ -129,9 +129,9 @@ def mutated(
     faults = faults_of(yosys.design, name, cells, seed)[: sample // SHARE]
     every, lines = candidates(yosys, name, sample - len(faults), seed)
     every.sort()  # all there are, whatever the seed; else some from all over the module
-    if most_control < len(every):
+    if max_control < len(every):
         random.Random(seed).shuffle(every)
-    chosen = choose(every, cells, most_control, "control")
+    chosen = choose(every, cells, max_control, "control")
     chosen += choose(lines, cells, sample - len(faults), "data", len(chosen))
     for mutant, line in chosen:
         options = line.removeprefix("mutate ")
@@ -182,7 +182,7 @@ def put(yosys: Yosys, fault: Fault, name: str, number: int) -> None:
 
 def read_module(yosys: Yosys, emission: Emission, module: EmittedModule) -> None:
     """Read ``module`` whole, and of the modules that it places only the ports."""
-    known = (one for one in emission.modules.values() if one.ports)  # not those of the vendor
+    known = (item for item in emission.modules.values() if item.ports)  # not those of the vendor
     yosys.read("\n".join(map(stub, known)))
     yosys.run(f"delete {module.name}")
     yosys.read(module.rtlil)
@@ -226,24 +226,24 @@ def choose(
             break
         # Behind its output, a register would not be what a simulation can set: in front of it.
         line = line.replace(" -port Q ", " -port D ")
-        given = {name: value.removeprefix("\\") for name, value in OPTION.findall(line)}
-        cell = cells[given["cell"]]
-        ways = cell.control.get(given["port"])
-        wanted = given["mode"] in (ways or ()) if group == "control" else ways is None
-        if CLOCKS.fullmatch(given["port"]) or not wanted:
+        provided = {name: value.removeprefix("\\") for name, value in OPTION.findall(line)}
+        cell = cells[provided["cell"]]
+        ways = cell.control.get(provided["port"])
+        expected = provided["mode"] in (ways or ()) if group == "control" else ways is None
+        if CLOCKS.fullmatch(provided["port"]) or not expected:
             continue
         places = (place for value in re.findall(r"-src (\S+)", line) for place in sources(value))
         mutant = Mutant(
             number=before + len(chosen) + 1,
             group=group,
-            module=given["module"],
-            mode=given["mode"],
+            module=provided["module"],
+            mode=provided["mode"],
             cell=cell.name,
             kind=cell.kind,
-            port=given["port"],
-            bit=int(given["portbit"]),
-            control=int(given["ctrlbit"]) if "ctrlbit" in given else None,
-            wire=f"{given['wire']}[{given['wirebit']}]" if "wire" in given else "",
+            port=provided["port"],
+            bit=int(provided["portbit"]),
+            control=int(provided["ctrlbit"]) if "ctrlbit" in provided else None,
+            wire=f"{provided['wire']}[{provided['wirebit']}]" if "wire" in provided else "",
             drives=cell.drives,
             sources=cell.sources or tuple(dict.fromkeys(places)),
         )
@@ -255,14 +255,14 @@ def selectable(verilog: str, name: str) -> str:
     """Return the module with its control not a port, but a variable that the environment sets."""
     numbers: dict[str, int] = {}
     text = stable(verilog.split("\n", 1)[1].lstrip())
-    text = MADE_UP.sub(lambda n: f"$procmux${numbers.setdefault(n[1], len(numbers) + 1)}", text)
+    text = INVENTED.sub(lambda n: f"$procmux${numbers.setdefault(n[1], len(numbers) + 1)}", text)
     header = re.search(rf"^module {name}\([^;]*\);", text, re.M)
     if header is not None:
         ports = re.sub(rf", {CONTROL}\b|\b{CONTROL}, ", "", header[0])
         text = text.replace(header[0], ports)
     declared = f"  input [{BITS - 1}:0] {CONTROL};\n  wire [{BITS - 1}:0] {CONTROL};\n"
-    asked = f'std::getenv(\\"{CHOICE}\\")'
-    value = f'$c32("({asked} ? std::atoi({asked}) : 0)")'
+    requested = f'std::getenv(\\"{CHOICE}\\")'
+    value = f'$c32("({requested} ? std::atoi({requested}) : 0)")'
     chosen = f"  reg [{BITS - 1}:0] {CONTROL};\n  initial {CONTROL} = {BITS}'({value});\n"
     text = text.replace(declared, chosen)
     return "\n".join(

@@ -18,7 +18,7 @@ class Share:
     """Counts what the tests of one component found of one group of mutants."""
 
     mutants: int
-    found: int
+    detected: int
     equivalent: int  #: proven to change nothing
     excluded: int  #: survivors that cannot be told apart, for a reason that a reader can check
 
@@ -26,7 +26,7 @@ class Share:
     def percent(self) -> float | None:
         """Return the per cent found of mutants not equivalent and not excluded; None if none."""
         total = self.mutants - self.equivalent - self.excluded
-        return 100 * self.found / total if total else None
+        return 100 * self.detected / total if total else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Score(Share):
     def weak(self) -> dict[str, float]:
         """Return the per cent found of each group of which too little is found."""
         percents = {name: share.percent for name, share in self.groups.items()}
-        return {name: one for name, one in percents.items() if one is not None and one < LEAST}
+        return {name: item for name, item in percents.items() if item is not None and item < LEAST}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +85,11 @@ def read_reasons(path: Path = REASONS) -> tuple[Reason, ...]:
         reasons = tuple(Reason(**entry) for entry in entries)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path.name}: {error}") from error
-    for one in reasons:
-        if bool(one.mutant) == bool(one.like):
-            raise ValueError(f"{path.name}: give mutant or like, of {one.component}: {one.reason}")
+    for item in reasons:
+        if bool(item.mutant) == bool(item.like):
+            raise ValueError(
+                f"{path.name}: give mutant or like, of {item.component}: {item.reason}"
+            )
     return reasons
 
 
@@ -101,7 +103,7 @@ def union(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     A mutant is found if it is with any seed. An error with any seed is one of the whole.
     """
     mutants: dict[str, Mapping[str, Any]] = {}
-    for mutant in (one for result in results for one in result["mutants"]):
+    for mutant in (item for result in results for item in result["mutants"]):
         known = mutants.setdefault(mutant["mutant"], mutant)
         if FATES.index(mutant["fate"]) < FATES.index(known["fate"]):
             mutants[mutant["mutant"]] = mutant
@@ -123,10 +125,10 @@ def idle(reasons: Iterable[Reason], results: Iterable[Mapping[str, Any]]) -> lis
         if not result["error"]
     }
     return [
-        one
-        for one in reasons
-        if one.component in survivors
-        and not any(one.covers(one.component, mutant) for mutant in survivors[one.component])
+        item
+        for item in reasons
+        if item.component in survivors
+        and not any(item.covers(item.component, mutant) for mutant in survivors[item.component])
     ]
 
 
@@ -134,12 +136,12 @@ def score(result: Mapping[str, Any], reasons: Iterable[Reason]) -> Score:
     """Score the result of :func:`sim.mutation.campaign.examine`."""
     name, reasons = result["component"], list(reasons)
     judged = [explained(mutant, name, reasons) for mutant in result["mutants"]]
-    groups = {group: [one for one in judged if one["group"] == group] for group in GROUPS}
+    groups = {group: [item for item in judged if item["group"] == group] for group in GROUPS}
     return Score(
         component=name,
         **counts(judged),
         groups={group: Share(**counts(some)) for group, some in groups.items()},
-        survivors=tuple(one for one in judged if one["fate"] == "survived"),
+        survivors=tuple(item for item in judged if item["fate"] == "survived"),
         seconds=result["seconds"],
         error=result["error"],
     )
@@ -151,7 +153,7 @@ def explained(
     """Return ``mutant``, if it survived with its reason, empty if there is none."""
     if mutant["fate"] != "survived":
         return mutant
-    known = next((one for one in reasons if one.covers(component, mutant["mutant"])), None)
+    known = next((item for item in reasons if item.covers(component, mutant["mutant"])), None)
     why = {"reason": known.reason, "excluded": known.excluded} if known else {}
     return {**mutant, "reason": "", "excluded": False, **why}
 
@@ -161,7 +163,7 @@ def counts(mutants: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     fates = [mutant["fate"] for mutant in mutants]
     return {
         "mutants": len(fates),
-        "found": fates.count("found"),
+        "detected": fates.count("found"),
         "equivalent": fates.count("equivalent"),
         "excluded": sum(mutant.get("excluded", False) for mutant in mutants),
     }
@@ -170,10 +172,10 @@ def counts(mutants: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 def below(scores: Iterable[Score]) -> list[str]:
     """Return a line for each component whose tests find too little, or could not be tried."""
     lines = []
-    for one in scores:
-        if one.error:
-            lines.append(f"{one.component}: {one.error}")
-        elif not one.enough:
-            parts = ", ".join(f"{part:.0f} % of {group}" for group, part in one.weak.items())
-            lines.append(f"{one.component}: {parts} found; it must be {LEAST} %")
+    for item in scores:
+        if item.error:
+            lines.append(f"{item.component}: {item.error}")
+        elif not item.enough:
+            parts = ", ".join(f"{part:.0f} % of {group}" for group, part in item.weak.items())
+            lines.append(f"{item.component}: {parts} found; it must be {LEAST} %")
     return lines

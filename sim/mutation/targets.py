@@ -33,8 +33,8 @@ ELSEWHERE = {
     "hdl/gather/work_judge.py": ("test_engine.py", *RING_TESTS),
     "hdl/gather/work_sources.py": ("test_engine.py", *RING_TESTS),
     "hdl/netsparse/request_check.py": ("test_work_queue.py",),
-    "hdl/netsparse/host/pcie_reader.py": ("test_pcie_way.py",),
-    "hdl/netsparse/host/pcie_writer.py": ("test_pcie_way.py",),
+    "hdl/netsparse/host/pcie_reader.py": ("test_pcie_path.py",),
+    "hdl/netsparse/host/pcie_writer.py": ("test_pcie_path.py",),
     "hdl/netsparse/rig/command_tally.py": ("test_client.py",),
     "hdl/netsparse/rig/pending_way.py": ("test_pending_table.py",),
     "hdl/netsparse/rig/slot_table.py": ("test_client.py",),
@@ -129,8 +129,8 @@ def all_targets() -> dict[str, Target]:
     """Return every component that mutants are made of, by name; none outside a checkout."""
     if not (CHECKOUT / "tests").is_dir():
         return {}
-    found = components_in("hdl")
-    return {target.name: target for target in found}
+    result = components_in("hdl")
+    return {target.name: target for target in result}
 
 
 def is_called(path: str, name: str) -> bool:
@@ -157,7 +157,7 @@ def is_component(value: object) -> bool:
         inspect.isclass(value)
         and issubclass(value, Component)
         and hasattr(value, "elaborate")
-        and not any(made.__module__.startswith("hdl.") for made in value.__subclasses__())
+        and not any(built.__module__.startswith("hdl.") for built in value.__subclasses__())
     )
 
 

@@ -28,7 +28,7 @@ class Verdict:
     seconds: float  #: time of computing
 
     @property
-    def found(self) -> bool:
+    def result(self) -> bool:
         """Return whether the tests noticed the mutant."""
         return self.outcome != "passed"
 
@@ -40,7 +40,7 @@ def builder(emission: Emission, simulation: Simulation) -> Build:
 
 
 def try_mutants(
-    made: Build, simulation: Simulation, mutants: Sequence[int], seed: int, most: float
+    built: Build, simulation: Simulation, mutants: Sequence[int], seed: int, most: float
 ) -> dict[int, Verdict]:
     """Run ``simulation`` on each of ``mutants`` up to its first failure; 0 is the whole design.
 
@@ -50,18 +50,20 @@ def try_mutants(
     root.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=unfinished_name("mutants-"), dir=root))
     try:
-        lines = serve(made, simulation, mutants, seed, most, folder)
-        found = {line.pop("mutant"): Verdict(**line) for line in lines}
-        if 0 not in found or found[0].found:
-            told = found[0].message if 0 in found else (folder / "log.txt").read_text()[-2000:]
-            raise TrialError(f"{made.top} with no mutant in force fails {told}")
-        return found
+        lines = serve(built, simulation, mutants, seed, most, folder)
+        result = {line.pop("mutant"): Verdict(**line) for line in lines}
+        if 0 not in result or result[0].result:
+            reported = (
+                result[0].message if 0 in result else (folder / "log.txt").read_text()[-2000:]
+            )
+            raise TrialError(f"{built.top} with no mutant in force fails {reported}")
+        return result
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def serve(
-    made: Build,
+    built: Build,
     simulation: Simulation,
     mutants: Sequence[int],
     seed: int,
@@ -83,7 +85,7 @@ def serve(
         "COCOTB_LOG_LEVEL": "ERROR",
         server.JOB: str(folder / "job.json"),
     }
-    call(made, simulation, seed, folder, ahead=[server.__name__], more=more)
+    call(built, simulation, seed, folder, ahead=[server.__name__], more=more)
     if not verdicts.exists():
         return []
     return [json.loads(line) for line in verdicts.read_text().splitlines()]

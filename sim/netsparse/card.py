@@ -7,7 +7,7 @@ from hdl.u280.registers import BoardRegistersParams
 from sim.harness.host_program import HostProgram
 from sim.netsparse.snic_program import SnicProgram
 from sim.netsparse.switch_side import switch_side
-from sim.surroundings.card.host import MOST_US, Bar, BlockCard, BoardDriver, Pcie
+from sim.surroundings.card.host import MAX_US, Bar, BlockCard, BoardDriver, Pcie
 from sim.surroundings.card.ip_models import HOST_BASE
 
 SIZES = BoardRegistersParams(cages=1, hbm=True, pauses=True)  #: of a SNIC's board
@@ -26,7 +26,7 @@ class CardSnic(SnicProgram):
 
     async def interrupt(self) -> None:
         """Sleep until an interrupt, also one since the last time."""
-        await self.pcie.interrupt(self.seen, MOST_US)
+        await self.pcie.interrupt(self.seen, MAX_US)
         self.seen = self.pcie.messages
 
 

@@ -30,14 +30,18 @@ def statements(result: GatherResult) -> Iterator[Statement]:
             name = f"{kind} on link {result.topology.link_name(k)}"
             counts = result.links[k][kind]
             dropped, delivered = counts["dropped"], counts["packets"]
-            given, taken = (
-                given_to(result, wire.source, kind),
+            provided, taken = (
+                provided_to(result, wire.source, kind),
                 taken_from(result, wire.target, kind),
             )
-            yield f"{name}, packets sent, and delivered or dropped", given[0], delivered + dropped
+            yield (
+                f"{name}, packets sent, and delivered or dropped",
+                provided[0],
+                delivered + dropped,
+            )
             yield f"{name}, packets delivered and taken", delivered, taken[0]
             if not dropped:
-                yield f"{name}, bytes sent and delivered", given[1], counts["bytes"]
+                yield f"{name}, bytes sent and delivered", provided[1], counts["bytes"]
             if taken[1] is not None:
                 yield f"{name}, bytes delivered and taken", counts["bytes"], taken[1]
     for k, switch in enumerate(result.switches):
@@ -48,21 +52,21 @@ def statements(result: GatherResult) -> Iterator[Statement]:
     if not any(link[kind][harm] for link in result.links for kind in CLASSES for harm in HARMS):
         for kind in CLASSES:
             sent, received = (
-                sum(node.snic[f"{kind}_{way}_prs"] for node in result.nodes)
-                for way in ("sent", "received")
+                sum(node.snic[f"{kind}_{path}_prs"] for node in result.nodes)
+                for path in ("sent", "received")
             )
             hits = sum(switch.pipe("cache_hit") for switch in result.switches)
             arrives = sent - hits if kind == "reads" else sent + hits
             yield f"{kind} of all nodes, PRs sent and received, with hits", arrives, received
 
 
-def given_to(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
+def provided_to(result: GatherResult, end: End, kind: str) -> tuple[int, int]:
     """Return the packets and bytes that a node, or a port of a switch, has given to its link."""
     if end.port is None:
-        counts, way = result.nodes[end.index].snic, "sent"
+        counts, path = result.nodes[end.index].snic, "sent"
     else:
-        counts, way = result.switches[end.index].ports[end.port], "out"
-    return counts[f"{kind}_{way}_packets"], counts[f"{kind}_{way}_bytes"]
+        counts, path = result.switches[end.index].ports[end.port], "out"
+    return counts[f"{kind}_{path}_packets"], counts[f"{kind}_{path}_bytes"]
 
 
 def taken_from(result: GatherResult, end: End, kind: str) -> tuple[int, int | None]:
@@ -94,5 +98,5 @@ def of_switch(switch: SwitchCounts, kind: str) -> Iterator[Statement]:
     yield "packets in and in middle pipes", come - refused, received + bad
     yield "packets of middle pipes and out", switch.pipe(f"{kind}_sent_packets"), leave
     prs, hits = switch.pipe(f"{kind}_received_prs"), switch.pipe("cache_hit")
-    made = prs - hits if kind == "reads" else prs + hits
-    yield "PRs in and out, with hits", made, switch.pipe(f"{kind}_sent_prs")
+    built = prs - hits if kind == "reads" else prs + hits
+    yield "PRs in and out, with hits", built, switch.pipe(f"{kind}_sent_prs")

@@ -325,16 +325,18 @@ def fill_memories(gather: Gather, folder: Path, files: Files = BEHIND_BUSES) -> 
 
 def check(gather: Gather, gathered: Gathered) -> None:
     """Raise :class:`GatherError` unless memories and counters are what they must be."""
-    for node, (wanted, found) in enumerate(zip(gather.golden(), gathered.hosts, strict=True)):
-        if wanted != found[: len(wanted)]:
-            first = next(k for k, (a, b) in enumerate(zip(wanted, found, strict=False)) if a != b)
+    for node, (required, result) in enumerate(zip(gather.golden(), gathered.hosts, strict=True)):
+        if required != result[: len(required)]:
+            first = next(
+                k for k, (a, b) in enumerate(zip(required, result, strict=False)) if a != b
+            )
             raise GatherError(
                 f"host memory of node {node} differs from byte {first:#x} on"
                 f" (properties lie at {gather.property_address:#x}, idxs at"
                 f" {gather.idx_address:#x})"
             )
         end = gather.ring_end(node)
-        if end and found[end:][:LINE].strip(bytes([GUARD])):
+        if end and result[end:][:LINE].strip(bytes([GUARD])):
             raise GatherError(f"host memory of node {node} was written behind its rings")
     check_counters(gather, gathered.result)
     for dram in gathered.drams:
@@ -345,8 +347,8 @@ def check(gather: Gather, gathered: Gathered) -> None:
 def check_counters(gather: Gather, result: GatherResult) -> None:
     """Raise :class:`GatherError` unless the counters say what they must."""
     names = ("consumed", "coalesced", "filtered", "local", "rejected", "prs")
-    for node, one in enumerate(result.nodes):
-        totals = one.totals
+    for node, item in enumerate(result.nodes):
+        totals = item.totals
         try:
             gather.expected(node).check(
                 **{name: totals[name] for name in names},
@@ -355,8 +357,8 @@ def check_counters(gather: Gather, result: GatherResult) -> None:
             )
         except AssertionError as error:
             raise GatherError(f"node {node}: {error}") from None
-        check_bytes(node, one.snic, gather.property_bytes)
-        for unit in one.units:
+        check_bytes(node, item.snic, gather.property_bytes)
+        for unit in item.units:
             parts = sum(unit[name] for name in names[1:])
             if unit["consumed"] != parts:
                 raise GatherError(f"a unit of node {node} lost an idx: {unit}")
@@ -369,9 +371,9 @@ def check_counters(gather: Gather, result: GatherResult) -> None:
 def check_bytes(node: int, counts: Mapping[str, int], property_bytes: int) -> None:
     """Check that headers cost 64 bytes a packet and 18 a PR: 64 / n + 18 for each of n."""
     for name, payload in (("reads", 0), ("responses", property_bytes)):
-        for way in ("sent", "received"):
+        for path in ("sent", "received"):
             packets, octets, prs = (
-                counts[f"{name}_{way}_{what}"] for what in ("packets", "bytes", "prs")
+                counts[f"{name}_{path}_{what}"] for what in ("packets", "bytes", "prs")
             )
             if octets != 64 * packets + (18 + payload) * prs:
-                raise GatherError(f"node {node} {way} {octets} bytes of {prs} {name}: {counts}")
+                raise GatherError(f"node {node} {path} {octets} bytes of {prs} {name}: {counts}")

@@ -159,13 +159,13 @@ class Hosts:
 
     async def counts(self) -> tuple[list[Any], list[SwitchCounts]]:
         """Return all counters of the SNICs, and of the switches."""
-        found = await together(
+        result = await together(
             [
                 *(snic_counts(driver) for driver in self.drivers),
                 *(switch_counts(switch) for switch in self.switches),
             ]
         )
-        return found[: len(self.drivers)], found[len(self.drivers) :]
+        return result[: len(self.drivers)], result[len(self.drivers) :]
 
 
 def snics_of(dut: Any, params: ClusterParams, memories: Sequence[Any]) -> list[SnicProgram]:

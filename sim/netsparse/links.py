@@ -57,7 +57,7 @@ class Receiver(AxiSink):
         super().__init__(dut, name, **options)
         self._packets: list[Taken] = []
         self._whole = 0  # beats of these
-        self._told = 0  # packets that were new once
+        self._reported = 0  # packets that were new once
 
     @property
     def packets(self) -> list[Taken]:
@@ -79,15 +79,15 @@ class Receiver(AxiSink):
 
     def new(self) -> list[Taken]:
         """Return the packets that have been taken since the last call."""
-        found = self.packets[self._told :]
-        self._told += len(found)
-        return found
+        result = self.packets[self._reported :]
+        self._reported += len(result)
+        return result
 
 
 def new_packets(receivers: Mapping[Any, Receiver]) -> list[tuple[Any, Taken]]:
     """Return the new packets of all receivers in the order of their ends, each with its key."""
-    found = [(key, packet) for key, receiver in receivers.items() for packet in receiver.new()]
-    return sorted(found, key=lambda one: one[1].ended)
+    result = [(key, packet) for key, receiver in receivers.items() for packet in receiver.new()]
+    return sorted(result, key=lambda item: item[1].ended)
 
 
 async def drained(

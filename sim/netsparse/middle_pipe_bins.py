@@ -39,7 +39,7 @@ def lacks_room(now: PortValues) -> bool:
 GATHER = UnitGroup(
     name="properties",
     bins={
-        "kept": "moves and last and keep",
+        "stored": "moves and last and keep",
         "not kept": "moves and last and not keep",
         "waits for a lookup": "valid and not taken",
         "one after another": "taken and before.taken",
@@ -94,11 +94,11 @@ MARKS = UnitGroup(
     ),
     sizes=lambda params: {"payload": params.payload, "pr_lines": params.pr_lines},
     bins={
-        f"{name}: {bin}": lambda now, before, payload=payload, ask=ask: (
-            now["payload"] == payload and ask(now)
+        f"{name}: {bin}": lambda now, before, payload=payload, issue=issue: (
+            now["payload"] == payload and issue(now)
         )
         for payload, name in enumerate(CLASSES)
-        for bin, ask in {
+        for bin, issue in {
             "no other PR fits": lambda now: (
                 now["closes"] and now["moves"] and not now["beat"]["alone"]
             ),

@@ -33,9 +33,9 @@ class SwitchFigures:
         lookups = self.hits + self.misses
         return self.hits / lookups if lookups else None
 
-    def packets(self, way: str, kind: str) -> int:
-        """Return the packets of ``kind`` (reads, responses) ``way`` (in, out), over all ports."""
-        return self.counts.port(f"{kind}_{way}_packets")
+    def packets(self, path: str, kind: str) -> int:
+        """Return the packets of ``kind`` (reads, responses) ``path`` (in, out), over all ports."""
+        return self.counts.port(f"{kind}_{path}_packets")
 
     def prs_per_packet(self, kind: str) -> float | None:
         """Return the mean PRs of packets that leave; None if the switch does not unpack them."""
@@ -60,8 +60,8 @@ class SwitchFigures:
             "misses": self.misses,
             "hit_rate": self.hit_rate,
             **{
-                f"packets_{way}": {kind: self.packets(way, kind) for kind in CLASSES}
-                for way in ("in", "out")
+                f"packets_{path}": {kind: self.packets(path, kind) for kind in CLASSES}
+                for path in ("in", "out")
             },
             "prs_per_packet": {kind: self.prs_per_packet(kind) for kind in CLASSES},
             "dropped": self.dropped,

@@ -46,7 +46,7 @@ class Saturation:
         rng = np.random.default_rng([self.seed, 0])
         partition = Partition.blocks(self.rows, self.topology.nodes)
         words = (self.rows, self.property_bytes // 4)
-        delays = {f"{way}_delay": self.delay for way in ("read", "response")}
+        delays = {f"{path}_delay": self.delay for path in ("read", "response")}
         ram = {"read_latency": self.memory_latency, "write_latency": self.memory_latency}
         return Gather(
             partition=partition,
@@ -117,11 +117,11 @@ def loads(result: GatherResult) -> list[LinkLoad]:
     ]
 
 
-def load_lines(found: Sequence[LinkLoad], cycles: int) -> Iterator[str]:
+def load_lines(result: Sequence[LinkLoad], cycles: int) -> Iterator[str]:
     """Yield a table of the least and mean load over the links of each kind."""
     yield f"{cycles:,} cycles; shares of them, least and mean over links, reads and responses:"
     for title, between in (("links of nodes", False), ("links of spines", True)):
-        chosen = [load for load in found if load.between_switches == between]
+        chosen = [load for load in result if load.between_switches == between]
         parts = [f"used {low_and_mean([load.used for load in chosen])}"]
         for name in ("blocked", "refused"):
             for kind in CLASSES:

@@ -32,10 +32,10 @@ class SnicProgram(HostProgram):
         self.params, self.interrupts, self.index = params, interrupts, index
         self.looks = False
 
-    def made(self) -> Any:
+    def built(self) -> Any:
         """Return the program, which lets simulated time pass while no request ends."""
         if self.program is None:
-            super().made().idle = resume(self.idle)
+            super().built().idle = resume(self.idle)
         return self.program
 
     async def use_rings(self, address: int, *places: int) -> None:

@@ -45,9 +45,9 @@ def matrix_for(text: str, nodes: int, seed: int) -> csr_array:
     family, _, settings = text.partition(":")
     if family not in FAMILIES:
         return with_integer_values(load_matrix(text), seed=seed)
-    given = {setting.partition("=")[0].strip() for setting in settings.split(",")}
+    provided = {setting.partition("=")[0].strip() for setting in settings.split(",")}
     chosen: dict[str, Any] = {"nodes": nodes, "seed": seed}
-    return load_matrix(text, **{name: chosen[name] for name in chosen.keys() - given})
+    return load_matrix(text, **{name: chosen[name] for name in chosen.keys() - provided})
 
 
 class SpmmRun:
@@ -57,34 +57,34 @@ class SpmmRun:
     rows. Numbers are small whole ones, so that the product is exact.
     """
 
-    def __init__(self, matrix: csr_array, params: SnicParams, asked: SpmmWorkload) -> None:
+    def __init__(self, matrix: csr_array, params: SnicParams, requested: SpmmWorkload) -> None:
         self.matrix = matrix
         self.params = params
-        self.asked = asked
-        nodes = asked.nodes
-        asked.check_hardware(params)
-        self.clients, self.servers = asked.units_of(params)
+        self.requested = requested
+        nodes = requested.nodes
+        requested.check_hardware(params)
+        self.clients, self.servers = requested.units_of(params)
         self.partition = Partition.blocks(matrix.indptr.size - 1, nodes)
         rows = self.partition.count
         check_rows(rows, params)
-        check_fits(rows * asked.property_bytes, params)
+        check_fits(rows * requested.property_bytes, params)
         self.gather = Gather(
             partition=self.partition,
             properties=self.properties(),
             idxs=[self.dealt(stream) for stream in self.partition.idx_streams(matrix)],
             servers=self.servers,
             idx_bytes=4 if rows <= 1 << 32 else 8,
-            watchdog=asked.watchdog,
-            rings=RING_SIZE if asked.rings else None,
-            mechanisms=asked.mechanisms,
-            host=host_settings(asked.host_latency, params),
-            dram=memory_settings(asked.dram_latency),
+            watchdog=requested.watchdog,
+            rings=RING_SIZE if requested.rings else None,
+            mechanisms=requested.mechanisms,
+            host=host_settings(requested.host_latency, params),
+            dram=memory_settings(requested.dram_latency),
             link={
-                "latency": asked.link_latency,
-                **dict.fromkeys(("in_stall", "out_stall"), asked.link_stall),
-                "seed": asked.seed,
+                "latency": requested.link_latency,
+                **dict.fromkeys(("in_stall", "out_stall"), requested.link_stall),
+                "seed": requested.seed,
             },
-            switch=asked.switch_settings,
+            switch=requested.switch_settings,
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
         check_fits(max(self.gather.host_bytes(node) for node in range(nodes)), params)
@@ -92,29 +92,29 @@ class SpmmRun:
     @cached_property
     def dense(self) -> NDArray[np.int32]:
         """Return the matrix that is gathered from, a row of it for each property."""
-        return np.random.default_rng([self.asked.seed, 0]).integers(
+        return np.random.default_rng([self.requested.seed, 0]).integers(
             -LARGEST_NUMBER,
             LARGEST_NUMBER + 1,
-            (self.partition.count, self.asked.property_bytes // 4),
+            (self.partition.count, self.requested.property_bytes // 4),
             dtype=np.int32,
         )
 
     def properties(self) -> Words:
         """Return the dense matrix as words of memory; a model has none, only as many."""
-        if not self.asked.model:
+        if not self.requested.model:
             return words(self.dense)
-        shape = (self.partition.count, self.asked.property_bytes // 4)
+        shape = (self.partition.count, self.requested.property_bytes // 4)
         return np.broadcast_to(np.uint32(0), shape)
 
     def dealt(self, stream: Ints) -> list[list[Ints]]:
         """Return a node's idxs as work requests, given to its clients in turn or in shares."""
-        commands = batches(stream, self.asked.batch)
+        commands = batches(stream, self.requested.batch)
         if len(commands) > 1 << TAG_BITS:
             raise ValueError(
-                f"a batch of {self.asked.batch} idxs makes {len(commands)} work requests of a"
+                f"a batch of {self.requested.batch} idxs makes {len(commands)} work requests of a"
                 f" node: at most {1 << TAG_BITS}"
             )
-        return dealt(commands, self.clients, shares=self.asked.shares)
+        return dealt(commands, self.clients, shares=self.requested.shares)
 
     def simulate(
         self,
@@ -133,7 +133,7 @@ class SpmmRun:
 
         return follow(
             lambda: simulate_gather(
-                self.gather, system, simulator, folder=folder, seed=self.asked.seed
+                self.gather, system, simulator, folder=folder, seed=self.requested.seed
             ),
             look,
         )
@@ -158,8 +158,8 @@ class SpmmRun:
         product = spmm(self.matrix, self.dense)
         for node in range(self.partition.nodes):
             memory = gathered.memory(self.gather, node)
-            found = local_product(self.matrix, self.partition, node, memory)
-            if not np.array_equal(found, product[self.partition.block(node)]):
+            observed = local_product(self.matrix, self.partition, node, memory)
+            if not np.array_equal(observed, product[self.partition.block(node)]):
                 raise GatherError(f"node {node}: its rows of the product differ from scipy's")
 
 

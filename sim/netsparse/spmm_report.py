@@ -27,7 +27,7 @@ BUCKET_NAMES = tuple(
     str(1 << k) if not k else f"{1 << k}+" if k + 1 == BUCKETS else f"{1 << k}-{(2 << k) - 1}"
     for k in range(BUCKETS)
 )
-MOST_NAMES = 8  #: most nodes that are named below a picture
+MAX_NAMES = 8  #: most nodes that are named below a picture
 STALLS = ("idx", "table", "filter", "transmit")  #: what a client's idx may wait for
 FATES = ("local", "coalesced", "filtered", "prs")  #: what becomes of an idx
 
@@ -55,13 +55,13 @@ class NodeFigures:
         """Return the share of the remote idxs that needed no PR."""
         return ratio(self.remote - self.unit["prs"], self.remote)
 
-    def packets(self, way: str, kind: str) -> int:
-        """Return the packets of ``kind`` (reads, responses) ``way`` (sent, received)."""
-        return self.snic[f"{kind}_{way}_packets"]
+    def packets(self, path: str, kind: str) -> int:
+        """Return the packets of ``kind`` (reads, responses) ``path`` (sent, received)."""
+        return self.snic[f"{kind}_{path}_packets"]
 
-    def packet_bytes(self, way: str) -> int:
+    def packet_bytes(self, path: str) -> int:
         """Return the bytes of all packets, headers included."""
-        return sum(self.snic[f"{kind}_{way}_bytes"] for kind in CLASSES)
+        return sum(self.snic[f"{kind}_{path}_bytes"] for kind in CLASSES)
 
     @property
     def lines_per_property(self) -> float:
@@ -173,7 +173,7 @@ class SpmmReport:
     @property
     def headers_alone(self) -> float:
         """Return table 3's share of headers without concatenation."""
-        return header_share(self.run.asked.property_bytes // ELEMENT_BYTES)
+        return header_share(self.run.requested.property_bytes // ELEMENT_BYTES)
 
     @property
     def network(self) -> NetworkFigures:
@@ -189,7 +189,7 @@ class SpmmReport:
                 node.totals,
                 node.snic,
                 cycles,
-                run.asked.property_bytes,
+                run.requested.property_bytes,
                 run.clients,
                 len(node.completions),
                 node.accesses,
@@ -244,7 +244,7 @@ class SpmmReport:
                 label = "PR" if fate == "prs" else fate
                 fates.bar(names, counts, 0.6, bottom=bottom, label=label, color=colour)
                 bottom = [a + b for a, b in zip(bottom, counts, strict=True)]
-            if len(nodes) > MOST_NAMES:
+            if len(nodes) > MAX_NAMES:
                 fates.set_xticks([0, len(nodes) - 1])
             fates.set_ylabel("idxs")
             fates.set_ylim(top=1.2 * max(1, *bottom))

@@ -84,31 +84,33 @@ class SpmmSession(Session):
     maximise = ("idxs_per_second",)
 
     params: SnicParams
-    asked: SpmmWorkload
+    requested: SpmmWorkload
 
-    def __init__(self, params: SnicParams, asked: SpmmWorkload) -> None:
-        super().__init__(params, asked)
-        self.product = SpmmRun(matrix_for(asked.matrix, asked.nodes, asked.seed), params, asked)
+    def __init__(self, params: SnicParams, requested: SpmmWorkload) -> None:
+        super().__init__(params, requested)
+        self.product = SpmmRun(
+            matrix_for(requested.matrix, requested.nodes, requested.seed), params, requested
+        )
         self.decided = {"clients": self.product.clients, "servers": self.product.servers}
         self.report: SpmmReport | None = None
 
     @classmethod
-    def files(cls, asked: SpmmWorkload) -> Sequence[Path]:
+    def files(cls, requested: SpmmWorkload) -> Sequence[Path]:
         """Return the matrix, if it is a file."""
-        return [Path(asked.matrix)]
+        return [Path(requested.matrix)]
 
     @classmethod
-    def needs(cls, asked: SpmmWorkload) -> Mapping[str, Any]:
+    def needs(cls, requested: SpmmWorkload) -> Mapping[str, Any]:
         """Return settings for SNICs that know all nodes of the run, if these are in racks."""
-        return {"rig.nodes": asked.nodes} if asked.racks > 1 else {}
+        return {"rig.nodes": requested.nodes} if requested.racks > 1 else {}
 
     @classmethod
-    def hardware(cls, params: SnicParams, asked: SpmmWorkload) -> Hardware | str:
+    def hardware(cls, params: SnicParams, requested: SpmmWorkload) -> Hardware | str:
         """Return the SNICs, and the cluster that they are in; MODEL if they are modelled."""
-        if asked.model:
+        if requested.model:
             return MODEL
-        names = SHAPE if asked.racks > 1 else SHAPE[:1]
-        return Hardware(params, SpmmWorkload(**{name: getattr(asked, name) for name in names}))
+        names = SHAPE if requested.racks > 1 else SHAPE[:1]
+        return Hardware(params, SpmmWorkload(**{name: getattr(requested, name) for name in names}))
 
     @classmethod
     def build(cls, hardware: Hardware | str) -> Build:
@@ -120,9 +122,12 @@ class SpmmSession(Session):
     @property
     def title(self) -> str:
         """Describe matrix, nodes and size of a property in a line."""
-        asked = self.asked
-        found = f"{asked.matrix}, {asked.nodes} nodes, properties of {asked.property_bytes} bytes"
-        return f"{found}, on a model" if asked.model else found
+        requested = self.requested
+        result = (
+            f"{requested.matrix}, {requested.nodes} nodes, properties of"
+            f" {requested.property_bytes} bytes"
+        )
+        return f"{result}, on a model" if requested.model else result
 
     def run(
         self,
@@ -136,7 +141,7 @@ class SpmmSession(Session):
         On the model nothing is multiplied: its counters are compared with each other.
         """
         listener = listener or Listener()
-        gather = self.model if self.asked.model else self.simulate
+        gather = self.model if self.requested.model else self.simulate
         try:
             result, check = gather(simulator, folder, listener)
         except ModelStuckError as error:
@@ -146,12 +151,12 @@ class SpmmSession(Session):
             check()
         except GatherError as error:
             difference = str(error)
-        self.report = SpmmReport(self.product, self.asked.matrix, result)
-        found = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
-        exact = {} if self.asked.model and not difference else {"exact": float(not difference)}
+        self.report = SpmmReport(self.product, self.requested.matrix, result)
+        observed = figures(together(self.report.nodes), clock_mhz) | self.report.network.figures()
+        exact = {} if self.requested.model and not difference else {"exact": float(not difference)}
         return Result(
-            figures=found | {"cycles": result.cycles} | exact,
-            compared="" if self.asked.model else text.EQUAL,
+            figures=observed | {"cycles": result.cycles} | exact,
+            compared="" if self.requested.model else text.EQUAL,
             uncompared=text.MODELLED,
             difference=difference,
             details=self.report.details(),
@@ -163,7 +168,7 @@ class SpmmSession(Session):
         """Run on the RTL; return its counts, and a function that checks all it did."""
         listener.progress("gathering on the RTL")
         gathered = self.product.simulate(
-            self.asked.cluster(self.params),
+            self.requested.cluster(self.params),
             simulator,
             folder,
             lambda cycles: listener.progress(f"gathering on the RTL: {cycles:,} cycles"),
@@ -180,7 +185,7 @@ class SpmmSession(Session):
             listener.progress(text, int(100 * share), 100)
 
         listener.progress("finding what each node needs")
-        result = self.product.model(self.asked.cluster(self.params), show)
+        result = self.product.model(self.requested.cluster(self.params), show)
         return result, lambda: check_counters(self.product.gather, result)
 
     def write(self, folder: Path) -> Sequence[str]:

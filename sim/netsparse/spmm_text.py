@@ -11,7 +11,7 @@ from sim.netsparse.spmm_report import LINE_GBPS, SpmmReport, together
 LABEL = 32  #: columns of a line's name
 COLUMN = 11
 
-MOST_COLUMNS = 12  #: most nodes, and most switches, that have a column of their own
+MAX_COLUMNS = 12  #: most nodes, and most switches, that have a column of their own
 MODELLED = (
     "a model: no property was moved and nothing multiplied; its counters agree with each other"
 )
@@ -22,7 +22,7 @@ Line = tuple[str, Callable[[Any], str]]
 
 def matrix_lines(report: SpmmReport) -> list[str]:
     """Return lines on the matrix and its partition: tables 1, 3 and 4."""
-    figures, bytes_ = report.redundancy, report.run.asked.property_bytes
+    figures, bytes_ = report.redundancy, report.run.requested.property_bytes
     matrix = (
         f"{report.name}: {figures.rows:,} rows, {figures.nonzeros:,} nonzeros"
         f" ({figures.nonzeros_per_row:.1f} a row), {figures.nodes} nodes,"
@@ -41,7 +41,7 @@ def figure_lines(report: SpmmReport) -> list[str]:
     """Return a line for each figure, with a column for each node, or the tail, and for all."""
     nodes, every = report.nodes, together(report.nodes)
     shown = list(range(len(nodes)))
-    if len(nodes) > MOST_COLUMNS:
+    if len(nodes) > MAX_COLUMNS:
         shown = [report.network.tail.node]
     head = [f"node {k}" for k in shown]
     nodes = [nodes[k] for k in shown]
@@ -55,11 +55,11 @@ def lines() -> list[Line]:
     def count(name: str) -> Callable[[Any], str]:
         return lambda node: f"{node.unit[name]:,}"
 
-    def packets(way: str, kind: str) -> Callable[[Any], str]:
-        return lambda node: f"{node.packets(way, kind):,}"
+    def packets(path: str, kind: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.packets(path, kind):,}"
 
-    def size(way: str) -> Callable[[Any], str]:
-        return lambda node: f"{node.packet_bytes(way):,}"
+    def size(path: str) -> Callable[[Any], str]:
+        return lambda node: f"{node.packet_bytes(path):,}"
 
     def stall(name: str) -> Callable[[Any], str]:
         return lambda node: f"{node.stalled(name):.1%}"
@@ -106,9 +106,9 @@ def network_lines(network: NetworkFigures) -> list[str]:
     Of many switches only the first of each kind are shown.
     """
     switches = network.switches
-    if len(switches) > MOST_COLUMNS:
+    if len(switches) > MAX_COLUMNS:
         racks = network.result.topology.racks
-        switches = [*switches[: MOST_COLUMNS - 1][:racks], switches[racks]]
+        switches = [*switches[: MAX_COLUMNS - 1][:racks], switches[racks]]
     tail = network.tail
     rows = [(name, [show(switch) for switch in switches]) for name, show in switch_lines()]
     traffic = f"{network.links('bytes'):,} bytes in {network.links('packets'):,} packets"
@@ -123,8 +123,8 @@ def network_lines(network: NetworkFigures) -> list[str]:
 def switch_lines() -> list[Line]:
     """Return what a table tells of a switch; a dash where it does not look into packets."""
 
-    def packets(way: str, kind: str) -> Callable[[Any], str]:
-        return lambda switch: f"{switch.packets(way, kind):,}"
+    def packets(path: str, kind: str) -> Callable[[Any], str]:
+        return lambda switch: f"{switch.packets(path, kind):,}"
 
     def prs(kind: str) -> Callable[[Any], str]:
         def show(switch: Any) -> str:
@@ -152,12 +152,12 @@ def switch_lines() -> list[Line]:
 
 def end_line(report: SpmmReport) -> str:
     """Return a line with the time."""
-    result, asked = report.result, report.run.asked
+    result, requested = report.result, report.run.requested
     speed = result.cycles / max(result.seconds, 1e-9)
-    made = "modelled" if asked.model else "simulated"
+    built = "modelled" if requested.model else "simulated"
     return (
         f"{result.cycles:,} cycles, {result.cycles / CORE_MHZ:,.1f} us at {CORE_MHZ} MHz, where"
-        f" the line has {LINE_GBPS:.0f} Gb/s; {made} at {speed:,.0f} cycles/s"
+        f" the line has {LINE_GBPS:.0f} Gb/s; {built} at {speed:,.0f} cycles/s"
     )
 
 

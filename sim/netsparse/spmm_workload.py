@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 from gen.base.errors import unknown
 from gen.base.settings import make_params, parse_settings
-from hdl.netsparse.limits import COUNT_BITS, MOST_PORTS
+from hdl.netsparse.limits import COUNT_BITS, MAX_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
-from sim.netsparse.surroundings.limits import MOST_NODES
+from sim.netsparse.surroundings.limits import MAX_NODES
 from sim.workloads.family_names import NAMES
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sim.netsparse.surroundings.cluster_system import ClusterParams
     from sim.netsparse.topology import LeafSpine
 
-MOST_MEMORY_LATENCY = 1023
-MOST_LINK_LATENCY = 255
+MAX_MEMORY_LATENCY = 1023
+MAX_LINK_LATENCY = 255
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +35,15 @@ class SpmmWorkload(Workload):
         2,
         "Share the matrix between this many nodes, at most those of the hardware.",
         least=2,
-        most=MOST_NODES,
+        most=MAX_NODES,
     )
     racks: int = setting(
         1,
         "Put the nodes into this many racks of equal size; spines connect the racks' switches.",
         least=1,
-        most=MOST_PORTS,
+        most=MAX_PORTS,
     )
-    spines: int = setting(1, "Connect racks by this many spine switches.", least=1, most=MOST_PORTS)
+    spines: int = setting(1, "Connect racks by this many spine switches.", least=1, most=MAX_PORTS)
     switch: str = setting(
         "small",
         "Build the switches of several racks from this preset of netsparse-switch, with"
@@ -124,19 +124,19 @@ class SpmmWorkload(Workload):
         500, "Let a response wait for others to join it for this many cycles.", least=0
     )
     host_latency: int = setting(
-        128, "Let host memory take this many cycles to answer.", least=0, most=MOST_MEMORY_LATENCY
+        128, "Let host memory take this many cycles to answer.", least=0, most=MAX_MEMORY_LATENCY
     )
     dram_latency: int = setting(
         64,
         "Let the SNIC's own memory take this many cycles to answer.",
         least=0,
-        most=MOST_MEMORY_LATENCY,
+        most=MAX_MEMORY_LATENCY,
     )
     link_latency: int = setting(
         50,
         "Delay a packet on each link, to the rack's switch and from there on, by this many cycles.",
         least=0,
-        most=MOST_LINK_LATENCY,
+        most=MAX_LINK_LATENCY,
     )
     link_stall: int = setting(
         0, "Stall an end of a link in a cycle with this chance in 256.", least=0, most=255
@@ -152,12 +152,12 @@ class SpmmWorkload(Workload):
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
         switch = {"switch_concatenate", "switch_read_delay", "switch_response_delay"}
-        found = {"watchdog"} if self.model else set()
+        result = {"watchdog"} if self.model else set()
         if self.racks == 1:
-            found |= {"spines", "switch", "switch_cache", *switch}
+            result |= {"spines", "switch", "switch_cache", *switch}
         elif not self.switch_concatenate:
-            found |= switch - {"switch_concatenate"}
-        return found if self.concatenate else found | {"read_delay", "response_delay"}
+            result |= switch - {"switch_concatenate"}
+        return result if self.concatenate else result | {"read_delay", "response_delay"}
 
     @property
     def mechanisms(self) -> dict[str, int]:
@@ -182,9 +182,9 @@ class SpmmWorkload(Workload):
                 f" {self.racks} racks"
             )
         each, spines = self.nodes // self.racks, self.spines if self.racks > 1 else 0
-        if each + spines > MOST_PORTS:
+        if each + spines > MAX_PORTS:
             raise ValueError(
-                f"nodes of a rack and spines must be at most {MOST_PORTS} together, the ports of"
+                f"nodes of a rack and spines must be at most {MAX_PORTS} together, the ports of"
                 f" its switch: {each} and {spines}; --racks spreads nodes over more racks"
             )
         return LeafSpine(racks=self.racks, nodes_per_rack=each, spines=spines)
@@ -207,10 +207,10 @@ class SpmmWorkload(Workload):
 
     def check_hardware(self, params: "SnicParams") -> None:
         """Raise ValueError for what a build with ``params`` cannot do."""
-        from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+        from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 
         cluster = self.cluster(params)
-        largest = min(params.rig.most_property_bytes, MOST_PROPERTY_BYTES)
+        largest = min(params.rig.most_property_bytes, MAX_PROPERTY_BYTES)
         if self.property_bytes % 4 or not 4 <= self.property_bytes <= largest:
             raise ValueError(
                 f"property bytes must be a multiple of 4, from 4 to the {largest} of the build:"

@@ -7,7 +7,7 @@ from hdl.netsparse.concat.deconcatenator_params import Drop
 from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
 from hdl.netsparse.protocol import PR_BYTES
 from hdl.netsparse.switch.params import CLASSES
-from sim.functional.unit_bins import Ask, PortValues, UnitGroup
+from sim.functional.unit_bins import Condition, PortValues, UnitGroup
 
 SWITCH = UnitGroup(
     name="links",
@@ -18,9 +18,9 @@ SWITCH = UnitGroup(
         for signal in ("tvalid", "tready")
     ),
     bins={
-        bin: ask
+        bin: issue
         for name in CLASSES
-        for bin, ask in {
+        for bin, issue in {
             f"{name} come by all ports at once": lambda now, before, name=name: all(
                 now[f"s_axis_{name}[]_tvalid"]
             ),
@@ -101,20 +101,22 @@ CUT = UnitGroup(
 )
 
 
-def any_pipe(ask: Callable[[Any], Any]) -> Ask:
-    """Return a bin's test: whether ``ask`` holds for the events of any middle pipe."""
-    return lambda now, before: any(ask(events) for events in now["events[]"])
+def any_pipe(issue: Callable[[Any], Any]) -> Condition:
+    """Return a bin's test: whether ``issue`` holds for the events of any middle pipe."""
+    return lambda now, before: any(issue(events) for events in now["events[]"])
 
 
-def of_class(name: str) -> dict[str, Ask]:
+def of_class(name: str) -> dict[str, Condition]:
     """Return the bins of what happens to packets of a class in middle pipes."""
     delay = "read_delay" if name == "reads" else "response_delay"
     waits = f"{name}_wait[]"
 
-    def leaves(ask: Callable[[Any, PortValues], Any]) -> Ask:
-        """Return a bin's test: whether a packet leaves a middle pipe, and ``ask`` holds for it."""
+    def leaves(issue: Callable[[Any, PortValues], Any]) -> Condition:
+        """Return a bin's test: whether a packet leaves a middle pipe, and ``issue`` holds for
+        it.
+        """
         return lambda now, before: any(
-            sent["packet"] and ask(sent, now)
+            sent["packet"] and issue(sent, now)
             for sent in (events[name]["sent"] for events in now["events[]"])
         )
 
@@ -151,7 +153,7 @@ FABRIC = UnitGroup(
     name="packets",
     ports=("events[]", "settings", *(f"{name}_wait[]" for name in CLASSES)),
     sizes=lambda params: {"mtu": params.mtu},
-    bins={bin: ask for name in CLASSES for bin, ask in of_class(name).items()},
+    bins={bin: issue for name in CLASSES for bin, issue in of_class(name).items()},
 )
 
 FABRIC_CACHE = UnitGroup(

@@ -9,15 +9,15 @@ import cocotb
 from hdl.netsparse.protocol import Kind
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from sim.harness.host_program import HostProgram
-from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
+from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 from sim.harness.streams import cycle, start
 from sim.netsparse.links import Receiver, Sender, drained
 from sim.netsparse.switch_session import NetSparseSwitchWorkload
 from sim.netsparse.switch_side import switch_side
-from sim.netsparse.wire import Packet, Pr, most_prs, to_beats
+from sim.netsparse.wire import Packet, Pr, max_prs, to_beats
 
 QUIET = 1000  #: cycles after which nothing is inside any more
-MOST_DELAY = 200  #: DelayCycles, so long that packets are full before
+MAX_DELAY = 200  #: DelayCycles, so long that packets are full before
 READS, RESPONSES = CLASSES
 
 
@@ -85,18 +85,18 @@ class Bench:
 async def measure(dut: Any) -> None:
     """Measure latencies, then throughput of a pipe and of all ports."""
     params = params_in_simulator(NetSparseSwitchParams)
-    asked = workload_in_simulator(NetSparseSwitchWorkload)
-    bench = Bench(dut, params, asked.property_bytes)
-    count, far = asked.packets, bench.uplink
+    requested = workload_in_simulator(NetSparseSwitchWorkload)
+    bench = Bench(dut, params, requested.property_bytes)
+    count, far = requested.packets, bench.uplink
     await bench.begin()
     known, unknown = bench.packet(Kind.READ, 0, far, [1]), bench.packet(Kind.READ, 0, far, [2])
     property_ = bench.packet(Kind.RESPONSE, far, 0, [1])
-    found: dict[str, float] = {
+    result: dict[str, float] = {
         "response_latency_cycles": await bench.latency(far, property_, RESPONSES, 0),
         "hit_latency_cycles": await bench.latency(0, known, RESPONSES, 0),
         "read_latency_cycles": await bench.latency(0, unknown, READS, far),
     }
-    most = {kind: most_prs(kind, bench.length, params.mtu) for kind in (Kind.READ, Kind.RESPONSE)}
+    most = {kind: max_prs(kind, bench.length, params.mtu) for kind in (Kind.READ, Kind.RESPONSE)}
 
     def stream(kind: Kind, port: int, dest: int, idx: int) -> Callable[[], None]:
         packet = bench.packet(kind, port, dest, [idx] * most[kind])
@@ -108,15 +108,15 @@ async def measure(dut: Any) -> None:
         return send
 
     pipe = far % params.pipes
-    longest = min(params.most_delay, MOST_DELAY)
+    longest = min(params.most_delay, MAX_DELAY)
     joined = {"concatenate": 1, "read_delay": longest, "response_delay": longest}
     cycles, pipes = await bench.throughput(stream(Kind.READ, 0, far, 2), **joined)
-    found["read_prs_per_cycle"] = pipes[pipe]["reads_sent_prs"] / cycles
+    result["read_prs_per_cycle"] = pipes[pipe]["reads_sent_prs"] / cycles
     cycles, pipes = await bench.throughput(stream(Kind.RESPONSE, far, 0, 1))
-    found["response_prs_per_cycle"] = pipes[pipe]["responses_sent_prs"] / cycles
-    found["response_bytes_per_cycle"] = pipes[pipe]["responses_sent_bytes"] / cycles
+    result["response_prs_per_cycle"] = pipes[pipe]["responses_sent_prs"] / cycles
+    result["response_bytes_per_cycle"] = pipes[pipe]["responses_sent_bytes"] / cycles
     cycles, pipes = await bench.throughput(stream(Kind.READ, 0, far, 1))
-    found["hit_prs_per_cycle"] = pipes[pipe]["cache_hit"] / cycles
+    result["hit_prs_per_cycle"] = pipes[pipe]["cache_hit"] / cycles
 
     def everywhere() -> None:
         for port in range(bench.nodes):
@@ -127,6 +127,6 @@ async def measure(dut: Any) -> None:
     cycles, _ = await bench.throughput(everywhere, concatenate=0)
     ports = await bench.host.port_counters()
     sent = sum(ports[port]["reads_out_packets"] for port in range(bench.nodes))
-    found["packets_per_cycle"] = sent / cycles
-    found["cycles"] = cycle()
-    tell(found)
+    result["packets_per_cycle"] = sent / cycles
+    result["cycles"] = cycle()
+    report(result)

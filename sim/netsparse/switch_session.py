@@ -40,18 +40,18 @@ class NetSparseSwitchSession(MeasuringSession):
     }
     maximise = ("packets_per_second",)
 
-    def __init__(self, params: NetSparseSwitchParams, asked: NetSparseSwitchWorkload) -> None:
-        super().__init__(params, asked)
-        most = min(params.most_property_bytes, params.cache.most_bytes)
-        if asked.property_bytes % 4 or asked.property_bytes > most:
+    def __init__(self, params: NetSparseSwitchParams, requested: NetSparseSwitchWorkload) -> None:
+        super().__init__(params, requested)
+        most = min(params.most_property_bytes, params.cache.max_bytes)
+        if requested.property_bytes % 4 or requested.property_bytes > most:
             raise ValueError(
                 f"property bytes must be a multiple of 4, from 4 to the {most} of the build:"
-                f" {asked.property_bytes}"
+                f" {requested.property_bytes}"
             )
         if not params.pipes:
             raise ValueError("a switch without middle pipes has nothing to measure here: pipes=0")
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Return what the switch's counters say of one measurement after the other."""
-        second = {"packets_per_second": found["packets_per_cycle"] * clock_hz}
-        return Result(figures=found | second)
+        second = {"packets_per_second": result["packets_per_cycle"] * clock_hz}
+        return Result(figures=result | second)

@@ -119,11 +119,11 @@ class LeafSpine:
             for tor in range(self.racks)
             for port in range(self.tor_ports)
         )
-        found = []
+        result = []
         for far, tor in pairs:
             ends = (far, tor) if far.port is None else (tor, far)
-            found += [Wire(*ends), Wire(*reversed(ends))]
-        return tuple(found)
+            result += [Wire(*ends), Wire(*reversed(ends))]
+        return tuple(result)
 
     def link_of(self, node: int) -> int:
         """Return the link from a node to its ToR; the next one leads back."""
@@ -143,16 +143,16 @@ class LeafSpine:
         """Return the tables of every switch: racks A and B meet at spine (A + B) % spines."""
         nodes = np.arange(self.nodes)
         racks, places = np.divmod(nodes, self.nodes_per_rack)
-        found = np.empty((self.switches, self.nodes), np.int64)
+        result = np.empty((self.switches, self.nodes), np.int64)
         for switch in range(self.switches):
             if self.is_tor(switch):
                 far = self.nodes_per_rack + (racks + switch) % max(1, self.spines)
-                found[switch] = np.where(racks == switch, places, far)
+                result[switch] = np.where(racks == switch, places, far)
             else:
-                found[switch] = racks
-        return found
+                result[switch] = racks
+        return result
 
-    def way(self, tables: Tables, switch: int, node: int) -> list[int]:
+    def path(self, tables: Tables, switch: int, node: int) -> list[int]:
         """Return the switches that a packet for ``node`` passes from ``switch`` on.
 
         ValueError if it does not get there: for want of a route, by a port that leads to another
@@ -192,14 +192,14 @@ class LeafSpine:
                 f" {' x '.join(map(str, tables.shape))}"
             )
         ways = [
-            [self.way(tables, switch, node) for node in range(self.nodes)]
+            [self.path(tables, switch, node) for node in range(self.nodes)]
             for switch in range(self.switches)
         ]
         for a in range(self.nodes):
             for b in range(a):
-                there, back = ways[self.rack(a)][b], ways[self.rack(b)][a]
-                if there != back[::-1]:
-                    names = (" - ".join(map(self.name, way)) for way in (back, there))
+                far, back = ways[self.rack(a)][b], ways[self.rack(b)][a]
+                if far != back[::-1]:
+                    names = (" - ".join(map(self.name, path)) for path in (back, far))
                     raise ValueError(
                         f"racks {self.rack(b)} and {self.rack(a)}: packets from node {b} to node"
                         f" {a} go {next(names)}, but back {next(names)}"

@@ -10,7 +10,7 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.protocol import (
     DO_NOT_FRAGMENT,
     IP_OFFSET,
-    MOST_PROPERTY_BYTES,
+    MAX_PROPERTY_BYTES,
     PACKET_CONSTANTS,
     PACKET_HEADER,
     PACKET_HEADER_BYTES,
@@ -68,9 +68,9 @@ class Packet:
             raise ValueError("a packet has at least one PR")
         if self.kind is Kind.ERROR and len(self.prs) != 1:
             raise ValueError(f"an error packet has one PR: {len(self.prs)}")
-        if self.length % 4 or not 4 <= self.length <= MOST_PROPERTY_BYTES:
+        if self.length % 4 or not 4 <= self.length <= MAX_PROPERTY_BYTES:
             raise ValueError(
-                f"length must be a multiple of 4 from 4 to {MOST_PROPERTY_BYTES} bytes:"
+                f"length must be a multiple of 4 from 4 to {MAX_PROPERTY_BYTES} bytes:"
                 f" {self.length}"
             )
         for pr in self.prs:
@@ -171,7 +171,7 @@ def payload_bytes(kind: Kind, length: int) -> int:
     return length if kind is Kind.RESPONSE else 0
 
 
-def most_prs(kind: Kind, length: int, mtu: int = 1500) -> int:
+def max_prs(kind: Kind, length: int, mtu: int = 1500) -> int:
     """Return how many PRs a packet holds at most."""
     if kind is Kind.ERROR:
         return 1
@@ -214,8 +214,13 @@ def from_beats(beats: Sequence[Beat]) -> bytes:
     octets = b""
     for number, (tdata, tkeep, tlast, _) in enumerate(beats, start=1):
         ends = number == len(beats)
-        kept = tkeep.bit_count()
-        if tlast != ends or tkeep != (1 << kept) - 1 or not kept or kept < BEAT_BYTES * (not ends):
+        stored = tkeep.bit_count()
+        if (
+            tlast != ends
+            or tkeep != (1 << stored) - 1
+            or not stored
+            or stored < BEAT_BYTES * (not ends)
+        ):
             raise ValueError(f"beat {number} of {len(beats)}: tkeep {tkeep:#x}, tlast {tlast}")
-        octets += tdata.to_bytes(BEAT_BYTES, "little")[:kept]
+        octets += tdata.to_bytes(BEAT_BYTES, "little")[:stored]
     return octets

@@ -38,7 +38,7 @@ TIMERS = UnitGroup(
     bins={
         "for ever": "overdue_valid and settings.retries == 0",
         "limited": "overdue_valid and settings.retries > 0",
-        "gives the switch up": "gave_up and not before.gave_up and not peers_missing",
+        "gives the switch up": "abandoned and not before.abandoned and not peers_missing",
         "gives other workers up": "peers_missing and not before.peers_missing",
         "pending while one is overdue": "overdue_valid and pending",
         "one is sent while one is overdue": "overdue_valid and sent",
@@ -139,7 +139,7 @@ CONTROL = UnitGroup(
     name="failures",
     bins={
         "words and labels at once": "words_failed and labels_failed",
-        "words and network at once": "words_failed and gave_up",
+        "words and network at once": "words_failed and abandoned",
         "reset while busy": "soft_reset and busy",
         "reset while idle": "soft_reset and not busy",
         "start while busy": "start and busy",

@@ -13,7 +13,7 @@ from sim.p4sgd.cluster_driver import ClusterDriver
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.worker_driver import WorkerDriver
-from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie
+from sim.surroundings.card.host import MAX_US, BlockCard, BoardDriver, DmaCard, Pcie
 
 
 class CardWorker(WorkerDriver, DmaCard):
@@ -32,7 +32,7 @@ class CardWorker(WorkerDriver, DmaCard):
         before = self.pcie.messages
         await self.write(start=1)
         await self.board.write(interrupt_enable=1)
-        await self.pcie.interrupt(before, MOST_US)
+        await self.pcie.interrupt(before, MAX_US)
         await self.board.write(interrupt_enable=0)
         assert not await self.read("busy"), "an interrupt came while the worker was busy"
         await self.check()

@@ -13,6 +13,6 @@ class EngineSession(Session):
     maximise = ("features_per_cycle",)
 
     @classmethod
-    def calculate(cls, params: EngineParams, asked: Workload) -> dict[str, float]:
+    def calculate(cls, params: EngineParams, requested: Workload) -> dict[str, float]:
         """Return the number of features of one bit that the forward stage takes in a cycle."""
         return {"features_per_cycle": params.banks * params.lanes}

@@ -10,7 +10,7 @@ from hdl.p4sgd.switch.params import SwitchParams
 from sim.golden.reduction.frames import BYTES, WireFrame
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.host_program import HostProgram
-from sim.harness.in_simulator import params_in_simulator, tell
+from sim.harness.in_simulator import params_in_simulator, report
 from sim.harness.streams import cycle, edges, start
 from sim.p4sgd.cluster_driver import JOB
 from sim.p4sgd.host.job import GROUP, SWITCH
@@ -78,14 +78,14 @@ class Bench:
         """Return each port's cycles from the last partial, at port ``last``, to the sum."""
         self.uses[slot] = self.uses.get(slot, -1) + 1
         others = [port for port in self.ports if port != last]
-        found: list[int] = []
+        result: list[int] = []
         for is_agg in (True, False):
             waits = await self.send([(port, self.frame(port, slot, is_agg)) for port in others])
             assert set(waits) == {-1}, "an answer before all have sent"
             answers = await self.send([(last, self.frame(last, slot, is_agg))])
             assert min(answers) >= 0, "no answer"
-            found = found or answers
-        return found
+            result = result or answers
+        return result
 
     async def throughput(self, slots: Sequence[int]) -> tuple[int, int]:
         """Return packets and cycles by the switch's counters, with all ports always sending."""
@@ -115,7 +115,7 @@ async def measure(dut: Any) -> None:
         for cycles in await bench.latency(round, last)
     ]
     scattered = [random.randrange(params.slots) for _ in range(USES)]
-    tell(
+    report(
         {
             "latencies": latencies,
             "random": await bench.throughput(scattered),

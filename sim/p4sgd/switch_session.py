@@ -30,16 +30,16 @@ class SwitchSession(MeasuringSession):
     }
     maximise = ("packets_per_second",)
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Return the figures; the sums were checked on the way."""
-        random, single = (found[name][0] / found[name][1] for name in ("random", "single"))
+        random, single = (result[name][0] / result[name][1] for name in ("random", "single"))
         return Result(
             figures={
-                "latency_cycles": max(found["latencies"]),
+                "latency_cycles": max(result["latencies"]),
                 "packets_per_cycle": random,
                 "packets_per_cycle_single": single,
                 "packets_per_second": random * clock_hz,
             },
             compared="every sum whose latency was measured equals that of what was sent",
-            details={"least_latency_cycles": min(found["latencies"]), "packets": found},
+            details={"least_latency_cycles": min(result["latencies"]), "packets": result},
         )

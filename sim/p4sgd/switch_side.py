@@ -24,7 +24,7 @@ def switch_side(params: SwitchParams) -> HostSide:
         build_type=Build,
         build={
             "fixed": constants(params),
-            "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
+            "verdicts": {item.name: item.value for item in params.verdict if item.name != "NONE"},
             "port_counters": tuple(PORT_COUNTERS),
             "reasons": by_name(reasons),
             "tenant_counters": tuple(name for name, _ in TENANT_COUNTERS.counters if tenants),

@@ -118,7 +118,7 @@ def simulate_training(
         settings=[training.settings(1, worker) for worker in range(training.workers)],
         models=training.models(start),
         chunks=training.chunks,
-        epochs=training.asked.epochs,
+        epochs=training.requested.epochs,
         memory=memory or MemorySettings(),
         network=network,
         under_way=training.under_way,

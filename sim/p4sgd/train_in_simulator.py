@@ -47,7 +47,7 @@ async def train(dut: Any) -> None:
         await worker.write(**settings | {"join": int(job.network is None)})
         await worker.load(model)
     packets = dict.fromkeys(LINK_COUNTS.members, 0)
-    with (folder / MODELS).open("wb", 0) as kept, open(folder / PROGRESS, "w", 1) as progress:
+    with (folder / MODELS).open("wb", 0) as stored, open(folder / PROGRESS, "w", 1) as progress:
         for epoch in range(1, job.epochs + 1):
             for worker in workers:
                 await worker.write(clear_counters=1)
@@ -66,7 +66,7 @@ async def train(dut: Any) -> None:
             }
             packets = now
             models = [await worker.model(job.chunks) for worker in workers]
-            kept.write(np.stack(models).tobytes())  # not a file for each: making one takes longer
+            stored.write(np.stack(models).tobytes())  # not a file for each: making one takes longer
             progress.write(json.dumps(line) + "\n")
     assert int(dut.missing.value) == 0, "words or labels were read beyond the end of the memory"
 

@@ -29,23 +29,24 @@ from sim.workloads.quantise import Quantiser, to_fixed, truncate
 from sim.workloads.step_size import Smoothness
 
 
-def data_of(asked: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
-    """Return the samples that ``asked`` names, or those of two ``arrays``, in training order.
+def data_of(requested: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
+    """Return the samples that ``requested`` names, or those of two ``arrays``, in training order.
 
     Raises InputError for what is wrong with them.
     """
-    if asked.data == ZEROS and arrays is None:
-        shape = (asked.samples, asked.features)
+    if requested.data == ZEROS and arrays is None:
+        shape = (requested.samples, requested.features)
         return DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "")
     how: dict[str, Any] = {
-        "loss": asked.loss,
-        "positive": asked.positive,
-        "bias": asked.bias or asked.center,  # centred features alone have predictions of mean zero
-        "order": asked.seed if asked.shuffle else None,
-        "test": asked.test,
+        "loss": requested.loss,
+        "positive": requested.positive,
+        "bias": requested.bias
+        or requested.center,  # centred features alone have predictions of mean zero
+        "order": requested.seed if requested.shuffle else None,
+        "test": requested.test,
     }
     return (
-        load(asked.data, label=asked.label, **how)
+        load(requested.data, label=requested.label, **how)
         if arrays is None
         else from_arrays(*arrays, **how)
     )
@@ -58,17 +59,17 @@ class TrainingRun:
     that are illegal for any hardware.
     """
 
-    def __init__(self, data: DataSet, params: WorkerParams, asked: TrainingWorkload) -> None:
-        self.data, self.params, self.asked = data, params, asked
-        self.workers = asked.workers
+    def __init__(self, data: DataSet, params: WorkerParams, requested: TrainingWorkload) -> None:
+        self.data, self.params, self.requested = data, params, requested
+        self.workers = requested.workers
         engine = params.engine
-        asked.check_hardware(params)
-        self.stored_bits = stored = asked.stored
+        requested.check_hardware(params)
+        self.stored_bits = stored = requested.stored
         self.quantiser = Quantiser.fit(
-            data.features, stored, per_feature=not asked.global_scale, center=asked.center
+            data.features, stored, per_feature=not requested.global_scale, center=requested.center
         )
         self.stored_codes = self.quantiser.encode(data.features)
-        self.codes = truncate(self.stored_codes, stored, asked.bits)
+        self.codes = truncate(self.stored_codes, stored, requested.bits)
         self.labels = to_fixed(data.labels, engine.fraction_bits)
         self.geometry = Geometry(
             workers=1 if self.shares_samples else self.workers,
@@ -77,13 +78,13 @@ class TrainingRun:
             lanes=engine.lanes,
         )
         self.training = Training(
-            loss=asked.loss,
-            bits=asked.bits,
+            loss=requested.loss,
+            bits=requested.bits,
             signed=self.quantiser.signed,
-            batch=asked.batch,
+            batch=requested.batch,
             banks=engine.banks,
-            step=Step.of(self.eta / asked.batch),
-            l2_shift=asked.l2_shift,
+            step=Step.of(self.eta / requested.batch),
+            l2_shift=requested.l2_shift,
             fraction_bits=engine.fraction_bits,
         )
         self.check_fit()
@@ -91,20 +92,20 @@ class TrainingRun:
     @property
     def shares_samples(self) -> bool:
         """Return whether each worker has the whole model, and samples of its own."""
-        return self.asked.shares_samples
+        return self.requested.shares_samples
 
     @property
     def under_way(self) -> int:
         """Return the most AllReduces at a time: those of the next mini-batch wait for an update."""
-        slots, batch = self.params.slots, self.asked.batch // self.params.engine.banks
+        slots, batch = self.params.slots, self.requested.batch // self.params.engine.banks
         return slots if self.shares_samples else min(slots, batch)
 
     def samples_of(self, worker: int) -> NDArray[np.intp]:
         """Return the samples that a worker sees, in order; those from ``samples`` on are absent."""
         if not self.shares_samples:
             return np.arange(self.samples)
-        batches = -(-self.samples // self.asked.batch)
-        shares = np.arange(batches * self.asked.batch).reshape(batches, self.workers, -1)
+        batches = -(-self.samples // self.requested.batch)
+        shares = np.arange(batches * self.requested.batch).reshape(batches, self.workers, -1)
         return shares[:, worker].ravel()
 
     @property
@@ -129,7 +130,7 @@ class TrainingRun:
 
     def check_fit(self) -> None:
         """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
-        engine, asked = self.params.engine, self.asked
+        engine, requested = self.params.engine, self.requested
         if self.chunks > engine.chunks:
             capacity = self.workers * self.params.engines * engine.chunks * engine.lanes
             raise DoesNotFit(
@@ -137,27 +138,27 @@ class TrainingRun:
                 f" holds {engine.chunks}: at most {capacity} features; more workers, engines, lanes"
                 f" or chunks help"
             )
-        words = self.chunks * asked.bits
+        words = self.chunks * requested.bits
         if words > engine.fifo_words:
             raise DoesNotFit(
-                f"a micro-batch of {self.chunks} chunks x {asked.bits} bits = {words} words"
+                f"a micro-batch of {self.chunks} chunks x {requested.bits} bits = {words} words"
                 f" does not fit the word FIFO of {engine.fifo_words} words; fewer bits, more"
                 f" workers, engines or fifo_words help"
             )
-        micro_batches = asked.batch // engine.banks
-        if asked.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
+        micro_batches = requested.batch // engine.banks
+        if requested.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
             raise DoesNotFit(
                 f"in vanilla order a mini-batch waits in the word FIFO: {micro_batches}"
                 f" micro-batches x {words} words = {micro_batches * words} words do not fit its"
                 f" {engine.fifo_words}; a smaller batch, more workers or more fifo_words help"
             )
-        if asked.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
+        if requested.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
             raise DoesNotFit(
                 f"in vanilla order every micro-batch of a mini-batch needs a slot: {micro_batches}"
                 f" of {self.params.slots}; a smaller batch or more slots help"
             )
         if micro_batches >= 1 << 16:
-            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {asked.batch}")
+            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {requested.batch}")
         size = self.micro_batches * self.chunks * self.stored_bits * BEAT_BYTES
         if size > 1 << self.params.address_bits:
             raise DoesNotFit(
@@ -168,29 +169,29 @@ class TrainingRun:
     @cached_property
     def smoothness(self) -> Smoothness:
         """Return the smoothness of the loss, of the features as the hardware sees them."""
-        return Smoothness.of(self.values, self.asked.batch)
+        return Smoothness.of(self.values, self.requested.batch)
 
     @property
     def values(self) -> NDArray[np.float64]:
         """Return the features [S, D] as the hardware sees them."""
-        return np.ldexp(self.codes, self.quantiser.signed - self.asked.bits, dtype=np.float64)
+        return np.ldexp(self.codes, self.quantiser.signed - self.requested.bits, dtype=np.float64)
 
     @property
     def centering_gain(self) -> float:
         """Return how much larger the learning rate could be without the features' means."""
-        centred = Smoothness.of(self.values, self.asked.batch, center=True).expected
+        centred = Smoothness.of(self.values, self.requested.batch, center=True).expected
         return self.smoothness.expected / centred if centred else 1.0
 
     @cached_property
     def eta(self) -> float:
         """Return the learning rate: the one that was chosen, or else 1 / smoothness of the loss."""
-        chosen = self.asked.eta
-        return self.smoothness.learning_rate(self.asked.loss) if chosen is None else chosen
+        chosen = self.requested.eta
+        return self.smoothness.learning_rate(self.requested.loss) if chosen is None else chosen
 
     @cached_property
     def images(self) -> list[bytes]:
         """Return what each memory holds: for each worker the word ports in order, then labels."""
-        found = []
+        result = []
         for worker in range(self.workers):
             samples = self.samples_of(worker)
             absent = max(0, int(samples.max()) + 1 - self.samples)
@@ -201,8 +202,8 @@ class TrainingRun:
                 self.geometry,
                 0 if self.shares_samples else worker,
             )
-            found += [port for engine in images.words for port in engine] + [images.labels]
-        return found
+            result += [port for engine in images.words for port in engine] + [images.labels]
+        return result
 
     def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
         """Return what the model memories of each worker hold, of weights [D]."""
@@ -222,23 +223,23 @@ class TrainingRun:
 
     def settings(self, epochs: int, worker: int = 0) -> dict[str, int]:
         """Return the registers of a worker for a run of ``epochs`` epochs."""
-        share = self.asked.batch // (self.workers if self.shares_samples else 1)
-        loss = HardwareLoss[self.asked.loss.name]
+        share = self.requested.batch // (self.workers if self.shares_samples else 1)
+        loss = HardwareLoss[self.requested.loss.name]
         return run_settings(
             self.geometry,
             len(self.samples_of(worker)),
             self.features,
-            bits=self.asked.bits,
+            bits=self.requested.bits,
             stored=self.stored_bits,
             signed=self.quantiser.signed,
             batch=share,
             step=self.training.step,
-            l2_shift=self.asked.l2_shift,
+            l2_shift=self.requested.l2_shift,
             epochs=epochs,
         ) | {
             "loss": loss.value,
             "join": 1,
-            "vanilla": int(self.asked.schedule is Schedule.VANILLA),
+            "vanilla": int(self.requested.schedule is Schedule.VANILLA),
             "data_parallel": int(self.shares_samples),
             "from_zero": int(self.shares_samples and worker > 0),
         }
@@ -263,10 +264,10 @@ class TrainingRun:
             self.data.labels,
             weights,
             seen=self.quantiser.scaled,
-            loss=self.asked.loss,
-            batch=self.asked.batch,
-            step=self.eta / self.asked.batch,
-            l2_shift=self.asked.l2_shift,
+            loss=self.requested.loss,
+            batch=self.requested.batch,
+            step=self.eta / self.requested.batch,
+            l2_shift=self.requested.l2_shift,
         )
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
@@ -283,7 +284,9 @@ class TrainingRun:
     ) -> tuple[float, float | None]:
         """Return loss and accuracy on ``data`` of weights in original units."""
         intercept = self.quantiser.intercept(original)
-        return float_sgd.evaluate(self.asked.loss, data.features, data.labels, original, intercept)
+        return float_sgd.evaluate(
+            self.requested.loss, data.features, data.labels, original, intercept
+        )
 
     @property
     def chance(self) -> float:

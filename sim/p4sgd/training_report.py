@@ -100,14 +100,14 @@ class Comparison:
     def warnings(self) -> list[str]:
         """Return why the training failed to learn, a line for each reason."""
         loss, chance, eta = self.rows[-1].rtl_loss, self.training.chance, self.training.eta
-        suits = self.training.smoothness.learning_rate(self.training.asked.loss)
+        suits = self.training.smoothness.learning_rate(self.training.requested.loss)
         hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}" if eta > suits else ""
-        found = []
+        result = []
         if not loss <= chance:
-            found.append(f"the loss ends at {loss:.5g}, above the {chance:.5g} of no model{hint}")
+            result.append(f"the loss ends at {loss:.5g}, above the {chance:.5g} of no model{hint}")
         if self.saturations:
-            found.append(f"{self.saturations:,} saturations: numbers outgrew 32 bits{hint}")
-        return found
+            result.append(f"{self.saturations:,} saturations: numbers outgrew 32 bits{hint}")
+        return result
 
     @property
     def simulated_per_second(self) -> float:

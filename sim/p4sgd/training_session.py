@@ -50,29 +50,29 @@ class TrainingSession(Session):
     swept = {"data": ZEROS, "epochs": 1}
 
     params: WorkerParams
-    asked: TrainingWorkload
+    requested: TrainingWorkload
 
     def __init__(
-        self, params: WorkerParams, asked: TrainingWorkload, data: DataSet | None = None
+        self, params: WorkerParams, requested: TrainingWorkload, data: DataSet | None = None
     ) -> None:
-        super().__init__(params, asked)
-        self.training = TrainingRun(data_of(asked) if data is None else data, params, asked)
+        super().__init__(params, requested)
+        self.training = TrainingRun(data_of(requested) if data is None else data, params, requested)
         self.comparison = Comparison(self.training)
 
     @classmethod
-    def files(cls, asked: TrainingWorkload) -> Sequence[Path]:
+    def files(cls, requested: TrainingWorkload) -> Sequence[Path]:
         """Return the data, if they are files."""
-        return [Path(name) for name in (asked.data, asked.test) if name]
+        return [Path(name) for name in (requested.data, requested.test) if name]
 
     @classmethod
-    def needs(cls, asked: TrainingWorkload) -> Mapping[str, Any]:
+    def needs(cls, requested: TrainingWorkload) -> Mapping[str, Any]:
         """Return parameters that the hardware must have, as data parallelism is an option of it."""
-        return {"data_parallel": True} if asked.shares_samples else {}
+        return {"data_parallel": True} if requested.shares_samples else {}
 
     @classmethod
-    def hardware(cls, params: WorkerParams, asked: TrainingWorkload) -> Hardware:
+    def hardware(cls, params: WorkerParams, requested: TrainingWorkload) -> Hardware:
         """Return the hardware: the worker with its memories, or a cluster."""
-        return Hardware(params, asked.workers if asked.has_switch else 0)
+        return Hardware(params, requested.workers if requested.has_switch else 0)
 
     @classmethod
     def build(cls, hardware: Hardware) -> Build:
@@ -82,12 +82,14 @@ class TrainingSession(Session):
         return build_worker(hardware.params)
 
     @classmethod
-    def calculate(cls, params: WorkerParams, asked: TrainingWorkload) -> dict[str, float]:
+    def calculate(cls, params: WorkerParams, requested: TrainingWorkload) -> dict[str, float]:
         """Return the ideal cycles, if the size of the data is known without reading them."""
-        if asked.data != ZEROS:
+        if requested.data != ZEROS:
             return {}
         return {
-            "ideal_cycles_per_epoch": ideal_cycles(params, asked, asked.samples, asked.features)
+            "ideal_cycles_per_epoch": ideal_cycles(
+                params, requested, requested.samples, requested.features
+            )
         }
 
     @property
@@ -108,7 +110,7 @@ class TrainingSession(Session):
     ) -> Result:
         """Train in ``folder``, with a line for each epoch; TrainingStopped if a worker stops."""
         listener = listener or Listener()
-        epochs = self.asked.epochs
+        epochs = self.requested.epochs
         listener.line(text.header())
         listener.progress("training on the RTL", 0, epochs)
 
@@ -121,9 +123,9 @@ class TrainingSession(Session):
             simulator,
             folder,
             show,
-            memory=self.asked.memory,
-            network=self.asked.network,
-            seed=self.asked.seed,
+            memory=self.requested.memory,
+            network=self.requested.network,
+            seed=self.requested.seed,
         )
         return self.result(clock_mhz)
 
@@ -144,18 +146,18 @@ class TrainingSession(Session):
     def figures(self, clock_mhz: float) -> dict[str, float]:
         """Return the figures of all epochs that have ended."""
         rows, training = self.comparison.rows, self.training
-        found = {name: sum(row.counters[name] for row in rows) / len(rows) for name in COUNTERS}
-        cycles = found["cycles"]
-        ideal = ideal_cycles(self.params, self.asked, training.samples, training.features)
-        found |= {
+        result = {name: sum(row.counters[name] for row in rows) / len(rows) for name in COUNTERS}
+        cycles = result["cycles"]
+        ideal = ideal_cycles(self.params, self.requested, training.samples, training.features)
+        result |= {
             "cycles_per_epoch": cycles,
             "samples_per_second": training.samples * clock_mhz * 1e6 / cycles,
             "efficiency": ideal / cycles,
             "ideal_cycles_per_epoch": ideal,
             "exact": float(not self.comparison.difference),
         }
-        if self.asked.data == ZEROS:
-            return found
+        if self.requested.data == ZEROS:
+            return result
         last = rows[-1]
         judged = {
             "final_loss": last.rtl_loss,
@@ -164,7 +166,7 @@ class TrainingSession(Session):
             "test_accuracy": last.rtl_test_accuracy,
             "learning_rate": training.eta,
         }
-        return found | {name: figure for name, figure in judged.items() if figure is not None}
+        return result | {name: figure for name, figure in judged.items() if figure is not None}
 
     def write(self, folder: Path) -> Sequence[str]:
         """Write the weights, and a picture of the losses."""
@@ -178,21 +180,21 @@ class TrainingSession(Session):
 
 
 def ideal_cycles(
-    params: WorkerParams, asked: TrainingWorkload, samples: int, features: int
+    params: WorkerParams, requested: TrainingWorkload, samples: int, features: int
 ) -> float:
     """Return the cycles of an epoch by the formula of the schedule."""
     machine = Machine(
-        workers=asked.workers,
+        workers=requested.workers,
         engines=params.engines,
         banks=params.engine.banks,
         lanes=params.engine.lanes,
-        bits=asked.bits,
+        bits=requested.bits,
     )
     formula = {
         Schedule.PIPELINED: machine.pipelined,
         Schedule.VANILLA: machine.vanilla,
         Schedule.DATA_PARALLEL: machine.data_parallel,
-    }[asked.schedule]
-    whole, rest = divmod(samples, asked.batch)
-    cycles = whole * formula(features, asked.batch, asked.turnaround)
-    return cycles + (formula(features, rest, asked.turnaround) if rest else 0)
+    }[requested.schedule]
+    whole, rest = divmod(samples, requested.batch)
+    cycles = whole * formula(features, requested.batch, requested.turnaround)
+    return cycles + (formula(features, rest, requested.turnaround) if rest else 0)

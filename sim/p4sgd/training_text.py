@@ -15,11 +15,11 @@ SOURCES = {"rtl": "RTL", "golden": "golden model", "float": "float64"}
 
 def title(run: TrainingRun) -> str:
     """Return the run in a line: data, precision, batch, learning rate, hardware."""
-    asked, engine = run.asked, run.params.engine
+    requested, engine = run.requested, run.params.engine
     hardware = f"{run.workers} x " * (run.workers > 1)
     hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
     return (
-        f"{run.data.name}, {asked.loss.value}, s = {asked.bits}, B = {asked.batch},"
+        f"{run.data.name}, {requested.loss.value}, s = {requested.bits}, B = {requested.batch},"
         f" eta = {run.eta:.3g}; {hardware}"
     )
 
@@ -36,17 +36,17 @@ def about(run: TrainingRun) -> Iterator[str]:
     if data.test is not None:
         held_out = " held out" if data.test.name == data.name else f" of {data.test.name}"
         yield f"test: {len(data.test.labels)} samples{held_out}"
-    if run.asked.eta is None and run.smoothness.expected:
+    if run.requested.eta is None and run.smoothness.expected:
         yield (
-            f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.asked.loss]:g} x"
+            f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.requested.loss]:g} x"
             f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
         )
-    if not run.asked.center and (gain := run.centering_gain) >= WORTH_CENTERING:
+    if not run.requested.center and (gain := run.centering_gain) >= WORTH_CENTERING:
         yield (
             f"these features are mostly their means: --center takes them off, and a learning rate"
             f" {gain:,.0f} times as large suits the rest"
         )
-    if run.asked.center:
+    if run.requested.center:
         yield (
             "centred: the mean of every feature is off it, a constant one is added, codes are"
             " signed"

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from hdl.p4sgd.worker_params import WorkerParams
 
 ZEROS = "zeros"  #: data of a given size whose values are all zero
-MOST_WORKERS = 16
+MAX_WORKERS = 16
 
 
 class DoesNotFit(ValueError):
@@ -77,7 +77,7 @@ class TrainingWorkload(Workload):
         "Share the features (data-parallel: the samples) between this many workers; a switch joins"
         " two or more.",
         least=1,
-        most=MOST_WORKERS,
+        most=MAX_WORKERS,
     )
     schedule: Schedule = setting(
         Schedule.PIPELINED, "Run forward pass, communication and backward pass in this order."
@@ -141,12 +141,12 @@ class TrainingWorkload(Workload):
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
-        found = {"samples", "features"}
+        result = {"samples", "features"}
         if self.data == ZEROS:
-            found = {"test", "shuffle", "positive", "bias"}
+            result = {"test", "shuffle", "positive", "bias"}
         if not self.has_switch:
-            found |= {*CHANCES, "link_latency", "timeout", "retries"}
-        return found if self.duplicate or self.reorder else found | {"displacement"}
+            result |= {*CHANCES, "link_latency", "timeout", "retries"}
+        return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property
     def stored(self) -> int:

@@ -20,7 +20,7 @@ class Source(StrEnum):
 
     PAPER = "paper"
     PROGRAM = "authors' program"  #: what the paper's authors publish beside it
-    OURS = "ours"
+    OWN = "ours"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Claim:
     source: Source
     text: str
     holds: bool
-    found: str  #: the measured numbers, in words
+    result: str  #: the measured numbers, in words
 
     @property
     def verdict(self) -> str:
@@ -42,10 +42,10 @@ class Claim:
 by_paper, by_program, by_us = (partial(Claim, source) for source in Source)
 
 
-def printed(what: str, papers: float, found: Any) -> Claim:
+def printed(what: str, papers: float, result: Any) -> Claim:
     """Return the statement that a number is the paper's; ours may differ by 5 % of it."""
-    holds = round(abs(found / papers - 1), 4) <= 0.05
-    return by_paper(f"{what}: {papers}, within 5 %", bool(holds), f"{found:.4g}")
+    holds = round(abs(result / papers - 1), 4) <= 0.05
+    return by_paper(f"{what}: {papers}, within 5 %", bool(holds), f"{result:.4g}")
 
 
 @dataclass(frozen=True)
@@ -83,22 +83,22 @@ class Figure:
 
     def draw(self, path: Path) -> None:
         """Draw all panels side by side."""
-        made = Picture(figsize=(5.2 * len(self.panels), 4.0))
-        FigureCanvasAgg(made)
+        built = Picture(figsize=(5.2 * len(self.panels), 4.0))
+        FigureCanvasAgg(built)
         for axes, panel in zip(
-            made.subplots(1, len(self.panels), squeeze=False)[0], self.panels, strict=True
+            built.subplots(1, len(self.panels), squeeze=False)[0], self.panels, strict=True
         ):
             panel.draw(axes)
             axes.set_title(panel.title, fontsize=10)
             axes.grid(alpha=0.3)
             axes.legend(fontsize=8)
-        made.tight_layout()
-        made.savefig(path, dpi=110)
+        built.tight_layout()
+        built.savefig(path, dpi=110)
 
     def text(self) -> str:
         """Return the figure's part of the report, as Markdown."""
         claims = [
-            f"| {claim.text} | {claim.source} | {claim.found} | {claim.verdict} |"
+            f"| {claim.text} | {claim.source} | {claim.result} | {claim.verdict} |"
             for claim in self.claims
         ]
         return "\n".join(

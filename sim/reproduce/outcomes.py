@@ -19,38 +19,39 @@ WORKERS = 2  #: runs at a time
 KIND, FILE = "outcomes", "outcome.pickle"
 
 
-def kept(run: Callable[[P], T], asked: P, *parts: str) -> T:
-    """Return the outcome of ``run(asked)``, from the cache or by a new run.
+def stored(run: Callable[[P], T], requested: P, *parts: str) -> T:
+    """Return the outcome of ``run(requested)``, from the cache or by a new run.
 
-    Its key in the cache is made of the representation of ``asked``, of ``parts``, such as contents
-    of files that it names, and of all files that the module of ``run`` depends on.
+    Its key in the cache is made of the representation of ``requested``, of ``parts``, such as
+    contents of files that it names, and of all files that the module of ``run`` depends on.
     """
 
     def make(folder: Path) -> None:
-        (folder / FILE).write_bytes(pickle.dumps(run(asked)))
+        (folder / FILE).write_bytes(pickle.dumps(run(requested)))
 
-    key = digest(digest_of((run.__module__,)), *parts, repr(asked))
+    key = digest(digest_of((run.__module__,)), *parts, repr(requested))
     folder, _ = cached_folder(KIND, key, make)
     return pickle.loads((folder / FILE).read_bytes())
 
 
 def run_all(
     run: Callable[[P], T],
-    asked: Sequence[P],
+    requested: Sequence[P],
     done: Callable[[P | None, int], None],
     pool: Executor | None = None,
 ) -> dict[P, T]:
-    """Return what ``run`` returns for each point of ``asked``, in processes that begin in order.
+    """Return what ``run`` returns for each point of ``requested``, in processes that begin in
+    order.
 
     ``done`` is called at first, and with each point that has run and their number. Another ``pool``
     is shut down at the end.
     """
-    found: dict[P, T] = {}
+    result: dict[P, T] = {}
     with pool or ProcessPoolExecutor(WORKERS) as pool:
-        waiting = {pool.submit(run, point): point for point in asked}
+        waiting = {pool.submit(run, point): point for point in requested}
         done(None, 0)
         for future in as_completed(waiting):
             point = waiting[future]
-            found[point] = future.result()
-            done(point, len(found))
-    return found
+            result[point] = future.result()
+            done(point, len(result))
+    return result

@@ -20,21 +20,21 @@ class Report:
     method: str  #: how all figures were made, as Markdown
     figures: Sequence[Figure]
 
-    def write(self, folder: Path, made: str = "") -> list[str]:
-        """Write tables, pictures and the page, with ``made`` on its top; return their names."""
+    def write(self, folder: Path, built: str = "") -> list[str]:
+        """Write tables, pictures and the page, with ``built`` on its top; return their names."""
         files = [file for figure in self.figures for file in figure.write(folder)]
-        (folder / REPORT).write_text(self.page(made))
+        (folder / REPORT).write_text(self.page(built))
         return [REPORT, *files]
 
-    def page(self, made: str = "") -> str:
+    def page(self, built: str = "") -> str:
         """Return the page as Markdown: a line for each figure, then each figure in full.
 
-        ``made`` says what made the page, and when.
+        ``built`` says what made the page, and when.
         """
         lines = [
             f"# {self.title}: the paper's figures, reproduced",
             "",
-            *([f"*{made}*", ""] if made else []),
+            *([f"*{built}*", ""] if built else []),
             self.method,
             "",
             "| figure | of the paper | statements that hold |",
@@ -54,8 +54,8 @@ def holding(claims: Sequence[Claim]) -> str:
 
 def slug(title: str) -> str:
     """Return the anchor that Markdown gives a heading."""
-    kept = (letter for letter in title.lower() if letter.isalnum() or letter in " -")
-    return "".join(kept).replace(" ", "-")
+    stored = (letter for letter in title.lower() if letter.isalnum() or letter in " -")
+    return "".join(stored).replace(" ", "-")
 
 
 def figures_of(
@@ -74,11 +74,12 @@ def figures_of(
 
 
 def points_of(
-    names: Sequence[str], of_points: Mapping[str, tuple[Callable[..., Any], Any]], *given: Any
+    names: Sequence[str], of_points: Mapping[str, tuple[Callable[..., Any], Any]], *provided: Any
 ) -> list[Any]:
-    """Return the points that figures of ``names`` need, each once; ``given`` is what decides them.
+    """Return the points that figures of ``names`` need, each once; ``provided`` is what decides
+    them.
 
     ``of_points`` has, by the name of a figure, what returns its points and what makes it of them.
     """
-    chosen = [of_points[name][0](*given) for name in names if name in of_points]
+    chosen = [of_points[name][0](*provided) for name in names if name in of_points]
     return list(dict.fromkeys(point for points in chosen for point in points))

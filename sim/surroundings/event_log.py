@@ -25,11 +25,11 @@ class EventLog:
     def dtype(self) -> np.dtype:
         """Return NumPy's type of an event; values wider than 64 bits are arrays of words."""
         kinds = {1: "<u4", 2: "<u8"}
-        found: list[tuple] = [("cycle", "<u4")]
+        result: list[tuple] = [("cycle", "<u4")]
         for name, bits in self.fields:
             words = -(-bits // WORD_BITS)
-            found.append((name, kinds[words]) if words in kinds else (name, "<u4", (words,)))
-        return np.dtype(found)
+            result.append((name, kinds[words]) if words in kinds else (name, "<u4", (words,)))
+        return np.dtype(result)
 
     def argument(self, path: Path) -> str:
         """Return the argument of the simulation that names the file."""

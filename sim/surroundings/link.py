@@ -180,7 +180,7 @@ class Link(Component):
         """Return what becomes of the beat at ``i``, and whether it is taken and not dropped."""
         i, settings, params = self.i, self.settings, self.params
         drop, duplicate, reorder, corrupt, position, delay = self.chances(m)
-        fate = data.StructLayout({"kept": params.fate, "drops": 1, "breaks": 1})
+        fate = data.StructLayout({"stored": params.fate, "drops": 1, "breaks": 1})
         drawn = Signal(fate)  # when a packet begins
         begun = Signal(fate)  # of the packet inside
         now_is = Signal(fate)
@@ -194,9 +194,9 @@ class Link(Component):
         m.d.comb += [
             drawn.drops.eq(settings.down | (drop < settings.drop)),
             drawn.breaks.eq(corrupt < settings.corrupt),
-            drawn.kept.duplicate.eq(duplicate < settings.duplicate),
-            drawn.kept.reorder.eq((reorder < settings.reorder) & ~drawn.kept.duplicate),
-            drawn.kept.extra.eq(scaled(delay, settings.displacement) + 1),
+            drawn.stored.duplicate.eq(duplicate < settings.duplicate),
+            drawn.stored.reorder.eq((reorder < settings.reorder) & ~drawn.stored.duplicate),
+            drawn.stored.extra.eq(scaled(delay, settings.displacement) + 1),
             now_is.eq(Mux(before == 0, drawn, begun)),
             stays.eq(taken & ~now_is.drops & (before != params.beats)),
             cut.eq((before == params.beats - 1) & ~i.tlast),
@@ -208,7 +208,7 @@ class Link(Component):
             entry.beat.broken.eq((i.tlast & now_is.breaks) | cut),
             entry.beat.tuser.eq(i.tuser | entry.beat.broken),
             entry.due.eq((now + settings.latency)[:TIME_BITS]),
-            entry.fate.eq(now_is.kept),
+            entry.fate.eq(now_is.stored),
         ]
         span = 8 * min(LEAST_BYTES, params.data_bits // 8)
         with m.If(flips):
@@ -279,7 +279,7 @@ class Link(Component):
         read, write = held.read_port(domain="comb"), held.write_port()
         order = [Signal(self.params.order, name=f"order_{k}") for k in range(holds)]
         count = Signal(range(holds + 1))
-        kept = Signal(range(holds + 1))
+        retained = Signal(range(holds + 1))
         used = Signal(holds)
         free = Signal(range(holds))
         slot = Signal(range(holds))  # of the packet that is being stored
@@ -293,7 +293,7 @@ class Link(Component):
         new = Cat(at, due)  # a params.order
         m.d.comb += [
             full.eq(count == holds),
-            kept.eq(count - removes),
+            retained.eq(count - removes),
             ripe.eq((count != 0) & passed(now, order[0].due)),
             at.eq(Mux(stored == 0, free, slot)),
             insert.eq(store & beat.tlast),
@@ -317,14 +317,14 @@ class Link(Component):
                 stored.eq(Mux(beat.tlast, 0, stored + 1)[:beat_bits]),
             ]
         with m.If(insert | removes):
-            m.d.sync += count.eq((kept + insert)[: len(count)])
+            m.d.sync += count.eq((retained + insert)[: len(count)])
             # Each takes what has moved up to its place, or the new one, or what was in front.
             values = [entry.as_value() for entry in order]
             moved = [Mux(removes, *two) for two in zip([*values[1:], new], values, strict=True)]
             behind_new = Signal(holds)
             for k, value in enumerate(moved):
                 later = ~passed(due, self.params.order(value).due)
-                m.d.comb += behind_new[k].eq((k >= kept) | later)
+                m.d.comb += behind_new[k].eq((k >= retained) | later)
                 before = Mux(behind_new[k - 1], moved[k - 1], new) if k else new
                 m.d.sync += order[k].eq(Mux(insert & behind_new[k], before, value))
         return full, read.data, ripe

@@ -136,16 +136,16 @@ class HostModel:
             while self.dut.rst.value:
                 await RisingEdge(self.dut.clk)
             await root.enumerate()
-        found: Any = self.root.find_device(self.device.functions[0].pcie_id)
-        await found.enable_device()
-        await found.set_master()
-        return found
+        result: Any = self.root.find_device(self.device.functions[0].pcie_id)
+        await result.enable_device()
+        await result.set_master()
+        return result
 
-    def move_away(self, way):
-        """Let packets take ``way`` seconds through the link from now on; none may be inside."""
+    def move_away(self, path):
+        """Let packets take ``path`` seconds through the link from now on; none may be inside."""
         ports: list[Any] = [self.slot.downstream_port, self.device.upstream_port]
         for port in ports:
-            port.link_delay_steps = get_sim_steps(way, "sec")
+            port.link_delay_steps = get_sim_steps(path, "sec")
 
 
 @dataclass

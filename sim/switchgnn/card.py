@@ -8,7 +8,7 @@ from hdl.switchgnn.endpoint.bundles import State
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.u280.registers import BoardRegistersParams
 from sim.harness.register_driver import quiet
-from sim.surroundings.card.host import MOST_US, BlockCard, BoardDriver, DmaCard, Pcie
+from sim.surroundings.card.host import MAX_US, BlockCard, BoardDriver, DmaCard, Pcie
 from sim.switchgnn.endpoint_program import EndpointProgram
 from sim.switchgnn.switch_program import GnnSwitchProgram
 from sim.switchgnn.wire import GROUP
@@ -35,7 +35,7 @@ class CardEndpoint(EndpointProgram, DmaCard):
         """Wait for the interrupt at a job's end; return what came of the job."""
         before = self.pcie.messages
         await self.board.write(interrupt_enable=1)
-        await self.pcie.interrupt(before, MOST_US)
+        await self.pcie.interrupt(before, MAX_US)
         await self.board.write(interrupt_enable=0)
         assert int(await self.read("state")) == State.FINISHED.value
         return await super().ends()

@@ -58,12 +58,16 @@ class EndpointSession(MeasuringSession):
     }
     maximise = ("features_per_second",)
 
-    def __init__(self, params: EndpointParams, asked: EndpointWorkload) -> None:
-        super().__init__(params, asked)
+    def __init__(self, params: EndpointParams, requested: EndpointWorkload) -> None:
+        super().__init__(params, requested)
         self.job = EndpointJob(
-            params, features=asked.features, turns=asked.turns, fan_in=asked.fan_in, seed=asked.seed
+            params,
+            features=requested.features,
+            turns=requested.turns,
+            fan_in=requested.fan_in,
+            seed=requested.seed,
         )
-        self.memories = self.hardware(params, asked)
+        self.memories = self.hardware(params, requested)
         build = endpoint_side(params, self.memories.regions).description
         try:
             Layout(build, turns_of(self.job.worker))
@@ -71,9 +75,11 @@ class EndpointSession(MeasuringSession):
             raise ValueError(f"{unfit}: send fewer features in fewer turns") from None
 
     @classmethod
-    def hardware(cls, params: EndpointParams, asked: EndpointWorkload) -> ClusterParams:
+    def hardware(cls, params: EndpointParams, requested: EndpointWorkload) -> ClusterParams:
         """Return an endpoint with its memories, in which features and sums have half of one."""
-        rows = asked.turns * (asked.features * payload_bytes(Kind.RESULT, params.lanes) + ALIGNMENT)
+        rows = requested.turns * (
+            requested.features * payload_bytes(Kind.RESULT, params.lanes) + ALIGNMENT
+        )
         room = max(LEAST_BYTES, 2 << ceil_log2(rows))
         return ClusterParams(endpoint=params, workers=1, ram_bytes=room)
 
@@ -81,17 +87,17 @@ class EndpointSession(MeasuringSession):
         """Return the arguments of memories that hold zeros at first."""
         return empty_memories(self.memories, folder)
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Return what the counters say of the job."""
-        second = clock_hz / found["cycles"]
+        second = clock_hz / result["cycles"]
         names = ("cycles", "sent_again", *(f"stall_{name}" for name in STALLS))
         return Result(
-            figures={name: found[name] for name in names}
+            figures={name: result[name] for name in names}
             | {
-                "cycles_per_feature": found["cycles"] / found["sent_feature"],
-                "features_per_second": found["sent_feature"] * second,
-                "sums_per_second": found["taken_sum"] * second,
+                "cycles_per_feature": result["cycles"] / result["sent_feature"],
+                "features_per_second": result["sent_feature"] * second,
+                "sums_per_second": result["taken_sum"] * second,
             },
             compared="every sum in the endpoint's memory equals the golden model's",
-            details={"counters": found},
+            details={"counters": result},
         )

@@ -36,7 +36,7 @@ def endpoint_side(params: EndpointParams, regions: Regions | None = None) -> Hos
         build={
             "fixed": constants(params),
             "alignment": ALIGNMENT,
-            "records": {name: record_of(one.as_shape()) for name, one in records.items()},
+            "records": {name: record_of(item.as_shape()) for name, item in records.items()},
             "kinds": {kind.name: kind.value for kind in sent},
             "payload_bytes": {kind.name: payload_bytes(kind, params.lanes) for kind in sent},
             "regions": regions or card_regions(params.address_bits),

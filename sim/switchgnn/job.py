@@ -61,13 +61,13 @@ class PlannedJob:
     @cached_property
     def bytes(self) -> int:
         """Return the bytes of the frames that the job needs: every contribution and sum, once."""
-        sizes, found = FrameSizes.of(self.tables.lanes), 0
-        for one in self.slices:
-            for share in (shares[one.block] for shares in self.shares):
+        sizes, result = FrameSizes.of(self.tables.lanes), 0
+        for item in self.slices:
+            for share in (shares[item.block] for shares in self.shares):
                 features = sum(each.kind is Kind.FEATURE for each in share.sends)
                 rest = len(share.sends) - features + len(share.sums)
-                found += features * sizes.feature + rest * sizes.sums
-        return found
+                result += features * sizes.feature + rest * sizes.sums
+        return result
 
     def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
         """Return what the switch is told of the job."""
@@ -111,10 +111,10 @@ class PlannedJob:
 
     def payload(self, worker: int, turn: int, seq: int) -> NDArray[np.int32]:
         """Return what a packet carries, with zeros behind the last feature."""
-        tables, one = self.tables, self.slices[turn]
-        packet = self.packets(worker, one.block)[seq]
+        tables, item = self.tables, self.slices[turn]
+        packet = self.packets(worker, item.block)[seq]
         vertices = tables.summand[slice(*tables.summand_first[packet : packet + 2])]
-        lanes = self.features[one.aggregation][vertices, one.begin : one.begin + tables.lanes]
+        lanes = self.features[item.aggregation][vertices, item.begin : item.begin + tables.lanes]
         payload = np.zeros(tables.lanes, np.int32)
         payload[: lanes.shape[1]] = lanes.sum(0)
         return payload
@@ -135,12 +135,12 @@ class PlannedJob:
         tables = self.tables
         sums = [np.zeros(features.shape, np.int64) for features in self.features]
         for worker in workers:
-            for (turn, aggregator), found in worker.sums.items():
+            for (turn, aggregator), result in worker.sums.items():
                 aggregation, block, begin = self.slices[turn]
                 first = tables.descriptor_first[block] * tables.banks
                 vertex = tables.result_vertex.ravel()[first + aggregator]
                 lanes = sums[aggregation][vertex, begin : begin + tables.lanes]
-                lanes += found[: lanes.size]
+                lanes += result[: lanes.size]
         return sums
 
 
@@ -184,6 +184,6 @@ def spine_setup(
 def with_targets(setup: JobSetup) -> JobSetup:
     """Return the setup in which a PARTIAL is for the aggregator of its own number."""
     blocks: list[dict[int, Descriptor]] = [
-        {k: replace(one, target=k) for k, one in block.items()} for block in setup.blocks
+        {k: replace(item, target=k) for k, item in block.items()} for block in setup.blocks
     ]
     return replace(setup, blocks=blocks)

@@ -20,7 +20,7 @@ from sim.switchgnn.wire import NOWHERE, judge, to_octets
 Place = str | int
 End = tuple[Place, int]  #: an end of a link: a place, and the number of one of its ports
 Sent = Iterable[tuple[int, Frame]]  #: frames, and the port that each leaves by
-MOST_DELIVERIES = 10_000_000  #: most deliveries of a job, unless told otherwise
+MAX_DELIVERIES = 10_000_000  #: most deliveries of a job, unless told otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +45,9 @@ class Links:
         self.ever: list[tuple[End, bytes]] = []  #: all that was sent, if it may come again
         self.counts: Counter[str] = Counter()  #: frames, bytes, and faults by their names
 
-    def connect(self, one: End, other: End) -> None:
+    def connect(self, item: End, other: End) -> None:
         """Connect two ends by a link."""
-        self.peers[one], self.peers[other] = other, one
+        self.peers[item], self.peers[other] = other, item
 
     def send(self, place: Place, frames: Sent) -> None:
         """Put frames on the links of an end."""
@@ -104,7 +104,7 @@ def run(
     workers: Mapping[Place, WorkerModel],
     *,
     early: float = 0.0,
-    most: int = MOST_DELIVERIES,
+    most: int = MAX_DELIVERIES,
 ) -> None:
     """Deliver frames until all turns are over; raise RunFailed if they are not after ``most``
     frames.

@@ -80,11 +80,11 @@ class SwitchBench:
         def pauses() -> bool:
             return not self.takes[port] or self.stall(port)
 
-        def told(packet: Packet) -> None:
+        def reported(packet: Packet) -> None:
             assert not packet.corrupt
             self.left(port, packet.octets)
 
-        return PacketSink(self.dut, name, stall=pauses, told=told)
+        return PacketSink(self.dut, name, stall=pauses, reported=reported)
 
     @property
     def now(self) -> int:
@@ -94,23 +94,23 @@ class SwitchBench:
     @property
     def inside(self) -> list[tuple[int, int]]:
         """Return port and cycle of the last beat of each frame that the switch has."""
-        found = []
+        result = []
         for port, (source, lasts) in enumerate(zip(self.sources, self.lasts, strict=True)):
             moved = list(source.cycles)
-            found += [(moved[k] - self.began - 1, port) for k in lasts if k < len(moved)]
-        return [(port, at) for at, port in sorted(found)]
+            result += [(moved[k] - self.began - 1, port) for k in lasts if k < len(moved)]
+        return [(port, at) for at, port in sorted(result)]
 
     @property
     def heads(self) -> list[int]:
         """Return the cycle in which the head of each frame was there first."""
-        found = []
+        result = []
         for shown in self.shown:
             begins = True
             for at, record in zip(shown.cycles, shown.beats, strict=True):
                 if begins:
-                    found.append(at - self.began - 1)
+                    result.append(at - self.began - 1)
                 begins = all(record.values())
-        return sorted(found)
+        return sorted(result)
 
     async def begin(self) -> "SwitchBench":
         """Leave reset and set addresses; return the bench."""

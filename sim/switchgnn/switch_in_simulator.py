@@ -7,7 +7,7 @@ from typing import Any
 import cocotb
 import numpy as np
 
-from sim.harness.in_simulator import tell
+from sim.harness.in_simulator import report
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Row, Step
 from sim.switchgnn.switch_bench import SwitchBench, begin
@@ -15,8 +15,8 @@ from sim.switchgnn.switch_bench import SwitchBench, begin
 JOB = 0
 OPENING = 100  #: cycles beside those of a load until a turn is open
 PATIENCE = 4000  #: most cycles until all sums have left
-MOST_DEPTH = 64  #: aggregators of a bank that are used
-MOST_FEATURES = 16  #: most features of a port in a measurement
+MAX_DEPTH = 64  #: aggregators of a bank that are used
+MAX_FEATURES = 16  #: most features of a port in a measurement
 LATENCIES = 2  #: sums of each port whose latency is measured
 #: Causes, by the switch's counters, of cycles in which a task waits for its row.
 BUSY = ("rows", "waits_for_list", "waits_for_copy", "holes")
@@ -28,8 +28,8 @@ class Measurement:
     def __init__(self, bench: SwitchBench) -> None:
         self.bench, self.params, self.epoch = bench, bench.params, 0
         params = self.params
-        self.depth = min(params.slots, params.rows, params.descriptor_rows, MOST_DEPTH)
-        self.features = min(MOST_FEATURES, params.ingress_depth // params.raw_beats, params.window)
+        self.depth = min(params.slots, params.rows, params.descriptor_rows, MAX_DEPTH)
+        self.features = min(MAX_FEATURES, params.ingress_depth // params.raw_beats, params.window)
 
     async def start(self, rows: Sequence[Row], expected: int) -> None:
         """Start aggregators that expect this many contributions each, spread over the ports."""
@@ -88,27 +88,27 @@ class Measurement:
             await self.bench.step()
             if len(self.sums()) >= len(sums):
                 break
-        found = self.sums()
-        assert sorted(frame.list for _, _, frame in found) == sorted(sums)
-        for _, port, frame in found:
+        result = self.sums()
+        assert sorted(frame.list for _, _, frame in result) == sorted(sums)
+        for _, port, frame in result:
             assert port == self.port_of(frame.list)
             assert np.array_equal(frame.payload, sums[frame.list]), frame
-        return len(found), found[-1][0] - found[0][0] + self.params.result_beats
+        return len(result), result[-1][0] - result[0][0] + self.params.result_beats
 
     async def latencies(self) -> list[int]:
         """Measure the latency, through each port, of a sum that nothing else delays."""
         params, bench = self.params, self.bench
         count = min(LATENCIES * params.ports, self.depth * params.banks)
         await self.start(list(map(self.row_of, range(count))), 1)
-        found = []
+        result = []
         for k in range(count):
             bench.frames.clear()
             before = len(bench.heads)
             payload = self.send(k % params.ports, k, 1)
             await self.collect({k: payload})
-            found.append(bench.heads[before] - bench.inside[-1][1])
+            result.append(bench.heads[before] - bench.inside[-1][1])
             await bench.idle(OPENING)  # the ACK leaves
-        return found
+        return result
 
     def row_of(self, aggregator: int) -> Row:
         """Return a row with one aggregator."""
@@ -145,9 +145,9 @@ class Measurement:
         count = min(self.all_features, params.banks * self.depth, params.rows)
         await self.start(list(map(self.row_of, range(count))), 1)
         sums = {k: self.send(k % params.ports, k, 1) for k in range(count)}
-        found = await self.collect(sums)
+        result = await self.collect(sums)
         await self.check_counters(count)
-        return found
+        return result
 
     async def check_counters(self, results: int) -> None:
         """Check that all that was sent was added, and that the switch counts the sums that left."""
@@ -166,4 +166,4 @@ async def measure(dut: Any) -> None:
     latencies = await measurement.latencies()
     rows, results = await measurement.long_lists()
     features = await measurement.short_lists()
-    tell({"latencies": latencies, "rows": rows, "results": results, "features": features})
+    report({"latencies": latencies, "rows": rows, "results": results, "features": features})

@@ -29,10 +29,10 @@ class SwitchOnRams(Component):
         switch: Any = GnnSwitch(self.params)
         m.submodules.switch = switch
         for name in self.inherited:
-            outer, mine = getattr(self, name), getattr(switch, name)
-            pairs = zip(outer, mine, strict=True) if "axis" in name else [(outer, mine)]
-            for ours, theirs in pairs:
-                connect(m, flipped(ours), theirs)
+            outer, own = getattr(self, name), getattr(switch, name)
+            pairs = zip(outer, own, strict=True) if "axis" in name else [(outer, own)]
+            for own_one, reference in pairs:
+                connect(m, flipped(own_one), reference)
         add_rams(m, self.params.table_memory, self, switch.m_axi_tables)
         return m
 

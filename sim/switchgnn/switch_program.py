@@ -61,7 +61,7 @@ class GnnSwitchProgram(HostProgram):
         """Start a job as :meth:`GnnSwitch.start_job` does; ``bases`` are fields of its tables."""
         tables = Tables(
             lists=setup.rows,
-            blocks=[{a: (one.expected, one.port) for a, one in b.items()} for b in setup.blocks],
+            blocks=[{a: (item.expected, item.port) for a, item in b.items()} for b in setup.blocks],
             program=setup.program,
             **bases,
         )

@@ -47,15 +47,17 @@ class GnnSwitchSession(MeasuringSession):
         """Return the arguments that fill the memory of tables."""
         return arguments_of(self.params, folder.absolute())
 
-    def result(self, found: Any, clock_hz: float) -> Result:
+    def result(self, result: Any, clock_hz: float) -> Result:
         """Return the result; the sums have been checked on the way."""
-        rates = {name: found[name][0] / found[name][1] for name in ("rows", "results", "features")}
+        rates = {
+            name: result[name][0] / result[name][1] for name in ("rows", "results", "features")
+        }
         return Result(
             figures={
-                "latency_cycles": max(found["latencies"]),
+                "latency_cycles": max(result["latencies"]),
                 **{f"{name}_per_cycle": rate for name, rate in rates.items()},
                 "features_per_second": rates["features"] * clock_hz,
             },
             compared="every sum equals that of the features that were sent",
-            details={"least_latency_cycles": min(found["latencies"]), "counts": found},
+            details={"least_latency_cycles": min(result["latencies"]), "counts": result},
         )

@@ -25,7 +25,7 @@ def switch_side(params: GnnSwitchParams, room: int = 1 << CHANNEL_BITS) -> HostS
         build_type=Build,
         build={
             "fixed": constants(params),
-            "verdicts": {one.name: one.value for one in params.verdict if one.name != "NONE"},
+            "verdicts": {item.name: item.value for item in params.verdict if item.name != "NONE"},
             "port_counters": tuple(name for name, _ in port_counters(params).counters),
             "total_counters": tuple(name for name, _ in TOTAL_COUNTERS.counters),
             "reasons": by_name(REASONS),

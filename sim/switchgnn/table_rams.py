@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BITS, BEAT_BYTE
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import AxiRam, AxiRamParams, ram_file
 
-MOST_BYTES = 1 << 20  #: most bytes of a RAM; the addresses of a card's memory go further
+MAX_BYTES = 1 << 20  #: most bytes of a RAM; the addresses of a card's memory go further
 NOBODY = 255  #: no RAM fails
 
 
@@ -23,7 +23,7 @@ def ram_params(params: TableMemoryParams) -> AxiRamParams:
 
 def ram_bytes(params: TableMemoryParams) -> int:
     """Return the size of a RAM's file: all that its port can address, or what is needed."""
-    return min(1 << params.address_bits, MOST_BYTES)
+    return min(1 << params.address_bits, MAX_BYTES)
 
 
 def ram_members(params: TableMemoryParams) -> dict[str, Any]:
@@ -49,8 +49,8 @@ def add_rams(
         ram: Any = AxiRam(ram_params(params))
         m.submodules[f"ram_{k}"] = DomainRenamer("ram")(ram)
         for signal, member in bus.signature.members.items():
-            here, there = getattr(ram.axi, signal), getattr(bus, signal)
-            m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
+            near, far = getattr(ram.axi, signal), getattr(bus, signal)
+            m.d.comb += near.eq(far) if member.flow is Out else far.eq(near)
         m.d.comb += [
             ram.index.eq(first + k),
             ram.settings.eq(outer.ram_settings),

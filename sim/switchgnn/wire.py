@@ -122,8 +122,8 @@ def judge(octets: bytes, lanes: int, address: bytes, *, corrupt: bool = False) -
     """
     if corrupt:
         return Quality.CORRUPT
-    ours = address + ETHERTYPE_ON_WIRE.to_bytes(2, "little") + bytes([VERSION])
-    if len(octets) >= 15 and octets[:6] + octets[12:15] != ours:
+    own = address + ETHERTYPE_ON_WIRE.to_bytes(2, "little") + bytes([VERSION])
+    if len(octets) >= 15 and octets[:6] + octets[12:15] != own:
         return Quality.FOREIGN
     try:
         return from_octets(octets, lanes)

@@ -74,11 +74,11 @@ def name_of(nodeid: str) -> str:
 
 def seed_in(nodeid: str) -> int | None:
     """Return the seed in pytest's name of an item; None if it has none."""
-    found = re.search(SEED_IN_NAME, nodeid)
-    return int(found[1] or found[2]) if found else None
+    result = re.search(SEED_IN_NAME, nodeid)
+    return int(result[1] or result[2]) if result else None
 
 
 def counts(items: Sequence[Item]) -> dict[str, int]:
     """Count the items of each outcome that occurs."""
-    found = Counter(item.outcome for item in items)
-    return {outcome: found[outcome] for outcome in OUTCOMES if found[outcome]}
+    result = Counter(item.outcome for item in items)
+    return {outcome: result[outcome] for outcome in OUTCOMES if result[outcome]}

@@ -48,31 +48,31 @@ def cases_of(item: Item) -> Iterator[TestCase]:
 
 def cocotb_case(item: Item, case: Mapping[str, Any]) -> TestCase:
     """Return the case of a cocotb test in an item's simulation."""
-    found = new_case(item, f": {case['name']}", case["seconds"])
-    found.add_property("cycles", str(case["cycles"]))
+    result = new_case(item, f": {case['name']}", case["seconds"])
+    result.add_property("cycles", str(case["cycles"]))
     if not case["passed"]:
-        found.result = [Failure(clean(case["message"]))]
-    return found
+        result.result = [Failure(clean(case["message"]))]
+    return result
 
 
 def own_case(item: Item) -> TestCase:
     """Return the case of the item itself."""
-    found = new_case(item, "", item.seconds)
+    result = new_case(item, "", item.seconds)
     if item.outcome == "skipped":
-        found.result = [Skipped(clean(item.message))]
+        result.result = [Skipped(clean(item.message))]
     elif not item.good:
         kind = Failure if item.outcome == "failed" else Error
-        found.result = [kind(clean(item.message), type_=item.outcome)]
-    return found
+        result.result = [kind(clean(item.message), type_=item.outcome)]
+    return result
 
 
 def new_case(item: Item, suffix: str, seconds: float) -> TestCase:
     """Return a case named after its item, with its seed."""
     name = item.test.partition("::")[2] or item.test
     place = file_of(item).removesuffix(".py").replace("/", ".")
-    found = TestCase(clean(f"{name} seed={item.seed}{suffix}"), place, round(seconds, 3))
-    found.add_property("seed", str(item.seed))
-    return found
+    result = TestCase(clean(f"{name} seed={item.seed}{suffix}"), place, round(seconds, 3))
+    result.add_property("seed", str(item.seed))
+    return result
 
 
 def clean(text: str) -> str:

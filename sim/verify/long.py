@@ -39,8 +39,8 @@ def named(item: pytest.Item) -> bool:
 
 def matches(item: pytest.Item, argument: str) -> bool:
     """Return whether ``argument`` is the name of ``item``, with its parameters if it has some."""
-    wanted, found = argument.split("::")[-1], item.nodeid.split("::")[-1]
-    return wanted == found and item.nodeid.partition("::")[0].endswith(
+    expected, result = argument.split("::")[-1], item.nodeid.split("::")[-1]
+    return expected == result and item.nodeid.partition("::")[0].endswith(
         argument.partition("::")[0].removeprefix("./")
     )
 

@@ -37,9 +37,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if item.get_closest_marker(MARK):
             sizes.setdefault(item.nodeid.partition("[")[0], []).append(item)
     drawn = [
-        random.Random(f"{seed_of(found[0])} {function}").choice(found)
-        for function, found in sizes.items()
+        random.Random(f"{seed_of(result[0])} {function}").choice(result)
+        for function, result in sizes.items()
     ]
-    kept = set(map(id, drawn))
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    stored = set(map(id, drawn))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in stored])
     items[:] = drawn

@@ -59,8 +59,8 @@ def longest_first(
 def read_durations(file: Path) -> dict[str, float]:
     """Return seconds by test, as :func:`write_durations` wrote them; none without a file."""
     try:
-        found = json.loads(file.read_text())
-        return {str(test): float(seconds) for test, seconds in found.items()}
+        result = json.loads(file.read_text())
+        return {str(test): float(seconds) for test, seconds in result.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
 

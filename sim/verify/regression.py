@@ -203,8 +203,12 @@ def crash_of(report: pytest.TestReport) -> str:
 
 def reason_of(phases: Sequence[pytest.TestReport]) -> str:
     """Say why an item was skipped; nothing if it was not."""
-    told = [report.longrepr for report in phases if report.skipped]
-    return str(told[0][2]).removeprefix("Skipped: ") if told and isinstance(told[0], tuple) else ""
+    reported = [report.longrepr for report in phases if report.skipped]
+    return (
+        str(reported[0][2]).removeprefix("Skipped: ")
+        if reported and isinstance(reported[0], tuple)
+        else ""
+    )
 
 
 def message_of(wrong: pytest.TestReport, runs: Sequence[Mapping[str, Any]]) -> str:

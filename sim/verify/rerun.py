@@ -38,7 +38,7 @@ def investigate(
     """
     case = run.failures[0].name if run.failures else ""
     before = record_of(run.folder, case)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "case": case,
         "first_wrong": before.get("first_wrong"),
         "reproduced": False,
@@ -49,15 +49,15 @@ def investigate(
         "note": "",
     }
     if simulation is None:
-        return found | {"note": "not run again: it was not started by simulate()"}
+        return result | {"note": "not run again: it was not started by simulate()"}
     try:
         failed = rerun(simulation, case, run.seed, folder) is not None
     except BuildError as error:
-        return found | {"note": "not run again: " + str(error).partition("\n")[0]}
+        return result | {"note": "not run again: " + str(error).partition("\n")[0]}
     after = record_of(folder, case)
-    found |= compared(failed, before, after)
-    found |= {"log": existing(folder / LOG), "waves": existing(folder / WAVES)}
-    return found if found["waves"] is None else found | at_the_beat(folder, after)
+    result |= compared(failed, before, after)
+    result |= {"log": existing(folder / LOG), "waves": existing(folder / WAVES)}
+    return result if result["waves"] is None else result | at_the_beat(folder, after)
 
 
 def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def compared(failed: bool, before: dict[str, Any], after: dict[str, Any]) -> dic
 
 def at_the_beat(folder: Path, after: dict[str, Any]) -> dict[str, Any]:
     """Return a save file that opens the waves at the first wrong beat, and that beat's time."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     wrong = after.get("first_wrong")
     if wrong is not None and wrong["cycle"] is not None:
         wrong["wave_ns"] = moment(wrong["cycle"])
     used = [stream["stream"] for stream in after.get("streams", ())]
-    return found | {"gtkw": str(write_save(folder / WAVES, wrong, used))}
+    return result | {"gtkw": str(write_save(folder / WAVES, wrong, used))}
 
 
 def rerun(simulation: Simulation, case: str, seed: int, folder: Path) -> Run | None:

@@ -102,8 +102,8 @@ def functions_of(item: pytest.Function) -> list[Any]:
 
 def seed_of(item: pytest.Item) -> int:
     """Return the seed that ``item`` runs on."""
-    given = seed_in(item.nodeid)
-    return item.config.stash[SEEDS][0] if given is None else given
+    provided = seed_in(item.nodeid)
+    return item.config.stash[SEEDS][0] if provided is None else provided
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

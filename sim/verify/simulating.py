@@ -6,7 +6,7 @@ from functools import cache, partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-OURS = ("tests", "sim", "gen")  #: packages in which calls are followed
+OWN = ("tests", "sim", "gen")  #: packages in which calls are followed
 TARGETS = {("sim.harness.verilator", "simulate"), ("sim.harness.verilator", "run")}
 
 
@@ -37,8 +37,8 @@ def named_in(function: FunctionType) -> tuple[FunctionType, ...]:
     values += [cell.cell_contents for cell in function.__closure__ or () if filled(cell)]
     modules = [value for value in values if isinstance(value, ModuleType)]
     values += [vars(module)[name] for module in modules for name in names if name in vars(module)]
-    found = [plain(part) for value in values for part in parts_of(value)]
-    return tuple(f for f in found if f is not None and ours(f.__module__))
+    result = [plain(part) for value in values for part in parts_of(value)]
+    return tuple(f for f in result if f is not None and own(f.__module__))
 
 
 def names_of(code: CodeType) -> Iterator[str]:
@@ -60,14 +60,14 @@ def filled(cell: Any) -> bool:
 def parts_of(value: Any) -> list[Any]:
     """Return ``value``, or the functions of a class of ours and of those that it is made from."""
     if isinstance(value, type):
-        classes = [one for one in value.__mro__ if ours(one.__module__)]
-        return [part for one in classes for part in vars(one).values()]
+        classes = [item for item in value.__mro__ if own(item.__module__)]
+        return [part for item in classes for part in vars(item).values()]
     return [value]
 
 
-def ours(module: str | None) -> bool:
+def own(module: str | None) -> bool:
     """Return whether calls in ``module`` are followed."""
-    return (module or "").partition(".")[0] in OURS
+    return (module or "").partition(".")[0] in OWN
 
 
 def plain(value: Any) -> FunctionType | None:

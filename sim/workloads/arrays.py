@@ -12,13 +12,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from sim.workloads.files import MOST_RATIO, PIECE, InputError, read_unpacked, reason
+from sim.workloads.files import MAX_RATIO, PIECE, InputError, read_unpacked, reason
 
 ARRAY_MARK = b"\x93NUMPY"
 ARCHIVE_MARKS = (b"PK\3\4", b"PK\5\6")
-MOST_HEAD = 1 << 16  #: bytes in which the header of a .npy file must end
-MOST_BYTES = 1 << 62
-MOST_NUMBER = np.finfo(np.float64).max
+MAX_HEAD = 1 << 16  #: bytes in which the header of a .npy file must end
+MAX_BYTES = 1 << 62
+MAX_NUMBER = np.finfo(np.float64).max
 KINDS = {"b": "bool", "iu": "integers", "biuf": "real numbers", "biufc": "numbers", "SU": "text"}
 READERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 
@@ -38,13 +38,13 @@ def layout_of(place: object, head: bytes | bytearray, size: int) -> dict[str, An
         raise InputError(f"{place}: no .npy header of version 1 or 2 ({reason(error)})") from None
     shown = f"the shape {str(shape)[:60]} and type {dtype} of its header"
     least, most = min(shape, default=0), math.prod(max(each, 1) for each in shape)
-    if least < 0 or not dtype.itemsize or most * dtype.itemsize > MOST_BYTES or len(shape) > 32:
+    if least < 0 or not dtype.itemsize or most * dtype.itemsize > MAX_BYTES or len(shape) > 32:
         raise InputError(f"{place}: cannot have {shown}")
     if dtype.hasobject:
         raise InputError(f"{place}: holds Python objects, expected numbers")
-    found, needed = size - file.tell(), math.prod(shape) * dtype.itemsize
-    if found != needed:
-        raise InputError(f"{place}: has {found:,} bytes of values, {shown} needs {needed:,}")
+    result, needed = size - file.tell(), math.prod(shape) * dtype.itemsize
+    if result != needed:
+        raise InputError(f"{place}: has {result:,} bytes of values, {shown} needs {needed:,}")
     order = "F" if fortran else "C"
     return {"shape": shape, "dtype": dtype, "offset": file.tell(), "order": order}
 
@@ -56,7 +56,7 @@ def read_array(path: Path) -> NDArray[Any]:
     """
     try:
         with path.open("rb") as file:
-            head = file.read(MOST_HEAD)
+            head = file.read(MAX_HEAD)
     except (OSError, ValueError):  # told apart, in words, by read_unpacked
         head = b""
     if head.startswith(ARRAY_MARK):
@@ -70,7 +70,7 @@ def array_in(place: object, content: bytes | bytearray) -> NDArray[Any]:
     """Return the array of a .npy file's ``content``; the error begins with ``place``."""
     if not content.startswith(ARRAY_MARK):
         raise InputError(f"{place}: is no .npy file, as numpy.save writes one of an array")
-    layout = layout_of(place, content[:MOST_HEAD], len(content))
+    layout = layout_of(place, content[:MAX_HEAD], len(content))
     writable = content if isinstance(content, bytearray) else bytearray(content)
     return np.ndarray(buffer=writable, **layout)
 
@@ -97,7 +97,7 @@ class Archive(UserDict[str, Any]):
     def __getitem__(self, name: str) -> NDArray[Any]:
         member, place = self.data[name], f"{self.path}: array {name}"
         packed = member.compress_size if member.compress_type == zipfile.ZIP_DEFLATED else 0
-        if packed > self.size or member.file_size > max(self.size, MOST_RATIO * packed):
+        if packed > self.size or member.file_size > max(self.size, MAX_RATIO * packed):
             raise InputError(f"{place}: is larger than the file can hold")
         return array_in(place, self._content(name, member.file_size))
 
@@ -114,8 +114,8 @@ class Archive(UserDict[str, Any]):
 
     def size_of(self, name: str) -> int:
         """Return the number of values of an array, which its header tells."""
-        head, size = self._content(name, MOST_HEAD), self.data[name].file_size
-        return math.prod(layout_of(f"{self.path}: array {name}", head[:MOST_HEAD], size)["shape"])
+        head, size = self._content(name, MAX_HEAD), self.data[name].file_size
+        return math.prod(layout_of(f"{self.path}: array {name}", head[:MAX_HEAD], size)["shape"])
 
     def take(self, name: str, kinds: str, *shape: int | str) -> NDArray[Any]:
         """Return an array that :func:`check` accepts."""
@@ -124,26 +124,26 @@ class Archive(UserDict[str, Any]):
         return check(f"{self.path}: {name}", self[name], kinds, *shape)
 
 
-def check(place: str, found: NDArray[Any], kinds: str, *shape: int | str) -> NDArray[Any]:
+def check(place: str, result: NDArray[Any], kinds: str, *shape: int | str) -> NDArray[Any]:
     """Return an array of one of the ``kinds`` of NumPy, of ``shape``, finite; else InputError.
 
     A size that is not given is the name of what it counts.
     """
-    fits = len(shape) == found.ndim and all(
-        isinstance(wanted, str) or size == wanted
-        for size, wanted in zip(found.shape, shape, strict=True)
+    fits = len(shape) == result.ndim and all(
+        isinstance(expected, str) or size == expected
+        for size, expected in zip(result.shape, shape, strict=True)
     )
-    if not fits or found.dtype.kind not in kinds:
-        wanted = f"{KINDS[kinds]} [{', '.join(map(str, shape))}]"
-        raise InputError(f"{place} must be {wanted}, not {found.dtype} {list(found.shape)}")
-    if found.dtype.kind in "fc" and not _is_finite(found):
-        at = ", ".join(map(str, np.argwhere(~(np.abs(found) <= MOST_NUMBER))[0]))
+    if not fits or result.dtype.kind not in kinds:
+        expected = f"{KINDS[kinds]} [{', '.join(map(str, shape))}]"
+        raise InputError(f"{place} must be {expected}, not {result.dtype} {list(result.shape)}")
+    if result.dtype.kind in "fc" and not _is_finite(result):
+        at = ", ".join(map(str, np.argwhere(~(np.abs(result) <= MAX_NUMBER))[0]))
         raise InputError(f"{place} must be finite, found NaN or infinity at [{at}]")
-    return found
+    return result
 
 
-def _is_finite(found: NDArray[Any]) -> bool:
+def _is_finite(result: NDArray[Any]) -> bool:
     """Return whether all values are finite; arrays of real numbers may fill half of the memory."""
-    if found.dtype.kind == "c":
-        return bool((np.abs(found) <= MOST_NUMBER).all())
-    return bool(found.min(initial=0) >= -MOST_NUMBER and found.max(initial=0) <= MOST_NUMBER)
+    if result.dtype.kind == "c":
+        return bool((np.abs(result) <= MAX_NUMBER).all())
+    return bool(result.min(initial=0) >= -MAX_NUMBER and result.max(initial=0) <= MAX_NUMBER)

@@ -35,9 +35,9 @@ def parse(path: Path, text: bytes, label: str | None) -> tuple[NDArray, NDArray,
     cell = rb'(?:"%b"|[ ]*+%b[ ]*+)' % (NUMBER, NUMBER)
     row = cell + rb"(?:%b%b){%d}" % (re.escape(delimiter.encode()), cell, len(names) - 1)
     check_lines(path, body, row, f"{len(names)} numbers, divided by {delimiter!r}", first=first)
-    found = numbers(path, body, first).reshape(-1, len(names))
-    features = np.delete(found, column, 1)
-    return features, found[:, column], names[:column] + names[column + 1 :]
+    result = numbers(path, body, first).reshape(-1, len(names))
+    features = np.delete(result, column, 1)
+    return features, result[:, column], names[:column] + names[column + 1 :]
 
 
 def _column(path: Path, names: list[str], label: str | None) -> int:

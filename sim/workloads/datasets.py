@@ -60,16 +60,16 @@ class DataSet:
     def held_out(self, share: float) -> "DataSet":
         """Hold out the last ``share`` of samples for tests; raise InputError if too few remain."""
         count = round(share * len(self.labels))
-        kept = len(self.labels) - count
-        if not (count and kept):
+        stored = len(self.labels) - count
+        if not (count and stored):
             raise InputError(
                 f"{self.name}: {share:g} of {len(self.labels)} samples leaves no others"
             )
-        if self.classes and np.unique(self.labels[:kept]).size == 1:
-            raise InputError(f"{self.name}: the first {kept} to train on are of one class")
+        if self.classes and np.unique(self.labels[:stored]).size == 1:
+            raise InputError(f"{self.name}: the first {stored} to train on are of one class")
         features, labels = self.features, self.labels
-        test = replace(self, features=features[kept:], labels=labels[kept:], test=None)
-        return replace(self, features=features[:kept], labels=labels[:kept], test=test)
+        test = replace(self, features=features[stored:], labels=labels[stored:], test=None)
+        return replace(self, features=features[:stored], labels=labels[:stored], test=test)
 
 
 def load(
@@ -194,8 +194,10 @@ def _read_npz(archive: Archive) -> tuple[NDArray, NDArray]:
         if features in archive and labels in archive:
             _limit(archive.path.name, f"{features} holds", archive.size_of(features))
             return archive[features], archive[labels]
-    found = ", ".join(archive) or "none"
-    raise InputError(f"{archive.path}: needs arrays X and y, or features and labels; found {found}")
+    result = ", ".join(archive) or "none"
+    raise InputError(
+        f"{archive.path}: needs arrays X and y, or features and labels; found {result}"
+    )
 
 
 def _alike(

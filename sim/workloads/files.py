@@ -17,7 +17,7 @@ UNPACKERS: dict[bytes, Callable[[BytesIO], Any]] = {
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz")
-MOST_RATIO = 1032  #: largest ratio of deflate; what is packed more densely is no data
+MAX_RATIO = 1032  #: largest ratio of deflate; what is packed more densely is no data
 PIECE = 1 << 20  #: bytes that are unpacked at a time
 TAR = (257, b"ustar")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -56,7 +56,7 @@ def read_unpacked(path: Path, instead: str = "") -> bytes:
         raise InputError(f"{path}: no such file{instead}") from None
     for magic, unpacker in UNPACKERS.items():
         if content.startswith(magic):
-            content = _unpacked(path, unpacker(BytesIO(content)), MOST_RATIO * len(content))
+            content = _unpacked(path, unpacker(BytesIO(content)), MAX_RATIO * len(content))
             break
     start, mark = TAR
     if content[start : start + len(mark)] == mark:
@@ -71,7 +71,7 @@ def _unpacked(path: Path, file: Any, most: int) -> bytes:
             pieces.append(piece)
             size += len(piece)
             if size > most:
-                raise InputError(f"{path}: grows more than {MOST_RATIO}-fold, which no data do")
+                raise InputError(f"{path}: grows more than {MAX_RATIO}-fold, which no data do")
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise InputError(f"{path}: malformed file ({reason(error)})") from None
     return b"".join(pieces)

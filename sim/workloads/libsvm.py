@@ -14,7 +14,7 @@ FORM = "`label index:value ...` of LIBSVM"
 OTHERS = "accepted are also CSV of numbers with --label COLUMN, and .npz"
 RANK = GAP + rb"qid:\d++"
 SAMPLE = rb"%b(?:%b)?(?:%b\d++:%b)*" % (NUMBER, RANK, GAP, NUMBER)
-MOST_INDEX = (1 << 31) - 1
+MAX_INDEX = (1 << 31) - 1
 
 
 def parse(path: Path, text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
@@ -28,20 +28,20 @@ def parse(path: Path, text: bytes) -> tuple[csr_array, NDArray[np.float64]]:
     plain, ranks = re.subn(RANK, b"", re.sub(rb"#[^\n]*+", b"", text))
     if ranks:
         leave_out(f"{path}: the qid of {ranks:,} samples, for nothing is ranked")
-    found = numbers(path, plain)
+    result = numbers(path, plain)
     lines = np.frombuffer(re.sub(rb"\s*\n\s*", b"\n", plain.strip() + b"\n"), np.uint8)
-    ends = np.flatnonzero(lines == ord("\n")) if found.size else np.empty(0, np.int64)
+    ends = np.flatnonzero(lines == ord("\n")) if result.size else np.empty(0, np.int64)
     starts = np.append(0, np.searchsorted(np.flatnonzero(lines == ord(":")), ends))
-    is_label = np.zeros(found.size, bool)
+    is_label = np.zeros(result.size, bool)
     is_label[2 * starts[:-1] + np.arange(ends.size)] = True
-    pairs = found[~is_label].reshape(-1, 2)
+    pairs = result[~is_label].reshape(-1, 2)
     rises = np.diff(pairs[:, 0], prepend=-1) > 0
     rises[starts[:-1][np.diff(starts) > 0]] = True
-    if not (rises.all() and pairs[:, 0].max(initial=0) <= MOST_INDEX):
-        raise_first(path, plain, _is_disordered, f"must have indices that rise, up to {MOST_INDEX}")
+    if not (rises.all() and pairs[:, 0].max(initial=0) <= MAX_INDEX):
+        raise_first(path, plain, _is_disordered, f"must have indices that rise, up to {MAX_INDEX}")
     indices = pairs[:, 0].astype(np.int64)
     shape = (ends.size, int(indices.max(initial=-1)) + 1)
-    return csr_array((pairs[:, 1].copy(), indices, starts), shape), found[is_label]
+    return csr_array((pairs[:, 1].copy(), indices, starts), shape), result[is_label]
 
 
 def first_index(features: csr_array) -> int:
@@ -51,4 +51,4 @@ def first_index(features: csr_array) -> int:
 
 def _is_disordered(line: bytes) -> bool:
     indices = [int(pair.partition(b":")[0]) for pair in line.split()[1:]]
-    return indices != sorted(set(indices)) or max(indices, default=0) > MOST_INDEX
+    return indices != sorted(set(indices)) or max(indices, default=0) > MAX_INDEX

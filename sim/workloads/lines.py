@@ -30,8 +30,8 @@ def check_lines(
     good = re.compile(rb"^%b(?:%b)?%b%b\r?\n" % (BLANK, line, BLANK, end), re.M)
     if good.sub(b"", text):
         at = 0
-        while found := good.match(text, at):
-            at = found.end()
+        while result := good.match(text, at):
+            at = result.end()
         wrong = text[at : text.index(b"\n", at)].rstrip(b"\r")
         begins = re.match(BLANK + line + BLANK, wrong)
         word = re.search(rb"\S*\Z", wrong[: begins.end()]) if begins else None
@@ -44,10 +44,10 @@ def numbers(place: object, text: bytes, first: int = 1) -> NDArray[np.float64]:
     """Return all numbers of a checked text, in order; raise InputError for one beyond float64."""
     if not text.strip():
         return np.empty(0)  # NumPy finds a number there
-    found = np.fromstring(text.translate(SEPARATORS), sep=" ")
-    if not np.isfinite(found).all():
+    result = np.fromstring(text.translate(SEPARATORS), sep=" ")
+    if not np.isfinite(result).all():
         raise_first(place, text, is_beyond, "has a number beyond float64", first)
-    return found
+    return result
 
 
 def read_numbers(path: Path) -> NDArray[np.float64]:

@@ -22,14 +22,14 @@ def mini_batch(
     replacement; the next layer has those that are new. With ``repeats`` a vertex is named, and
     brings neighbours, as often as it was drawn.
     """
-    found = np.asarray(seeds, np.int64)
-    layer = found
+    result = np.asarray(seeds, np.int64)
+    layer = result
     for fan_out in fan_outs:
         drawn = [neighbours(graph, int(vertex), fan_out, rng) for vertex in layer]
         together = np.concatenate([np.empty(0, np.int64), *drawn])
-        layer = together if repeats else np.setdiff1d(together, found)
-        found = np.concatenate([found, layer])
-    return found
+        layer = together if repeats else np.setdiff1d(together, result)
+        result = np.concatenate([result, layer])
+    return result
 
 
 def neighbours(graph: csr_array, vertex: int, most: int, rng: np.random.Generator) -> Ints:

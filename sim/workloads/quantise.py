@@ -73,15 +73,15 @@ class Quantiser:
 
     def scaled(self, features: Floats) -> Floats:
         """Return features[S, D] in the codes' units, unquantised, as float SGD trains on them."""
-        return np.divide(found := features - self.offset, self.scale, out=found)
+        return np.divide(result := features - self.offset, self.scale, out=result)
 
     def encode(self, features: Floats) -> Codes:
         """Return the codes of features[S, D], rounded by floor(v + 1/2) and saturated."""
-        one = 1 << self.shift
+        item = 1 << self.shift
         codes = np.empty(features.shape, np.int16)
         for start in range(0, len(features), ROWS):  # data may fill half of the memory
-            rounded = np.floor(self.scaled(features[start : start + ROWS]) * one + 0.5)
-            codes[start : start + ROWS] = np.clip(rounded, -one if self.signed else 0, one - 1)
+            rounded = np.floor(self.scaled(features[start : start + ROWS]) * item + 0.5)
+            codes[start : start + ROWS] = np.clip(rounded, -item if self.signed else 0, item - 1)
         return codes
 
     def to_original(self, weights: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:

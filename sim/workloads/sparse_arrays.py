@@ -43,14 +43,14 @@ def sparse_of(archive: Archive) -> csr_array:
     indices = [archive.take(name, "iu", "size").astype(np.int64) for name in names]
     try:
         # These checks are NumPy's; a kernel of SciPy's would follow a wrong index anywhere.
-        made = make((values, *indices), (rows, columns))
+        built = make((values, *indices), (rows, columns))
         if "indptr" in names:
-            made.check_format(full_check=True)
+            built.check_format(full_check=True)
             if not indices[1][-1] == len(indices[0]) == len(values):
                 raise ValueError(f"indptr ends at {indices[1][-1]} of {len(indices[0])} indices")
     except (ValueError, TypeError) as error:
         raise InputError(f"{path}: {', '.join(names)} do not fit ({reason(error)})") from None
-    return without_zeros(path, csr_array(made.tocoo()))
+    return without_zeros(path, csr_array(built.tocoo()))
 
 
 def check_room(place: str, rows: int, columns: int, entries: int) -> None:

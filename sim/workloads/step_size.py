@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sim.golden.choices import Loss
 
 CURVATURE = {Loss.LINEAR: 1.0, Loss.LOGISTIC: 0.25, Loss.HINGE: 1.0}
-"""Most that the loss's derivative changes with z; of the hinge, most that it is."""
+"""Bounds the second derivative of a loss in z; that of the hinge bounds its first derivative."""
 
 ITERATIONS = 30
 """Of the power method. Five find the eigenvalue to within a fifth, thirty to within a percent."""

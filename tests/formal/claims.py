@@ -44,7 +44,7 @@ def watching(only: str | None = None) -> Iterator[Watch]:
 def heed(m: Module, component: Component, name: str, holds) -> None:
     """Assume what the ``granted`` component expects; show it of one that stands in another."""
     watch = WATCH.get()
-    if watch is not None and any(component is one for one in watch.granted):
+    if watch is not None and any(component is item for item in watch.granted):
         assume(m, holds)
     else:
         check(m, f"expects_{name}", holds)

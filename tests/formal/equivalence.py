@@ -15,9 +15,9 @@ from resource import RLIMIT_CPU, setrlimit
 from gen.base.emission.emit import EmittedModule
 from gen.base.emission.yosys import Yosys, YosysError, apart
 
-MOST_MEMORY_BITS = 4096  #: of all memories of a module that become registers in a proof
+MAX_MEMORY_BITS = 4096  #: of all memories of a module that become registers in a proof
 WORDS = 2  #: that are left of a larger one
-MOST_SECONDS = 300  #: of CPU for a module
+MAX_SECONDS = 300  #: of CPU for a module
 #: components that Yosys does not finish: simulations alone compare these
 UNFINISHED = {"LossLane", "BeatRing", "NetSparseSwitch"}
 PREPARE = ("proc", "opt_clean", "opt_expr -mux_undef", "wreduce", "opt_expr -full", "opt_clean")
@@ -54,12 +54,12 @@ def difference(module: EmittedModule, modules: Mapping[str, EmittedModule]) -> s
 
 def prove(module: EmittedModule, modules: Mapping[str, EmittedModule]) -> None:
     """Prove that a module is its RTLIL; Yosys ends this process if it is not."""
-    setrlimit(RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS))
+    setrlimit(RLIMIT_CPU, (MAX_SECONDS, MAX_SECONDS))
     yosys = Yosys()
     for name in module.instances:
         yosys.read(modules[name].rtlil)
     rtlil, verilog = module.rtlil.replace(NAMELESS, "\\signal"), with_read_names(module)
-    large = sum(int(w) * int(d) for w, d in MEMORY.findall(rtlil)) > MOST_MEMORY_BITS
+    large = sum(int(w) * int(d) for w, d in MEMORY.findall(rtlil)) > MAX_MEMORY_BITS
     filled = "cell $meminit" in rtlil
     if large and not filled:
         rtlil = MEMORY.sub(rf"  memory width \1 size {WORDS}", rtlil)

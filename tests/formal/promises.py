@@ -9,7 +9,7 @@ from hdl.p4sgd.switch.params import SwitchParams
 
 
 class RequestPromises(Component):
-    """Computes ``kept``: whether requests are as the aggregator takes for granted.
+    """Computes ``stored``: whether requests are as the aggregator takes for granted.
 
     A request is of a slot that was cleared, by one of the ports that it was cleared with; these
     are its ``everyone``, at least one. Its header was ``announced``. There is no request with
@@ -27,7 +27,7 @@ class RequestPromises(Component):
                 "clear": In(1),
                 "request": In(params.request),
                 "announced": In(params.header),
-                "kept": Out(1),
+                "stored": Out(1),
                 "cleared": Out(params.slots),
                 "everyone": Out(data.ArrayLayout(params.ports, params.slots)),
             },
@@ -42,15 +42,15 @@ class RequestPromises(Component):
                 self.cleared.bit_select(self.slot, 1).eq(1),
                 everyone.eq(request.everyone),
             ]
-        one = (request.sender & (request.sender - 1)) == 0
+        item = (request.sender & (request.sender - 1)) == 0
         good = (
             self.cleared.bit_select(self.slot, 1)
             & (request.everyone == everyone)
-            & one
+            & item
             & ((request.sender & everyone) != 0)
             & (request.header == self.announced)
         )
-        m.d.comb += self.kept.eq(
+        m.d.comb += self.stored.eq(
             ~(self.valid & self.clear)
             & (good | ~self.valid)
             & ((request.everyone != 0) | ~self.clear)

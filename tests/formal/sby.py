@@ -108,11 +108,11 @@ def search_path() -> str:
 
 def find_tools() -> Mapping[str, str]:
     """Return the programs that proofs need; an error names the packages that are missing."""
-    found = {name: shutil.which(name, path=search_path()) for name in TOOLS}
-    missing = sorted({TOOLS[name] for name, path in found.items() if path is None})
+    result = {name: shutil.which(name, path=search_path()) for name in TOOLS}
+    missing = sorted({TOOLS[name] for name, path in result.items() if path is None})
     if missing:
         raise ProofError(f"proofs need packages that are not installed: {', '.join(missing)}")
-    return {name: path for name, path in found.items() if path}
+    return {name: path for name, path in result.items() if path}
 
 
 def task(component: Component, emission: Emission, mode: str, depth: int, engine: str) -> str:
@@ -157,8 +157,8 @@ def peek(component, name: str, top: str) -> list[str]:
 def names_of(verilog: str, log: str) -> tuple[str, ...]:
     """Return the claims in the lines of the Verilog that the log complains of."""
     lines = verilog.splitlines()
-    found = re.findall(
+    result = re.findall(
         r"(?i:assert failed|unreached cover statement|failed assertion).*?design\.v:(\d+)", log
     )
-    claims = (re.search(r"\((.*)\)", lines[int(number) - 1]) for number in found)
+    claims = (re.search(r"\((.*)\)", lines[int(number) - 1]) for number in result)
     return tuple(sorted({re.sub(r"^\\|\$\d+| ", "", claim[1]) for claim in claims if claim}))

@@ -16,15 +16,17 @@ def without_progress(text: str) -> str:
 
 
 def ingather(*arguments, cwd=None, python=(), module="gen", env=None):
-    kept = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
-    kept["SOURCE_DATE_EPOCH"] = os.environ["SOURCE_DATE_EPOCH"]  # pages of all tests are of one day
+    stored = {"PYTHONPATH": ":".join(sys.path), "PATH": "/usr/bin:/bin"}
+    stored["SOURCE_DATE_EPOCH"] = os.environ[
+        "SOURCE_DATE_EPOCH"
+    ]  # pages of all tests are of one day
     return subprocess.run(
         [sys.executable, *python, "-m", module, *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         cwd=cwd,
-        env={**kept, **(env or {})},
+        env={**stored, **(env or {})},
         timeout=300,
     )
 

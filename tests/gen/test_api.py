@@ -41,7 +41,7 @@ def test_lines_are_heard_and_settings_are_those_of_the_command(rng):
     worker = ingather.design("p4sgd-worker", "tiny")
     done = worker.train(*samples(rng), loss="hinge", epochs=2, batch=16, on_line=heard.append)
     assert [line.split()[0] for line in heard[1:]] == ["1", "2"]
-    assert done.session.asked.as_json()["loss"] == "hinge"
+    assert done.session.requested.as_json()["loss"] == "hinge"
 
 
 def test_a_run_by_its_command():
@@ -55,10 +55,10 @@ def test_a_run_by_its_command():
 def test_what_a_run_needs_may_be_set_as_well():
     worker = ingather.design("p4sgd-worker", "tiny", data_parallel=True)
     session = worker.find_run("train").session_class
-    asked = session.workload(schedule=Schedule.DATA_PARALLEL, data="zeros", features=64)
-    assert worker.needed(session, asked) == worker.params
+    requested = session.workload(schedule=Schedule.DATA_PARALLEL, data="zeros", features=64)
+    assert worker.needed(session, requested) == worker.params
     plain = ingather.design("p4sgd-worker", "tiny")
-    assert plain.needed(session, asked) == worker.params
+    assert plain.needed(session, requested) == worker.params
 
 
 def test_tests_of_ones_own(tmp_path, monkeypatch):
@@ -71,12 +71,12 @@ def test_tests_of_ones_own(tmp_path, monkeypatch):
 
 
 def test_estimates(monkeypatch):
-    asked = []
+    requested = []
     monkeypatch.setattr(
-        "gen.synth.synthesis.synthesise", lambda emission, *_, **__: asked.append(emission)
+        "gen.synth.synthesis.synthesise", lambda emission, *_, **__: requested.append(emission)
     )
     ingather.design("p4sgd-engine", "tiny", lanes=64).synth()
-    assert asked[0].top.component.params.lanes == 64
+    assert requested[0].top.component.params.lanes == 64
 
 
 @pytest.mark.parametrize(

@@ -77,15 +77,15 @@ def icarus_findings(emission, folder, standard):
     """Return what Icarus Verilog says of a design's own files."""
     options = [f"-g{standard}", "-Wall", "-Wno-timescale", "-t", "null", "-s", emission.top.name]
     command = ["iverilog", *options, *written(emission, folder)]
-    told = subprocess.run(command, capture_output=True, text=True, check=False).stderr
-    return [line for line in told.splitlines() if str(folder) in line]
+    reported = subprocess.run(command, capture_output=True, text=True, check=False).stderr
+    return [line for line in reported.splitlines() if str(folder) in line]
 
 
 @with_icarus
 @of_presets
 def test_icarus_accepts(design, preset, tmp_path):
     emission = emission_of(design.name, preset)
-    assert [icarus_findings(emission, tmp_path, one) for one in STANDARDS] == [[], []]
+    assert [icarus_findings(emission, tmp_path, item) for item in STANDARDS] == [[], []]
 
 
 @with_icarus
@@ -93,7 +93,7 @@ def test_icarus_would_complain(tmp_path):
     emission = emit(Pair(PairParams()))
     module = emission.modules["leaf_4"]
     module.verilog = module.verilog.replace("input wire [3:0] a,", "input wire [4:0] a,")
-    assert all(icarus_findings(emission, tmp_path, one) for one in STANDARDS)
+    assert all(icarus_findings(emission, tmp_path, item) for item in STANDARDS)
 
 
 @of_presets
@@ -101,12 +101,12 @@ def test_no_signal_has_a_name_of_cpp(design, preset):
     """Verilator cannot show a signal to C++ (``--public-flat-rw``) that is named by a keyword."""
     keywords = "new|delete|class|this|union|struct|template|private|public|friend|int|char|bool"
     declared = re.compile(rf"^ *(?:input|output|reg|wire)\b.*?\b({keywords}) *[;,=)]", re.M)
-    found = {
+    result = {
         (name, *declared.findall(module.verilog))
         for name, module in emission_of(design.name, preset).modules.items()
         if declared.search(module.verilog)
     }
-    assert not found
+    assert not result
 
 
 @of_presets
@@ -133,20 +133,20 @@ def test_models_of_buses_find_all_that_they_insist_on():
             missing = [s for k in kinds[channel] for s in k._signals if f"{port}_{s}" not in ways]
             assert not missing, f"{path.name}: {port} has no {missing}"
             masters |= {path.stem.rpartition("-")[0]} if ways[name] == "output" else set()
-    ours = {"gather-engine", "netsparse-snic", "p4sgd-worker"}
-    assert masters == {*ours, "switchgnn-endpoint", "switchgnn-switch"}
+    own = {"gather-engine", "netsparse-snic", "p4sgd-worker"}
+    assert masters == {*own, "switchgnn-endpoint", "switchgnn-switch"}
 
 
 @of_presets
-def test_each_module_is_found_again(design, preset):
+def test_each_module_is_detected_again(design, preset):
     """Each module of any design is elaborated once, and found again in the cache."""
     emission = emission_of(design.name, preset)
-    found = emissions.ModuleCache(asserts=False).find(emission.top.component)
-    assert {module.name: module for module in found} == emission.modules
+    result = emissions.ModuleCache(asserts=False).find(emission.top.component)
+    assert {module.name: module for module in result} == emission.modules
 
 
 def test_presets_differ_from_each_other():
     for design in designs().values():
-        made = [make_params(design.params_class, s) for s in design.presets.values()]
-        assert len(set(made)) == len(made)
+        built = [make_params(design.params_class, s) for s in design.presets.values()]
+        assert len(set(built)) == len(built)
         assert design.preset in design.presets

@@ -17,26 +17,26 @@ UNSTATED = {"cocotb-bus": "BSD"}  #: licence by package, of its text, where its 
 BESIDE = {"scapy"}
 
 
-def licence_of(found):
-    return found.licence or UNSTATED.get(found.package, "")
+def licence_of(result):
+    return result.licence or UNSTATED.get(result.package, "")
 
 
 @pytest.mark.parametrize("development", [False, True])
 def test_what_is_installed_fits_the_licence(development):
-    found = licences(development=development)
-    assert len(found) > 40
-    unfit = {one.package for one in found if not FITTING.search(licence_of(one))}
+    result = licences(development=development)
+    assert len(result) > 40
+    unfit = {item.package for item in result if not FITTING.search(licence_of(item))}
     assert unfit == BESIDE
 
 
-def test_each_line_tells_where_the_text_is():
-    for one in licences(development=True):
-        assert ("the package has no text; see " in one.line) == (not one.texts)
-        assert all(text in one.line for text in one.texts)
+def test_each_line_states_where_the_text_is():
+    for item in licences(development=True):
+        assert ("the package has no text; see " in item.line) == (not item.texts)
+        assert all(text in item.line for text in item.texts)
 
 
 @pytest.mark.parametrize("name", sorted(BESIDE))
-def test_nothing_that_is_given_away_imports(name):
+def test_nothing_that_is_handed_out_imports(name):
     files = [path for folder in ("gen", "hdl", "sim") for path in (ROOT / folder).rglob("*.py")]
     imports = re.compile(rf"^\s*(?:from|import) {name}\b", re.M)
     assert len(files) > 500

@@ -33,7 +33,7 @@ PLAIN = " ".join(README.split())
 SHOWN = re.compile(r"(?:`|^    \.venv/bin/)ingather ([a-z][^`\n]*)", re.M)
 RUN = re.compile(r"pytest (tests[\w/.]*)")
 COMMANDS = sorted(
-    {one for page in READMES for one in SHOWN.findall(page.read_text().replace("\\\n", ""))}
+    {item for page in READMES for item in SHOWN.findall(page.read_text().replace("\\\n", ""))}
 )
 
 
@@ -43,8 +43,8 @@ def app():
 
 
 def test_every_page_is_read():
-    there = {path.relative_to(ROOT).as_posix() for path in READMES}
-    assert {"README.md", "hdl/README.md", "gen/README.md", "sim/README.md"} <= there
+    present = {path.relative_to(ROOT).as_posix() for path in READMES}
+    assert {"README.md", "hdl/README.md", "gen/README.md", "sim/README.md"} <= present
     assert sum(len(NAMED.findall(path.read_text())) for path in READMES) > 200
     assert len(COMMANDS) > 20
 
@@ -84,11 +84,11 @@ def test_a_page_has_every_folder_beside_it(folder):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_have_the_options_that_they_are_shown_with(app, command):
-    found, words = app, shlex.split(command)
-    while words and words[0] in getattr(found, "commands", {}):
-        found = found.commands[words.pop(0)]
-    assert found is not app, f"no such command: {command}"
-    options = {text for parameter in found.params for text in parameter.opts}
+    result, words = app, shlex.split(command)
+    while words and words[0] in getattr(result, "commands", {}):
+        result = result.commands[words.pop(0)]
+    assert result is not app, f"no such command: {command}"
+    options = {text for parameter in result.params for text in parameter.opts}
     assert {word for word in words if word.startswith("-")} <= options | {"--help"}
 
 
@@ -105,7 +105,7 @@ def test_make_run_trains_on_the_smallest_worker_first():
     assert all(f"`{folder}" in README for *_, folder in steps)
 
 
-def test_limits_are_told_up_front():
+def test_limits_are_reported_up_front():
     limits = PLAIN.partition("## What it is not")[2].partition("## ")[0]
     for text in ("No Vivado has built", "no card has run", "two network ports", "512 MB", "energy"):
         assert text in limits
@@ -114,7 +114,7 @@ def test_limits_are_told_up_front():
 MARKDOWN = [*ROOT.glob("*.md"), *(p for f in FOLDERS for p in (ROOT / f).rglob("*.md"))]
 
 
-def most_columns(line, block):
+def max_columns(line, block):
     """Return how wide a line may be; rows of tables and links to pictures cannot be broken."""
     if line.startswith(("|", "![")):
         return len(line)
@@ -125,7 +125,7 @@ def most_columns(line, block):
 def test_lines_are_short(page):
     blocks = page.read_text().split("```")
     lines = [(line, k % 2) for k, block in enumerate(blocks) for line in block.splitlines()]
-    assert [line for line, block in lines if len(line) > most_columns(line, block)] == []
+    assert [line for line, block in lines if len(line) > max_columns(line, block)] == []
 
 
 def test_a_newcomer_finds_file_and_command():
@@ -142,9 +142,9 @@ def test_a_newcomer_finds_file_and_command():
 
 def test_tests_that_pages_run_exist():
     texts = {page: page.read_text() for page in MARKDOWN}
-    run = [(page, one) for page, text in texts.items() for one in RUN.findall(text)]
+    run = [(page, item) for page, text in texts.items() for item in RUN.findall(text)]
     assert len(run) > 10
-    assert [(page, one) for page, one in run if not (ROOT / one).exists()] == []
+    assert [(page, item) for page, item in run if not (ROOT / item).exists()] == []
 
 
 CODE = re.compile(r"\{[%{].*?[%}]\}|```[^`]*```|`[^`]*`|\]\([^)]*\)|doi:\S+|Python 3\S+")
@@ -163,24 +163,24 @@ WORDS = {"paper", "setting", "computed"}
 
 
 def figures(text):
-    found = {one[0] for one in FIGURE.finditer(" ".join(CODE.sub("`", text).split()))}
-    numbers = {one: one.replace(",", "") for one in found}
-    return {one for one, n in numbers.items() if not n.isdigit() or int(n) & (int(n) - 1)}
+    result = {item[0] for item in FIGURE.finditer(" ".join(CODE.sub("`", text).split()))}
+    numbers = {item: item.replace(",", "") for item in result}
+    return {item for item, n in numbers.items() if not n.isdigit() or int(n) & (int(n) - 1)}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_figures_of_a_page_are_held(page):
     """Each is chosen, computed or printed by the paper, or stands in a file that states it."""
     held = HELD.get(page.relative_to(ROOT).as_posix(), {})
-    assert figures(page.read_text()) == {one for each in held.values() for one in each}
+    assert figures(page.read_text()) == {item for each in held.values() for item in each}
     for file in held.keys() - WORDS:
         stated = re.findall(r"\d+(?:\.\d+)?", Path(ROOT, file).read_text().replace("_", ""))
-        for one in held[file]:
-            number = float(re.match(r"[\d.]+", one.replace(",", ""))[0])
-            assert {number, number / 100} & set(map(float, stated)), (file, one)
+        for item in held[file]:
+            number = float(re.match(r"[\d.]+", item.replace(",", ""))[0])
+            assert {number, number / 100} & set(map(float, stated)), (file, item)
 
 
-def test_measured_figures_are_found():
+def test_measured_figures_are_detected():
     assert figures("482 times, 9.0 K LUT, 1,347 PRs, at .965 in two minutes; 4,096 of `x 7 %`") == {
         *("482 times", "9.0 K LUT", "1,347 PRs", ".965", "two minutes")
     }

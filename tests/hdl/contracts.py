@@ -67,7 +67,7 @@ def contracts(
         around = await bench(dut).begin(after_anything=True)
         await around.exchange(*draw(count), stalls)
         assert not joined or len({tuple(source.cycles) for source in around.sources}) == 1
-        if stalls.none:
+        if stalls.absent:
             check_pace(around)
 
     async def takes_its_latency(dut: Any) -> None:
@@ -103,10 +103,10 @@ def filling(
         around, most = await bench(dut).begin(after_anything=True), stated("capacity")
         (source,), (sink,) = around.sources, around.sinks
         for _ in range(2):
-            given, expected = draw(3 * most + 20)
+            provided, expected = draw(3 * most + 20)
             sink.stall = always
             await around.wait(1)  # a sink pauses from the next cycle on
-            around.offer(given, (never, always))
+            around.offer(provided, (never, always))
             await around.wait(2 * most + 10)
             assert len(source.cycles) == most
             assert not source.bus.ready.value

@@ -73,8 +73,8 @@ def ports_of(ip):
 
 def placed(module):
     """Return the module of each instance in ``module``."""
-    found = re.findall(r"^  (\w+) (\w+) \($", module.verilog, re.M)
-    return {instance: kind for kind, instance in found}
+    result = re.findall(r"^  (\w+) (\w+) \($", module.verilog, re.M)
+    return {instance: kind for kind, instance in result}
 
 
 def empty_text(name, ports):
@@ -105,7 +105,7 @@ class Table:
                 (self.driven if drives else self.seen)[f"{instance}.{port.name}"] = port.bits
         self.expressions = {}
         self.limits = {}  #: what may be driven only if an expression holds: 0 otherwise
-        self.told = {}  #: fields of registers that a host writes
+        self.reported = {}  #: fields of registers that a host writes
 
     def wire(self, **inputs):
         """Add inputs of instances: ``instance=dict(port=expression)``."""
@@ -128,7 +128,7 @@ class Table:
 
     def wide(self, name):
         """Return a number that has two registers."""
-        return f"({self.told[f'{name}_low']} | {self.told[f'{name}_high']} << 32)"
+        return f"({self.reported[f'{name}_low']} | {self.reported[f'{name}_high']} << 32)"
 
     def later(self, expression, clocks=0):
         """Return what a register of the component holds, this many clocks ago; a reset sets it to
@@ -162,25 +162,27 @@ class Table:
         assert path not in self.expressions, path
         self.expressions[path] = str(expression)
 
-    def bus(self, one, other):
+    def bus(self, item, other):
         """Let signals of each end go to those of the same name at the other; missing ones are 0."""
-        self.buses(one, [other])
+        self.buses(item, [other])
 
-    def buses(self, one, others):
-        """Do likewise, with the signals of ``others`` side by side at ``one``, the first lowest."""
-        names = {self.suffix(path, one) for path in (*self.driven, *self.seen)} - {None}
+    def buses(self, item, others):
+        """Do likewise, with the signals of ``others`` side by side at ``item``, the first
+        lowest.
+        """
+        names = {self.suffix(path, item) for path in (*self.driven, *self.seen)} - {None}
         ends = [{self.suffix(path, end): path for path in self.seen} for end in others]
         for name in names | {name for end in ends for name in end} - {None}:
-            here = self.find(one, name)
-            there = [self.find(other, name) for other in others]
-            if here in self.seen and here not in self.expressions:
-                parts = [path if path in self.driven else None for path in there]
-                self.add(here, self.side_by_side(here, parts, name))
-            for k, path in enumerate(there):
+            near = self.find(item, name)
+            far = [self.find(other, name) for other in others]
+            if near in self.seen and near not in self.expressions:
+                parts = [path if path in self.driven else None for path in far]
+                self.add(near, self.side_by_side(near, parts, name))
+            for k, path in enumerate(far):
                 if path in self.seen and path not in self.expressions:
-                    low = k * self.driven.get(here, 0) // len(others)
-                    told = f"{here} >> {low}" if here in self.driven else UNSAID.get(name, "0")
-                    self.add(path, told)
+                    low = k * self.driven.get(near, 0) // len(others)
+                    reported = f"{near} >> {low}" if near in self.driven else UNSAID.get(name, "0")
+                    self.add(path, reported)
 
     def side_by_side(self, path, parts, name):
         if None in parts:

@@ -30,10 +30,10 @@ class Model(Protocol):
         ...
 
 
-def differs(name: str, found: Any, expected: Any) -> bool:
+def differs(name: str, result: Any, expected: Any) -> bool:
     """Return whether a port shows anything else; a field that is left out is to be 0."""
     shape = port_shapes().get(name)
-    return found != expected and (shape is None or pack(shape, found) != pack(shape, expected))
+    return result != expected and (shape is None or pack(shape, result) != pack(shape, expected))
 
 
 async def follow(dut: Any, model: Model, runs: int = 100, cycles: int = 40) -> None:
@@ -50,10 +50,10 @@ async def follow(dut: Any, model: Model, runs: int = 100, cycles: int = 40) -> N
             if not rows[k].get("rst"):
                 golden[k] = model.outputs(rows[k])
             model.step(rows[k])
-        outputs = {name: port_shapes().get(name) for one in golden.values() for name in one}
+        outputs = {name: port_shapes().get(name) for item in golden.values() for name in item}
         shown = await played(dut, rows, outputs, port_shapes())
-        for (k, expected), found in zip(golden.items(), shown, strict=True):
-            if any(differs(name, found[name], value) for name, value in expected.items()):
+        for (k, expected), result in zip(golden.items(), shown, strict=True):
+            if any(differs(name, result[name], value) for name, value in expected.items()):
                 raise AssertionError(
-                    f"{found}, not {expected} behind {rows[max(0, k - 4) : k + 1]}"
+                    f"{result}, not {expected} behind {rows[max(0, k - 4) : k + 1]}"
                 )

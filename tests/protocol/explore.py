@@ -67,11 +67,11 @@ def check(title: str, system: System, fault: str = "", steps: int | None = None)
 
     If ``steps`` are given, the shortest trace to the fault must have so many.
     """
-    found = explore(system)
-    print(f"{title}: {found}")
-    assert found.fault == fault, str(found)
-    assert steps in (None, len(found.trace)), str(found)
-    return found
+    result = explore(system)
+    print(f"{title}: {result}")
+    assert result.fault == fault, str(result)
+    assert steps in (None, len(result.trace)), str(result)
+    return result
 
 
 def explore(system: System, limit: int = 5_000_000) -> Exploration:
@@ -92,7 +92,7 @@ def explore(system: System, limit: int = 5_000_000) -> Exploration:
         for step, after, fault in system.steps(state):
             count += 1
             if fault:
-                trace = (*way(system, parents, state), step)
+                trace = (*path(system, parents, state), step)
                 return Exploration(len(parents), count, perf_counter() - began, fault, trace)
             if after not in parents:
                 parents[after] = state
@@ -103,12 +103,12 @@ def explore(system: System, limit: int = 5_000_000) -> Exploration:
     stuck = without_rest(system, {system.ends(state) for state in parents})
     for state in parents if stuck else ():
         if (ends := system.ends(state)) in stuck and not can_rest(system, ends):
-            fault, trace = STUCK, way(system, parents, state)
+            fault, trace = STUCK, path(system, parents, state)
             break
     return Exploration(len(parents), count, perf_counter() - began, fault, trace)
 
 
-def way(system: System, parents: dict[State, State], state: State) -> tuple[str, ...]:
+def path(system: System, parents: dict[State, State], state: State) -> tuple[str, ...]:
     """Return what happened from the start to `state`."""
     trace = []
     while (parent := parents[state]) is not None:

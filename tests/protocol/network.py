@@ -184,7 +184,7 @@ class Network:
     def at_rest(self, ends: Any) -> bool:
         """Whether nobody waits."""
         held = zip(self.nodes, self.held(ends), strict=True)
-        return all(node.at_rest(one) for node, one in held)
+        return all(node.at_rest(item) for node, item in held)
 
 
 def union(bits: Iterable[int]) -> int:

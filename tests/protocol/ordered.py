@@ -111,10 +111,10 @@ class Lossy(Ordered):
         """Return what follows when a node does something, with each frame sent or lost."""
         room = [bit for bit in moved.sent if self.has_room(state.queues, place, bit)]
         for lost in product((False, True), repeat=len(room)):
-            kept = tuple(bit for bit, gone in zip(room, lost, strict=True) if not gone)
-            gone = len(moved.sent) - len(kept)
+            stored = tuple(bit for bit, gone in zip(room, lost, strict=True) if not gone)
+            gone = len(moved.sent) - len(stored)
             step = f"{moved.step}, {gone} lost" if gone else moved.step
-            yield from super().sends(state, place, moved._replace(step=step, sent=kept))
+            yield from super().sends(state, place, moved._replace(step=step, sent=stored))
 
 
 def exchanged(items: tuple, place: int, item: object) -> tuple:

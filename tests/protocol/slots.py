@@ -55,11 +55,11 @@ class Slots:
 
     def round_trips(self, ends: tuple) -> Iterator[tuple]:
         """Return the round trips of each slot, with starts in their order."""
-        for place, one in enumerate(ends):
-            if one not in self.trips_of:
-                trips = list(self.slot.round_trips(one))
-                self.trips_of[one] = [(after, self.starter(one, after)) for after in trips]
-            for after, starter in self.trips_of[one]:
+        for place, item in enumerate(ends):
+            if item not in self.trips_of:
+                trips = list(self.slot.round_trips(item))
+                self.trips_of[item] = [(after, self.starter(item, after)) for after in trips]
+            for after, starter in self.trips_of[item]:
                 if starter < 0 or place == self.turn(ends, starter):
                     yield exchanged(ends, place, after)
 
@@ -78,5 +78,5 @@ class Slots:
         """Return the slot that the worker starts next: the first that lags behind slot 0, or slot
         0.
         """
-        numbers = [self.uses(one)[worker] for one in ends]
+        numbers = [self.uses(item)[worker] for item in ends]
         return next((place for place, use in enumerate(numbers) if use != numbers[0]), 0)

@@ -28,23 +28,23 @@ class Line:
 
 
 def test_sound_line_is_counted():
-    found = explore(Line({0: [1, 2], 1: [9], 2: [9], 9: [0]}))
-    assert (found.fault, found.trace, found.states, found.steps) == ("", (), 4, 5)
+    result = explore(Line({0: [1, 2], 1: [9], 2: [9], 9: [0]}))
+    assert (result.fault, result.trace, result.states, result.steps) == ("", (), 4, 5)
 
 
 def test_trace_is_a_shortest_one():
-    found = explore(Line({0: [1, 3], 1: [2], 2: [9], 3: [9], 9: [4]}, wrong={(9, 4)}))
-    assert found.fault == "wrong"
-    assert found.trace == ("0 to 3", "3 to 9", "9 to 4")
+    result = explore(Line({0: [1, 3], 1: [2], 2: [9], 3: [9], 9: [4]}, wrong={(9, 4)}))
+    assert result.fault == "wrong"
+    assert result.trace == ("0 to 3", "3 to 9", "9 to 4")
 
 
-def test_ends_without_a_way_to_rest_are_found():
-    found = explore(Line({0: [1, 9], 1: [2], 2: [3], 3: [2]}))
-    assert found.fault == STUCK
-    assert found.trace == ("0 to 1",)
+def test_ends_without_a_path_to_rest_are_detected():
+    result = explore(Line({0: [1, 9], 1: [2], 2: [3], 3: [2]}))
+    assert result.fault == STUCK
+    assert result.trace == ("0 to 1",)
 
 
-def test_a_circle_with_a_way_out_is_live():
+def test_a_circle_with_a_path_out_is_live():
     assert explore(Line({0: [1], 1: [2], 2: [1, 9]})).fault == ""
 
 

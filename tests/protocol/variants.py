@@ -20,10 +20,10 @@ def altered(rule: Callable, change: Callable, *verdicts: Any) -> Callable:
     makes another outcome of the rule's and of what the rule was given.
     """
 
-    def other(*given: Any) -> Any:
-        outcome = rule(*given)
+    def other(*provided: Any) -> Any:
+        outcome = rule(*provided)
         changes = not verdicts or outcome.verdict in verdicts
-        return change(outcome, *given) if changes else outcome
+        return change(outcome, *provided) if changes else outcome
 
     return other
 

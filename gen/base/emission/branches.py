@@ -22,7 +22,7 @@ NAME_REGISTERS = "rename -wire t:$dff t:$adff"
 
 MODULE = re.compile(r"^module .*?^endmodule$", re.M | re.S)
 ALIAS = "  assign "  #: how such a line begins; those at a module's end may stand in any order
-MADE_UP = re.compile(r"\\\$auto\$\S+")
+INVENTED = re.compile(r"\\\$auto\$\S+")
 READ = re.compile(r"^ +_(\d+)_ <= \\?([^\s\[]+) *\[", re.M)  #: a register that a memory fills
 READ_REGISTER = re.compile(r"(?<![\w$\\])_(\d+)_(?!\w)")
 PASSES = (
@@ -39,11 +39,11 @@ def with_branches(emission: Emission) -> Emission:
     """Return the same design with a branch in the text of each module for every choice."""
     modules = [module for module in emission.modules.values() if module.rtlil]
     texts = apart(lambda: [translated(module) for module in modules])
-    made = {
+    built = {
         module.name: replace(module, verilog=text)
         for module, text in zip(modules, texts, strict=True)
     }
-    return Emission(emission.modules | made)
+    return Emission(emission.modules | built)
 
 
 def translated(module: EmittedModule) -> str:
@@ -63,7 +63,7 @@ def stable(verilog: str) -> str:
 def stable_module(verilog: str) -> str:
     """Return one module with its made-up names renumbered, its reads named, its aliases sorted."""
     numbers: dict[str, int] = {}
-    verilog = MADE_UP.sub(
+    verilog = INVENTED.sub(
         lambda name: rf"\$auto${numbers.setdefault(name[0], len(numbers) + 1)}", verilog
     )
     taken: set[str] = set()

@@ -256,12 +256,12 @@ def seldom_collected() -> Iterator[None]:
 
     The price is memory: emitting a SNIC of one unit takes 210 MB instead of 125.
     """
-    kept = gc.get_threshold()
-    gc.set_threshold(1_000_000, *kept[1:])
+    stored = gc.get_threshold()
+    gc.set_threshold(1_000_000, *stored[1:])
     try:
         yield
     finally:
-        gc.set_threshold(*kept)
+        gc.set_threshold(*stored)
 
 
 def emit(

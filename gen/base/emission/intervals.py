@@ -36,10 +36,10 @@ class Intervals:
 
     def __call__(self, value: Value) -> Interval:
         """Return the interval in which ``value`` lies."""
-        found = self._known.get(id(value))
-        if found is None:
-            found = self._known[id(value)] = (value, self._find(value))
-        return found[1]
+        result = self._known.get(id(value))
+        if result is None:
+            result = self._known[id(value)] = (value, self._find(value))
+        return result[1]
 
     def _find(self, value: Value) -> Interval:
         match value:
@@ -53,13 +53,13 @@ class Intervals:
                 if low >= 0 and high >> value.stop == 0:
                     return low >> value.start, high >> value.start
             case Operator(operands=(operand,)):
-                return one(value, self(operand))
+                return unary(value, self(operand))
             case Operator(operands=(left, right)):
                 return two(value, self(left), self(right))
         return of_shape(value)
 
 
-def one(value: Operator, operand: Interval) -> Interval:
+def unary(value: Operator, operand: Interval) -> Interval:
     """Return the interval of the results of an operation on one number."""
     low, high = operand
     if value.operator == "-":

@@ -54,9 +54,9 @@ def bits_of(
     emitter = Emitter(progress)
     with strict_constants(), seldom_collected():
         top = emitter.emit(component)
-    found: dict[type[Component], Bits] = {}
-    _add(top, top.kind, 1, emitter.modules, found)
-    return found
+    result: dict[type[Component], Bits] = {}
+    _add(top, top.kind, 1, emitter.modules, result)
+    return result
 
 
 def _add(
@@ -64,12 +64,12 @@ def _add(
     owner: type[Component],
     times: int,
     modules: Mapping[str, EmittedModule],
-    found: dict[type[Component], Bits],
+    result: dict[type[Component], Bits],
 ) -> None:
     memory = sum(bits * depth for _, bits, depth, _ in declared(module.rtlil))
     registers = sum(int(register["bits"]) for register in REGISTER.finditer(module.rtlil))
-    found[owner] = found.get(owner, Bits()) + Bits(memory, registers) * times
+    result[owner] = result.get(owner, Bits()) + Bits(memory, registers) * times
     for name, count in module.instances.items():
         child = modules[name]
         kind = owner if child.kind.__module__ in STORES else child.kind
-        _add(child, kind, times * count, modules, found)
+        _add(child, kind, times * count, modules, result)

@@ -50,8 +50,8 @@ def check(fragment: Fragment, name: str) -> None:
     rule = Rule(statements)
     for statement in statements:
         rule.look_at(statement)
-    if rule.found:
-        lines = [f"{shown(place)}: {text}" for place, text in sorted(rule.found.items())]
+    if rule.result:
+        lines = [f"{shown(place)}: {text}" for place, text in sorted(rule.result.items())]
         raise NarrowingError("\n".join([f"bits of {name} would be lost", *lines]))
 
 
@@ -71,7 +71,7 @@ class Rule:
     """Collects the places of a module whose assignments or comparisons lose bits."""
 
     def __init__(self, statements: Iterable[Statement]) -> None:
-        self.found: dict[Place, str] = {}
+        self.result: dict[Place, str] = {}
         self._interval = Intervals()
         self._seen: dict[int, Value] = {}
         assigns = [statement for statement in statements if isinstance(statement, Assign)]
@@ -134,7 +134,7 @@ class Rule:
 
     def _note(self, place: Place, text: str) -> None:
         if not place[0].startswith(LIBRARY):
-            self.found.setdefault(place, text)
+            self.result.setdefault(place, text)
 
 
 MEND = "cut them by a slice if that is intended, else make it wider"

@@ -15,20 +15,20 @@ TOOLS = ("systemrdl-compiler", "peakrdl-html", "peakrdl-cheader", "jinja2", "mar
 
 
 def register_documents(
-    map: RegisterMap, kept: Callable[..., Any] | None = None
+    map: RegisterMap, stored: Callable[..., Any] | None = None
 ) -> dict[str, str | bytes]:
     """Return the files of a register map by their paths; equal maps give equal bytes.
 
     They are ``registers.json``, ``NAME.rdl``, ``NAME.h``, ``NAME_driver.py`` and the pages of
-    ``registers_html/``. ``kept`` (sim.reproduce.outcomes) keeps what tools make, most of the work.
-    UserError if the tools of register documentation are not installed.
+    ``registers_html/``. ``stored`` (sim.reproduce.outcomes) keeps what tools make, most of the
+    work. UserError if the tools of register documentation are not installed.
     """
     parts = (system_rdl(map), *(version_of(tool) for tool in TOOLS))
     return {
         "registers.json": json.dumps(map.describe(), indent=2) + "\n",
         f"{map.name}.rdl": parts[0],
         f"{map.name}_driver.py": python_driver(map),
-        **(kept(by_tools, map, *parts) if kept else by_tools(map)),
+        **(stored(by_tools, map, *parts) if stored else by_tools(map)),
     }
 
 

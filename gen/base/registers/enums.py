@@ -8,14 +8,14 @@ from hdl.common.registers import Names, RegisterMap
 
 def enumerations(map: RegisterMap) -> dict[str, type[IntEnum]]:
     """Return every enumeration of ``map``; raise ValueError if two different ones share a name."""
-    found: dict[str, Names] = {}
+    result: dict[str, Names] = {}
     for register in map.registers:
         for field in register.fields:
-            if field.enum and found.setdefault(field.enum.name, field.enum) != field.enum:
+            if field.enum and result.setdefault(field.enum.name, field.enum) != field.enum:
                 raise ValueError(f"{map.name}: two enumerations are called {field.enum.name}")
     return {
         name: cast(type[IntEnum], IntEnum(name, dict(names.members)))
-        for name, names in found.items()
+        for name, names in result.items()
     }
 
 

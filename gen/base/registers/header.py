@@ -59,10 +59,10 @@ def explained(declarations: str, map: RegisterMap) -> str:
             mask = f"{map.name}__{register.name}__{field.name}".upper()
             docs[f"{mask}_bm"] = field.doc
 
-    def explain(found: re.Match[str]) -> str:
-        if found[1]:
-            return f"{found[0]}\n{comment(docs[found[1]])}"
-        return f"{comment(docs[found[2]])}\n{found[0]}"
+    def explain(result: re.Match[str]) -> str:
+        if result[1]:
+            return f"{result[0]}\n{comment(docs[result[1]])}"
+        return f"{comment(docs[result[2]])}\n{result[0]}"
 
     return BEGINS.sub(explain, declarations)
 

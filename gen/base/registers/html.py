@@ -43,14 +43,14 @@ def html(map: RegisterMap, tree: "AddrmapNode | None" = None) -> dict[str, str |
         folder = Path(name)
         exporter.export(tree or compiled(map), name, title=f"{map.name} registers", footer="")
         paths = sorted(path for path in folder.rglob("*") if path.is_file())
-        kept = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
-    fetched = {name: text.decode() for name, text in kept.items() if FETCHED.fullmatch(name)}
+        stored = {str(path.relative_to(folder)): path.read_bytes() for path in paths}
+    fetched = {name: text.decode() for name, text in stored.items() if FETCHED.fullmatch(name)}
     files: dict[str, str | bytes] = {
         name: text
-        for name, text in kept.items()
+        for name, text in stored.items()
         if name not in fetched and not LEFT_OUT.fullmatch(name)
     }
-    files["index.html"] = offline_index(kept["index.html"].decode())
+    files["index.html"] = offline_index(stored["index.html"].decode())
     files[OFFLINE] = render(HERE, "offline.js.j2", fetched=json.dumps(fetched, indent=0))
     return files
 

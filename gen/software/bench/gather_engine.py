@@ -57,19 +57,19 @@ def program(device: Device) -> None:
     else:
         for request in requests:
             engine.submit(request)
-    wanted = np.where((idxs < ROWS)[..., None], table[idxs % ROWS, :ROW_BYTES], 0)
+    expected = np.where((idxs < ROWS)[..., None], table[idxs % ROWS, :ROW_BYTES], 0)
     for request, which in zip(requests, idxs, strict=True):
-        found = engine.wait(request, interrupt=request is requests[0])
-        assert (found.cause, found.beyond, found.failed) == ("NONE", (which == ROWS).sum(), 0)
+        result = engine.wait(request, interrupt=request is requests[0])
+        assert (result.cause, result.beyond, result.failed) == ("NONE", (which == ROWS).sum(), 0)
     counts = engine.counters()
     assert counts["work_requests"] == len(requests)
     assert counts["rows"] == idxs.size
     if BUILD.fixed["to_memory"]:
-        assert all((engine.rows(r) == w).all() for r, w in zip(requests, wanted, strict=True))
+        assert all((engine.rows(r) == w).all() for r, w in zip(requests, expected, strict=True))
         before = device.read_card(0, DESTINATIONS[0])
         assert not any(before)  # no other byte is written
     else:
-        assert b"".join(row for row, _ in device.packets) == wanted.tobytes()
+        assert b"".join(row for row, _ in device.packets) == expected.tobytes()
     stopped(engine, requests[0])
     print(f"all {idxs.size} rows are there; {counts['reads']} reads brought them")
 

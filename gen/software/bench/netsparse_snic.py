@@ -39,10 +39,10 @@ def program(device: Device) -> None:
     snic.gather(idxs[: COUNT // 2], TABLE, idx_address=IDX_ADDRESS)
     snic.use_rings(RINGS, places=2)
     snic.gather(idxs[COUNT // 2 :], TABLE, idx_address=IDX_ADDRESS)
-    asked = np.isin(np.arange(COLUMNS), idxs[idxs >= OWN])
-    found = snic.rows(np.arange(COLUMNS), TABLE)
-    assert (found == np.where(asked[:, None], ROWS, 0)).all()  # and no other byte is written
+    requested = np.isin(np.arange(COLUMNS), idxs[idxs >= OWN])
+    result = snic.rows(np.arange(COLUMNS), TABLE)
+    assert (result == np.where(requested[:, None], ROWS, 0)).all()  # and no other byte is written
     counts = snic.unit_counters(0)
     assert counts["consumed"] == COUNT
-    assert counts["prs"] >= asked.sum()
-    print(f"all {asked.sum()} rows of the other node are there; {counts['prs']} were asked for")
+    assert counts["prs"] >= requested.sum()
+    print(f"all {requested.sum()} rows of the other node are there; {counts['prs']} were asked for")

@@ -30,10 +30,10 @@ def program(device: SimulatedNodes) -> None:
     switch.set_addresses(SWITCH)
     switch.configure(ROW_BYTES if BUILD.fixed["pipes"] else 0)
     switch.clear_counters()
-    asked = [gather(device, idxs) for idxs in (FIRST, THEN)]
+    requested = [gather(device, idxs) for idxs in (FIRST, THEN)]
     hits = sum(counts["cache_hit"] for counts in switch.pipe_counters().values())
     known = len({*FIRST} & {*THEN}) if BUILD.fixed["pipes"] else 0
-    assert asked == [len(FIRST), len(THEN) - known]
+    assert requested == [len(FIRST), len(THEN) - known]
     assert hits == known
     assert not switch.faults(), switch.faults()
     device.ask(0, 0, 2, FIRST, ROW_BYTES)  # there is no route to node 2
@@ -44,9 +44,9 @@ def program(device: SimulatedNodes) -> None:
 def gather(device: SimulatedNodes, idxs: list[int]) -> int:
     """Let node 0 ask for rows and node 1 answer; return how many reads came to node 1."""
     device.ask(0, 0, 1, idxs, ROW_BYTES)
-    asked = device.answer(1, 1, row_of)
+    requested = device.answer(1, 1, row_of)
     assert device.rows(0) == {idx: row_of(idx) for idx in idxs}
-    return asked
+    return requested
 
 
 def row_of(idx: int) -> bytes:

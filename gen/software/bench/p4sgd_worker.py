@@ -35,11 +35,11 @@ def program(device: Device) -> None:
     worker.load(quantiser.encode(features), labels, bits=BITS, signed=quantiser.signed)
     worker.clear_counters()
     worker.run(**HOW)
-    found = worker.weights()
-    assert (found == worker.golden(np.zeros_like(found), **HOW)).all()
-    assert found.any()
+    result = worker.weights()
+    assert (result == worker.golden(np.zeros_like(result), **HOW)).all()
+    assert result.any()
     print(
-        f"all {len(found)} weights equal the golden model's; {worker.counters()['cycles']} cycles"
+        f"all {len(result)} weights equal the golden model's; {worker.counters()['cycles']} cycles"
     )
 
 

@@ -46,11 +46,11 @@ def main() -> None:
     parser.add_argument(
         "--standard", choices=("2005", "2012"), default="2012", help="read the Verilog so in Icarus"
     )
-    asked, others = parser.parse_known_args()
+    requested, others = parser.parse_known_args()
     if wrong := [argument for argument in others if not argument.startswith("+")]:
         parser.error(f"unknown argument {wrong[0]}")
     missing = [f"no {name}: `pip install {name}`" for name in PACKAGES if find_spec(name) is None]
-    icarus = asked.simulator == "icarus"
+    icarus = requested.simulator == "icarus"
     tools = [no_icarus()] if icarus else [no_verilator(), no_compiler()]
     if trouble := [*filter(None, tools), *missing]:
         sys.exit(f"run.py: {trouble[0]}")
@@ -61,17 +61,17 @@ def main() -> None:
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     top = json.loads((DESIGN / "manifest.json").read_text())["top"]
     plusargs = [whole(argument) for argument in others]
-    asked.build.mkdir(parents=True, exist_ok=True)
-    os.chdir(asked.build)
+    requested.build.mkdir(parents=True, exist_ok=True)
+    os.chdir(requested.build)
     (test,) = (path.stem for path in BENCH.glob("*.py") if "\n@cocotb" in path.read_text())
-    runner: Any = get_runner(asked.simulator)
+    runner: Any = get_runner(requested.simulator)
     if icarus:
         # What nobody reads may be anything to models of buses that read it.
         os.environ["COCOTB_RESOLVE_X"] = "random"
         os.environ["BENCH"], test = test, "known"
-        elaborated(runner, top, asked.standard, asked.waves)
+        elaborated(runner, top, requested.standard, requested.waves)
     else:
-        compiled(top, asked.waves, "-Os" if asked.optimise else "-O0")
+        compiled(top, requested.waves, "-Os" if requested.optimise else "-O0")
         os.environ["LD_LIBRARY_PATH"] = str(LIBRARIES.resolve())
     results = runner.test(
         hdl_toplevel=top,
@@ -80,7 +80,7 @@ def main() -> None:
         build_dir=".",
         test_dir=".",
         plusargs=plusargs,
-        waves=asked.waves,
+        waves=requested.waves,
     )
     tests, failed = get_results(results)
     sys.exit(f"{failed} of {tests} tests failed" if failed or not tests else 0)

@@ -19,7 +19,7 @@ from switchgnn_endpoint_host.worker_rule import Contribution, Copy, Share, Worke
 
 SEED, JOB, EPOCH, TURNS = 1, 1, 9, 3
 SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: Ethernet addresses
-OTHER, OURS = 0, 1  #: ports of the workers; that at port p has vertices p, p + 2, p + 4 ...
+OTHER, OWN = 0, 1  #: ports of the workers; that at port p has vertices p, p + 2, p + 4 ...
 VERTICES, SUMS, BANKS = 8, 4, 2  #: the sum of aggregator a goes to the worker at port a % 2
 LANES, WINDOW = BUILD.fixed["lanes"], BUILD.fixed["window"]
 TIMERS = {"send": 2000, "fetch": 3000, "gap": 20, "done": 2000}
@@ -31,7 +31,7 @@ ROWS = [(int(v), int(a)) for v, a in np.argwhere(ADDED.T)]  #: of the switch: on
 def send_of(vertex: int) -> Send:
     """Return the frame of a vertex; 0 and 1 are also copied to the worker without them."""
     rows = [k for k, (v, _) in enumerate(ROWS) if v == vertex]
-    copies = [1 - vertex] if vertex in (OTHER, OURS) else []
+    copies = [1 - vertex] if vertex in (OTHER, OWN) else []
     return Send(list=rows[0], rows=len(rows), source=vertex, copy_to=copies)
 
 
@@ -39,7 +39,7 @@ def the_network() -> GoldenNetwork:
     """Return the network of the endpoint: the switch, and the worker at port OTHER."""
     rows = [[a // BANKS if bank == a % BANKS else None for bank in range(BANKS)] for _, a in ROWS]
     setup = JobSetup(
-        ports=1 << OTHER | 1 << OURS,
+        ports=1 << OTHER | 1 << OWN,
         banks=BANKS,
         depth=SUMS // BANKS,
         window=WINDOW,
@@ -51,7 +51,7 @@ def the_network() -> GoldenNetwork:
         Contribution(Kind.FEATURE, s.list, s.rows, s.source, sum(1 << port for port in s.copy_to))
         for s in sends
     ]
-    share = Share(contributions, range(OTHER, SUMS, 2), [Copy(OURS, owner=OURS)])
+    share = Share(contributions, range(OTHER, SUMS, 2), [Copy(OWN, owner=OWN)])
     worker = WorkerSetup(
         turns=TURNS,
         window=WINDOW,
@@ -59,7 +59,7 @@ def the_network() -> GoldenNetwork:
         payload=lambda turn, k: FEATURES[turn, sends[k].source],
     )
     other = WorkerModel(worker, port=OTHER, job=JOB, epoch=EPOCH, ready=TURNS)
-    return GoldenNetwork.of(setup, OURS, other)
+    return GoldenNetwork.of(setup, OWN, other)
 
 
 @cocotb.test()
@@ -78,10 +78,10 @@ async def sums_and_copies_of_each_turn_come(dut: Any) -> None:
 
 def program(device: Device) -> None:
     """Do what a program does on a card: nothing here knows that ``device`` is simulated."""
-    vertices = range(OURS, VERTICES, 2)
+    vertices = range(OWN, VERTICES, 2)
     turn = Turn(
         sends=[send_of(vertex) for vertex in vertices],
-        sums=range(OURS, SUMS, 2),
+        sums=range(OWN, SUMS, 2),
         copies={OTHER: OTHER},
     )
     endpoint = attach(device)
@@ -90,7 +90,7 @@ def program(device: Device) -> None:
     endpoint.set_timers(**TIMERS)
     endpoint.load([turn] * TURNS)
     endpoint.write_payloads(0, FEATURES[0, vertices])
-    endpoint.start(JOB, epoch=EPOCH, port=OURS, ready=1)
+    endpoint.start(JOB, epoch=EPOCH, port=OWN, ready=1)
     endpoint.wait(1)  # the next payloads may be computed from the sums of turn 0
     for number in range(1, TURNS):
         endpoint.write_payloads(number, FEATURES[number, vertices])
@@ -98,7 +98,7 @@ def program(device: Device) -> None:
     endpoint.wait()
     for number in range(TURNS):
         sums = {a: (FEATURES[number].T @ ADDED[a]).tolist() for a in turn.sums}
-        assert {a: found.tolist() for a, found in endpoint.sums(number).items()} == sums
+        assert {a: result.tolist() for a, result in endpoint.sums(number).items()} == sums
         assert (endpoint.copies(number)[OTHER] == FEATURES[number, OTHER]).all()
     counts = endpoint.counters()
     assert counts["taken_sum"] == TURNS * len(turn.sums)

@@ -52,10 +52,10 @@ class AsyncFifo(Component):
     def __init__(self, params: AsyncFifoParams) -> None:
         self.pointer = GrayCrossingParams(bits=exact_log2(params.depth) + 1)
         self.state = SynchroniserParams(shape=len(Flags._fields))
-        there, back = {}, {"write": "read", "read": "write"}
+        far, back = {}, {"write": "read", "read": "write"}
         self.crossings = (
             Crossing(path="", constraint=self.constraint, source="write", target="read"),
-            *inside("write_pointer", GrayCrossing(self.pointer).crossings, there),
+            *inside("write_pointer", GrayCrossing(self.pointer).crossings, far),
             *inside("read_pointer", GrayCrossing(self.pointer).crossings, back),
             *inside("write_state", Synchroniser(self.state).crossings, {"sync": "read"}),
             *inside("read_state", Synchroniser(self.state).crossings, {"sync": "write"}),
@@ -151,15 +151,15 @@ class AsyncFifo(Component):
             for domain in self.domains
         }
         outcome = []
-        for here, there in (("write", "read"), ("read", "write")):
-            state = DomainRenamer(here)(Synchroniser(self.state))
-            m.submodules[f"{there}_state"] = state
-            m.d.comb += state.i.eq(flags[there])
-            wants = Signal(name=f"{here}_wants", reset_less=True)
-            side, remote = Side(wants, Flags(*flags[here])), Flags(*state.o)
-            after = advance(side, remote, ResetSignal(here, allow_reset_less=True))
-            m.d[here] += [wants.eq(after.wants), flags[here].eq(Cat(*after.flags))]
-            side_runs = Signal(name=f"{here}_runs")
+        for near, far in (("write", "read"), ("read", "write")):
+            state = DomainRenamer(near)(Synchroniser(self.state))
+            m.submodules[f"{far}_state"] = state
+            m.d.comb += state.i.eq(flags[far])
+            needs = Signal(name=f"{near}_needs", reset_less=True)
+            side, remote = Side(needs, Flags(*flags[near])), Flags(*state.o)
+            after = advance(side, remote, ResetSignal(near, allow_reset_less=True))
+            m.d[near] += [needs.eq(after.needs), flags[near].eq(Cat(*after.flags))]
+            side_runs = Signal(name=f"{near}_runs")
             m.d.comb += side_runs.eq(runs(side, remote))
             outcome += [side_runs, side.flags.cleared]
         return tuple(outcome)

@@ -28,8 +28,8 @@ class CountCrossing(Component):
     domains = ("write", "read")
 
     def __init__(self, params: CountCrossingParams) -> None:
-        self.way = AsyncFifoParams(shape=WAITING_BITS * params.kinds, depth=16)
-        self.crossings = inside("way", AsyncFifo(self.way).crossings, {})
+        self.path = AsyncFifoParams(shape=WAITING_BITS * params.kinds, depth=16)
+        self.crossings = inside("path", AsyncFifo(self.path).crossings, {})
         super().__init__(
             params,
             {
@@ -40,21 +40,21 @@ class CountCrossing(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.way = way = AsyncFifo(self.way)
+        m.submodules.path = path = AsyncFifo(self.path)
         waiting = [Signal(WAITING_BITS, name=f"waiting_{k}") for k in range(self.params.kinds)]
         leave = Signal()
         some = Signal()  # registered, so the numbers that are sent may all be 0
         m.d.write += some.eq(Cat(waiting).any())
         m.d.comb += [
-            way.i.payload.eq(Cat(waiting)),
-            way.i.valid.eq(some),
-            leave.eq(way.i.valid & way.i.ready),
-            way.o.ready.eq(1),
+            path.i.payload.eq(Cat(waiting)),
+            path.i.valid.eq(some),
+            leave.eq(path.i.valid & path.i.ready),
+            path.o.ready.eq(1),
         ]
         for k, count in enumerate(waiting):
             rest = Mux(leave, 0, count)
             with m.If(rest != (1 << WAITING_BITS) - 1):
                 m.d.write += count.eq((rest + self.events[k])[:WAITING_BITS])
-            add = way.o.payload.word_select(k, WAITING_BITS)
-            m.d.comb += self.o[k].eq(Mux(way.o.valid, add, 0))
+            add = path.o.payload.word_select(k, WAITING_BITS)
+            m.d.comb += self.o[k].eq(Mux(path.o.valid, add, 0))
         return m

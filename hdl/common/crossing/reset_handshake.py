@@ -19,12 +19,12 @@ class Flags(NamedTuple):
 class Side(NamedTuple):
     """Holds all registers of one side of the handshake."""
 
-    wants: Bit  #: it was reset and may not request yet
+    needs: Bit  #: it was reset and may not request yet
     flags: Flags
 
 
 #: at power-up both sides have a request
-START = Side(wants=0, flags=Flags(request=1, stopped=1, cleared=0))
+START = Side(needs=0, flags=Flags(request=1, stopped=1, cleared=0))
 
 
 def advance(side: Side, remote: Flags, reset: Bit) -> Side:
@@ -37,10 +37,10 @@ def advance(side: Side, remote: Flags, reset: Bit) -> Side:
     while it sees that the other side has stopped, too.
     """
     request, stopped, cleared = side.flags
-    wants = side.wants | reset
-    begins = wants & ~request & ~cleared & ~remote.cleared
+    needs = side.needs | reset
+    begins = needs & ~request & ~cleared & ~remote.cleared
     return Side(
-        wants=wants & ~request,
+        needs=needs & ~request,
         flags=Flags(
             request=begins | (request & (reset | ~(cleared & remote.cleared))),
             stopped=request | remote.request,
@@ -52,4 +52,4 @@ def advance(side: Side, remote: Flags, reset: Bit) -> Side:
 def runs(side: Side, remote: Flags) -> Bit:
     """Return whether the side may move its pointer and trust the other's."""
     request, stopped, cleared = side.flags
-    return ~side.wants & ~request & ~stopped & ~cleared & ~remote.stopped
+    return ~side.needs & ~request & ~stopped & ~cleared & ~remote.stopped

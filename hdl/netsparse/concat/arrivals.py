@@ -16,7 +16,7 @@ class Arrivals(Component):
     """Adds to each beat of PRs its queue, its bytes, and whether it may share a packet.
 
     The first beat of a PR adds the PR layer and up to 64 bytes of its property, each later one up
-    to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``found`` is low, a
+    to 64. ``chosen`` answers ``dest`` and ``error`` combinationally; while ``result`` is low, a
     first beat waits. ``valid`` and ``arrival`` take the next beat when ``advance`` is high.
     Latency: one cycle. Throughput: one beat a cycle.
     """
@@ -33,7 +33,7 @@ class Arrivals(Component):
                 "error": Out(1),
                 "takes": Out(1),  # the answer is used
                 "chosen": In(params.queue_bits),
-                "found": In(1),
+                "result": In(1),
                 "valid": Out(1),
                 "arrival": Out(params.arrival),
                 "advance": In(1),
@@ -51,7 +51,7 @@ class Arrivals(Component):
         queue = Signal(self.params.queue_bits)
         m.d.comb += [
             self.dest.eq(low_bits(pr.dest, len(self.dest))),
-            self.prs.ready.eq(self.advance & (self.found | ~first)),
+            self.prs.ready.eq(self.advance & (self.result | ~first)),
             moves.eq(self.prs.valid & self.prs.ready),
             self.takes.eq(moves & first),
             queue.eq(Mux(first, self.chosen, same)),

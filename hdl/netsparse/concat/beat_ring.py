@@ -30,7 +30,7 @@ class BeatRing(Component):
     latency = 1
 
     def __init__(self, params: DeconcatenatorParams) -> None:
-        self.data_lanes = params.most_lanes - PR_LANES
+        self.data_lanes = params.max_lanes - PR_LANES
         super().__init__(
             params,
             {
@@ -110,7 +110,7 @@ def added(*numbers: int) -> int:
 def turned(m: Module, name: str, lanes: list[Value], by: Value) -> list[Value]:
     """Return ``lanes`` rotated by ``by``, in multiplexers of two, four and four inputs."""
     for step, choice in ((8, by[3:]), (2, by[1:3]), (1, by[:1])):
-        given = [lanes[k * step :] + lanes[: k * step] for k in range(1 << len(choice))]
+        provided = [lanes[k * step :] + lanes[: k * step] for k in range(1 << len(choice))]
         lanes = [Signal(LANE_BITS, name=f"{name}_turned_{step}_{k}") for k in range(len(lanes))]
         m.d.comb += [
             lane.eq(
@@ -118,6 +118,6 @@ def turned(m: Module, name: str, lanes: list[Value], by: Value) -> list[Value]:
                 if len(w) == 4
                 else Mux(choice, w[1], w[0])
             )
-            for lane, w in zip(lanes, zip(*given, strict=True), strict=True)
+            for lane, w in zip(lanes, zip(*provided, strict=True), strict=True)
         ]
     return lanes

@@ -148,7 +148,7 @@ class Concatenator(Component):
             queue = arrivals.dest
             if self.params.payload:
                 queue = Mux(arrivals.error, self.params.nodes, queue)
-            m.d.comb += [arrivals.chosen.eq(queue), arrivals.found.eq(1)]
+            m.d.comb += [arrivals.chosen.eq(queue), arrivals.result.eq(1)]
             return
         m.submodules.cam = cam = DestinationCam(self.params)
         m.d.comb += [
@@ -159,7 +159,7 @@ class Concatenator(Component):
             cam.read.eq(queues.read),
             cam.decided.eq(queues.decided),
             arrivals.chosen.eq(cam.chosen),
-            arrivals.found.eq(cam.found),
+            arrivals.result.eq(cam.result),
         ]
 
     def expiration(self, m: Module, queues: QueueTable) -> ExpirationQueue:

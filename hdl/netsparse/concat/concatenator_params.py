@@ -9,11 +9,11 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.checks import check_range
 from hdl.common.memory import STYLES
-from hdl.common.packets import BEAT_BYTES, MOST_MTU
+from hdl.common.packets import BEAT_BYTES, MAX_MTU
 from hdl.common.params import Params, choice, whole
 from hdl.netsparse.protocol import (
     LENGTH_BITS,
-    MOST_PROPERTY_BYTES,
+    MAX_PROPERTY_BYTES,
     PACKET_HEADER_BYTES,
     PR_BYTES,
     PR_LAYER,
@@ -35,9 +35,9 @@ class ConcatenatorParams(Params):
     payload: bool  #: whether PRs are responses and errors, with a property, else reads
     nodes: int = whole(1, 1 << 16)  #: number of nodes; destinations are 0..nodes-1
     #: most bytes of a packet, all headers included
-    mtu: int = whole(LEAST_MTU, MOST_MTU, default=1500)
+    mtu: int = whole(LEAST_MTU, MAX_MTU, default=1500)
     #: most bytes of a PR's property
-    most_property_bytes: int = whole(4, MOST_PROPERTY_BYTES, multiple_of=2, default=512)
+    most_property_bytes: int = whole(4, MAX_PROPERTY_BYTES, multiple_of=2, default=512)
     most_delay: int = whole(1, 1 << 15, default=500)  #: largest DelayCycles
     pool: int = 0  #: lines of the virtual form; 0: full form, with an MTU for each destination
     #: most destinations of packets in the virtual form
@@ -51,7 +51,7 @@ class ConcatenatorParams(Params):
     def __post_init__(self) -> None:
         super().__post_init__()
         least = PACKET_HEADER_BYTES + PR_BYTES + self.most_property_bytes
-        check_range("mtu", self.mtu, least, MOST_MTU, ", to hold a PR of the largest property")
+        check_range("mtu", self.mtu, least, MAX_MTU, ", to hold a PR of the largest property")
         if self.virtual:
             check_range("pool", self.pool, 2 * self.reserve, 1 << 15, ", or 0")
         if self.lines > 1 << 16:
@@ -85,7 +85,7 @@ class ConcatenatorParams(Params):
         return self.mtu - PACKET_HEADER_BYTES
 
     @property
-    def most_prs(self) -> int:
+    def max_prs(self) -> int:
         """Return the most PRs of a packet."""
         return self.room // PR_BYTES
 
@@ -212,7 +212,7 @@ class ConcatenatorParams(Params):
         fields = {
             "packet": 1,  # the last beat of a packet leaves
             "bytes": bits_for(self.mtu),
-            "prs": bits_for(self.most_prs),
+            "prs": bits_for(self.max_prs),
             "stall": 1,  # a PR waits at the input
             "entered": 1,  # the last beat of a PR enters its queue
             "marked": 1,  # a packet is marked; packets leave in the order of their marks
@@ -263,7 +263,7 @@ class ConcatenatorParams(Params):
                 "dest": self.node_bits,
                 "error": 1,
                 "length": LENGTH_BITS,
-                "prs": bits_for(self.most_prs),
+                "prs": bits_for(self.max_prs),
                 "used": self.used_bits,  # bytes after the packet's header
                 "first": self.line_bits,  # number of its first line
                 **self.label,
@@ -281,7 +281,7 @@ class ConcatenatorParams(Params):
         return data.StructLayout(
             {
                 "header": 8 * BEAT_BYTES,  # in lanes
-                "prs": bits_for(self.most_prs),
+                "prs": bits_for(self.max_prs),
                 "used": self.used_bits,
                 "first": self.line_bits,
                 **self.label,

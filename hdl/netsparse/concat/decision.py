@@ -9,10 +9,10 @@ from hdl.common.component import Component
 class Decision(Component):
     """Decides what a beat does, from signals that are early and from ``expires``, which is late.
 
-    ``here``: the packet that expires is that of the beat's queue or, ``inside`` a PR, that of the
-    PR. It ``expires_now``, except ``inside`` a PR, whose packet is marked with the PR's last beat;
-    ``late_now`` says that. If this cycle would have two marks while one of two earlier marks still
-    ``waits``, the beat waits.
+    ``present``: the packet that expires is that of the beat's queue or, ``inside`` a PR, that of
+    the PR. It ``expires_now``, except ``inside`` a PR, whose packet is marked with the PR's last
+    beat; ``late_now`` says that. If this cycle would have two marks while one of two earlier marks
+    still ``waits``, the beat waits.
 
     A beat that is ``able`` and has ``enough`` lines ``moves``. It ``opens`` a packet if it is
     ``fresh``, or if its queue's packet has just expired. It ``closes`` its packet if it is its PR's
@@ -29,7 +29,7 @@ class Decision(Component):
 
     def __init__(self, params: None = None) -> None:
         inputs = (
-            *("expires", "waits", "inside", "here", "able", "enough", "first", "last", "fresh"),
+            *("expires", "waits", "inside", "present", "able", "enough", "first", "last", "fresh"),
             *("closes_new", "closes_joined", "displaced"),
         )
         outputs = ("expires_now", "expires_here", "late_now", "opens", "moves", "closes")
@@ -42,9 +42,9 @@ class Decision(Component):
         closes = Signal()
         m.d.comb += [
             full.eq(self.waits & self.expires),
-            self.late_now.eq(self.expires & self.inside & self.here),
-            self.expires_now.eq(self.expires & ~(self.inside & self.here)),
-            self.expires_here.eq(self.expires & self.here & ~self.inside),
+            self.late_now.eq(self.expires & self.inside & self.present),
+            self.expires_now.eq(self.expires & ~(self.inside & self.present)),
+            self.expires_here.eq(self.expires & self.present & ~self.inside),
             self.opens.eq(self.first & (self.fresh | self.expires_here)),
             self.moves.eq(self.able & self.enough & ~full),
             closes.eq(

@@ -8,11 +8,11 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.checks import check_range
 from hdl.common.packet_buffer import PacketBufferParams
-from hdl.common.packets import AXIS, BEAT_BYTES, MOST_MTU
+from hdl.common.packets import AXIS, BEAT_BYTES, MAX_MTU
 from hdl.common.params import Params, whole
 from hdl.netsparse.protocol import (
     LENGTH_BITS,
-    MOST_PROPERTY_BYTES,
+    MAX_PROPERTY_BYTES,
     PACKET_HEADER_BYTES,
     PR_BYTES,
     READ_PR,
@@ -24,9 +24,9 @@ from hdl.netsparse.protocol import (
 LANES = BEAT_BYTES // 2  #: lanes of two bytes; PRs and properties are a whole number of them
 PR_LANES = PR_BYTES // 2
 VERDICT_LATENCY = 5  #: cycles from a packet's last beat to its verdict
-OURS = ("ethertype", "version_ihl", "protocol", "destination_port")
+OWN = ("ethertype", "version_ihl", "protocol", "destination_port")
 #: number of bytes of a packet up to the last field that identifies it as NetSparse's
-OURS_BYTES = UDP_OFFSET + 4
+OWN_BYTES = UDP_OFFSET + 4
 
 
 class Drop(enum.Enum, shape=3):
@@ -57,9 +57,9 @@ class DeconcatenatorParams(Params):
 
     payload: bool  #: whether it takes responses and errors, else reads
     nodes: int = whole(2, 1 << 16)  #: number of nodes of the cluster
-    mtu: int = whole(594, MOST_MTU, default=1500)  #: bytes of a packet
+    mtu: int = whole(594, MAX_MTU, default=1500)  #: bytes of a packet
     #: most bytes of a PR's property; a PR of it fits the MTU
-    most_property_bytes: int = whole(4, MOST_PROPERTY_BYTES, multiple_of=4, default=512)
+    most_property_bytes: int = whole(4, MAX_PROPERTY_BYTES, multiple_of=4, default=512)
     #: number of packets of MTU size that can wait at least
     buffer_packets: int = whole(2, 64, default=8)
     any_dest: bool = False  #: whether it takes packets for every node of the cluster
@@ -67,7 +67,7 @@ class DeconcatenatorParams(Params):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        most = min(MOST_PROPERTY_BYTES, self.mtu - PACKET_HEADER_BYTES - PR_BYTES) & ~3
+        most = min(MAX_PROPERTY_BYTES, self.mtu - PACKET_HEADER_BYTES - PR_BYTES) & ~3
         check_range("most_property_bytes", self.most_property_bytes, 4, most)
 
     @property
@@ -112,19 +112,19 @@ class DeconcatenatorParams(Params):
         return -(-self.mtu // BEAT_BYTES)
 
     @property
-    def most_prs(self) -> int:
+    def max_prs(self) -> int:
         """Return the most PRs of a packet."""
         return (self.mtu - PACKET_HEADER_BYTES) // (PR_BYTES + 4 * self.payload)
 
     @property
-    def most_lanes(self) -> int:
+    def max_lanes(self) -> int:
         """Return the most lanes that one beat of a PR takes from its packet."""
         return PR_LANES + (min(self.most_property_bytes, BEAT_BYTES) // 2 if self.payload else 0)
 
     @property
     def span(self) -> int:
         """Return the number of beats of a packet that one beat of a PR may touch."""
-        return (2 * LANES + self.most_lanes - 2) // LANES
+        return (2 * LANES + self.max_lanes - 2) // LANES
 
     @property
     def places(self) -> int:
@@ -160,7 +160,7 @@ class DeconcatenatorParams(Params):
                 "dest": 1,  # the packet is for another node, or for no node
                 "length": 1,  # len or the number of PRs is impossible
                 "error": 1,  # the packet is an error
-                "prs": bits_for(self.most_prs),
+                "prs": bits_for(self.max_prs),
                 # Bytes of a PR, if its length is possible.
                 "step": bits_for(PR_BYTES + self.payload * self.most_property_bytes),
                 "ip_end": 17,  # number of the last byte by total_length
@@ -185,13 +185,13 @@ class DeconcatenatorParams(Params):
     @property
     def context(self) -> data.StructLayout:
         """Describe the fields of a packet's first beat that the unpacker needs."""
-        fields = {"length": LENGTH_BITS, "prs": bits_for(self.most_prs)}
+        fields = {"length": LENGTH_BITS, "prs": bits_for(self.max_prs)}
         if self.payload:
             fields |= {
                 "error": 1,
-                "lanes": bits_for(self.most_lanes),  # lanes of a PR's first beat
+                "lanes": bits_for(self.max_lanes),  # lanes of a PR's first beat
                 "single": 1,  # each PR has a single beat
-                "step": bits_for(self.most_lanes),  # lanes from a PR's first beat to its second one
+                "step": bits_for(self.max_lanes),  # lanes from a PR's first beat to its second one
             }
         if self.any_dest:
             fields["dest"] = bits_for(self.nodes - 1)

@@ -14,8 +14,8 @@ class DestinationCam(Component):
 
     A queue belongs to a destination while its packet is ``open`` or a PR is on its way to it:
     ``read`` and ``decided`` are the queues of those beats, one bit each. ``chosen`` is the queue
-    that belongs to the destination, or else a free one, which ``takes`` assigns to it. ``found`` is
-    low while no queue is free, even for a destination that has one, so that it depends only on a
+    that belongs to the destination, or else a free one, which ``takes`` assigns to it. ``result``
+    is low while no queue is free, even for a destination that has one, so that it depends only on a
     register. Latency: none; a queue that becomes free can be assigned two cycles later.
     """
 
@@ -29,7 +29,7 @@ class DestinationCam(Component):
                 "error": In(1),
                 "takes": In(1),
                 "chosen": Out(params.queue_bits),
-                "found": Out(1),
+                "result": Out(1),
                 "open": In(params.queues),
                 "read": In(params.queues),
                 "decided": In(params.queues),
@@ -42,7 +42,7 @@ class DestinationCam(Component):
         held = Signal(params.queues)
         hits = Signal(params.queues)
         hit = Signal()
-        wanted = Cat(self.dest, self.error)
+        expected = Cat(self.dest, self.error)
         spare = Signal(params.queues)  # a free queue, one bit or none
         other = Signal(params.queues)  # another free queue, one bit or none
         m.d.comb += [
@@ -52,10 +52,10 @@ class DestinationCam(Component):
             self.chosen.eq(Mux(hit, index_of(hits), index_of(spare))),
         ]
         for k in range(params.queues):
-            tag = Signal(len(wanted), name=f"tag_{k}", reset_less=True)
-            m.d.comb += hits[k].eq(held[k] & (tag == wanted))
+            tag = Signal(len(expected), name=f"tag_{k}", reset_less=True)
+            m.d.comb += hits[k].eq(held[k] & (tag == expected))
             with m.If(spare[k]):  # also if the queue is not taken
-                m.d.sync += tag.eq(wanted)
-        with m.If((self.takes & ~hit) | ~self.found):
-            m.d.sync += [self.found.eq(other.any()), spare.eq(other)]
+                m.d.sync += tag.eq(expected)
+        with m.If((self.takes & ~hit) | ~self.result):
+            m.d.sync += [self.result.eq(other.any()), spare.eq(other)]
         return m

@@ -70,14 +70,14 @@ class Exhaustion(Component):
                 with m.Case(case):
                     m.d.comb += few_after.eq(Cat(few[more + other] for other in CHANGES))
         m.d.comb += few_queues.eq(Array(few_after)[now])
-        given = (used + LINE_BYTES - 1) >> 7
+        provided = (used + LINE_BYTES - 1) >> 7
         short = (lines > params.lines - params.reserve) & (settling == 0) & ~marks
         m.d.comb += marks.eq(few_lines & self.forced)
         m.d.sync += [
             taken.eq(self.takes),
             enters.eq(self.enters),
             used.eq(self.entering.used),
-            gone.eq(low_bits(Mux(enters, given, 0), len(gone))),
+            gone.eq(low_bits(Mux(enters, provided, 0), len(gone))),
             lines.eq(lines + taken - gone),
             few_lines.eq(short),
             self.force.eq(few_queues | short),

@@ -30,7 +30,7 @@ class FlushEngine(Component):
 
     def __init__(self, params: ConcatenatorParams) -> None:
         self.about = data.StructLayout(
-            {"prs": bits_for(params.most_prs), "used": bits_for(params.room), **params.label}
+            {"prs": bits_for(params.max_prs), "used": bits_for(params.room), **params.label}
         )
         #: content of a beat: header, low or high half, whether it is the last, and its packet
         self.turn = data.StructLayout({"header": 1, "high": 1, "last": 1, "about": self.about})
@@ -50,7 +50,7 @@ class FlushEngine(Component):
                 **{name: Out(bits) for name, bits in params.label.items()},
                 "packet": Out(1),
                 "bytes": Out(bits_for(params.mtu)),
-                "prs": Out(bits_for(params.most_prs)),
+                "prs": Out(bits_for(params.max_prs)),
             },
         )
 
@@ -60,8 +60,8 @@ class FlushEngine(Component):
         reading = Signal()  # beats of a packet after the header are being read
         line = Signal(params.line_bits, reset_less=True)
         second_half = Signal(reset_less=True)
-        most_beats = -(-params.room // BEAT_BYTES)
-        left = Signal(range(most_beats + 1), reset_less=True)  # beats left
+        max_beats = -(-params.room // BEAT_BYTES)
+        left = Signal(range(max_beats + 1), reset_less=True)  # beats left
         about = Signal(self.about, reset_less=True)
         header = Signal(8 * BEAT_BYTES, reset_less=True)
         last = Signal()

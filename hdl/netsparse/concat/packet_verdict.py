@@ -12,8 +12,8 @@ from hdl.common.packets import AXIS, BEAT_BYTES, in_lanes
 from hdl.netsparse.concat.deconcatenator_params import (
     BEAT,
     LANES,
-    OURS,
-    OURS_BYTES,
+    OWN,
+    OWN_BYTES,
     PR_LANES,
     VERDICT_LATENCY,
     DeconcatenatorParams,
@@ -108,23 +108,23 @@ class PacketVerdict(Component):
 
     def judge_beat(self, m: Module, beat1, valid1, index1, first1) -> data.View:
         """Check each beat by itself, and the packet by its first beat."""
-        found2 = Signal(self.params.findings, reset_less=True)
+        result2 = Signal(self.params.findings, reset_less=True)
         keep, mtu = beat1.tkeep, self.params.mtu
         beyond = keep[mtu % BEAT_BYTES :].any() if mtu % BEAT_BYTES else 0
         hole = (keep[1:] & ~keep[:-1]).any()
         missing = ~Mux(beat1.tlast, keep[0], keep[-1])
         m.d.sync += [
-            found2.broken.eq(beat1.tuser),
-            found2.over.eq(
+            result2.broken.eq(beat1.tuser),
+            result2.over.eq(
                 (index1 == self.params.beats) | ((index1 == self.params.beats - 1) & beyond)
             ),
-            found2.end.eq(Cat(last_byte(m, keep), index1)),
+            result2.end.eq(Cat(last_byte(m, keep), index1)),
         ]
         with m.If(valid1):
-            m.d.sync += found2.ragged.eq(hole | missing | (found2.ragged & ~first1))
+            m.d.sync += result2.ragged.eq(hole | missing | (result2.ragged & ~first1))
             with m.If(first1):
-                m.d.sync += self.header_fields(found2.header, header_of(beat1.tdata), keep)
-        return cast(data.View, found2)
+                m.d.sync += self.header_fields(result2.header, header_of(beat1.tdata), keep)
+        return cast(data.View, result2)
 
     def header_fields(self, header: Any, beat: data.View, keep: Value) -> list:
         """Return the checks of a packet's first ``beat`` that need no other beat."""
@@ -132,17 +132,17 @@ class PacketVerdict(Component):
         kinds = (Kind.RESPONSE, Kind.ERROR) if self.params.payload else (Kind.READ,)
         known = Cat(shared.type == kind.value for kind in kinds)
         error = known[1] if self.params.payload else Const(0)
-        strange = Cat(upper[name] != PACKET_CONSTANTS[name] for name in OURS)
+        strange = Cat(upper[name] != PACKET_CONSTANTS[name] for name in OWN)
         wrong_length = (
             (shared.len == 0)
             | shared.len[:2].any()
             | (shared.len > self.params.most_property_bytes)
             | (shared.prs == 0)
-            | (shared.prs > self.params.most_prs)
+            | (shared.prs > self.params.max_prs)
             | (error & (shared.prs != 1))
         )
         return [
-            header.foreign.eq(strange.any() | ~keep[:OURS_BYTES].all()),
+            header.foreign.eq(strange.any() | ~keep[:OWN_BYTES].all()),
             header.short.eq(~keep.all()),
             header.kind.eq(~known.any()),
             header.dest.eq(
@@ -182,13 +182,13 @@ class PacketVerdict(Component):
         """Return whether a PR's src is no node, where PRs begin if the length is right."""
         octets = beat1.tdata
         halves = [Cat(octets[k + 8 : k + 16], octets[k : k + 8]) for k in range(0, 16 * LANES, 16)]
-        kept = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # lanes before the packet's end
+        stored = Cat(beat1.tkeep[2 * k] for k in range(LANES))  # lanes before the packet's end
         upper2 = Signal(LANES, reset_less=True)  # lanes that are illegal as the upper half of src
         lower2 = Signal(LANES, reset_less=True)
         first2 = delay(m, first1, 1, "first")
         m.d.sync += [
-            upper2.eq(Cat(half != 0 for half in halves) & kept),
-            lower2.eq(Cat(half >= self.params.nodes for half in halves) & kept),
+            upper2.eq(Cat(half != 0 for half in halves) & stored),
+            lower2.eq(Cat(half >= self.params.nodes for half in halves) & stored),
         ]
         starts2 = self.find_starts(m, valid[1], first2, step2)
         starts3 = delay(m, Mux(first2, 0, starts2), 1, "starts")
@@ -227,8 +227,8 @@ class PacketVerdict(Component):
             after = Mux(place[5:].any(), behind, after)
         with m.If(valid2):
             m.d.sync += at.eq(low_bits(Mux(first2, 0, after), len(at)))
-        here = [Mux(p[5:].any(), 0, Const(1, LANES) << p[:5])[:LANES] for p in places[:-1]]
-        return here[0] | here[1] | here[2]
+        present = [Mux(p[5:].any(), 0, Const(1, LANES) << p[:5])[:LANES] for p in places[:-1]]
+        return present[0] | present[1] | present[2]
 
     def decide(self, m: Module, findings5: data.View, mismatch5: Value, source5: Value) -> None:
         """Find the first reason to drop the packet, or none."""

@@ -89,7 +89,9 @@ class QueueTable(Component):
         fits = Signal(reset_less=True)  # it has the same length and label, and need not be alone
         opened = Signal(params.queues)
         inside = Signal()  # between the first and the last beat of a PR
-        here = Signal(reset_less=True)  # the beat's queue is ``expired``, or that of the last beat
+        present = Signal(
+            reset_less=True
+        )  # the beat's queue is ``expired``, or that of the last beat
         late = Signal()  # the packet expired meanwhile
         differs = was_open & ~fits
         lacks = differs | ~self.ready | ~self.admits
@@ -97,7 +99,7 @@ class QueueTable(Component):
             decision.expires.eq(self.expires),
             decision.waits.eq(self.waits),
             decision.inside.eq(inside),
-            decision.here.eq(here),
+            decision.present.eq(present),
             decision.able.eq(beat_valid & ~(beat.first & lacks)),
             decision.enough.eq(self.covers(self.free, demand.lines)),
             decision.first.eq(beat.first),
@@ -152,11 +154,11 @@ class QueueTable(Component):
             m.d.sync += beat_valid.eq(self.valid)
         with m.Elif(decision.expires_here | decision.displaces):
             m.d.sync += was_open.eq(0)
-        self.follow(m, beat, state, was_open, fits, demand, opened, here, rule, decision.closes)
+        self.follow(m, beat, state, was_open, fits, demand, opened, present, rule, decision.closes)
         return m
 
     def follow(
-        self, m: Module, beat, state, was_open, fits, demand, opened, here, rule, closes
+        self, m: Module, beat, state, was_open, fits, demand, opened, present, rule, closes
     ) -> None:
         """Read the state of the next beat's queue, with the changes of this cycle."""
         params, arrival = self.params, self.arrival
@@ -168,7 +170,7 @@ class QueueTable(Component):
         loads = Signal()
         same = Signal()
         expired = Signal()  # the next beat's queue is ``expired``
-        found = Signal(params.state)
+        result = Signal(params.state)
         m.d.comb += [
             write.addr.eq(beat.queue),
             write.data.eq(rule.after),
@@ -179,7 +181,7 @@ class QueueTable(Component):
             loads.eq(self.advance & self.valid),
             same.eq(self.moves & (beat.queue == arrival.queue)),
             expired.eq(self.expired == arrival.queue),
-            found.eq(Mux(same, rule.after, own.data)),
+            result.eq(Mux(same, rule.after, own.data)),
         ]
         left = Array(opened)[arrival.queue]
         left &= ~(self.expires_now & expired)
@@ -195,13 +197,13 @@ class QueueTable(Component):
         most = Const(params.room - PR_BYTES) - size - arrival.bytes
         with m.If(self.follows):
             queue = Mux(loads, self.oldest == arrival.queue, self.oldest == beat.queue)
-            m.d.sync += here.eq(queue)
+            m.d.sync += present.eq(queue)
         with m.Elif(loads):
-            m.d.sync += here.eq(expired)
+            m.d.sync += present.eq(expired)
         with m.If(loads):
             m.d.sync += [
                 beat.eq(arrival),
-                state.eq(found),
+                state.eq(result),
                 was_open.eq(Mux(same, ~closes, left)),
                 fits.eq(Mux(same, like_beat, like_own) & ~arrival.alone),
                 demand.lines.eq(low_bits(Mux(arrival.first, lines, 0), len(demand.lines))),

@@ -22,7 +22,7 @@ class Unpacker(Component):
 
     ``words`` are their beats, with tlast above the data, and above that the packet's tag, which is
     ``prs_tag`` while the packet's PRs are at ``prs``. After a packet's first beat PRs follow
-    without gaps, at any even byte: a window of at most ``params.most_lanes`` lanes moves over as
+    without gaps, at any even byte: a window of at most ``params.max_lanes`` lanes moves over as
     many beats as it can touch. One more place lets ``words.ready`` depend only on registers, and
     for responses another one makes up for the cycles of first words.
 
@@ -132,7 +132,7 @@ class Unpacker(Component):
         context = Signal(params.context, reset_less=True)
         active = Signal()  # the front beat's packet is the context's
         left = Signal(len(context.prs), reset_less=True)  # PRs, this one included
-        end = Signal(range(LANES + params.most_lanes), reset_less=True)  # lane after it
+        end = Signal(range(LANES + params.max_lanes), reset_less=True)  # lane after it
         last = Signal(init=not payload)  # it is the last beat of its PR
         done = Signal()  # it is the last beat of its packet
         within = end[:5].any()  # lanes of it are in the beat where it ends

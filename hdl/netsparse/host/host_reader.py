@@ -28,7 +28,7 @@ class HostReader(Component):
     has no back-pressure: a unit requests what it has room for. Units are granted in round-robin
     order.
 
-    Addresses and sizes must be multiples of 4, sizes from 4 to ``most_bytes``; this is not checked.
+    Addresses and sizes must be multiples of 4, sizes from 4 to ``max_bytes``; this is not checked.
     ``aligned`` may change while nothing is under way.
 
     Throughput: one property a cycle if each is one request of one beat, one request a cycle, one
@@ -61,15 +61,15 @@ class HostReader(Component):
         layout = self.params.read_request
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.units)
         m.submodules.splitter = splitter = RequestSplitter(self.params)
-        for asked, turn in zip(self.requests, arbiter.i, strict=True):
-            connect(m, flipped(asked), turn)
-        unit, given = arbiter.o.payload.index, arbiter.o.payload.payload
+        for requested, turn in zip(self.requests, arbiter.i, strict=True):
+            connect(m, flipped(requested), turn)
+        unit, provided = arbiter.o.payload.index, arbiter.o.payload.payload
         m.d.comb += [
             *forward(
                 arbiter.o,
                 splitter.properties,
-                address=given.address,
-                bytes=given.bytes,
+                address=provided.address,
+                bytes=provided.bytes,
                 unit=unit,
             ),
             splitter.aligned.eq(self.aligned),

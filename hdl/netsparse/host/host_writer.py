@@ -38,7 +38,7 @@ class HostWriter(Component):
     comes when the property's last request has its B; ``failed``: not all responses were OKAY, or
     the bus is broken (``bus``, see :class:`AxiWritePort`).
 
-    Addresses and sizes must be multiples of 4, sizes from 4 to ``most_bytes``, and ``last`` must
+    Addresses and sizes must be multiples of 4, sizes from 4 to ``max_bytes``, and ``last`` must
     come with the last beat by the size; this is not checked. ``aligned`` may change while nothing
     is under way.
 
@@ -75,8 +75,8 @@ class HostWriter(Component):
         m.submodules.arbiter = arbiter = StreamArbiter.sized(
             shape=body, count=self.params.units, last_bit=body["last"].offset
         )
-        for given, turn in zip(self.properties, arbiter.i, strict=True):
-            connect(m, flipped(given), turn)
+        for provided, turn in zip(self.properties, arbiter.i, strict=True):
+            connect(m, flipped(provided), turn)
         m.submodules.splitter = splitter = RequestSplitter(self.params)
         m.submodules.rotator = rotator = Rotator(self.params)
         m.submodules.waiting = waiting = Fifo.sized(

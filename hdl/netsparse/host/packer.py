@@ -47,7 +47,7 @@ class Packer(Component):
         closing = Signal(reset_less=True)
         failed = Signal(reset_less=True)
         unit = Signal(self.params.unit_bits, reset_less=True)
-        kept = Signal(BEAT_WORDS, reset_less=True)  # words that came before
+        stored = Signal(BEAT_WORDS, reset_less=True)  # words that came before
         doubtful = Signal()  # an earlier ``i`` of the property failed
         m.d.sync += [
             valid.eq(self.i.valid),
@@ -58,7 +58,7 @@ class Packer(Component):
             closing.eq(lanes.final),
             failed.eq(self.i.failed | doubtful),
             unit.eq(lanes.unit),
-            kept.eq(Mux(lanes.low, ~words_below(lanes.rotation)[::-1], 0)),
+            stored.eq(Mux(lanes.low, ~words_below(lanes.rotation)[::-1], 0)),
         ]
         with m.If(self.i.valid):
             m.d.sync += doubtful.eq((self.i.failed | doubtful) & ~lanes.final)
@@ -69,7 +69,7 @@ class Packer(Component):
         whole = Signal(self.params.read_beat)  # the first beat that is complete
         rest = Signal(self.params.read_beat)  # the second
         for beat, is_there, words in (
-            (whole, low | flush, self.merge(kept, begun, turned)),
+            (whole, low | flush, self.merge(stored, begun, turned)),
             (rest, low & flush, turned),
         ):
             m.d.comb += [
@@ -84,11 +84,11 @@ class Packer(Component):
         self.deliver(m, whole, rest)
         return m
 
-    def merge(self, kept: Signal, begun: Signal, turned: Signal):
+    def merge(self, stored: Signal, begun: Signal, turned: Signal):
         """Merge words that came before with all others from this beat."""
         word = 8 * WORD_BYTES
         return Cat(
-            Mux(kept[k], begun.word_select(k, word), turned.word_select(k, word))
+            Mux(stored[k], begun.word_select(k, word), turned.word_select(k, word))
             for k in range(BEAT_WORDS)
         )
 

@@ -8,7 +8,7 @@ from amaranth.utils import bits_for
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.params import Params, whole
-from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
@@ -17,7 +17,7 @@ LINE_BYTES = 128  #: bytes of an aligned line, whose end no request crosses
 WORD_BYTES = 4  #: bytes of a word, of which addresses and sizes are multiples
 BEAT_WORDS = BEAT_BYTES // WORD_BYTES
 LINE_WORDS = LINE_BYTES // WORD_BYTES
-MOST_TAGS = 256  #: most reads that a requester of PCI Express has under way
+MAX_TAGS = 256  #: most reads that a requester of PCI Express has under way
 LANE_BITS = bits_for(BEAT_WORDS - 1)  #: width of a word's number in a beat
 PLACE_BITS = bits_for(LINE_WORDS - 1)  #: width of a word's number in a line
 LINE_OFFSET_BITS = bits_for(LINE_BYTES - 1)
@@ -28,14 +28,14 @@ WORD_OFFSET_BITS = bits_for(WORD_BYTES - 1)
 EVENTS = data.StructLayout({"request": 1, "property": 1})
 
 
-class HostParams(Params, suffix="u{units}_a{address_bits}_m{most_bytes}_o{outstanding}"):
+class HostParams(Params, suffix="u{units}_a{address_bits}_m{max_bytes}_o{outstanding}"):
     """Sets the sizes of a reader or a writer of host memory."""
 
     units: int = whole(1, 64)  #: number of units that share it
     address_bits: int = whole(13, 64, default=64)  #: width of a byte address of host memory
     #: most bytes of a property
-    most_bytes: int = whole(
-        4, MOST_PROPERTY_BYTES, multiple_of=WORD_BYTES, default=MOST_PROPERTY_BYTES
+    max_bytes: int = whole(
+        4, MAX_PROPERTY_BYTES, multiple_of=WORD_BYTES, default=MAX_PROPERTY_BYTES
     )
     outstanding: int = whole(4, 1024, default=64)  #: most requests in flight
 
@@ -70,7 +70,7 @@ class HostParams(Params, suffix="u{units}_a{address_bits}_m{most_bytes}_o{outsta
     @property
     def requester(self) -> RequesterParams:
         """Return the sizes of a requester of PCI Express, with as many reads under way."""
-        tags = 1 << min(self.outstanding, MOST_TAGS).bit_length() - 1
+        tags = 1 << min(self.outstanding, MAX_TAGS).bit_length() - 1
         return RequesterParams(
             reads=ReadRequesterParams(tags=tags, user_bits=max(1, self.unit_bits)),
             writes=WriteRequesterParams(user_bits=1),  # a writer knows the order

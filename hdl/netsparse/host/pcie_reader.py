@@ -11,26 +11,27 @@ from hdl.common.packets import BEAT_BYTES
 from hdl.common.stream_arbiter import StreamArbiter
 from hdl.common.streams import forward
 from hdl.netsparse.host.params import EVENTS, HostParams
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.read_requester import EVENTS as READS
 
-MOST_BEATS = MOST_PROPERTY_BYTES // BEAT_BYTES  #: most beats of a property
+MAX_BEATS = MAX_PROPERTY_BYTES // BEAT_BYTES  #: most beats of a property
 
 
 class PcieReader(Component):
     """Reads the properties that units request (``requests``), and returns ``beats`` in order.
 
     For units it has the interface of a :class:`hdl.netsparse.host.host_reader.HostReader`.
-    ``asks``, ``parts``, ``reads`` and ``owes`` belong to a :class:`hdl.pcie.requester.Requester`,
-    which cuts a property only where the host's largest read ends. A property of which a read fails
-    has ``failed``; other properties are not affected. After a read that timed out ``bus`` is
-    ``silent`` until it is revived. After a ``reset`` it is ``broken`` until it is revived: new
-    requests then fail at once, after all earlier ones have ended.
+    ``demands``, ``parts``, ``reads`` and ``owes`` belong to a
+    :class:`hdl.pcie.requester.Requester`, which cuts a property only where the host's largest read
+    ends. A property of which a read fails has ``failed``; other properties are not affected. After
+    a read that timed out ``bus`` is ``silent`` until it is revived. After a ``reset`` it is
+    ``broken`` until it is revived: new requests then fail at once, after all earlier ones have
+    ended.
 
     Throughput: a property and a beat a cycle, or two cycles for a property whose end fills two
-    beats. Latency: :attr:`request_latency` from a property to ``asks`` (one more if another unit
+    beats. Latency: :attr:`request_latency` from a property to ``demands`` (one more if another unit
     was last), :attr:`beat_latency` from ``parts`` to ``beats``.
     """
 
@@ -44,7 +45,7 @@ class PcieReader(Component):
             {
                 "requests": In(stream.Signature(params.read_request)).array(params.units),
                 "beats": Out(params.read_beat),
-                "asks": Out(stream.Signature(reads.cutter.request)),
+                "demands": Out(stream.Signature(reads.cutter.request)),
                 "parts": In(stream.Signature(reads.beat)),
                 "reads": In(READS),
                 "owes": In(1),
@@ -59,17 +60,17 @@ class PcieReader(Component):
         m = Module()
         layout = self.params.read_request
         m.submodules.arbiter = arbiter = StreamArbiter.sized(shape=layout, count=self.params.units)
-        for asked, turn in zip(self.requests, arbiter.i, strict=True):
-            connect(m, flipped(asked), turn)
-        chosen, given = arbiter.o.payload, arbiter.o.payload.payload
+        for requested, turn in zip(self.requests, arbiter.i, strict=True):
+            connect(m, flipped(requested), turn)
+        chosen, provided = arbiter.o.payload, arbiter.o.payload.payload
         m.d.comb += [
-            self.asks.payload.address.eq(given.address),
-            self.asks.payload.bytes.eq(given.bytes),
-            self.asks.payload.user.eq(chosen.index),
-            self.asks.valid.eq(arbiter.o.valid & ~self.bus.broken),
+            self.demands.payload.address.eq(provided.address),
+            self.demands.payload.bytes.eq(provided.bytes),
+            self.demands.payload.user.eq(chosen.index),
+            self.demands.valid.eq(arbiter.o.valid & ~self.bus.broken),
         ]
         m.d.sync += [
-            self.events.property.eq(self.asks.valid & self.asks.ready),
+            self.events.property.eq(self.demands.valid & self.demands.ready),
             self.events.request.eq(self.reads.sent),
             self.bus.dropped.eq(self.reads.stranger),
         ]
@@ -79,7 +80,7 @@ class PcieReader(Component):
             m.d.sync += self.bus.silent.eq(0)
         m.d.comb += self.bus.owes.eq(self.owes)
         self.receive(m)
-        self.refuse(m, arbiter, given.bytes)
+        self.refuse(m, arbiter, provided.bytes)
         return m
 
     def refuse(self, m: Module, arbiter: StreamArbiter, size: Value) -> None:
@@ -87,18 +88,18 @@ class PcieReader(Component):
         # Properties requested and not ended. Both events come a cycle late, because the sum would
         # else follow the cutter's in one path.
         under_way = Signal(range(2 * self.params.requester.reads.tags))
-        asked, ended = self.events.property, Signal()
-        beat = Signal(range(MOST_BEATS))  # beat of the refused property
+        requested, ended = self.events.property, Signal()
+        beat = Signal(range(MAX_BEATS))  # beat of the refused property
         refuses, final = Signal(), Signal()
         packed, lowest = m.submodules.packer.beats, exact_log2(BEAT_BYTES)
         m.d.comb += [
-            refuses.eq(self.bus.broken & arbiter.o.valid & ~asked & ~under_way.any()),
+            refuses.eq(self.bus.broken & arbiter.o.valid & ~requested & ~under_way.any()),
             final.eq(beat == (size - 1)[lowest : lowest + len(beat)]),
-            arbiter.o.ready.eq(Mux(self.bus.broken, refuses & final, self.asks.ready)),
+            arbiter.o.ready.eq(Mux(self.bus.broken, refuses & final, self.demands.ready)),
         ]
         m.d.sync += [
             ended.eq(packed.valid & packed.payload.last),
-            under_way.eq(under_way + asked - ended),
+            under_way.eq(under_way + requested - ended),
         ]
         with m.If(refuses):
             m.d.sync += [
@@ -118,14 +119,14 @@ class PcieReader(Component):
         reads = self.params.requester.reads
         sizes = BeatPackerParams(data_bits=reads.data_bits, user_bits=reads.user_bits)
         m.submodules.packer = packer = BeatPacker(sizes)
-        given, part, beat = self.parts.payload, packer.parts.payload, packer.beats.payload
+        provided, part, beat = self.parts.payload, packer.parts.payload, packer.beats.payload
         m.d.comb += [
             *forward(self.parts, packer.parts),
-            part.data.eq(given.data),
-            part.count.eq(given.bytes[2:]),
-            part.ends.eq(given.last),
-            part.user.eq(given.user),
-            part.cause.eq(given.cause),
+            part.data.eq(provided.data),
+            part.count.eq(provided.bytes[2:]),
+            part.ends.eq(provided.last),
+            part.user.eq(provided.user),
+            part.cause.eq(provided.cause),
             packer.beats.ready.eq(1),
         ]
         m.d.sync += [

@@ -45,7 +45,7 @@ class PcieWriter(Component):
                 "writes": Out(stream.Signature(writes.cutter.request)),
                 "data": Out(stream.Signature(writes.data_bits)),
                 "begun": In(1),
-                "visible": In(writes.fence.told),
+                "visible": In(writes.fence.reported),
                 "owes": In(1),
                 "reset": In(1),
                 "cleared": In(1),
@@ -62,8 +62,8 @@ class PcieWriter(Component):
         m.submodules.arbiter = arbiter = StreamArbiter.sized(
             shape=body, count=self.params.units, last_bit=body["last"].offset
         )
-        for given, turn in zip(self.properties, arbiter.i, strict=True):
-            connect(m, flipped(given), turn)
+        for provided, turn in zip(self.properties, arbiter.i, strict=True):
+            connect(m, flipped(provided), turn)
         m.submodules.waiting = waiting = Fifo.sized(
             shape=8 * BEAT_BYTES, depth=AHEAD, style="distributed"
         )

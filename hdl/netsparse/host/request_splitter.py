@@ -27,7 +27,7 @@ class RequestSplitter(Component):
     the first ends at the place where the property began in its line. ``aligned`` applies to the
     properties that begin while it is set.
 
-    Addresses and sizes must be multiples of 4, sizes from 4 to ``most_bytes``; this is not checked.
+    Addresses and sizes must be multiples of 4, sizes from 4 to ``max_bytes``; this is not checked.
 
     Throughput: one request a cycle, so one property a cycle if each is one request. Latency:
     ``latency`` cycles from a property to its first request. Stalls: holds; ``properties.ready``
@@ -49,12 +49,12 @@ class RequestSplitter(Component):
     @property
     def extent_bits(self) -> int:
         """Return the width of the number of a property's words less one."""
-        return bits_for(self.params.most_bytes // WORD_BYTES - 1)
+        return bits_for(self.params.max_bytes // WORD_BYTES - 1)
 
     @property
     def left_bits(self) -> int:
         """Return the width of the number of a property's lines less one."""
-        return bits_for((LINE_WORDS + self.params.most_bytes // WORD_BYTES - 2) // LINE_WORDS)
+        return bits_for((LINE_WORDS + self.params.max_bytes // WORD_BYTES - 2) // LINE_WORDS)
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -67,13 +67,13 @@ class RequestSplitter(Component):
             }
         )
         m.submodules.register = register = StreamRegister.sized(shape=layout)
-        given = self.properties.payload
+        provided = self.properties.payload
         prepared = register.i.payload
         m.d.comb += [
-            prepared.line.eq(given.address[LINE_OFFSET_BITS:]),
-            prepared.first.eq(given.address[WORD_OFFSET_BITS:LINE_OFFSET_BITS]),
-            prepared.extent.eq((given.bytes[WORD_OFFSET_BITS:] - 1)[: self.extent_bits]),
-            prepared.unit.eq(given.unit),
+            prepared.line.eq(provided.address[LINE_OFFSET_BITS:]),
+            prepared.first.eq(provided.address[WORD_OFFSET_BITS:LINE_OFFSET_BITS]),
+            prepared.extent.eq((provided.bytes[WORD_OFFSET_BITS:] - 1)[: self.extent_bits]),
+            prepared.unit.eq(provided.unit),
             *forward(self.properties, register.i),
         ]
         self.walk(m, register.o.payload, register.o)

@@ -30,11 +30,11 @@ class Rotator(Component):
         m = Module()
         word = 8 * WORD_BYTES
         coarse = Signal(8 * BEAT_BYTES)
-        for by, chosen, given, taken in (
+        for by, chosen, provided, taken in (
             (BEAT_WORDS // 4, self.up[2:], self.i, coarse),
             (1, self.up[:2], coarse, self.o),
         ):
-            turned = [given.rotate_left(k * by * word) for k in range(4)]
+            turned = [provided.rotate_left(k * by * word) for k in range(4)]
             m.d.comb += taken.eq(
                 Mux(
                     chosen[1],

@@ -120,12 +120,12 @@ class FilterBank(Component):
             self.failed.eq(exchange.drop),
             self.idle.eq(~(self.requests.valid | in_flight | answered.o.valid | exchange.busy)),
         ]
-        for ours, theirs in (
+        for own, reference in (
             (self.fills, exchange.fills),
             (self.write_backs, exchange.write_backs),
             (self.answers, answered.o),
         ):
-            connect(m, theirs, flipped(ours))
+            connect(m, reference, flipped(own))
         with m.If(exchange.start):
             m.d.sync += missed.eq(1)
         with m.If(exchange.drop):
@@ -155,7 +155,7 @@ class FilterBank(Component):
         m.submodules.words = words = DualPortMemory.sized(shape=WORD_BITS, depth=params.words)
         steps = [Signal(self.step, name=f"step_{k}", reset_less=True) for k in range(3)]
         rows = [Signal(params.row.size, name=f"row_{k}", reset_less=True) for k in range(3)]
-        kept = Signal()  # the last step's request has a word
+        stored = Signal()  # the last step's request has a word
         past = Signal(params.row.size, reset_less=True)
         past_kept = Signal()
         valids = Signal(len(steps) + 1)  # valid bits of the steps and the answer
@@ -165,8 +165,8 @@ class FilterBank(Component):
             m.d.sync += [later.eq(step), rows[k + 1].eq(rows[k])]
         word_at = steps[0].request.request.idx[WORD_INDEX_BITS:LINE_IDX_BITS]
         m.d.comb += rows[0].eq(self.row(steps[0].request.request, steps[0].hits, word_at))
-        m.d.comb += kept.eq(valids[2] & ~steps[2].failed)
-        m.d.sync += [past.eq(rows[2]), past_kept.eq(kept)]
+        m.d.comb += stored.eq(valids[2] & ~steps[2].failed)
+        m.d.sync += [past.eq(rows[2]), past_kept.eq(stored)]
         # The word of the last step in the next cycle may be newer than the memory's.
         one_ahead = Signal()
         two_ahead = Signal()
@@ -176,7 +176,7 @@ class FilterBank(Component):
         word = Signal(WORD_BITS)
         last = steps[2].request.request
         m.d.sync += [
-            one_ahead.eq(kept & (rows[1] == rows[2])),
+            one_ahead.eq(stored & (rows[1] == rows[2])),
             two_ahead.eq(past_kept & (rows[1] == past)),
             newest.eq(updated),
             newer.eq(newest),
@@ -201,7 +201,7 @@ class FilterBank(Component):
         m.d.comb += exchanged.eq(self.row(self.requests.payload.request, victim, exchange.word))
         m.d.comb += [
             words.read_address.eq(rows[0]),
-            words.write.eq(kept & last.set),
+            words.write.eq(stored & last.set),
             words.write_address.eq(rows[2]),
             words.write_data.eq(updated),
             exchange.read_data.eq(words.read_data),

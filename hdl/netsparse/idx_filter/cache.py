@@ -87,10 +87,10 @@ class FilterCache(Component):
         units = [self.add_unit(m, k, to_banks, to_units) for k in range(params.units)]
         for name in ("hit", "miss", "write_back", "fill_error"):
             source = "failed" if name == "fill_error" else name
-            told = Signal(params.banks, name=f"{name}_told")  # registered: it is late
+            reported = Signal(params.banks, name=f"{name}_reported")  # registered: it is late
             m.d.sync += [
-                told.eq(Cat(getattr(bank, source) for bank in banks)),
-                self.events[name].eq(count_ones(list(told))),
+                reported.eq(Cat(getattr(bank, source) for bank in banks)),
+                self.events[name].eq(count_ones(list(reported))),
             ]
         m.d.sync += [
             self.events.near.eq(sum(unit.answered for unit in units)),

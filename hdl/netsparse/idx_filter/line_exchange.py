@@ -130,14 +130,14 @@ class LineExchange(Component):
     def add_fill(self, m: Module, word: Signal, leaving: Signal) -> None:
         """Request the line at once; write it word by word when the victim has been read."""
         fill_address = Signal(self.params.address_bits, reset_less=True)
-        asking = Signal()
+        requesting = Signal()
         arrived = Signal()
         failed = Signal(reset_less=True)
         filled_line = Signal(LINE_IDXS, reset_less=True)
         # All requests ahead must have written their words before, since the write port is shared.
         zeros = delay(m, self.start & self.blank, DRAIN, "zeros", reset_less=False)
         m.d.comb += [
-            self.fills.valid.eq(asking),
+            self.fills.valid.eq(requesting),
             self.fills.payload.eq(fill_address),
             self.write.eq(arrived & ~failed & ~leaving),
             self.write_data.eq(
@@ -148,7 +148,7 @@ class LineExchange(Component):
         ]
         with m.If(~self.waiting):
             m.d.sync += fill_address.eq(self.address(self.line))
-        m.d.sync += asking.eq(Mux(asking, ~self.fills.ready, self.start & ~self.blank))
+        m.d.sync += requesting.eq(Mux(requesting, ~self.fills.ready, self.start & ~self.blank))
         with m.If(self.filled):
             m.d.sync += [filled_line.eq(self.data), failed.eq(self.error), arrived.eq(1)]
         with m.If(zeros):

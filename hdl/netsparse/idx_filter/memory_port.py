@@ -78,10 +78,10 @@ class FilterMemoryPort(Component):
     def add_reads(self, m: Module, reader: AxiReadPort) -> None:
         """Arbitrate the reads of the banks to AR."""
         grant = Signal(self.params.banks)
-        asking = Cat(bank.valid for bank in self.fills)
+        requesting = Cat(bank.valid for bank in self.fills)
         m.d.comb += [
-            grant.eq(add_choice(m, "read_turn", asking, reader.bursts.ready)),
-            reader.bursts.valid.eq(asking.any()),
+            grant.eq(add_choice(m, "read_turn", requesting, reader.bursts.ready)),
+            reader.bursts.valid.eq(requesting.any()),
             reader.bursts.payload.tag.eq(index_of(grant, self.params.write_port.tag_bits)),
             reader.bursts.payload.address.eq(chosen(grant, [bank.payload for bank in self.fills])),
         ]
@@ -100,17 +100,17 @@ class FilterMemoryPort(Component):
         line = write.i.payload
         sources = [*self.write_backs, self.zeros]
         grant = Signal(len(sources))
-        asking = Cat(one.valid for one in sources)
+        requesting = Cat(item.valid for item in sources)
         addresses = [bank.payload.address for bank in self.write_backs]
         m.d.comb += [
-            grant.eq(add_choice(m, "write_turn", asking, write.i.ready)),
-            write.i.valid.eq(asking.any()),
+            grant.eq(add_choice(m, "write_turn", requesting, write.i.ready)),
+            write.i.valid.eq(requesting.any()),
             line.bank.eq(index_of(grant[:-1], self.params.write_port.tag_bits)),
             line.line.address.eq(chosen(grant, [*addresses, self.zeros.payload])),
             line.line.data.eq(chosen(grant, [bank.payload.data for bank in self.write_backs])),
         ]
-        for k, one in enumerate(sources):
-            m.d.comb += one.ready.eq(grant[k] & write.i.ready)
+        for k, item in enumerate(sources):
+            m.d.comb += item.ready.eq(grant[k] & write.i.ready)
         burst, beat = (o.payload for o in fork.o)
         m.d.comb += [
             *forward(fork.o[0], writer.bursts, tag=burst.bank, address=burst.line.address),

@@ -127,10 +127,10 @@ class FilterPort(Component):
             self.sets.ready.eq(set_slots.i.ready & passes),
             self.lookups.ready.eq(lookup_slots.i.ready & passes & ~(setting & self.enable)),
             set_slots.i.valid.eq(self.sets.valid & passes),
-            set_slots.i.payload.kept.eq(self.sets.payload.entry),
+            set_slots.i.payload.stored.eq(self.sets.payload.entry),
             set_slots.i.payload.done.eq(~self.enable),
             lookup_slots.i.valid.eq(looking & passes),
-            lookup_slots.i.payload.kept.eq(self.lookups.payload),
+            lookup_slots.i.payload.stored.eq(self.lookups.payload),
             lookup_slots.i.payload.done.eq(~self.enable),
             output.i.valid.eq((setting | looking) & self.enable),
             request.set.eq(setting),
@@ -144,7 +144,7 @@ class FilterPort(Component):
         m.d.comb += [
             *forward(lookup_slots.o, self.results),
             self.results.payload.eq(looked),
-            *forward(set_slots.o, self.set_done, entry=done.kept, failed=done.failed),
+            *forward(set_slots.o, self.set_done, entry=done.stored, failed=done.failed),
             self.idle.eq(lookup_slots.empty & set_slots.empty),
         ]
         for ring in (lookup_slots, set_slots):

@@ -34,12 +34,12 @@ class SlotRingParams(Params, suffix="{first}_{count}_of_{lsq_entries}_{width}"):
     @property
     def request(self) -> data.StructLayout:
         """Describe a request with its data; with ``done`` it needs no answer."""
-        return data.StructLayout({"kept": self.width, "done": 1})
+        return data.StructLayout({"stored": self.width, "done": 1})
 
     @property
     def result(self) -> data.StructLayout:
         """Describe the data and the answer; without an answer ``bit`` and ``failed`` are 0."""
-        return data.StructLayout({"kept": self.width, "bit": 1, "failed": 1})
+        return data.StructLayout({"stored": self.width, "bit": 1, "failed": 1})
 
 
 class SlotRing(Component):
@@ -77,7 +77,7 @@ class SlotRing(Component):
         leave = Signal()
         m.submodules.output = output = StreamRegister.sized(shape=params.result)
         result = params.result(output.i.payload)
-        kept, keep = self.add_memory(m, "kept", params.request, first)
+        stored, keep = self.add_memory(m, "stored", params.request, first)
         said, say = self.add_memory(m, "said", data.StructLayout({"bit": 1, "failed": 1}), first)
         answer = self.answers.payload
         answered = Signal(params.count)
@@ -103,9 +103,9 @@ class SlotRing(Component):
                 filled & Cat(done[k] & (first == k) for k in range(params.count)).any()
             ),
             leave.eq(output.i.valid & output.i.ready),
-            result.kept.eq(kept.kept),
-            result.bit.eq(said.bit & ~kept.done),
-            result.failed.eq(said.failed & ~kept.done),
+            result.stored.eq(stored.stored),
+            result.bit.eq(said.bit & ~stored.done),
+            result.failed.eq(said.failed & ~stored.done),
             self.empty.eq(~filled & ~output.o.valid),
         ]
         for k in range(params.count):

@@ -98,8 +98,8 @@ class FilterTags(Component):
             m.d.comb += state_write.data.dirty.eq(
                 states.dirty | self.hits & self.change.replicate(ways)
             )
-            for number, (one, other) in enumerate(self.pairs):
-                with m.If(self.hits[one]):
+            for number, (item, other) in enumerate(self.pairs):
+                with m.If(self.hits[item]):
                     m.d.comb += state_write.data.newer[number].eq(1)
                 with m.If(self.hits[other]):
                     m.d.comb += state_write.data.newer[number].eq(0)

@@ -118,13 +118,13 @@ class UnitCache(Component):
         The signal returned is high while a block is about to be written.
         """
         params = self.params
-        m.submodules.asked = asked = Memory(
+        m.submodules.requested = requested = Memory(
             shape=params.idx_bits - BLOCK_IDX_BITS,
             depth=params.slots,
             init=[],
             attrs={"ram_style": "distributed"},
         )
-        write, read = asked.write_port(), asked.read_port(domain="comb")
+        write, read = requested.write_port(), requested.read_port(domain="comb")
         answer = self.far_answers.payload
         filling = Signal()
         block = Signal(params.idx_bits - BLOCK_IDX_BITS, reset_less=True)

@@ -78,30 +78,30 @@ class LookupGate(Component):
                 cost.eq(cost_of(self.prs.payload.length, params.cost_bits)),
             ]
         home = homes.route.port
-        wants = Signal()
+        needs = Signal()
         ready = Signal()  # only the slot may be missing
         starved = Signal()
         m.d.comb += [
             starved.eq(~Array(self.open_items)[home] & Array(self.stalled)[home]),
-            wants.eq(up & homes.route.known & ~starved),
+            needs.eq(up & homes.route.known & ~starved),
             ready.eq(self.reads_room & self.hits_room & Array(self.open_items)[home]),
-            self.waits.eq(valid & wants & ready & ~self.slot),
+            self.waits.eq(valid & needs & ready & ~self.slot),
             self.passed_by.eq(self.enters & up & homes.route.known & starved),
         ]
-        with m.If(wants):
+        with m.If(needs):
             m.d.comb += self.enters.eq(valid & ready & self.slot)
         with m.Else():
             m.d.comb += self.enters.eq(valid & self.reads_room)
         lacks = Signal(range(PATIENCE + 1))  # cycles without room
         m.d.comb += self.lacks_room.eq(lacks == PATIENCE)
-        with m.If(~(valid & wants) | Array(self.open_items)[home]):
+        with m.If(~(valid & needs) | Array(self.open_items)[home]):
             m.d.sync += lacks.eq(0)
         with m.Elif(~self.lacks_room):
             m.d.sync += lacks.eq(lacks + 1)
         entry = cast(Any, self.entry)
         m.d.comb += [
             entry.read.eq(read),
-            entry.lookup.eq(wants),
+            entry.lookup.eq(needs),
             entry.egress.eq(egress),
             entry.home.eq(home),
             entry.cost.eq(cost),

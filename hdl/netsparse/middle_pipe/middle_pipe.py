@@ -60,10 +60,10 @@ class MiddlePipe(Component):
             for queues in self.queues
         ]
         answer = StreamArbiter.latency + ways[1]
-        found = LookupGate.latency + params.cache.latency
+        result = LookupGate.latency + params.cache.latency
         self.latencies = {
-            "read": Deconcatenator.latency + found + ReservedFifo.latency + ways[0],
-            "hit": Deconcatenator.latency + found + HitQueue.latency + answer,
+            "read": Deconcatenator.latency + result + ReservedFifo.latency + ways[0],
+            "hit": Deconcatenator.latency + result + HitQueue.latency + answer,
             "response": Deconcatenator.latency + answer,
         }
         super().__init__(
@@ -245,7 +245,7 @@ class MiddlePipe(Component):
         shifted = delay(m, gate.entry, cache.latency, "shifted")
         self.part(m, valid, shifted, cache.result.hit)
 
-    def part(self, m: Module, valid, shifted, found) -> None:
+    def part(self, m: Module, valid, shifted, result) -> None:
         """Pass a read from the shift queue on, or answer it."""
         parts = m.submodules
         misses, hits, entries = parts.misses, parts.hits, parts.reads_entries
@@ -253,8 +253,8 @@ class MiddlePipe(Component):
         hit = Signal()
         missed = Signal()
         m.d.comb += [
-            hit.eq(valid & shifted.lookup & found),
-            missed.eq(valid & shifted.lookup & ~found),
+            hit.eq(valid & shifted.lookup & result),
+            missed.eq(valid & shifted.lookup & ~result),
             misses.push.eq(valid & ~hit),
             misses.cancel.eq(hit),
             misses.payload.eq(shifted),

@@ -51,12 +51,12 @@ class AccessCheck(Component):
         size = Signal(LENGTH_BITS)
         mode = Signal(params.mode_bits)
         enabled = Signal()
-        asked = self.property_bytes
+        requested = self.property_bytes
         with m.If(self.configure):
             m.d.sync += [
-                size.eq(asked),
-                enabled.eq((asked != 0) & (asked <= params.most_bytes)),
-                mode.eq(Cat(asked > SEGMENT_BYTES << k for k in range(params.segment_bits))),
+                size.eq(requested),
+                enabled.eq((requested != 0) & (requested <= params.max_bytes)),
+                mode.eq(Cat(requested > SEGMENT_BYTES << k for k in range(params.segment_bits))),
             ]
         serves = Signal()
         m.d.comb += serves.eq(enabled & (self.length == size))

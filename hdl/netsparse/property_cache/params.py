@@ -102,7 +102,7 @@ class PropertyCacheParams(Params):
         return ceil_log2(self.ways)
 
     @property
-    def most_bytes(self) -> int:
+    def max_bytes(self) -> int:
         """Return the bytes of the largest property."""
         return SEGMENT_BYTES * self.segments
 
@@ -143,7 +143,7 @@ class PropertyCacheParams(Params):
         """Describe the outcome of an access to a row."""
         return data.StructLayout(
             {
-                "found": 1,  # the row has the tag of the lookup or insert
+                "result": 1,  # the row has the tag of the lookup or insert
                 "installed": 1,  # an insert took a way
                 "replaced": 1,  # that way had another tag
                 "row": self.row_bits,

@@ -14,8 +14,8 @@ class PropertySegments(Component):
 
     A segment has an entry for each way of each of its sets. A property that was ``installed`` is
     written: part k of ``property`` into segment k of its group; other segments do not change. In
-    all other cases the group's entry is read: ``found`` has it :attr:`latency` cycles later, part k
-    from segment k. Bit b of ``mode`` says that a group has more than 2^b segments.
+    all other cases the group's entry is read: ``result`` has it :attr:`latency` cycles later, part
+    k from segment k. Bit b of ``mode`` says that a group has more than 2^b segments.
 
     Each cycle reads or writes, never both of one entry, so a read sees every write before it.
     """
@@ -29,7 +29,7 @@ class PropertySegments(Component):
                 "verdict": In(params.verdict),
                 "mode": In(params.mode_bits),
                 "property": In(params.property_layout),
-                "found": Out(params.property_layout),
+                "result": Out(params.property_layout),
             },
         )
 
@@ -39,7 +39,7 @@ class PropertySegments(Component):
         first = self.verdict.row[params.set_bits :]  # the group's first segment
         set_and_way = Cat(index_of(self.verdict.way), self.verdict.row[: params.set_bits])
         address = delay(m, set_and_way, 1, "address")
-        parts, given = [], self.parts_of()
+        parts, provided = [], self.parts_of()
         for segment in range(params.segments):
             write = Signal(name=f"write_{segment}")
             part = Signal(
@@ -47,7 +47,7 @@ class PropertySegments(Component):
             )
             m.d.sync += [
                 write.eq(self.verdict.installed & self.is_of(segment, first)),
-                part.eq(given[segment]),
+                part.eq(provided[segment]),
             ]
             m.submodules[f"segment_{segment}"] = memory = DualPortMemory(params.segment_memory)
             m.d.comb += [
@@ -66,20 +66,20 @@ class PropertySegments(Component):
             parts[: 1 << bit] = [
                 Mux(base[bit], high, low) for low, high in zip(parts, upper, strict=False)
             ]
-        found = Signal(params.property_layout, reset_less=True)
-        m.d.sync += [found[k].eq(part) for k, part in enumerate(parts)]
-        m.d.comb += self.found.eq(found)
+        result = Signal(params.property_layout, reset_less=True)
+        m.d.sync += [result[k].eq(part) for k, part in enumerate(parts)]
+        m.d.comb += self.result.eq(result)
         return m
 
     def parts_of(self) -> list:
         """Return the part of the property for each segment: its number modulo the group's size."""
-        given = [self.property[0]]
+        provided = [self.property[0]]
         for bit in range(self.params.segment_bits):
-            given += [
-                Mux(self.mode[bit], self.property[len(given) + k], part)
-                for k, part in enumerate(given)
+            provided += [
+                Mux(self.mode[bit], self.property[len(provided) + k], part)
+                for k, part in enumerate(provided)
             ]
-        return given
+        return provided
 
     def is_of(self, segment: int, first):
         """Return whether ``segment`` is in the group that begins with ``first``."""

@@ -69,15 +69,15 @@ class PropertyCache(Component):
             segments.verdict.eq(tags.verdict),
             segments.mode.eq(passed.mode),
             segments.property.eq(delay(m, self.access.property, property_delay, "property")),
-            self.result.property.eq(segments.found),
+            self.result.property.eq(segments.result),
             self.result.hit.eq(self.events.hit),
         ]
-        found, installed = tags.verdict.found, tags.verdict.installed
+        result, installed = tags.verdict.result, tags.verdict.installed
         happened = {
-            "hit": passed.lookup & found,
-            "miss": passed.lookup & ~found,
+            "hit": passed.lookup & result,
+            "miss": passed.lookup & ~result,
             "inserted": installed,
-            "present": passed.insert & found,
+            "present": passed.insert & result,
             "bypassed": passed.bypassed,
             "discarded": passed.discarded,
             "replaced": tags.verdict.replaced,

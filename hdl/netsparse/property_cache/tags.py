@@ -114,7 +114,7 @@ class PropertyTags(Component):
             m.d.comb += rows.after.eq(0)
         full = before.holds[-1]  # the highest way is taken last
         m.d.sync += [
-            self.verdict.found.eq((inserts | looks_up) & hits.any()),
+            self.verdict.result.eq((inserts | looks_up) & hits.any()),
             self.verdict.installed.eq(inserts & ~hits.any()),
             self.verdict.replaced.eq(inserts & ~hits.any() & full),
             self.verdict.way.eq(hits | taken),

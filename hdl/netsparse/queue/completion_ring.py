@@ -71,7 +71,7 @@ class CompletionRing(Component):
         entry = Signal(ENTRY)
         waiting = Signal()
         address = Signal(self.params.rig.address_bits, reset_less=True)
-        kept = Signal(ENTRY, reset_less=True)
+        stored = Signal(ENTRY, reset_less=True)
         completed = self.completions.payload
         m.d.comb += [
             place.eq((sent & mask) << OFFSET_BITS),
@@ -93,7 +93,7 @@ class CompletionRing(Component):
             self.writes.payload.address.eq(address),
             self.writes.payload.bytes.eq(ENTRY_BYTES),
             self.writes.payload.last.eq(1),
-            self.writes.payload.data.eq(kept),
+            self.writes.payload.data.eq(stored),
             self.busy.eq(is_open | waiting | under_way.any()),
         ]
         m.d.sync += [
@@ -117,7 +117,7 @@ class CompletionRing(Component):
                 waiting.eq(1),
                 sent.eq(sent + 1),
                 address.eq((ring.address | place)[: self.params.rig.address_bits]),
-                kept.eq(entry),
+                stored.eq(entry),
             ]
         with m.If(is_open):
             with m.If(self.done & self.write_failed):

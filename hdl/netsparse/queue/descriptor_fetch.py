@@ -24,7 +24,7 @@ class DescriptorFetch(Component):
     room for ``beat``. Those that were requested when ``ring.enable`` falls still leave ``o``.
 
     Throughput: a descriptor every 4 cycles while 8 reads cover the latency of host memory.
-    Latency: :attr:`latency` cycles from the doorbell to ``asks``, :attr:`beat_latency` from the
+    Latency: :attr:`latency` cycles from the doorbell to ``demands``, :attr:`beat_latency` from the
     beat to ``o``. Stalls: while ``o`` is not taken, 8 descriptors wait.
     """
 
@@ -36,7 +36,7 @@ class DescriptorFetch(Component):
             params,
             {
                 "ring": In(RING),
-                "asks": Out(stream.Signature(params.host_read)),
+                "demands": Out(stream.Signature(params.host_read)),
                 "beat_valid": In(1),
                 "beat": In(READ_BEAT),
                 "o": Out(stream.Signature(fetched_layout(params))),
@@ -53,7 +53,9 @@ class DescriptorFetch(Component):
         )
         m.d.comb += [
             reader.ring.eq(self.ring),
-            *forward(reader.asks, self.asks, address=reader.asks.payload, bytes=DESCRIPTOR_BYTES),
+            *forward(
+                reader.demands, self.demands, address=reader.demands.payload, bytes=DESCRIPTOR_BYTES
+            ),
             reader.arrived.eq(self.beat_valid),
             reader.left.eq(self.o.valid & self.o.ready),
             *(

@@ -51,7 +51,7 @@ class Client(Component):
     Idxs come from several commands, each with its slot. For each slot the client reports whether
     idxs are ``open``, that is consumed, and neither dropped nor with their entries released; and
     whether the slot has ``failed``, here or elsewhere in the unit, and why. ``moves`` is high when
-    an idx of the ``oldest`` slot makes progress; ``given`` comes with the last idx of a slot.
+    an idx of the ``oldest`` slot makes progress; ``provided`` comes with the last idx of a slot.
     ``generations`` are those of the slots.
 
     Throughput: an idx a cycle. Stalls: full table, full LSQ, full Tx queue.
@@ -104,7 +104,7 @@ class Client(Component):
                 "failed": Out(params.commands),
                 "cause": Out(Cause).array(params.commands),
                 "moves": Out(1),
-                "given": Out(1),
+                "provided": Out(1),
                 "events": Out(CLIENT_EVENTS),
                 "in_flight": Out(1),
                 "filter_idle": Out(1),
@@ -129,7 +129,7 @@ class Client(Component):
             *forward(self.idxs, check.i),
             check.i.payload.eq(self.idxs.payload.idx),
             check.tag.eq(self.idxs.payload.slot),
-            self.given.eq(self.idxs.valid & self.idxs.ready & self.idxs.payload.last),
+            self.provided.eq(self.idxs.valid & self.idxs.ready & self.idxs.payload.last),
             *forward(self.sets, port.sets, idx=setting.idx, entry=setting.entry),
             check.partition.eq(self.partition),
             check.reject.eq(self.cancel),
@@ -147,12 +147,12 @@ class Client(Component):
             self.filter_idle.eq(port.idle),
         ]
         self.look_up(m, check, table)
-        self.ask_filter(m, table, port)
+        self.request_filter(m, table, port)
         self.heed_filter(m, table, port, solver)
-        self.give_back(m, table, port)
+        self.hand_back(m, table, port)
         self.count(m, check, table, port, generator)
         self.keep_slots(m, slots, table, port, solver)
-        self.tell(m, slots, tally, check, table, port, generator)
+        self.report(m, slots, tally, check, table, port, generator)
         return m
 
     def look_up(self, m: Module, check: IdxCheck, table: PendingTable) -> None:
@@ -166,7 +166,7 @@ class Client(Component):
             table.tag.eq(skid.o.payload.tag),
         ]
 
-    def ask_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
+    def request_filter(self, m: Module, table: PendingTable, port: FilterPort) -> None:
         """Look up new entries in the filter; the other idxs were coalesced."""
         result = table.results.payload
         m.d.comb += [
@@ -201,7 +201,7 @@ class Client(Component):
             self.events.filtered.eq(set_bit),
         ]
 
-    def give_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
+    def hand_back(self, m: Module, table: PendingTable, port: FilterPort) -> None:
         """Release entries whose bit is set; with ``cancel`` all entries in use, in one round.
 
         The round also releases entries whose results still wait in the table for a slot of the LSQ.
@@ -276,7 +276,7 @@ class Client(Component):
             self.generation.eq(generations[slots.slot[READERS.index("answered")]]),
         ]
 
-    def tell(
+    def report(
         self,
         m: Module,
         slots: SlotTable,
@@ -307,13 +307,13 @@ class Client(Component):
         }
         moved = ((generator.issued, of["sent"]), (self.response, of["response"]))
         sources = [failures[cause].pop(0) for cause in SOURCES]
-        for ports, given in (
+        for ports, provided in (
             (tally.settled, settled),
             (tally.failures, sources),
             (tally.moved, moved),
         ):
-            for one, (valid, slot) in zip(ports, given, strict=True):
-                m.d.comb += [one.valid.eq(valid), one.slot.eq(slot)]
+            for item, (valid, slot) in zip(ports, provided, strict=True):
+                m.d.comb += [item.valid.eq(valid), item.slot.eq(slot)]
         m.d.comb += [
             tally.consumed.valid.eq(self.events.consumed),
             tally.consumed.slot.eq(self.idxs.payload.slot),
@@ -321,6 +321,6 @@ class Client(Component):
             tally.oldest.eq(self.oldest),
             self.open.eq(tally.open),
             self.failed.eq(tally.failed),
-            *(mine.eq(cause) for mine, cause in zip(self.cause, tally.cause, strict=True)),
+            *(own.eq(cause) for own, cause in zip(self.cause, tally.cause, strict=True)),
             self.moves.eq(tally.moves),
         ]

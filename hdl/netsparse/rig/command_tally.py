@@ -52,18 +52,20 @@ class CommandTally(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         moved = [self.consumed, *self.settled, *self.moved]
-        m.d.comb += self.moves.eq(Cat(one.valid & (one.slot == self.oldest) for one in moved).any())
+        m.d.comb += self.moves.eq(
+            Cat(item.valid & (item.slot == self.oldest) for item in moved).any()
+        )
         for k in range(self.params.commands):
             count = Signal(OPEN_BITS, name=f"count_{k}")
             after = Signal(OPEN_BITS, name=f"after_{k}")
             taken = Signal(name=f"taken_{k}")
             less = Signal(range(SETTLED + 1), name=f"less_{k}")
-            hits = [one.valid & (one.slot == k) for one in self.failures]
+            hits = [item.valid & (item.slot == k) for item in self.failures]
             first = Value.cast(SOURCES[-1])
             for hit, cause in reversed(list(zip(hits, SOURCES, strict=True))[:-1]):
                 first = Mux(hit, cause, first)
             m.d.comb += [
-                less.eq(count_ones([one.valid & (one.slot == k) for one in self.settled])),
+                less.eq(count_ones([item.valid & (item.slot == k) for item in self.settled])),
                 taken.eq(self.consumed.valid & (self.consumed.slot == k)),
                 after.eq((count + taken - less)[:OPEN_BITS]),
                 self.open[k].eq(count != 0),

@@ -23,9 +23,9 @@ class RigControl(Component):
     A command has a slot from when it is taken until its completion. It begins with ``start``, when
     the reader of ``idxs`` is ``ready``, even if earlier commands are still under way, provided that
     it is for the same ``array`` of properties; otherwise it waits until they have ended. Commands
-    with a ``cause`` or without idxs wait as well, and end then. ``given`` says that the last idx of
-    a command was taken. A command is done when it is the oldest, its last idx was given and none is
-    ``open``. Idxs that were coalesced with an earlier command's PR have their properties then,
+    with a ``cause`` or without idxs wait as well, and end then. ``provided`` says that the last idx
+    of a command was taken. A command is done when it is the oldest, its last idx was given and none
+    is ``open``. Idxs that were coalesced with an earlier command's PR have their properties then,
     because that command has ended. ``quiet``: there is no idx to be given.
 
     When a command is the oldest, a failure (``failed``) ends it with its first ``cause``, and so do
@@ -49,7 +49,7 @@ class RigControl(Component):
                 "idxs": Out(params.idx_array),
                 "ready": In(1),
                 "array": Out(params.property_array),
-                "given": In(1),
+                "provided": In(1),
                 "open": In(params.commands),
                 "failed": In(params.commands),
                 "cause": In(Cause).array(params.commands),
@@ -68,7 +68,7 @@ class RigControl(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.kept = kept = memory.Memory(
+        m.submodules.stored = stored = memory.Memory(
             shape=params.command,
             depth=params.commands,
             init=[],
@@ -76,11 +76,11 @@ class RigControl(Component):
         )
         state = Signal(State)
         # Numbers of slots with a bit above: of commands taken, started, with all idxs given, ended.
-        taken, started, given, ended = (
+        taken, started, provided, ended = (
             Signal(params.slot_bits + 1, name=name)
             for name in ("taken", "started", "gave", "ended")
         )
-        write, oldest = kept.write_port(), kept.read_port(domain="comb")
+        write, oldest = stored.write_port(), stored.read_port(domain="comb")
         slot = ended[: params.slot_bits]
         m.d.comb += [
             self.commands.ready.eq((taken ^ ended) != params.commands),
@@ -92,19 +92,19 @@ class RigControl(Component):
             self.running.eq(started != ended),
             # This is a state of its own, because the signal that all have drained comes late.
             self.forget.eq(state == State.FORGET),
-            self.quiet.eq(taken == given),
+            self.quiet.eq(taken == provided),
             self.busy.eq((taken != ended) | (state != State.RUN)),
             self.completions.payload.tag.eq(oldest.data.tag),
             self.completions.valid.eq(state == State.REPORT),
         ]
-        m.d.sync += [taken.eq(taken + write.en), given.eq(given + self.given)]
-        over, why = self.begin(m, kept, state, taken, started, ended)
+        m.d.sync += [taken.eq(taken + write.en), provided.eq(provided + self.provided)]
+        over, why = self.begin(m, stored, state, taken, started, ended)
         expired = self.watch(m, state, oldest.data.watchdog)
         done = Signal()
         cause = Signal(Cause)
         m.d.comb += self.completions.payload.cause.eq(cause)
         m.d.sync += done.eq(
-            (state == State.RUN) & (given != ended) & ~Array(self.open)[slot] & ~done
+            (state == State.RUN) & (provided != ended) & ~Array(self.open)[slot] & ~done
         )
         with m.Switch(state):
             with m.Case(State.RUN):
@@ -120,7 +120,7 @@ class RigControl(Component):
                         state.eq(State.REPORT),
                         cause.eq(why),
                         started.eq(started + 1),
-                        given.eq(given + 1),
+                        provided.eq(provided + 1),
                     ]
             with m.Case(State.DRAIN), m.If(self.drained):
                 m.d.sync += state.eq(State.FORGET)
@@ -129,16 +129,16 @@ class RigControl(Component):
                     self.cancel.eq(0),
                     state.eq(State.REPORT),
                     started.eq((ended + 1)[: len(ended)]),
-                    given.eq((ended + 1)[: len(ended)]),
+                    provided.eq((ended + 1)[: len(ended)]),
                 ]
             with m.Case(State.REPORT), m.If(self.completions.ready):
                 m.d.sync += [state.eq(State.RUN), ended.eq(ended + 1)]
         return m
 
-    def begin(self, m: Module, kept, state, taken, started, ended) -> tuple[Signal, Signal]:
+    def begin(self, m: Module, stored, state, taken, started, ended) -> tuple[Signal, Signal]:
         """Start the next command, or mark it as ``over`` as soon as it is the oldest."""
         params = self.params
-        read = kept.read_port(domain="comb")
+        read = stored.read_port(domain="comb")
         command = Signal(params.command, reset_less=True)
         present = Signal()
         judged = Signal()
@@ -177,9 +177,9 @@ class RigControl(Component):
                 self.array.address.eq(command.property_address),
                 self.array.bytes.eq(command.property_bytes),
             ]
-            for k, mine in enumerate(self.generations):
+            for k, own in enumerate(self.generations):
                 with m.If(slot == k):
-                    m.d.sync += mine.eq(generation)
+                    m.d.sync += own.eq(generation)
         return over, command.cause
 
     def watch(self, m: Module, state, limit) -> Signal:

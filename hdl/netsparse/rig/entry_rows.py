@@ -7,29 +7,29 @@ from amaranth.hdl import Cat, Value
 
 DIGIT = 4  #: bits of a digit, an element of GF(16)
 REDUCTION = 0b10011  #: x^4 + x + 1, of which x is a primitive element
-MOST_ROWS = 1 << DIGIT
-MOST_WAYS = 1 << DIGIT  #: most ways with different rows
+MAX_ROWS = 1 << DIGIT
+MAX_WAYS = 1 << DIGIT  #: most ways with different rows
 
 Bits = list  #: a digit's bits, lowest first: Python's numbers, or Amaranth's values
 
 
 def product(factor: int, digit: int) -> int:
     """Return ``factor`` times ``digit`` in GF(16)."""
-    made = 0
+    built = 0
     for bit in range(DIGIT):
         if digit >> bit & 1:
-            made ^= factor << bit
+            built ^= factor << bit
     for bit in reversed(range(DIGIT, 2 * DIGIT)):
-        if made >> bit & 1:
-            made ^= REDUCTION << (bit - DIGIT)
-    return made
+        if built >> bit & 1:
+            built ^= REDUCTION << (bit - DIGIT)
+    return built
 
 
 def multiple(factor: int, digit: Bits) -> Bits:
     """Return ``factor`` times ``digit`` in GF(16): each bit is the parity of some of its bits."""
     columns = [product(factor, 1 << bit) for bit in range(DIGIT)]
     return [
-        [one for one, column in zip(digit, columns, strict=True) if column >> bit & 1]
+        [item for item, column in zip(digit, columns, strict=True) if column >> bit & 1]
         for bit in range(DIGIT)
     ]
 
@@ -66,7 +66,7 @@ def row_of(hash_digits: tuple[Bits, Bits], way: int) -> Bits:
     """
     first, second = hash_digits
     terms = multiple(way, second)
-    return [parity([one, *some]) for one, some in zip(first, terms, strict=True)]
+    return [parity([item, *some]) for item, some in zip(first, terms, strict=True)]
 
 
 def rows_of(hash_value: Value, ways: int, row_bits: int) -> list[Value]:

@@ -66,14 +66,14 @@ class IdxFetch(Component):
         m.submodules.buffer = buffer = Fifo(self.buffer)
         m.submodules.chunks = chunks = Fifo.sized(shape=self.chunk, depth=CHUNKS)
         m.submodules.verdicts = verdicts = Fifo.sized(shape=1, depth=CHUNKS)
-        asking = Signal()  # bytes are left to be read
+        requesting = Signal()  # bytes are left to be read
         broken = Signal()  # the next chunk must not be emitted, nor any after it
         m.d.comb += [
             buffer.i.payload.eq(Cat(self.beat.data, self.beat.last)),
             buffer.i.valid.eq(self.beat_valid),
             verdicts.i.payload.eq(self.beat.failed),
             verdicts.i.valid.eq(self.beat_valid & self.beat.last),
-            self.busy.eq(asking | self.requests.valid | chunks.o.valid | self.idxs.valid),
+            self.busy.eq(requesting | self.requests.valid | chunks.o.valid | self.idxs.valid),
             self.failed.eq(verdicts.o.valid & verdicts.o.payload & ~broken & ~self.stop),
         ]
         with m.If(self.stop):
@@ -81,17 +81,19 @@ class IdxFetch(Component):
         with m.Elif(self.failed):
             m.d.sync += broken.eq(1)
         ends = Signal()  # a chunk ends
-        self.ask(m, chunks, asking, broken, ends)
+        self.issue(m, chunks, requesting, broken, ends)
         self.give(m, buffer, chunks, verdicts, broken, ends)
         return m
 
-    def ask(self, m: Module, chunks: Fifo, asking: Signal, broken: Signal, ends: Signal) -> None:
+    def issue(
+        self, m: Module, chunks: Fifo, requesting: Signal, broken: Signal, ends: Signal
+    ) -> None:
         """Send reads, as long as there is room for a whole chunk."""
         inside_bits = ceil_log2(self.chunk_bytes)
         array = self.arrays.payload
         next_address = Signal(self.params.address_bits, reset_less=True)
         left = Signal(BYTES_BITS, reset_less=True)
-        asked = Signal(self.chunk, reset_less=True)  # fields of the array's next chunk
+        requested = Signal(self.chunk, reset_less=True)  # fields of the array's next chunk
         span = Signal(inside_bits + 1, reset_less=True)  # bytes to the end of an aligned chunk
         request = Signal(self.params.host_read, reset_less=True)
         sent = Signal(self.chunk, reset_less=True)  # the chunk of ``request``, without its end
@@ -99,8 +101,8 @@ class IdxFetch(Component):
         room = Signal(range(CHUNKS + 1), init=CHUNKS)
         step = Signal()
         m.d.comb += [
-            self.arrays.ready.eq(~asking & ~self.stop),
-            step.eq(asking & (room != 0) & ~self.requests.valid & ~self.stop & ~broken),
+            self.arrays.ready.eq(~requesting & ~self.stop),
+            step.eq(requesting & (room != 0) & ~self.requests.valid & ~self.stop & ~broken),
             self.requests.payload.eq(request),
             chunk.eq(sent),
             chunk.end.eq(
@@ -116,24 +118,24 @@ class IdxFetch(Component):
                 self.requests.valid.eq(1),
                 request.address.eq(next_address),
                 request.bytes.eq(Mux(left <= span, left, span)[: len(span)]),
-                sent.eq(asked),
+                sent.eq(requested),
                 sent.last.eq(left <= span),
                 next_address.eq(next_address + span),
                 span.eq(self.chunk_bytes),  # the next chunk is a whole one
                 left.eq(left - span),
-                asking.eq(left > span),
+                requesting.eq(left > span),
             ]
         with m.If(self.arrays.valid & self.arrays.ready):
             m.d.sync += [
                 next_address.eq(array.address),
                 span.eq(self.chunk_bytes - array.address[:inside_bits]),
                 left.eq(array.count << Mux(array.wide, 3, 2)),
-                asked.wide.eq(array.wide),
-                asked.slot.eq(array.slot),
-                asking.eq(1),
+                requested.wide.eq(array.wide),
+                requested.slot.eq(array.slot),
+                requesting.eq(1),
             ]
         with m.Elif(self.stop):
-            m.d.sync += asking.eq(0)
+            m.d.sync += requesting.eq(0)
 
     def give(
         self,
@@ -154,12 +156,12 @@ class IdxFetch(Component):
         beat_ends = Signal()
         advance = Signal()
         drops = Signal()
-        given = Signal(self.params.fetched, reset_less=True)
+        provided = Signal(self.params.fetched, reset_less=True)
         words = [beat.word_select(k, 32) for k in range(16)]
         low, high = Array(words)[position], Array(words[1::2])[position[1:]]
         present = buffer.o.valid & verdicts.o.valid & ~verdicts.o.payload
         m.d.comb += [
-            self.idxs.payload.eq(given),
+            self.idxs.payload.eq(provided),
             self.failed_slot.eq(chunk.slot),
             behind.eq(position + 1 + chunk.wide),
             chunk_ends.eq(place == chunk.end),
@@ -176,9 +178,9 @@ class IdxFetch(Component):
         with m.If(advance):
             m.d.sync += [
                 self.idxs.valid.eq(1),
-                given.idx.eq(Cat(low, Mux(chunk.wide, high, 0))),
-                given.slot.eq(chunk.slot),
-                given.last.eq(chunk.last & chunk_ends),
+                provided.idx.eq(Cat(low, Mux(chunk.wide, high, 0))),
+                provided.slot.eq(chunk.slot),
+                provided.last.eq(chunk.last & chunk_ends),
                 place.eq(place + 1),
                 position.eq(behind[:4]),
             ]

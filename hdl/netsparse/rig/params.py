@@ -7,7 +7,7 @@ from hdl.common.checks import check_range
 from hdl.common.packets import BEAT_BYTES
 from hdl.common.params import Params, same_as, whole
 from hdl.netsparse.limits import COUNT_BITS
-from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.pending_table import PendingTableParams
 
 ID_BITS = 32  #: width of a PR's id: the pending entry in the low bits, the generation above it
@@ -51,7 +51,7 @@ class RigParams(Params, suffix="{pending_entries}_i{idx_bits}_n{nodes}_p{most_pr
     idx_bits: int = whole(8, 64, default=40)  #: width of an idx
     address_bits: int = whole(20, 64, default=64)  #: width of a byte address of host memory
     #: most bytes of a property
-    most_property_bytes: int = whole(4, MOST_PROPERTY_BYTES, multiple_of=4, default=512)
+    most_property_bytes: int = whole(4, MAX_PROPERTY_BYTES, multiple_of=4, default=512)
     #: most PRs under way (Pending PR Table)
     pending_entries: int = same_as(PendingTableParams, "entries", default=256)
     lsq_entries: int = whole(8, 256, default=64)  #: most accesses to the idx filter under way
@@ -94,7 +94,7 @@ class RigParams(Params, suffix="{pending_entries}_i{idx_bits}_n{nodes}_p{most_pr
         return self.property_buffer_bytes // BEAT_BYTES
 
     @property
-    def most_beats(self) -> int:
+    def max_beats(self) -> int:
         """Return the most beats of a property."""
         return -(-self.most_property_bytes // BEAT_BYTES)
 

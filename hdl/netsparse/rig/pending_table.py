@@ -10,19 +10,19 @@ from hdl.common.component import Component
 from hdl.common.expectations import expect
 from hdl.common.params import Params, choice, whole
 from hdl.common.streams import StreamRegister, forward
-from hdl.netsparse.rig.entry_rows import DIGIT, MOST_ROWS, MOST_WAYS, hash_of, rows_of
+from hdl.netsparse.rig.entry_rows import DIGIT, MAX_ROWS, MAX_WAYS, hash_of, rows_of
 from hdl.netsparse.rig.pending_way import RELEASES, PendingWay, PendingWayParams
 
-MOST_ENTRIES = MOST_ROWS * MOST_WAYS
-SIZES = (*range(4, MOST_WAYS + 1), *(MOST_WAYS << bit for bit in range(1, DIGIT + 1)))
+MAX_ENTRIES = MAX_ROWS * MAX_WAYS
+SIZES = (*range(4, MAX_WAYS + 1), *(MAX_WAYS << bit for bit in range(1, DIGIT + 1)))
 
 
 class PendingTableParams(Params, suffix="{entries}x{idx_bits}_w{used_ways}_t{tag_bits}"):
     """Sets the sizes of the Pending PR Table (NetSparse, table 5) and of its streams."""
 
-    entries: int = choice(*SIZES, default=MOST_ENTRIES)  #: most requests under way
+    entries: int = choice(*SIZES, default=MAX_ENTRIES)  #: most requests under way
     #: number of ways; an idx may be in one row of each
-    ways: int = whole(1, MOST_WAYS, default=MOST_WAYS)
+    ways: int = whole(1, MAX_WAYS, default=MAX_WAYS)
     idx_bits: int = whole(8, 64, default=40)  #: width of an idx
     tag_bits: int = whole(1, default=1)  #: width of the tag of a lookup
 
@@ -148,15 +148,15 @@ class PendingTable(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        given = data.StructLayout({"result": params.result, "tag": params.tag_bits})
-        m.submodules.out = out = StreamRegister.sized(shape=given)
-        asked = Signal(params.idx_bits, reset_less=True)  # idx that is compared in this cycle
-        asked_rows = [
-            Signal(params.way.row_bits, name=f"asked_row_{way}", reset_less=True)
+        provided = data.StructLayout({"result": params.result, "tag": params.tag_bits})
+        m.submodules.out = out = StreamRegister.sized(shape=provided)
+        requested = Signal(params.idx_bits, reset_less=True)  # idx that is compared in this cycle
+        requested_rows = [
+            Signal(params.way.row_bits, name=f"requested_row_{way}", reset_less=True)
             for way in range(params.used_ways)
         ]
-        asked_tag = Signal(params.tag_bits, reset_less=True)
-        asked_valid = Signal()
+        requested_tag = Signal(params.tag_bits, reset_less=True)
+        requested_valid = Signal()
         judged = Signal(params.idx_bits, reset_less=True)  # idx that was compared
         judged_tag = Signal(params.tag_bits, reset_less=True)
         judged_valid = Signal()
@@ -170,19 +170,19 @@ class PendingTable(Component):
         known = Signal()  # it was a hit a cycle ago
         advance = Signal()
         result = Signal(params.result)
-        ways = self.add_ways(m, asked, asked_rows, advance, place_in, placed)
-        found, room, free = self.choose(ways)
+        ways = self.add_ways(m, requested, requested_rows, advance, place_in, placed)
+        observed, room, free = self.choose(ways)
         m.d.comb += [
             again.eq(near & missed),
-            hit.eq(self.coalesce & (Cat(way.found for way in ways).any() | again)),
+            hit.eq(self.coalesce & (Cat(way.result for way in ways).any() | again)),
             # ``valid`` must be known early, so a hit without room is looked up a second time.
             out.i.valid.eq(judged_valid & (room | known)),
             advance.eq(~judged_valid | (out.i.ready & (room | known))),
-            self.lookups.ready.eq(~asked_valid | advance),
+            self.lookups.ready.eq(~requested_valid | advance),
             self.full.eq(judged_valid & ~room & ~hit),
             result.idx.eq(judged),
             result.coalesced.eq(hit),
-            result.entry.eq(Mux(hit, found | Mux(again, placed.entry, 0), free)),
+            result.entry.eq(Mux(hit, observed | Mux(again, placed.entry, 0), free)),
             out.i.payload.result.eq(result),
             out.i.payload.tag.eq(judged_tag),
             self.results.payload.eq(out.o.payload.result),
@@ -190,37 +190,37 @@ class PendingTable(Component):
             *forward(out.o, self.results),
         ]
         m.d.sync += [known.eq(judged_valid & hit & ~advance), place.eq(0), place_in.eq(0)]
-        self.take(m, asked, asked_rows, asked_tag, asked_valid)
+        self.take(m, requested, requested_rows, requested_tag, requested_valid)
         with m.If(advance):
             m.d.sync += [
-                judged.eq(asked),
-                judged_tag.eq(asked_tag),
-                judged_valid.eq(asked_valid),
-                near.eq(judged_valid & (asked == judged)),
+                judged.eq(requested),
+                judged_tag.eq(requested_tag),
+                judged_valid.eq(requested_valid),
+                near.eq(judged_valid & (requested == judged)),
                 placed.idx.eq(judged),
                 placed.entry.eq(free),
                 missed.eq(~hit),
                 place.eq(judged_valid & ~hit),
                 *(
-                    one.eq(judged_valid & ~hit & (self.parts(free)[1] == way))
-                    for way, one in enumerate(place_in)
+                    item.eq(judged_valid & ~hit & (self.parts(free)[1] == way))
+                    for way, item in enumerate(place_in)
                 ),
             ]
         with m.If(self.clear):
-            states = (known, place, place_in, asked_valid, judged_valid)
+            states = (known, place, place_in, requested_valid, judged_valid)
             m.d.sync += [state.eq(0) for state in states]
         self.show(m, ways, place, placed)
-        self.expect_quiet(m, asked_valid | judged_valid | self.results.valid)
+        self.expect_quiet(m, requested_valid | judged_valid | self.results.valid)
         return m
 
-    def take(self, m: Module, asked, asked_rows, asked_tag, asked_valid) -> None:
+    def take(self, m: Module, requested, requested_rows, requested_tag, requested_valid) -> None:
         """Take the next lookup, with its row in each way."""
         with m.If(self.lookups.ready):
             m.d.sync += [
-                asked.eq(self.lookups.payload),
-                *(row.eq(of) for row, of in zip(asked_rows, self.rows(m), strict=True)),
-                asked_tag.eq(self.tag),
-                asked_valid.eq(self.lookups.valid),
+                requested.eq(self.lookups.payload),
+                *(row.eq(of) for row, of in zip(requested_rows, self.rows(m), strict=True)),
+                requested_tag.eq(self.tag),
+                requested_valid.eq(self.lookups.valid),
             ]
 
     def expect_quiet(self, m: Module, inside: Value) -> None:
@@ -247,19 +247,21 @@ class PendingTable(Component):
         digits = Mux(self.coalesce, hash_of(self.lookups.payload), number)
         return rows_of(digits, self.params.used_ways, self.params.row_bits)
 
-    def add_ways(self, m: Module, asked, asked_rows, advance, place_in, placed) -> list[PendingWay]:
+    def add_ways(
+        self, m: Module, requested, requested_rows, advance, place_in, placed
+    ) -> list[PendingWay]:
         """Add the ways: all compare the idx looked up, and one enters the idx placed."""
         params = self.params
         same = Signal()
         placed_row, _ = self.parts(placed.entry)
         ways = []
-        m.d.comb += same.eq(asked == placed.idx)
-        for number, row in enumerate(asked_rows):
+        m.d.comb += same.eq(requested == placed.idx)
+        for number, row in enumerate(requested_rows):
             m.submodules[f"way_{number}"] = way = PendingWay(params.way)
             ways.append(way)
             m.d.comb += [
-                way.asked.eq(asked),
-                way.asked_row.eq(row),
+                way.requested.eq(requested),
+                way.requested_row.eq(row),
                 way.same.eq(same),
                 way.advance.eq(advance),
                 way.placed.valid.eq(place_in[number]),
@@ -279,10 +281,10 @@ class PendingTable(Component):
     def choose(self, ways: list[PendingWay]) -> tuple[Value, Value, Value]:
         """Return the entry that was found, whether a way has room, and the lowest such entry."""
         bits = self.params.row_bits
-        row = [Cat(way.found & way.row[bit] for way in ways).any() for bit in range(bits)]
-        found = Cat(*row, index_of(Cat(way.found for way in ways)))
+        row = [Cat(way.result & way.row[bit] for way in ways).any() for bit in range(bits)]
+        result = Cat(*row, index_of(Cat(way.result for way in ways)))
         choices = [
-            (way.open, Cat(way.row[:bits], Const(number, len(found) - bits)))
+            (way.open, Cat(way.row[:bits], Const(number, len(result) - bits)))
             for number, way in enumerate(ways)
         ]
         while len(choices) > 1:
@@ -290,7 +292,7 @@ class PendingTable(Component):
             odd = choices[len(choices) // 2 * 2 :]
             choices = [(a | b, Mux(a, of_a, of_b)) for (a, of_a), (b, of_b) in pairs] + odd
         ((room, free),) = choices
-        return found, room, free
+        return result, room, free
 
     def show(self, m: Module, ways: list[PendingWay], place, placed) -> None:
         """Add the read port of entries, and the count of valid ones."""

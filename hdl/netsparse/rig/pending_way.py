@@ -36,18 +36,18 @@ class PendingWayParams(Params, suffix="{rows}x{idx_bits}"):
 class PendingWay(Component):
     """Keeps an idx in each row that is ``valid``: a way of the Pending PR Table (section 5.3).
 
-    In each cycle one idx, ``asked``, is compared in one row, ``asked_row``. With ``advance`` its
-    result is there from the next cycle on: ``found`` says whether it was in its row, ``row`` is the
-    number of the row, and ``open`` becomes high when the row is free.
+    In each cycle one idx, ``requested``, is compared in one row, ``requested_row``. With
+    ``advance`` its result is there from the next cycle on: ``result`` says whether it was in its
+    row, ``row`` is the number of the row, and ``open`` becomes high when the row is free.
 
-    An idx that is ``placed`` is found from this cycle on; ``same`` says that it equals ``asked``,
-    and its row is valid from the next cycle on. A row that is placed must not be valid before; a
-    row that is ``released`` must be valid, can still be found in that cycle, and is open two cycles
-    later. The row of the previous result may be placed only in the first cycle of the next result.
-    ``clear`` makes all rows invalid.
+    An idx that is ``placed`` is found from this cycle on; ``same`` says that it equals
+    ``requested``, and its row is valid from the next cycle on. A row that is placed must not be
+    valid before; a row that is ``released`` must be valid, can still be found in that cycle, and is
+    open two cycles later. The row of the previous result may be placed only in the first cycle of
+    the next result. ``clear`` makes all rows invalid.
 
-    Latency: ``latency`` from ``asked`` to its result. Throughput: one comparison, one idx placed
-    and two rows released in every cycle.
+    Latency: ``latency`` from ``requested`` to its result. Throughput: one comparison, one idx
+    placed and two rows released in every cycle.
     """
 
     latency = 1
@@ -56,14 +56,14 @@ class PendingWay(Component):
         super().__init__(
             params,
             {
-                "asked": In(params.idx_bits),
-                "asked_row": In(params.row_bits),
+                "requested": In(params.idx_bits),
+                "requested_row": In(params.row_bits),
                 "same": In(1),
                 "advance": In(1),
                 "placed": In(params.placed),
                 "released": In(params.release).array(RELEASES),
                 "clear": In(1),
-                "found": Out(1),
+                "result": Out(1),
                 "open": Out(1),
                 "row": Out(params.row_bits),
                 "valid": Out(params.rows),
@@ -78,18 +78,18 @@ class PendingWay(Component):
         free = Signal(reset_less=True)  # its row is free, unless the previous idx takes it
         clash = Signal(reset_less=True)  # the previous idx has the same row
         returned = [delay(m, gone, 1, f"returned_{k}") for k, gone in enumerate(self.released)]
-        mine = Cat(gone.valid & (gone.row == self.row) for gone in returned)
+        own = Cat(gone.valid & (gone.row == self.row) for gone in returned)
         m.d.comb += [
-            used.eq(Array(self.valid)[self.asked_row]),
+            used.eq(Array(self.valid)[self.requested_row]),
             self.open.eq(free & ~(placed.valid & clash)),
         ]
-        m.d.sync += free.eq(self.open | mine.any())
+        m.d.sync += free.eq(self.open | own.any())
         with m.If(self.advance):
             m.d.sync += [
-                self.row.eq(self.asked_row),
-                self.found.eq((used & (stored == self.asked)) | (placed.valid & self.same)),
-                free.eq(~used & ~(placed.valid & (placed.row == self.asked_row))),
-                clash.eq(self.asked_row == self.row),
+                self.row.eq(self.requested_row),
+                self.result.eq((used & (stored == self.requested)) | (placed.valid & self.same)),
+                free.eq(~used & ~(placed.valid & (placed.row == self.requested_row))),
+                clash.eq(self.requested_row == self.row),
             ]
         for row in range(self.params.rows):
             enter = placed.valid & (placed.row == row)
@@ -98,7 +98,7 @@ class PendingWay(Component):
         return m
 
     def add_idxs(self, m: Module) -> Value:
-        """Add the memory of idxs; return the idx in ``asked_row``."""
+        """Add the memory of idxs; return the idx in ``requested_row``."""
         m.submodules.idxs = idxs = memory.Memory(
             shape=self.params.idx_bits,
             depth=max(self.params.rows, 2),
@@ -110,6 +110,6 @@ class PendingWay(Component):
             write.addr.eq(self.placed.row),
             write.data.eq(self.placed.idx),
             write.en.eq(self.placed.valid),
-            read.addr.eq(self.asked_row),
+            read.addr.eq(self.requested_row),
         ]
         return read.data

@@ -18,12 +18,12 @@ class PropertyAddressParams(Params, suffix="i{idx_bits}_a{address_bits}_t{tag_bi
     tag_bits: int = whole(1)  #: width of the tag of an idx
 
     @property
-    def asked(self) -> data.StructLayout:
+    def requested(self) -> data.StructLayout:
         """Describe a request for the address of an idx's property, with its tag."""
         return data.StructLayout({"idx": self.idx_bits, "tag": self.tag_bits})
 
     @property
-    def found(self) -> data.StructLayout:
+    def result(self) -> data.StructLayout:
         """Describe the address of an idx's property, and the tag."""
         return data.StructLayout({"address": self.address_bits, "tag": self.tag_bits})
 
@@ -43,8 +43,8 @@ class PropertyAddress(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.asked)),
-                "o": Out(stream.Signature(params.found)),
+                "i": In(stream.Signature(params.requested)),
+                "o": Out(stream.Signature(params.result)),
                 "base": In(params.address_bits),
                 "bytes": In(LENGTH_BITS),
                 "busy": Out(1),
@@ -62,14 +62,14 @@ class PropertyAddress(Component):
         tags = [
             Signal(params.tag_bits, name=f"tag_{k}", reset_less=True) for k in range(self.stages)
         ]
-        m.submodules.output = output = StreamRegister.sized(shape=params.found)
-        found = Signal(params.found)
+        m.submodules.output = output = StreamRegister.sized(shape=params.result)
+        result = Signal(params.result)
         advance = output.i.ready
         connect(m, output.o, flipped(self.o))
         m.d.comb += [
-            found.address.eq((self.base + offset)[: params.address_bits]),
-            found.tag.eq(tags[-1]),
-            output.i.payload.eq(found),
+            result.address.eq((self.base + offset)[: params.address_bits]),
+            result.tag.eq(tags[-1]),
+            output.i.payload.eq(result),
             output.i.valid.eq(valid[-1]),
             self.i.ready.eq(advance),
             self.busy.eq(Cat(valid, output.o.valid).any()),

@@ -67,17 +67,17 @@ class ResponseMatch(Component):
         passing = Signal()  # the response that the beat continues passes
         awaited = Signal(params.pending_entries)
         entry = judged.pr.id[: params.entry_bits]
-        found = Signal()
+        result = Signal()
         answered = Signal()  # the beat belongs to a response for which its entry waits
         ends = Signal()  # the beat ends the entry's wait
         good = Signal()
         move = Signal()
         m.d.comb += [
             self.entry.eq(beat.pr.id[: params.entry_bits]),
-            found.eq(matches & waits),
-            answered.eq(judged_valid & first & found),
+            result.eq(matches & waits),
+            answered.eq(judged_valid & first & result),
             ends.eq(answered & move),
-            good.eq(Mux(first, found & fits & ~judged.error & ~self.clear, passing)),
+            good.eq(Mux(first, result & fits & ~judged.error & ~self.clear, passing)),
             self.heads.payload.idx.eq(judged.pr.idx[: params.idx_bits]),
             self.heads.payload.entry.eq(entry),
             self.heads.valid.eq(judged_valid & first & good & self.beats.ready),
@@ -87,7 +87,7 @@ class ResponseMatch(Component):
             move.eq(~judged_valid | ~good | (self.beats.ready & (~first | self.heads.ready))),
             self.responses.ready.eq(~waiting | move),
             self.events.response.eq(ends),
-            self.events.stale.eq(judged_valid & move & first & ~found),
+            self.events.stale.eq(judged_valid & move & first & ~result),
             self.events.remote.eq(ends & (judged.error | ~fits)),
             self.busy.eq(passing),
         ]

@@ -22,8 +22,8 @@ class Server(Component):
     """Answers read PRs with properties from host memory (NetSparse, section 5.3).
 
     A read is good if its idx belongs to this node (``first <= idx < end``), its length is the
-    registered ``bytes``, and the registered array is ``legal``. It then leaves on ``asks``, for its
-    address to be computed and read, when the property buffer has room for it; ``beats`` are the
+    registered ``bytes``, and the registered array is ``legal``. It then leaves on ``demands``, for
+    its address to be computed and read, when the property buffer has room for it; ``beats`` are the
     data, in order, and ``outcome`` comes with each property's last beat. ``responses`` have tid,
     idx and id of the reads and come in their order; ``src`` is ``node``. A read that is not good is
     answered with an error, without an access to memory; so is a read that host memory refuses. The
@@ -32,11 +32,11 @@ class Server(Component):
     A property leaves when all of it is there, since an error must replace it, not follow it.
     Throughput: a property or a beat a cycle, whichever is slower, with as many properties of the
     registered size under way as the buffer holds, at most 64; then ``reads`` wait. A property's
-    place is free two cycles after its last beat was taken. Latency: :attr:`ask_latency` from a read
-    to ``asks``. ``bytes`` must be stable while the unit is ``busy``.
+    place is free two cycles after its last beat was taken. Latency: :attr:`request_latency` from a
+    read to ``demands``. ``bytes`` must be stable while the unit is ``busy``.
     """
 
-    ask_latency = 2
+    request_latency = 2
 
     def __init__(self, params: RigParams) -> None:
         super().__init__(
@@ -46,7 +46,7 @@ class Server(Component):
                 "partition": In(params.partition),
                 "bytes": In(LENGTH_BITS),
                 "legal": In(1),
-                "asks": Out(stream.Signature(params.idx_bits)),
+                "demands": Out(stream.Signature(params.idx_bits)),
                 "beats": In(stream.Signature(PROPERTY_BEAT)),
                 "outcome": In(1),
                 "outcome_failed": In(1),
@@ -65,32 +65,34 @@ class Server(Component):
         m.d.comb += [
             outcomes.i.payload.eq(self.outcome_failed),
             outcomes.i.valid.eq(self.outcome),  # never more outcomes than heads, so there is room
-            self.busy.eq(waiting | heads.o.valid | self.asks.valid),
+            self.busy.eq(waiting | heads.o.valid | self.demands.valid),
         ]
         return m
 
     def judge(self, m: Module, heads: Fifo) -> Value:
-        """Put reads into heads, and good ones into ``asks``, while their beats have room."""
+        """Put reads into heads, and good ones into ``demands``, while their beats have room."""
         params = self.params
         read = Signal(READ_PR, reset_less=True)
         waiting = Signal()
         judged = Signal(HEAD, reset_less=True)
         judged_valid = Signal()
         room = Signal(range(params.property_beats + 1), init=params.property_beats)
-        beats = Signal(range(params.most_beats + 1), reset_less=True)  # beats of a property
+        beats = Signal(range(params.max_beats + 1), reset_less=True)  # beats of a property
         enough = Signal()  # there is room for a property; beats that leave count a cycle later
         move = Signal()
         go = Signal()
         returned = Signal()
         idx, partition = read.pr.idx, self.partition
         m.d.comb += [
-            move.eq(~judged_valid | (heads.i.ready & (judged.error | (self.asks.ready & enough)))),
+            move.eq(
+                ~judged_valid | (heads.i.ready & (judged.error | (self.demands.ready & enough)))
+            ),
             self.reads.ready.eq(~waiting | move),
             heads.i.payload.eq(judged),
-            heads.i.valid.eq(judged_valid & (judged.error | (self.asks.ready & enough))),
-            self.asks.payload.eq(judged.pr.idx[: params.idx_bits]),
-            self.asks.valid.eq(judged_valid & ~judged.error & enough & heads.i.ready),
-            go.eq(self.asks.valid & self.asks.ready),
+            heads.i.valid.eq(judged_valid & (judged.error | (self.demands.ready & enough))),
+            self.demands.payload.eq(judged.pr.idx[: params.idx_bits]),
+            self.demands.valid.eq(judged_valid & ~judged.error & enough & heads.i.ready),
+            go.eq(self.demands.valid & self.demands.ready),
             returned.eq(self.beats.valid & self.beats.ready),
         ]
         m.d.sync += [

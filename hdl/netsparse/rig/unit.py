@@ -39,8 +39,8 @@ class RigUnit(Component):
     sends PRs on ``prs``, writes the properties of ``responses`` to host memory with ``writes``, and
     ends each command with one of ``completions``. As a server it answers ``reads`` with
     ``answers``. Both modes use the same property buffer, address calculation, and port to host
-    memory: ``asks`` and ``beat``. ``serve`` may change while the unit is not ``busy``. ``quiet``:
-    only a new command could cause another PR.
+    memory: ``demands`` and ``beat``. ``serve`` may change while the unit is not ``busy``.
+    ``quiet``: only a new command could cause another PR.
 
     Throughput: an idx, a PR or a beat of a property a cycle.
     """
@@ -63,7 +63,7 @@ class RigUnit(Component):
                 "filter": In(1),
                 "commands": In(stream.Signature(params.command)),
                 "completions": Out(stream.Signature(COMPLETION)),
-                "asks": Out(stream.Signature(params.host_read)),
+                "demands": Out(stream.Signature(params.host_read)),
                 "beat_valid": In(1),
                 "beat": In(READ_BEAT),
                 "writes": Out(stream.Signature(params.host_write)),
@@ -159,7 +159,7 @@ class RigUnit(Component):
         ]
         properties_left = match.busy | buffer.o.valid | address.busy | write_back.busy
         m.d.comb += [
-            control.given.eq(client.given),
+            control.provided.eq(client.provided),
             control.open.eq(client.open),
             control.failed.eq(client.failed),
             *(a.eq(b) for a, b in zip(control.cause, client.cause, strict=True)),
@@ -184,25 +184,27 @@ class RigUnit(Component):
 
         Reads of idxs have their own addresses.
         """
-        serve, found = self.serve, address.o
+        serve, result = self.serve, address.o
         head = match.heads.payload
         m.d.comb += [
             address.base.eq(Mux(serve, self.served.address, control.array.address)),
             address.bytes.eq(Mux(serve, self.served.bytes, control.array.bytes)),
-            address.i.payload.idx.eq(Mux(serve, server.asks.payload, head.idx)),
+            address.i.payload.idx.eq(Mux(serve, server.demands.payload, head.idx)),
             address.i.payload.tag.eq(head),
-            address.i.valid.eq(Mux(serve, server.asks.valid, match.heads.valid)),
-            server.asks.ready.eq(address.i.ready & serve),
+            address.i.valid.eq(Mux(serve, server.demands.valid, match.heads.valid)),
+            server.demands.ready.eq(address.i.ready & serve),
             match.heads.ready.eq(address.i.ready & ~serve),
-            write_back.found.payload.eq(found.payload),
-            write_back.found.valid.eq(found.valid & ~serve),
-            found.ready.eq(Mux(serve, self.asks.ready, write_back.found.ready)),
-            self.asks.valid.eq(Mux(serve, found.valid, fetch.requests.valid)),
-            self.asks.payload.address.eq(
-                Mux(serve, found.payload.address, fetch.requests.payload.address)
+            write_back.result.payload.eq(result.payload),
+            write_back.result.valid.eq(result.valid & ~serve),
+            result.ready.eq(Mux(serve, self.demands.ready, write_back.result.ready)),
+            self.demands.valid.eq(Mux(serve, result.valid, fetch.requests.valid)),
+            self.demands.payload.address.eq(
+                Mux(serve, result.payload.address, fetch.requests.payload.address)
             ),
-            self.asks.payload.bytes.eq(Mux(serve, self.served.bytes, fetch.requests.payload.bytes)),
-            fetch.requests.ready.eq(self.asks.ready & ~serve),
+            self.demands.payload.bytes.eq(
+                Mux(serve, self.served.bytes, fetch.requests.payload.bytes)
+            ),
+            fetch.requests.ready.eq(self.demands.ready & ~serve),
         ]
 
     def buffer_properties(

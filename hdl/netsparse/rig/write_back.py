@@ -15,7 +15,7 @@ from hdl.netsparse.rig.response_match import PROPERTY_BEAT
 class WriteBack(Component):
     """Writes a property to its address; when host memory has it, emits ``sets``.
 
-    ``found`` has an address and an entry for each property, in the order of their ``beats``.
+    ``result`` has an address and an entry for each property, in the order of their ``beats``.
     ``done`` comes once for each property written, in order, with ``write_failed`` if host memory
     refused it: then the event ``failed`` comes, and no set. So the bit of an idx is set only after
     its property can be read (NetSparse, section 5.2). With ``discard`` no set is emitted, either:
@@ -31,13 +31,13 @@ class WriteBack(Component):
         self.written = FifoParams(shape=params.pending, depth=depth)
         self.outcomes = FifoParams(shape=1, depth=depth)
         self.set_latency = self.outcomes.latency
-        found = PropertyAddressParams(
+        result = PropertyAddressParams(
             idx_bits=params.idx_bits, address_bits=params.address_bits, tag_bits=params.pending.size
-        ).found
+        ).result
         super().__init__(
             params,
             {
-                "found": In(stream.Signature(found)),
+                "result": In(stream.Signature(result)),
                 "beats": In(stream.Signature(PROPERTY_BEAT)),
                 "bytes": In(LENGTH_BITS),
                 "writes": Out(stream.Signature(params.host_write)),
@@ -58,16 +58,16 @@ class WriteBack(Component):
         ends = Signal()
         taken = Signal()
         m.d.comb += [
-            self.writes.valid.eq(self.found.valid & self.beats.valid),
-            self.writes.payload.address.eq(self.found.payload.address),
+            self.writes.valid.eq(self.result.valid & self.beats.valid),
+            self.writes.payload.address.eq(self.result.payload.address),
             self.writes.payload.bytes.eq(self.bytes),
             self.writes.payload.last.eq(self.beats.payload.last),
             self.writes.payload.data.eq(self.beats.payload.data),
             ends.eq(self.writes.valid & self.writes.ready & self.beats.payload.last),
-            self.beats.ready.eq(self.writes.ready & self.found.valid),
-            self.found.ready.eq(ends),
+            self.beats.ready.eq(self.writes.ready & self.result.valid),
+            self.result.ready.eq(ends),
             # These are as deep as the table of entries, so they always have room.
-            written.i.payload.eq(self.found.payload.tag),
+            written.i.payload.eq(self.result.payload.tag),
             written.i.valid.eq(ends),
             outcomes.i.payload.eq(self.write_failed),
             outcomes.i.valid.eq(self.done),
@@ -84,6 +84,6 @@ class WriteBack(Component):
             outcomes.o.ready.eq(taken),
             self.failed.eq(taken & outcomes.o.payload),
             self.failed_entry.eq(self.sets.payload.entry),
-            self.busy.eq(Cat(self.found.valid, self.beats.valid, written.level != 0).any()),
+            self.busy.eq(Cat(self.result.valid, self.beats.valid, written.level != 0).any()),
         ]
         return m

@@ -30,7 +30,7 @@ class PacketPath(Component):
             del members[name]
         fabric = PipeFabric(params) if params.pipes else SpineFabric(params)
         self.latencies = {
-            way: SwitchPort.latency + cycles for way, cycles in fabric.latencies.items()
+            path: SwitchPort.latency + cycles for path, cycles in fabric.latencies.items()
         }
         super().__init__(
             params,

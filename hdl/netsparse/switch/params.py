@@ -12,7 +12,7 @@ from hdl.common.params import Params, same_as, whole
 from hdl.common.reserved_fifo import ReservedFifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
-from hdl.netsparse.limits import MOST_PORTS
+from hdl.netsparse.limits import MAX_PORTS
 from hdl.netsparse.middle_pipe.cost import READ_COST, response_beats
 from hdl.netsparse.property_cache.params import EVENTS, PropertyCacheParams
 from hdl.netsparse.protocol import (
@@ -36,9 +36,9 @@ OUTPUT_BEAT = data.StructLayout({"data": AXIS.data_bits, "end": ceil_log2(BEAT_B
 class NetSparseSwitchParams(Params):
     """Sets the sizes of a switch (figure 8, table 5)."""
 
-    ports: int = whole(2, MOST_PORTS, default=32)  #: number of ports
+    ports: int = whole(2, MAX_PORTS, default=32)  #: number of ports
     #: number of middle pipes, a divisor of ports; 0: none, as in a spine switch
-    pipes: int = whole(0, MOST_PORTS, default=8)
+    pipes: int = whole(0, MAX_PORTS, default=8)
     nodes: int = same_as(DeconcatenatorParams, "nodes", default=128)  #: most nodes of the cluster
     #: most bytes of a packet, headers included
     mtu: int = same_as(DeconcatenatorParams, "mtu", default=1500)

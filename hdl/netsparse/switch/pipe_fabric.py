@@ -32,8 +32,8 @@ class PipeFabric(Component):
     def __init__(self, params: NetSparseSwitchParams) -> None:
         before = PacketGate.latency + Crossbar.latency
         self.latencies = {
-            way: before + cycles + (way != "read") * StreamArbiter.latency
-            for way, cycles in MiddlePipe(params).latencies.items()
+            path: before + cycles + (path != "read") * StreamArbiter.latency
+            for path, cycles in MiddlePipe(params).latencies.items()
         }
         super().__init__(params, params.fabric)
 
@@ -82,7 +82,7 @@ class PipeFabric(Component):
                 shape=params.entering,
                 last_bit=params.entering["beat"].offset
                 + params.entering["beat"].shape["tlast"].offset,
-                told_bits=params.port_bits,  # the packet's output port
+                reported_bits=params.port_bits,  # the packet's output port
             )
         )
         m.submodules[name] = crossbar
@@ -98,7 +98,7 @@ class PipeFabric(Component):
         for o, stream in zip(crossbar.o, pipes, strict=True):
             connect(m, o, stream)
         return [
-            [begins.valid & (begins.told == port) for port in range(params.ports)]
+            [begins.valid & (begins.reported == port) for port in range(params.ports)]
             for begins in crossbar.begins
         ]
 

@@ -72,13 +72,13 @@ class EngineChain(Component):
         groups = [EngineGroup(params) for params in self.group_params]
         m.submodules.group_0 = groups[0]
         domain = "sync"
-        for k, (here, there) in enumerate(pairwise(groups)):
-            crossing = DomainRenamer(domain)(SlrCrossing(here.params))
+        for k, (near, far) in enumerate(pairwise(groups)):
+            crossing = DomainRenamer(domain)(SlrCrossing(near.params))
             m.submodules[f"crossing_{k}"] = crossing
             domain = self.add_die(m, k + 1, crossing)
-            m.submodules[f"group_{k + 1}"] = DomainRenamer(domain)(there)
-            connect(m, here.far, crossing.near)
-            connect(m, crossing.far, there.near)
+            m.submodules[f"group_{k + 1}"] = DomainRenamer(domain)(far)
+            connect(m, near.far, crossing.near)
+            connect(m, crossing.far, far.near)
         first = groups[0].near
         for e in range(self.params.engines):
             connect(m, flipped(self.words[e]), getattr(first, f"words_{e}"))

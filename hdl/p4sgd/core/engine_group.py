@@ -42,7 +42,7 @@ class EngineGroup(Component):
         for target in far:
             self.pass_on(m, target)
         self.share_deltas(
-            m, [*(one.deltas for one in engines), *(flipped(one.deltas) for one in far)]
+            m, [*(item.deltas for item in engines), *(flipped(item.deltas) for item in far)]
         )
         total = add_sum_tree(
             m,

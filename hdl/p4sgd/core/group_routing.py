@@ -36,11 +36,11 @@ def route_loads(m: Module, near: Any, branches: list[Branch], model: ModelParams
             m.d.comb += [copy.payload[name].eq(load.payload[name]) for name in model.load.members]
         m.d.comb += copy.valid.eq(load.valid & is_chosen)
     taken = [c & branch.part.load.ready for branch, c in zip(branches, chosen, strict=True)]
-    here = [t for branch, t in zip(branches, taken, strict=True) if not branch.beyond]
-    there = [branch.part.loaded for branch in branches if branch.beyond]
+    this_side = [t for branch, t in zip(branches, taken, strict=True) if not branch.beyond]
+    far = [branch.part.loaded for branch in branches if branch.beyond]
     m.d.comb += [
         load.ready.eq(Cat(taken).any()),
-        near.loaded.eq((load.valid & Cat(here).any()) | Cat(there).any()),
+        near.loaded.eq((load.valid & Cat(this_side).any()) | Cat(far).any()),
     ]
 
 

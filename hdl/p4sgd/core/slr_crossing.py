@@ -96,18 +96,18 @@ class SlrCrossing(Component):
         return pipeline.empty
 
     def cross_in_parts(
-        self, m: Module, name: str, source: Any, target: Any, here: str, there: str
+        self, m: Module, name: str, source: Any, target: Any, present: str, far: str
     ) -> None:
         """Connect a stream of eight weights from die to die in parts, over fewer wires.
 
-        ``here`` and ``there`` are the clock domains of its ends.
+        ``present`` and ``far`` are the clock domains of its ends.
         """
         parts = parts_of(source.payload)
-        serializer = DomainRenamer(here)(Serializer(parts))
+        serializer = DomainRenamer(present)(Serializer(parts))
         m.submodules[f"{name}_serializer"] = serializer
-        deserializer = DomainRenamer(there)(Deserializer(parts))
+        deserializer = DomainRenamer(far)(Deserializer(parts))
         m.submodules[f"{name}_deserializer"] = deserializer
-        m.submodules[name] = pipeline = DomainRenamer(here)(
+        m.submodules[name] = pipeline = DomainRenamer(present)(
             StreamPipeline.sized(shape=parts.part_bits, stages=self.stages)
         )
         connect(m, serializer.o, pipeline.i)

@@ -11,7 +11,7 @@ from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.common.params import Params
 
-MOST_TERMS = 3  #: most numbers that a carry chain adds up at once
+MAX_TERMS = 3  #: most numbers that a carry chain adds up at once
 
 
 class SumStageParams(Params):
@@ -23,7 +23,7 @@ class SumStageParams(Params):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 2 <= len(self.terms) <= MOST_TERMS:
+        if not 2 <= len(self.terms) <= MAX_TERMS:
             raise ValueError(f"a stage adds two or three terms: {len(self.terms)}")
         if self.bits < max(self.terms):
             raise ValueError(

@@ -6,7 +6,7 @@ from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
 from hdl.p4sgd.core.group_params import GroupParams
-from hdl.p4sgd.core.sum_stage import MOST_TERMS, SumStage
+from hdl.p4sgd.core.sum_stage import MAX_TERMS, SumStage
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -21,8 +21,8 @@ def sum_levels(params: GroupParams) -> tuple[int, int]:
     """Return the number of levels of adders from the group's own engines, and from ``far``."""
     terms, levels = len(params.own), 0
     far = len(params.beyond) > 0
-    while terms + far > MOST_TERMS:
-        terms, levels = -(-terms // MOST_TERMS), levels + 1
+    while terms + far > MAX_TERMS:
+        terms, levels = -(-terms // MAX_TERMS), levels + 1
     last = int(terms + far > 1)
     return levels + last, last
 
@@ -30,7 +30,7 @@ def sum_levels(params: GroupParams) -> tuple[int, int]:
 def add_sum_tree(m: Module, params: WorkerParams, own: list[Term], far: list[Term]) -> Any:
     """Add up all terms in levels, with ``far`` in the last one; return the stream of sums."""
     level = 0
-    while len(own) + len(far) > MOST_TERMS:
+    while len(own) + len(far) > MAX_TERMS:
         own = add_level(m, params, level, own)
         level += 1
     (total,) = add_level(m, params, level, [*own, *far])
@@ -39,7 +39,7 @@ def add_sum_tree(m: Module, params: WorkerParams, own: list[Term], far: list[Ter
 
 def add_level(m: Module, params: WorkerParams, level: int, terms: list[Term]) -> list[Term]:
     """Add up the terms, as many at a time as a stage can add; return the streams of their sums."""
-    groups = [terms[k : k + MOST_TERMS] for k in range(0, len(terms), MOST_TERMS)]
+    groups = [terms[k : k + MAX_TERMS] for k in range(0, len(terms), MAX_TERMS)]
     return [add_stage(m, params, f"sum_{level}_{k}", group) for k, group in enumerate(groups)]
 
 

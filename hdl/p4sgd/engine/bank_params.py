@@ -4,7 +4,7 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.params import Params
 from hdl.p4sgd.engine.adder_tree import TreeParams
-from hdl.p4sgd.engine.dsp_cascade import MOST_SLICES, CascadeParams, cascade
+from hdl.p4sgd.engine.dsp_cascade import MAX_SLICES, CascadeParams, cascade
 
 
 class BankParams(Params):
@@ -24,7 +24,7 @@ class BankParams(Params):
     @property
     def cascades(self) -> int:
         """Return the number of DSP cascades of maximal length; a tree adds their sums."""
-        return -(-self.lanes // (2 * MOST_SLICES))
+        return -(-self.lanes // (2 * MAX_SLICES))
 
     @property
     def cascade(self) -> CascadeParams:

@@ -26,15 +26,15 @@ def columns(bits: int, group: int) -> tuple[Column, ...]:
     UltraRAM in which a group ends and the next one begins belongs to the earlier column. The part
     of the next group in it is then read too early, and ``pieces`` has the skew at which it is due.
     """
-    found = []
+    result = []
     low = 0
     for skew in range(-(-bits // group)):
         end = -(-(skew + 1) * group // ULTRA_BITS) * ULTRA_BITS
         high = min(bits, end)
         if high > low:
-            found.append(Column(skew, low, high, pieces_of(low, high, group)))
+            result.append(Column(skew, low, high, pieces_of(low, high, group)))
             low = high
-    return tuple(found)
+    return tuple(result)
 
 
 def pieces_of(low: int, high: int, group: int) -> tuple[tuple[int, int, int], ...]:

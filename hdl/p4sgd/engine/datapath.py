@@ -86,7 +86,7 @@ class Datapath(Component):
     def add_lanes(self, m: Module, memory: ModelMemory, scaled: list) -> Value:
         """Add the gradient and the update of each lane; return which of the lanes saturated."""
         saturated = []
-        told = [self.tell(m, group) for group in range(-(-self.params.lanes // GROUP_LANES))]
+        reported = [self.report(m, group) for group in range(-(-self.params.lanes // GROUP_LANES))]
         for lane in range(self.params.lanes):
             m.submodules[f"gradient_{lane}"] = gradient = GradientLane(self.params)
             m.submodules[f"update_{lane}"] = update = UpdateLane(self.params)
@@ -97,34 +97,34 @@ class Datapath(Component):
                 gradient.planes.eq(Cat(plane[lane] for plane in self.backward_planes)),
                 gradient.scaled.as_value().eq(Cat(*scaled)),
                 update.l2_shift.eq(self.l2_shift),
-                update.decaying.eq(told[group].decaying),
-                update.keep.eq(told[group].keep),
-                update.from_zero.eq(told[group].from_zero),
+                update.decaying.eq(reported[group].decaying),
+                update.keep.eq(reported[group].keep),
+                update.from_zero.eq(reported[group].from_zero),
                 update.weight.eq(memory.updated[lane]),
                 update.gradient.eq(gradient.gradient),
-                update.replace.eq(told[group].replace),
+                update.replace.eq(reported[group].replace),
                 update.host_weight.eq(self.host_weights[place]),
                 memory.result[lane].eq(update.result),
             ]
             saturated.append(update.saturated)
         return Cat(*saturated)
 
-    def tell(self, m: Module, group: int) -> data.View:
+    def report(self, m: Module, group: int) -> data.View:
         """Return registers with the control signals of eight lanes.
 
         A register for all lanes would have its loads all over the engine.
         """
         names = ("keep", "from_zero", "decaying", "replace")
-        told = Signal(
+        reported = Signal(
             data.StructLayout(dict.fromkeys(names, 1)),
-            name=f"told_{group}",
+            name=f"reported_{group}",
             reset_less=True,
             attrs=KEPT_APART,
         )
         m.d.sync += [
-            told.keep.eq(self.backward_keep),
-            told.from_zero.eq(self.backward_from_zero),
-            told.decaying.eq(self.backward_decaying),
-            told.replace.eq(self.backward_replace & (self.host_group == group)),
+            reported.keep.eq(self.backward_keep),
+            reported.from_zero.eq(self.backward_from_zero),
+            reported.decaying.eq(self.backward_decaying),
+            reported.replace.eq(self.backward_replace & (self.host_group == group)),
         ]
-        return told
+        return reported

@@ -10,13 +10,13 @@ from hdl.common.component import Component
 from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
 from hdl.common.params import Params, whole
 
-MOST_SLICES = 4  #: most slices of a cascade: each one adds a cycle
+MAX_SLICES = 4  #: most slices of a cascade: each one adds a cycle
 
 
 class CascadeParams(Params):
     """Sets the sizes of a cascade of DSP slices."""
 
-    inputs: int = whole(1, 2 * MOST_SLICES)  #: number of numbers that are added, two in each slice
+    inputs: int = whole(1, 2 * MAX_SLICES)  #: number of numbers that are added, two in each slice
     bits: int  #: width of a number
     total_bits: int = whole(1, DSP_BITS)  #: width of the sum, which never overflows
     start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated

@@ -57,14 +57,14 @@ class PlaneSum(Component):
         step = 2 * params.bank.cascades
         inputs = params.bank.cascade.inputs
         lanes = [k // 2 * step + 2 * c + k % 2 for k in range(inputs)]
-        there = [lane if lane < params.lanes else None for lane in lanes]
+        present = [lane if lane < params.lanes else None for lane in lanes]
         m.submodules[f"cascade_{c}"] = cascade = DspCascade(params.bank.cascade)
         m.d.comb += [
-            cascade.gates.eq(Cat(C(0, 1) if k is None else self.plane[k] for k in there)),
+            cascade.gates.eq(Cat(C(0, 1) if k is None else self.plane[k] for k in present)),
             cascade.negate.eq(self.negative),
         ]
         m.d.comb += [
             cascade.values[k].eq(0 if lane is None else self.weights[lane])
-            for k, lane in enumerate(there)
+            for k, lane in enumerate(present)
         ]
         return cascade.total

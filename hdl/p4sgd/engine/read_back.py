@@ -52,18 +52,18 @@ class ReadBack(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        asked, answered = self.count_steps(m)
+        requested, answered = self.count_steps(m)
         outstanding = Signal(range(OUTSTANDING + 1))
-        asks = self.probe.valid & self.probe.ready
+        demands = self.probe.valid & self.probe.ready
         answers = self.sums.valid & self.sums.ready
-        m.d.sync += outstanding.eq(outstanding + asks - answers)
+        m.d.sync += outstanding.eq(outstanding + demands - answers)
         fresh = [self.sums.payload[bank][: params.weight_bits] for bank in range(params.banks)]
         weights = fresh
         for earlier in range(probe_steps(params) - 1):
-            kept = Signal(params.banks * params.weight_bits, name=f"kept_{earlier}")
+            retained = Signal(params.banks * params.weight_bits, name=f"stored_{earlier}")
             with m.If(answers & (answered == earlier)):
-                m.d.sync += kept.eq(Cat(*fresh))
-            stored = [kept.word_select(b, params.weight_bits) for b in range(params.banks)]
+                m.d.sync += retained.eq(Cat(*fresh))
+            stored = [retained.word_select(b, params.weight_bits) for b in range(params.banks)]
             weights = weights[: -params.banks] + stored + fresh
         last = answered == probe_steps(params) - 1
         room = outstanding != OUTSTANDING
@@ -72,18 +72,18 @@ class ReadBack(Component):
             self.probe.valid.eq(self.peek.valid & room),
             self.probe.payload.chunk.eq(self.peek.payload.chunk),
             self.probe.payload.group.eq(self.peek.payload.group),
-            self.probe.payload.step.eq(asked),
+            self.probe.payload.step.eq(requested),
             self.peeked.payload.as_value().eq(Cat(*weights[:GROUP_LANES])),
             self.peeked.valid.eq(self.busy & self.sums.valid & last),
             self.sums.ready.eq(self.busy & (self.peeked.ready | ~last)),
-            self.peek.ready.eq(self.probe.ready & room & (asked == probe_steps(params) - 1)),
+            self.peek.ready.eq(self.probe.ready & room & (requested == probe_steps(params) - 1)),
         ]
         return m
 
     def count_steps(self, m: Module) -> tuple[Signal, Signal]:
         """Count the step of the next probe, and that of the next sums."""
         steps = []
-        for name, moves in (("asked", self.probe), ("answered", self.sums)):
+        for name, moves in (("requested", self.probe), ("answered", self.sums)):
             step = Signal(probe_layout(self.params)["step"].shape, name=name)
             with m.If(moves.valid & moves.ready):
                 m.d.sync += step.eq(step + 1)

@@ -53,7 +53,7 @@ class Control(Component):
 
     The run is over when ``finished`` is high and, without ``join``, the network is idle. Errors of
     the readers, ``starved`` (a read plan that ended before the run did) and, without ``join``, a
-    network that ``gave_up`` (with ``peers_missing`` on other workers, else on the switch) stop it
+    network that ``abandoned`` (with ``peers_missing`` on other workers, else on the switch) stop it
     with a ``cause``; ``halt`` then stops the readers until ``soft_reset``. A soft reset acts in
     every state. It waits for ``model_busy`` to fall, then holds the rest of the worker in
     ``core_reset`` for ``RESET_CYCLES``, and on until the readers have nothing outstanding and the
@@ -93,7 +93,7 @@ class Control(Component):
                 "network_open": In(1),
                 "network_busy": In(1),
                 "network_idle": In(1),
-                "gave_up": In(1),
+                "abandoned": In(1),
                 "peers_missing": In(1),
                 "starved": In(1),
                 "finished": In(1),
@@ -145,7 +145,7 @@ class Control(Component):
                         fail(Cause.LONG_PLAN)
                 with m.Elif(self.starved):
                     fail(Cause.SHORT_PLAN)
-                with m.Elif(self.gave_up & ~self.join):
+                with m.Elif(self.abandoned & ~self.join):
                     fail(Cause.NETWORK)
                     with m.If(self.peers_missing):
                         fail(Cause.PEERS)

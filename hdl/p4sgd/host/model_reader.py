@@ -61,14 +61,14 @@ class ModelReader(Component):
             shape=self.pending, depth=PENDING_BEATS, style="distributed"
         )
         connect(m, flipped(self.bursts), walker.bursts)
-        self.ask(m, walker.beats, pending)
+        self.issue(m, walker.beats, pending)
         self.answer(m, data.View(self.pending, pending.o.payload), pending)
         return m
 
-    def ask(self, m: Module, beat: stream.Interface, pending: Fifo) -> None:
+    def issue(self, m: Module, beat: stream.Interface, pending: Fifo) -> None:
         """Enter a beat in ``pending`` and request it from the engine, in this order or at once."""
         where = data.View(group_address(self.params), beat.payload.index)
-        asking = Signal(self.params.engines)  # a request waits for this engine
+        requesting = Signal(self.params.engines)  # a request waits for this engine
         question = Signal(self.params.engine.model.address, reset_less=True)
         note = Signal(self.pending)
         free = Signal()
@@ -78,16 +78,16 @@ class ModelReader(Component):
             note.engine.eq(low_bits(where.engine, len(note.engine))),
             note.response.eq(response),
             note.last.eq(beat.payload.last),
-            free.eq(~(asking & ~Cat(peek.ready for peek in self.peek)).any()),
-            self.busy.eq(asking.any() | pending.o.valid),
+            free.eq(~(requesting & ~Cat(peek.ready for peek in self.peek)).any()),
+            self.busy.eq(requesting.any() | pending.o.valid),
             pending.i.payload.eq(note),
             pending.i.valid.eq(beat.valid & free),
             beat.ready.eq(pending.i.ready & free),
         ]
         for engine, peek in enumerate(self.peek):
-            m.d.comb += [peek.payload.eq(question), peek.valid.eq(asking[engine])]
+            m.d.comb += [peek.payload.eq(question), peek.valid.eq(requesting[engine])]
             with m.If(free):
-                m.d.sync += asking[engine].eq(
+                m.d.sync += requesting[engine].eq(
                     beat.valid
                     & pending.i.ready
                     & (response == Response.OKAY)
@@ -99,25 +99,27 @@ class ModelReader(Component):
     def answer(self, m: Module, head: data.View, pending: Fifo) -> None:
         """Put the oldest beat into ``beats``, with its engine's answer if it was requested."""
         beat = Signal(self.beat, reset_less=True)
-        asked = Signal()
+        requested = Signal()
         free = Signal()
         go = Signal()
         valid = Array(peeked.valid for peeked in self.peeked)[head.engine]
         weights = Array(peeked.payload.as_value() for peeked in self.peeked)[head.engine]
         m.d.comb += [
-            asked.eq(head.response == Response.OKAY),
+            requested.eq(head.response == Response.OKAY),
             free.eq(~self.beats.valid | self.beats.ready),
-            go.eq(pending.o.valid & (valid | ~asked)),
-            pending.o.ready.eq(free & (valid | ~asked)),
+            go.eq(pending.o.valid & (valid | ~requested)),
+            pending.o.ready.eq(free & (valid | ~requested)),
             self.beats.payload.eq(beat),
         ]
         for engine, peeked in enumerate(self.peeked):
-            m.d.comb += peeked.ready.eq(pending.o.valid & asked & free & (head.engine == engine))
+            m.d.comb += peeked.ready.eq(
+                pending.o.valid & requested & free & (head.engine == engine)
+            )
         with m.If(free):
             m.d.sync += [
                 self.beats.valid.eq(go),
                 beat.id.eq(head.id),
-                beat.data.eq(Mux(asked, weights, 0)),
+                beat.data.eq(Mux(requested, weights, 0)),
                 beat.response.eq(head.response),
                 beat.last.eq(head.last),
             ]

@@ -19,7 +19,7 @@ from hdl.p4sgd.worker_params import (
 IDENTITY = 0x50345347  #: the letters P4SG
 VERSION = 4
 PLACE = "a multiple of 32 below 2**address_bits"
-MOST_PORTS = 17  #: most memory ports: two for each of eight engines, and the labels'
+MAX_PORTS = 17  #: most memory ports: two for each of eight engines, and the labels'
 
 
 IDENTITY_REGISTERS = (
@@ -102,7 +102,7 @@ CONTROL_REGISTERS = (
         " which the memory answers all that these ports have requested.",
         ro(
             "broken_ports",
-            MOST_PORTS,
+            MAX_PORTS,
             "tells with a bit for each memory port that it was abandoned: the ports of words"
             " in order, then the port of labels",
         ),

@@ -69,13 +69,13 @@ class LossLane(Component):
     def direct(self, m: Module) -> tuple[Signal, Signal]:
         """Return the derivative of linear regression and hinge, a cycle after the activation."""
         bits, fraction_bits = self.params.engine.weight_bits, self.params.engine.fraction_bits
-        one = 1 << fraction_bits
+        item = 1 << fraction_bits
         derivative = Signal(signed(bits), name="direct", reset_less=True)
         saturated = Signal(name="direct_saturated", reset_less=True)
         difference, overflow = saturate(self.activation - self.label, bits)
         negative = self.label < 0
-        inside = Mux(negative, self.activation > -one, self.activation < one)
-        hinge = Mux(inside, Mux(negative, one, -one), 0)
+        inside = Mux(negative, self.activation > -item, self.activation < item)
+        hinge = Mux(inside, Mux(negative, item, -item), 0)
         is_hinge = self.settings.loss == Loss.HINGE
         m.d.sync += [
             derivative.eq(Mux(is_hinge, hinge, difference)),

@@ -98,21 +98,21 @@ class ModelExchange(Component):
     def exchange(self, m: Module) -> None:
         """Exchange models, from the last update of a mini-batch to the new model in all engines."""
         due = Signal(self.params.engines)
-        asking = Signal()
+        requesting = Signal()
         ended = Signal()
-        all_asked = Signal()
+        all_requested = Signal()
         all_put = Signal()
         with m.If(self.exchanging):
-            m.d.comb += all_asked.eq(self.ask(m, asking))
+            m.d.comb += all_requested.eq(self.issue(m, requesting))
             self.send(m)
             m.d.comb += all_put.eq(self.put(m))
         with m.Else():
             self.pass_host(m)
         m.d.sync += [due.eq(due | self.updated), self.refill.eq(all_put)]
         with m.If(due.all() & self.settings.data_parallel):
-            m.d.sync += [due.eq(0), asking.eq(1), self.exchanging.eq(1)]
-        with m.If(all_asked):
-            m.d.sync += asking.eq(0)
+            m.d.sync += [due.eq(0), requesting.eq(1), self.exchanging.eq(1)]
+        with m.If(all_requested):
+            m.d.sync += requesting.eq(0)
         with m.If(all_put):
             m.d.sync += [self.exchanging.eq(0), ended.eq(self.engines_finished)]
         # Updates of a run without data parallelism do not start an exchange in the next run.
@@ -120,17 +120,17 @@ class ModelExchange(Component):
             m.d.sync += [due.eq(0), ended.eq(0)]
         m.d.comb += self.finished.eq(Mux(self.settings.data_parallel, ended, self.engines_finished))
 
-    def ask(self, m: Module, asking: Signal) -> Value:
+    def issue(self, m: Module, requesting: Signal) -> Value:
         """Peek at all weights; return a signal that is high with the last."""
-        place = Signal(self.place, name="asked")
+        place = Signal(self.place, name="requested")
         moves = Signal()
         for e, peek in enumerate(self.peek):
             m.d.comb += [
                 peek.payload.chunk.eq(place.chunk),
                 peek.payload.group.eq(place.group),
-                peek.valid.eq(asking & (place.engine == e)),
+                peek.valid.eq(requesting & (place.engine == e)),
             ]
-        m.d.comb += moves.eq(asking & Array(peek.ready for peek in self.peek)[place.engine])
+        m.d.comb += moves.eq(requesting & Array(peek.ready for peek in self.peek)[place.engine])
         return self.walk(m, place, moves)
 
     def send(self, m: Module) -> None:

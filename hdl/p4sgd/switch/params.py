@@ -12,7 +12,7 @@ from hdl.switch.params import PacketSwitchParams
 USES = 256  #: number of a slot's uses that eight bits on the wire distinguish
 PAYLOAD_BITS = 32  #: width of a lane on the wire
 #: Slots of the deepest memory that is read in two cycles: a cascade of 8 UltraRAM of 4,096 entries.
-MOST_SLOTS_AT_ONCE = 8 << 12
+MAX_SLOTS_AT_ONCE = 8 << 12
 MORE_CYCLES = 2  #: additional cycles of a deeper memory, with registers between its blocks
 
 
@@ -90,7 +90,7 @@ class SwitchParams(
     @property
     def more_cycles(self) -> int:
         """Return the additional cycles of the memory of slots, if it is a deep one."""
-        return MORE_CYCLES if self.slots > MOST_SLOTS_AT_ONCE else 0
+        return MORE_CYCLES if self.slots > MAX_SLOTS_AT_ONCE else 0
 
     @property
     def slots_memory(self) -> MemoryParams:

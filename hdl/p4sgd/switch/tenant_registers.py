@@ -1,6 +1,6 @@
 """Declares the registers that a switch of tenants has besides those of every P4SGD switch."""
 
-from hdl.common.counter_banks import MOST_PARTS
+from hdl.common.counter_banks import MAX_PARTS
 from hdl.common.register_parts import choice, chosen, single
 from hdl.common.registers import Field, Register, names_of, pulse, ro, rw
 from hdl.switch.control_port import CONTROL_COUNTERS
@@ -146,7 +146,7 @@ def tenant_counter_registers() -> tuple[Register, ...]:
             "Chooses what the next registers show.",
             rw(
                 "counter_job",
-                (MOST_PARTS - 1).bit_length(),
+                (MAX_PARTS - 1).bit_length(),
                 "chooses the job whose counters are shown",
             ),
             choice(TENANT_COUNTERS, "tenant", "job counter_job"),

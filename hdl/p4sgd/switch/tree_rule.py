@@ -56,12 +56,12 @@ class TreeRule(Component):
             self.pending.eq(slot.pending),
         ]
         child = ~request.from_parent
-        kept, freed = Signal(), Signal()
-        verdict = self.judge(m, kept, freed)
+        stored, freed = Signal(), Signal()
+        verdict = self.judge(m, stored, freed)
         sent = Mux(request.header.is_agg, before.gathered, before.thanked)
         m.d.comb += [
             self.verdict.eq(Mux(child, slot.verdict, verdict)),
-            self.complete.eq((request.root & slot.complete) | kept | freed),
+            self.complete.eq((request.root & slot.complete) | stored | freed),
             self.repeat.eq(child & slot.repeat),
             self.up.eq(
                 child & ~request.root & (slot.complete | (slot.repeat & slot.pending & sent))
@@ -74,10 +74,10 @@ class TreeRule(Component):
         with m.Else():
             m.d.comb += [
                 after.eq(before),
-                after.summed.eq(before.summed | kept),
+                after.summed.eq(before.summed | stored),
                 after.finished.eq(before.finished | freed),
             ]
-            with m.If(kept):
+            with m.If(stored):
                 m.d.comb += [
                     after.saturated.eq(request.saturated),
                     after.agg.eq(request.payload),
@@ -101,10 +101,10 @@ class TreeRule(Component):
             after.saturated.eq(Mux(begun, 0, before.saturated)),
         ]
 
-    def judge(self, m: Module, kept: Signal, freed: Signal) -> Value:
+    def judge(self, m: Module, stored: Signal, freed: Signal) -> Value:
         """Return the verdict on a packet as the parent's.
 
-        ``kept`` is high for a sum that the slot waits for, ``freed`` for the end of its use.
+        ``stored`` is high for a sum that the slot waits for, ``freed`` for the end of its use.
         """
         request, before, kinds = self.request, self.before, self.params.verdict
         is_agg, acked = request.header.is_agg, request.acked
@@ -112,11 +112,11 @@ class TreeRule(Component):
         for_sum = before.gathered & ~before.summed
         for_word = before.thanked & ~before.finished
         waits = Mux(acked, for_word | (is_agg & for_sum), for_sum)
-        ours = request.from_parent & same & waits
+        to_switch = request.from_parent & same & waits
         verdict = Signal(kinds)
         m.d.comb += [
-            kept.eq(ours & is_agg & ~acked),
-            freed.eq(ours & acked & ~is_agg),
+            stored.eq(to_switch & is_agg & ~acked),
+            freed.eq(to_switch & acked & ~is_agg),
         ]
         with m.If(~same):
             m.d.comb += verdict.eq(kinds.STALE)

@@ -5,12 +5,12 @@ from amaranth.lib.memory import Memory
 
 
 def add_pending_flags(
-    m: Module, *, slots: int, comes: Value, comes_for: Value, asks: Value, asks_for: Value
+    m: Module, *, slots: int, comes: Value, comes_for: Value, demands: Value, requests_for: Value
 ) -> Value:
-    """Return whether an answer came for slot ``asks_for`` since its last query.
+    """Return whether an answer came for slot ``requests_for`` since its last query.
 
-    ``comes`` says that there is an answer for slot ``comes_for``, and ``asks`` that slot
-    ``asks_for`` is queried; both may be high in the same cycle. The flag of a slot is two bits,
+    ``comes`` says that there is an answer for slot ``comes_for``, and ``demands`` that slot
+    ``requests_for`` is queried; both may be high in the same cycle. The flag of a slot is two bits,
     each with one writer, and is set while they differ: an answer makes ``said`` differ from
     ``known``, and a query makes ``known`` equal to ``said`` again. A flag left over from an earlier
     use does no harm: it only counts as an answer to a packet that has not been repeated yet.
@@ -18,17 +18,17 @@ def add_pending_flags(
     m.submodules.said = said = one_bit_each(slots)
     m.submodules.known = known = one_bit_each(slots)
     write_said, write_known = said.write_port(), known.write_port()
-    said_of_asked = read(m, said, asks_for)
-    known_of_asked = read(m, known, asks_for)
+    said_of_requested = read(m, said, requests_for)
+    known_of_requested = read(m, known, requests_for)
     m.d.comb += [
         write_said.en.eq(comes),
         write_said.addr.eq(comes_for),
         write_said.data.eq(~read(m, known, comes_for)),
-        write_known.en.eq(asks),
-        write_known.addr.eq(asks_for),
-        write_known.data.eq(said_of_asked),
+        write_known.en.eq(demands),
+        write_known.addr.eq(requests_for),
+        write_known.data.eq(said_of_requested),
     ]
-    return said_of_asked ^ known_of_asked
+    return said_of_requested ^ known_of_requested
 
 
 def one_bit_each(slots: int) -> Memory:

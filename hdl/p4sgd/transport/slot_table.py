@@ -69,10 +69,10 @@ class SlotTable(Component):
             init=[],
             attrs={"ram_style": "distributed"},
         )
-        asked = [read_port(progress) for _ in range(QUESTIONS)]
+        requested = [read_port(progress) for _ in range(QUESTIONS)]
         of_arrival, of_next, of_delivered, of_seen = (read_port(progress) for _ in range(4))
         previous_use = Signal(USE_BITS, init=-1)
-        for question, answer, port in zip(self.questions, self.answers, asked, strict=True):
+        for question, answer, port in zip(self.questions, self.answers, requested, strict=True):
             use = self.use_of(question, previous_use)
             m.d.comb += port.addr.eq(question)
             m.d.comb += [answer.phase.eq(port.data.phase(use)), answer.use.eq(use)]
@@ -173,16 +173,16 @@ class SlotTable(Component):
         return last
 
     def follow(
-        self, m: Module, name: str, slot: Signal, port: Any, there: Signal, moves: Value
+        self, m: Module, name: str, slot: Signal, port: Any, present: Signal, moves: Value
     ) -> None:
-        """Follow the full activations in order; ``there`` is high when that of ``slot`` has come.
+        """Follow the full activations in order; ``present`` is high when that of ``slot`` has come.
 
         ``port`` reads the progress of the slot.
         """
         bit = Signal(name=f"{name}_bit")  # the lowest bit of the use that the slot is in
         ahead = Signal(self.params.count_bits, name=f"{name}_ahead")
         m.d.comb += port.addr.eq(slot)
-        m.d.comb += there.eq((ahead != 0) & port.data.has_taken(bit))
+        m.d.comb += present.eq((ahead != 0) & port.data.has_taken(bit))
         m.d.sync += ahead.eq(ahead + self.start - moves)
         with m.If(moves & self.step(m, slot, moves)):
             m.d.sync += bit.eq(~bit)

@@ -30,7 +30,7 @@ class Timers(Component):
     counts as a repetition, so a MAC that is stalled is detected as well.
 
     ``pending`` says that the switch has the packet of ``pending_slot`` and waits for other workers.
-    After too many repetitions a slot raises ``gave_up``, with ``stuck_slot``, until ``clear``:
+    After too many repetitions a slot raises ``abandoned``, with ``stuck_slot``, until ``clear``:
     after ``settings.retries`` repetitions in a row without any such answer, because the switch does
     not answer; or, with ``peers_missing``, if the switch still answers pending after
     ``settings.peer_retries`` repetitions in all.
@@ -55,7 +55,7 @@ class Timers(Component):
                 "questions": Out(params.slot_bits).array(2),
                 "answers": In(params.answer).array(2),
                 "overdue": Out(stream.Signature(params.overdue)),
-                "gave_up": Out(1),
+                "abandoned": Out(1),
                 "peers_missing": Out(1),
                 "stuck_slot": Out(params.slot_bits),
             },
@@ -109,14 +109,14 @@ class Timers(Component):
         expired = Signal()  # the overdue packet has been blocked for a timeout
         tries = Signal(TRIES)
         again = Signal()
-        decides = late & ~self.gave_up & ~overdue.valid
+        decides = late & ~self.abandoned & ~overdue.valid
         answered = add_pending_flags(
             m,
             slots=self.params.slots,
             comes=self.pending,
             comes_for=self.pending_slot,
-            asks=decides,
-            asks_for=self.questions[1],
+            demands=decides,
+            requests_for=self.questions[1],
         )
         with m.If(~overdue.valid):
             m.d.comb += [
@@ -144,11 +144,11 @@ class Timers(Component):
                 overdue.payload.tries.repetitions.eq((tries.repetitions + ~waited)[:PEER_BITS]),
             ]
         with m.If(self.clear):
-            m.d.sync += [overdue.valid.eq(0), self.gave_up.eq(0), self.peers_missing.eq(0)]
+            m.d.sync += [overdue.valid.eq(0), self.abandoned.eq(0), self.peers_missing.eq(0)]
         with m.Elif(again & (silent | alone)):
             m.d.sync += [
                 overdue.valid.eq(0),
-                self.gave_up.eq(1),
+                self.abandoned.eq(1),
                 self.peers_missing.eq(alone),
                 self.stuck_slot.eq(Mux(overdue.valid, overdue.payload.slot, self.questions[1])),
             ]
@@ -169,7 +169,7 @@ class Timers(Component):
         before = delay(m, slot, 1, "looked_at")
         last = slot == (self.settings.slot_count - 1)[: self.params.slot_bits]
         m.d.comb += [
-            looks.eq(self.open & ~self.overdue.valid & ~self.gave_up),
+            looks.eq(self.open & ~self.overdue.valid & ~self.abandoned),
             self.questions[0].eq(slot),
         ]
         with m.If(self.clear):

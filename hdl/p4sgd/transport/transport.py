@@ -32,9 +32,9 @@ class Transport(Component):
 
     ``clear``, while nothing is under way, begins a job at micro-batch 0, in ``slots`` cycles of
     ``clearing``, after which it is ``open`` until a reset. ``idle`` is high when nothing is under
-    way; ``oldest_slot`` is the one whose sum comes next. If a slot gets no answer, ``gave_up`` goes
-    high, with ``stuck_slot``, and with ``peers_missing`` if the switch answers but other workers
-    are missing (:class:`Timers`). ``settings`` must be stable while a job is open.
+    way; ``oldest_slot`` is the one whose sum comes next. If a slot gets no answer, ``abandoned``
+    goes high, with ``stuck_slot``, and with ``peers_missing`` if the switch answers but other
+    workers are missing (:class:`Timers`). ``settings`` must be stable while a job is open.
 
     Throughput: a packet a cycle in each direction. Latency: :attr:`send_latency` cycles from
     ``partial`` to the frame on ``m_axis``, :attr:`receive_latency` from the answer on ``s_axis``
@@ -59,7 +59,7 @@ class Transport(Component):
                 "seen": Out(1),
                 "delivered": Out(1),
                 "outstanding": Out(params.count_bits),
-                "gave_up": Out(1),
+                "abandoned": Out(1),
                 "peers_missing": Out(1),
                 "stuck_slot": Out(params.slot_bits),
                 "oldest_slot": Out(params.slot_bits),
@@ -147,7 +147,7 @@ class Transport(Component):
             self.seen.eq(table.seen),
             self.delivered.eq(table.delivered),
             self.outstanding.eq(table.outstanding),
-            self.gave_up.eq(timers.gave_up),
+            self.abandoned.eq(timers.abandoned),
             self.peers_missing.eq(timers.peers_missing),
             self.stuck_slot.eq(timers.stuck_slot),
             self.oldest_slot.eq(table.deliver_slot),

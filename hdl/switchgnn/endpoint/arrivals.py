@@ -38,10 +38,10 @@ def head_of(beat: Value) -> Any:
 
 def one_of(kind: Any, kinds: tuple[Kind, ...]) -> Value:
     """Return whether ``kind`` is one of ``kinds``."""
-    found = kind == kinds[0]
+    result = kind == kinds[0]
     for other in kinds[1:]:
-        found = found | (kind == other)
-    return found
+        result = result | (kind == other)
+    return result
 
 
 class Arrivals(Component):

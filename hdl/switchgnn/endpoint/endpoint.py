@@ -67,28 +67,28 @@ class Endpoint(Component):
         connect(m, flipped(self.s_axis), job.s_axis)
         for name in ("table_bursts", "payload_bursts", "sum_bursts", "sum_beats"):
             connect(m, getattr(job, name), getattr(memory, name))
-        for name in ("table_given", "payload_given", "sum_answered", "sum_answered_slot"):
+        for name in ("table_provided", "payload_provided", "sum_answered", "sum_answered_slot"):
             m.d.comb += getattr(job, name).eq(getattr(memory, name))
         for name in ("m_axi_tables", "m_axi_features", "m_axi_sums"):
             connect(m, getattr(memory, name), flipped(getattr(self, name)))
-        given, status = registers.control, registers.status
+        provided, status = registers.control, registers.status
         m.d.comb += [
             *(status[name].eq(value) for name, value in constants(params).items()),
-            control.start.eq(given.start),
-            control.stop.eq(given.stop),
+            control.start.eq(provided.start),
+            control.stop.eq(provided.stop),
             control.finished.eq(job.finished),
             control.failures.eq(Cat(memory.failed, job.illegal_program, job.illegal_list)),
             control.quiet.eq(memory.quiet),
             control.inside.eq(job.inside),
             job.stop.eq(control.halt),
             memory.stop.eq(control.halt),
-            memory.timeout.eq(given.memory_timeout),
-            memory.revive.eq(given.revive_buses),
+            memory.timeout.eq(provided.memory_timeout),
+            memory.revive.eq(provided.revive_buses),
             counters.run.eq(control.run),
             self.busy.eq((control.state == State.RUNNING) | (control.state == State.STOPPING)),
             counters.events.eq(job.events),
-            counters.clear.eq(given.clear_counters),
-            counters.select.eq(given.counter),
+            counters.clear.eq(provided.clear_counters),
+            counters.select.eq(provided.counter),
             status.count.eq(counters.value),
             status.state.eq(control.state),
             status.cause.eq(control.cause),
@@ -97,12 +97,12 @@ class Endpoint(Component):
         for name in BUSES:
             for field in ("broken", "silent", "owes"):
                 m.d.comb += status[f"{name}_{field}"].eq(memory.buses[name][field])
-        self.settle(m, given, job.settings)
+        self.settle(m, provided, job.settings)
         return m
 
-    def settle(self, m: Module, given, settings) -> None:
+    def settle(self, m: Module, provided, settings) -> None:
         """Connect the host's settings to the job."""
-        program = Cat(given.program_low, given.program_high)
+        program = Cat(provided.program_low, provided.program_high)
         same = (
             "worker",
             "job",
@@ -117,12 +117,14 @@ class Endpoint(Component):
         )
         rate = settings.rate
         m.d.comb += [
-            settings.address.eq(Cat(given.own_address_low, given.own_address_high)),
-            settings.switch_address.eq(Cat(given.switch_address_low, given.switch_address_high)),
+            settings.address.eq(Cat(provided.own_address_low, provided.own_address_high)),
+            settings.switch_address.eq(
+                Cat(provided.switch_address_low, provided.switch_address_high)
+            ),
             settings.program.eq(program[exact_log2(BEAT_BYTES) : self.params.address_bits]),
-            *(settings[name].eq(given[name]) for name in same),
-            rate.enabled.eq(given.rate_control),
-            rate.burst.eq(given.burst),
-            rate.round_trip.eq(given.round_trip),
-            *(rate[name].eq(given[f"rate_{name}"]) for name in ("most", "least", "step")),
+            *(settings[name].eq(provided[name]) for name in same),
+            rate.enabled.eq(provided.rate_control),
+            rate.burst.eq(provided.burst),
+            rate.round_trip.eq(provided.round_trip),
+            *(rate[name].eq(provided[f"rate_{name}"]) for name in ("most", "least", "step")),
         ]

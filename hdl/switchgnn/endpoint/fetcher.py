@@ -66,7 +66,7 @@ class Fetcher(Component):
             ends.eq(self.over | ended | ~self.misses),
         ]
         of_sum = Signal(reset_less=True)  # the item is a sum, else a feature
-        self.ask(m, item)
+        self.issue(m, item)
         m.d.comb += rested.eq(waited >= self.gap)
         with m.If(~rested):
             m.d.sync += waited.eq(waited + 1)
@@ -112,19 +112,19 @@ class Fetcher(Component):
                     m.next = "FIND"
         return m
 
-    def ask(self, m: Module, item: Signal) -> None:
+    def issue(self, m: Module, item: Signal) -> None:
         """Fill in the request, for a sum or for a feature."""
-        asked = Signal(32, reset_less=True)  # the turn at the time when its word was read
+        requested = Signal(32, reset_less=True)  # the turn at the time when its word was read
         job, lookup = self.jobs.payload, self.lookups.payload
         behind = WORD_BITS * self.params.sum_words
         with m.If(~self.jobs.valid & ~self.lookups.valid):
-            m.d.sync += asked.eq(self.turn)
+            m.d.sync += requested.eq(self.turn)
         m.d.comb += [
             job.as_value().eq(0),
             lookup.as_value().eq(0),
             job.kind.eq(Kind.FETCH),
-            job.turn.eq(asked),
+            job.turn.eq(requested),
             job.list.eq(item),
-            lookup.turn.eq(asked),
+            lookup.turn.eq(requested),
             lookup.source.eq(item - Const(behind)),
         ]

@@ -125,14 +125,14 @@ class FrameWriter(Component):
     def head(self, m: Module, job) -> Signal:
         """Return the head of the frame that a job describes."""
         head: Any = Signal(Head)
-        given = self.signature_of_job
+        provided = self.signature_of_job
         target = head.about.target
         m.d.comb += [
             head.as_value().eq(0),
-            *self.params.frames.fill(head, given.switch_address, given.address),
+            *self.params.frames.fill(head, provided.switch_address, provided.address),
             head.kind.eq(job.kind),
-            head.bm.eq(given.worker),
-            *(head[name].eq(given[name]) for name in ("job", "epoch")),
+            head.bm.eq(provided.worker),
+            *(head[name].eq(provided[name]) for name in ("job", "epoch")),
             *(head[name].eq(job[name]) for name in ("turn", "seq")),
             *(target[name].eq(job[name]) for name in ("list", "source", "raw", "rows")),
         ]

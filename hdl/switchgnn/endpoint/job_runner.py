@@ -56,9 +56,9 @@ class JobRunner(Component):
                 "m_axis": Out(AXIS),
                 "s_axis": In(AXIS),
                 "table_bursts": reader["bursts"],
-                "table_given": reader["given"],
+                "table_provided": reader["provided"],
                 "payload_bursts": Out(stream.Signature(params.payload_port.burst)),
-                "payload_given": In(params.payload_port_beat),
+                "payload_provided": In(params.payload_port_beat),
                 "sum_bursts": receiver["bursts"],
                 "sum_beats": receiver["beats"],
                 "sum_answered": In(1),
@@ -88,7 +88,7 @@ class JobRunner(Component):
         m.submodules.tables = tables = TableReader(params)
         self.read_tables(m, tables, loader, sender, lookup)
         self.follow_turns(m, progress, loader, sender, receiver)
-        self.ask(m, progress, receiver, done, fetcher)
+        self.issue(m, progress, receiver, done, fetcher)
         self.look_up(m, fetcher, receiver, lookup)
         self.send(m, sender, receiver, fetcher, done, lookup)
         self.receive(m, receiver)
@@ -121,7 +121,7 @@ class JobRunner(Component):
     def read_tables(self, m: Module, tables, loader, sender, lookup) -> None:
         """Connect the clients that read tables to the reader."""
         connect(m, tables.bursts, flipped(self.table_bursts))
-        m.d.comb += tables.given.eq(self.table_given)
+        m.d.comb += tables.provided.eq(self.table_provided)
         for k, client in enumerate((loader, sender, lookup)):
             connect(m, client.request, tables.requests[k])
             m.d.comb += client.beat.eq(tables.beats[k])
@@ -156,11 +156,11 @@ class JobRunner(Component):
             sender.end.eq(progress.end),
         ]
 
-    def ask(self, m: Module, progress, receiver, done, fetcher) -> None:
+    def issue(self, m: Module, progress, receiver, done, fetcher) -> None:
         """Connect the parts that send DONE of turn ``lo``, or fetch its missing items."""
         settings = self.settings
         slot = progress.lo[:SLOT_BITS]
-        nothing = Array(receiver.none)[slot]
+        nothing = Array(receiver.empty)[slot]
         connect(m, fetcher.scan, receiver.scan)
         m.d.comb += [
             done.turn.eq(progress.lo),
@@ -201,7 +201,7 @@ class JobRunner(Component):
             sender.settings.eq(self.settings),
             sender.ack.eq(receiver.ack),
             sender.congested.eq(receiver.congested),
-            sender.given.eq(self.payload_given),
+            sender.provided.eq(self.payload_provided),
             sender.stop.eq(self.stop),
             self.inside.eq(sender.inside),
         ]

@@ -7,7 +7,7 @@ little-endian, and the bits called ``nothing`` are zero.
 - A send list has a :class:`SendRecord` for every frame of a turn, in the order of sending.
 - Payloads have the format of their frames, in whole beats, at ``features`` plus a multiple of their
   own size.
-- ``wanted`` is an array of words of 32 bits: a bit for every aggregator of a turn, lowest first,
+- ``required`` is an array of words of 32 bits: a bit for every aggregator of a turn, lowest first,
   and from the next whole word on a bit for every source. A bit is one if the worker gets the sum of
   the aggregator, or a copy of the source's feature. Bits after the last aggregator and the last
   source are zero.
@@ -24,7 +24,7 @@ from amaranth.lib import data
 from hdl.switchgnn.protocol import Kind
 
 ALIGNMENT = 512  #: bytes, of which every address in a record is a multiple: the longest payload
-WORD_BITS = 32  #: width of a word of ``wanted``
+WORD_BITS = 32  #: width of a word of ``required``
 
 
 class TurnRecord(data.Struct):
@@ -34,7 +34,7 @@ class TurnRecord(data.Struct):
     features: 64  #: address of the first payload, place 0
     sums: 64  #: address of the first sum
     copies: 64  #: address of the first copy
-    wanted: 64  #: address of the bitmap of the items that the worker gets
+    required: 64  #: address of the bitmap of the items that the worker gets
     sources: 64  #: address of the source records
     sends: 32  #: number of frames that the worker sends
     nothing: 96

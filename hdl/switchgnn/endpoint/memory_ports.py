@@ -31,9 +31,9 @@ class MemoryPorts(Component):
             params,
             {
                 "table_bursts": In(stream.Signature(params.table_port.burst)),
-                "table_given": Out(params.table_port_beat),
+                "table_provided": Out(params.table_port_beat),
                 "payload_bursts": In(stream.Signature(params.payload_port.burst)),
-                "payload_given": Out(params.payload_port_beat),
+                "payload_provided": Out(params.payload_port_beat),
                 "sum_bursts": writer["bursts"].flip(),
                 "sum_beats": writer["beats"].flip(),
                 "sum_answered": Out(1),
@@ -64,8 +64,8 @@ class MemoryPorts(Component):
         connect(m, flipped(self.sum_beats), sums.beats)
         m.d.comb += [
             timer.limit.eq(self.timeout),
-            self.table_given.eq(tables.beats),
-            self.payload_given.eq(features.beats),
+            self.table_provided.eq(tables.beats),
+            self.payload_provided.eq(features.beats),
             self.sum_answered.eq(sums.answers.valid),
             self.sum_answered_slot.eq(sums.answers.tag),
         ]
@@ -75,11 +75,11 @@ class MemoryPorts(Component):
                 port.watch.revive.eq(self.revive),
                 self.buses[name].eq(port.bus),
             ]
-        for given, port in ((self.table_bursts, tables), (self.payload_bursts, features)):
+        for provided, port in ((self.table_bursts, tables), (self.payload_bursts, features)):
             m.d.comb += [
-                port.bursts.payload.eq(given.payload),
-                port.bursts.valid.eq(given.valid & ~self.stop),
-                given.ready.eq(port.bursts.ready & ~self.stop),
+                port.bursts.payload.eq(provided.payload),
+                port.bursts.valid.eq(provided.valid & ~self.stop),
+                provided.ready.eq(port.bursts.ready & ~self.stop),
             ]
         answered = (tables.beats, features.beats, sums.answers)
         for k, answer in enumerate(answered):
@@ -94,9 +94,9 @@ class MemoryPorts(Component):
     def count(self, m: Module, bursts, more, came, name: str):
         """Return whether all beats and answers that were requested have come."""
         owed = Signal(COUNT_BITS, name=name)
-        asked = Signal(Value.cast(more).shape(), name=f"{name}_more")
+        requested = Signal(Value.cast(more).shape(), name=f"{name}_more")
         m.d.sync += [
-            asked.eq(Mux(bursts.valid & bursts.ready, more, 0)),
-            owed.eq((owed + asked - came)[:COUNT_BITS]),
+            requested.eq(Mux(bursts.valid & bursts.ready, more, 0)),
+            owed.eq((owed + requested - came)[:COUNT_BITS]),
         ]
-        return ~(owed | asked).any()
+        return ~(owed | requested).any()

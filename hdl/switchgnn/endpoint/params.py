@@ -69,12 +69,12 @@ class EndpointParams(
 
     @property
     def sum_words(self) -> int:
-        """Return the number of words of ``wanted`` for aggregators."""
+        """Return the number of words of ``required`` for aggregators."""
         return -(-self.aggregators // WORD_BITS)
 
     @property
     def words(self) -> int:
-        """Return the number of words of ``wanted``."""
+        """Return the number of words of ``required``."""
         return self.sum_words - (-self.copies // WORD_BITS)
 
     @property

@@ -27,11 +27,11 @@ class PayloadReader(Component):
     """Passes ``jobs`` on as ``heads``, and reads the payloads of those that have one.
 
     A payload is one burst, because it is aligned to its own size. It is requested when there is
-    room for all of it, so the port's beats, ``given``, are never stalled.
+    room for all of it, so the port's beats, ``provided``, are never stalled.
 
     Throughput: a job a cycle, and a beat a cycle while ``params.prefetch_beats`` and
     :data:`UNDER_WAY` jobs cover the memory's latency. Latency: none from a job to its burst, one
-    cycle to its head, :attr:`latency` from ``given`` to ``payload``. Full: jobs wait.
+    cycle to its head, :attr:`latency` from ``provided`` to ``payload``. Full: jobs wait.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -42,7 +42,7 @@ class PayloadReader(Component):
             {
                 "jobs": In(stream.Signature(params.job)),
                 "bursts": Out(stream.Signature(params.payload_port.burst)),
-                "given": In(params.payload_port_beat),
+                "provided": In(params.payload_port_beat),
                 "heads": Out(stream.Signature(params.head)),
                 "payload": Out(stream.Signature(PAYLOAD_BEAT)),
             },
@@ -72,13 +72,13 @@ class PayloadReader(Component):
             self.jobs.ready.eq(free & (self.bursts.ready | ~size.any())),
             burst.address.eq(job.beat << exact_log2(BEAT_BYTES)),
             burst.length.eq(Mux(wide, params.sum_beats - 1, params.feature_beats - 1)),
-            came.failed.eq(self.given.failed),
-            came.data.eq(self.given.data),
-            beats.i.valid.eq(self.given.valid),
+            came.failed.eq(self.provided.failed),
+            came.data.eq(self.provided.data),
+            beats.i.valid.eq(self.provided.valid),
         ]
-        asked = Mux(self.bursts.valid & self.bursts.ready, size, 0)
+        requested = Mux(self.bursts.valid & self.bursts.ready, size, 0)
         m.d.sync += [
             returned.eq(self.payload.valid & self.payload.ready),
-            room.eq((room + returned - asked)[: len(room)]),
+            room.eq((room + returned - requested)[: len(room)]),
         ]
         return m

@@ -12,9 +12,9 @@ from hdl.switchgnn.endpoint.arrivals import Arrivals
 from hdl.switchgnn.endpoint.bundles import ACKNOWLEDGEMENT, LOOKUP, SLOT_BITS, SLOTS, Verdict
 from hdl.switchgnn.endpoint.memory_layouts import WORD_BITS
 from hdl.switchgnn.endpoint.params import EndpointParams
+from hdl.switchgnn.endpoint.required_table import RequiredTable
 from hdl.switchgnn.endpoint.sum_writer import SumWriter
 from hdl.switchgnn.endpoint.taker import TURNS, Taker
-from hdl.switchgnn.endpoint.wanted_table import WantedTable
 
 #: Describes the events of received packets in a cycle.
 RECEIVER_EVENTS = data.StructLayout(
@@ -44,7 +44,7 @@ class Receiver(Component):
         place = params.table_bits
         taker = Taker(params).signature.members
         writer = SumWriter(params).signature.members
-        table = WantedTable(params).signature.members
+        table = RequiredTable(params).signature.members
         super().__init__(
             params,
             {
@@ -63,7 +63,7 @@ class Receiver(Component):
                 "lookups": Out(stream.Signature(LOOKUP)),
                 **{name: writer[name] for name in ("stop", "bursts", "beats")},
                 **{name: writer[name] for name in ("answered", "answered_slot")},
-                "none": Out(SLOTS),
+                "empty": Out(SLOTS),
                 "complete": Out(SLOTS),
                 "news": Out(1),
                 "news_slot": Out(SLOT_BITS),
@@ -77,7 +77,7 @@ class Receiver(Component):
         m.submodules.port = port = PacketPort(params.port)
         m.submodules.arrivals = arrivals = Arrivals(params)
         m.submodules.taker = taker = Taker(params)
-        m.submodules.table = table = WantedTable(params)
+        m.submodules.table = table = RequiredTable(params)
         m.submodules.writer = writer = SumWriter(params)
         connect(m, flipped(self.axis), port.axis)
         connect(m, port.packets, arrivals.packets)
@@ -113,8 +113,8 @@ class Receiver(Component):
                 getattr(writer, name).eq(getattr(self, name))
                 for name in ("stop", "answered", "answered_slot")
             ),
-            self.none.eq(table.none),
-            self.complete.eq(table.none & writer.written),
+            self.empty.eq(table.empty),
+            self.complete.eq(table.empty & writer.written),
             self.news.eq(taker.clear),
             self.news_slot.eq(taker.cleared_place[-SLOT_BITS:]),
             self.events.verdict.eq(taker.verdict),

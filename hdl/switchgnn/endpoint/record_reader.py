@@ -52,7 +52,7 @@ class RecordReader(Component):
         m = Module()
         params, order = self.params, self.orders.payload
         m.submodules.waiting = waiting = Fifo.sized(shape=ORDER, depth=UNDER_WAY)
-        m.submodules.made = made = ReservedFifo.sized(
+        m.submodules.built = built = ReservedFifo.sized(
             shape=params.job, depth=UNDER_WAY, cancels=True
         )
         oldest = waiting.o.payload
@@ -64,19 +64,19 @@ class RecordReader(Component):
         good = legal & ~failed
         origin = Cat(Const(0, BASE_BEATS), self.context.list)
         job = Signal(params.job)
-        connect(m, made.o, flipped(self.jobs))
+        connect(m, built.o, flipped(self.jobs))
         m.d.comb += [
             self.request.payload.eq((origin + (order.seq >> 1))[: params.beat_address_bits]),
-            # If there is room in ``made``, there is room in ``waiting``.
-            self.request.valid.eq(self.orders.valid & made.room),
-            self.orders.ready.eq(self.request.ready & made.room),
-            made.reserve.eq(self.orders.valid & self.orders.ready),
-            waiting.i.valid.eq(made.reserve),
+            # If there is room in ``built``, there is room in ``waiting``.
+            self.request.valid.eq(self.orders.valid & built.room),
+            self.orders.ready.eq(self.request.ready & built.room),
+            built.reserve.eq(self.orders.valid & self.orders.ready),
+            waiting.i.valid.eq(built.reserve),
             waiting.i.payload.eq(order),
             waiting.o.ready.eq(self.beat.valid),
-            made.push.eq(came & good),
-            made.cancel.eq(came & ~good),
-            made.payload.eq(job),
+            built.push.eq(came & good),
+            built.cancel.eq(came & ~good),
+            built.payload.eq(job),
             self.illegal.eq(came & ~legal & ~failed),
             *self.filled(job, record, taken),
         ]

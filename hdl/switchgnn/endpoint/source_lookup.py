@@ -44,7 +44,7 @@ class SourceLookup(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, job = self.params, self.jobs.payload
-        asked = Signal(LOOKUP, reset_less=True)
+        requested = Signal(LOOKUP, reset_less=True)
         address = Signal(params.beat_address_bits, reset_less=True)
         record = Signal(SourceRecord, reset_less=True)
         place = Signal(params.beat_address_bits, reset_less=True)
@@ -54,38 +54,38 @@ class SourceLookup(Component):
         )
         low = exact_log2(BEAT_RECORDS)
         m.d.comb += [
-            self.slot.eq(asked.turn[:SLOT_BITS]),
+            self.slot.eq(requested.turn[:SLOT_BITS]),
             self.request.payload.eq(address),
             job.as_value().eq(0),
-            job.kind.eq(Mux(asked.answer, Kind.RAW, Kind.RAWFETCH)),
-            job.raw.eq(Mux(asked.answer, asked.raw, Const(1) << record.port)),
-            job.turn.eq(asked.turn),
-            job.source.eq(asked.source),
+            job.kind.eq(Mux(requested.answer, Kind.RAW, Kind.RAWFETCH)),
+            job.raw.eq(Mux(requested.answer, requested.raw, Const(1) << record.port)),
+            job.turn.eq(requested.turn),
+            job.source.eq(requested.source),
             job.beat.eq(place),
         ]
         offset = record.place << exact_log2(params.feature_beats)
         with m.FSM():
             with m.State("REST"):
                 m.d.comb += self.lookups.ready.eq(1)
-                m.d.sync += asked.eq(self.lookups.payload)
+                m.d.sync += requested.eq(self.lookups.payload)
                 with m.If(self.lookups.valid):
                     m.next = "ADDRESS"
             with m.State("ADDRESS"):
-                m.d.sync += address.eq((sources + (asked.source >> low))[: len(address)])
+                m.d.sync += address.eq((sources + (requested.source >> low))[: len(address)])
                 m.next = "ASK"
             with m.State("ASK"):
                 m.d.comb += self.request.valid.eq(1)
                 with m.If(self.request.ready):
                     m.next = "WAIT"
             with m.State("WAIT"):
-                m.d.sync += record.eq(records[asked.source[:low]])
+                m.d.sync += record.eq(records[requested.source[:low]])
                 with m.If(self.beat.valid & self.beat.failed):
                     m.next = "REST"
                 with m.Elif(self.beat.valid):
                     m.next = "PLACE"
             with m.State("PLACE"):
                 m.d.sync += place.eq((features + offset)[: len(place)])
-                with m.If(asked.answer & ~record.own):
+                with m.If(requested.answer & ~record.own):
                     m.d.comb += self.foreign.eq(1)
                     m.next = "REST"
                 with m.Else():

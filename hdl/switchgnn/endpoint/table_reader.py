@@ -17,11 +17,12 @@ class TableReader(Component):
     """Reads the beats of memory that ``requests[k]`` address, and returns them as ``beats[k]``.
 
     Clients are granted in round-robin order; the beats of each come in the order of its requests.
-    ``beats`` has no back-pressure: a client requests what it has room for. ``bursts`` and ``given``
-    belong to an :class:`hdl.common.axi_read_port.AxiReadPort`, whose tag is the client.
+    ``beats`` has no back-pressure: a client requests what it has room for. ``bursts`` and
+    ``provided`` belong to an :class:`hdl.common.axi_read_port.AxiReadPort`, whose tag is the
+    client.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` from a request to ``bursts``, none from
-    ``given`` to ``beats``. Stalls: requests wait.
+    ``provided`` to ``beats``. Stalls: requests wait.
     """
 
     latency = StreamArbiter.latency
@@ -33,7 +34,7 @@ class TableReader(Component):
                 "requests": In(stream.Signature(params.beat_address_bits)).array(TABLE_CLIENTS),
                 "beats": Out(TABLE_BEAT).array(TABLE_CLIENTS),
                 "bursts": Out(stream.Signature(params.table_port.burst)),
-                "given": In(params.table_port_beat),
+                "provided": In(params.table_port_beat),
             },
         )
 
@@ -47,8 +48,8 @@ class TableReader(Component):
         for k, (request, beat) in enumerate(zip(self.requests, self.beats, strict=True)):
             connect(m, flipped(request), arbiter.i[k])
             m.d.comb += [
-                beat.valid.eq(self.given.valid & (self.given.tag == k)),
-                beat.failed.eq(self.given.failed),
-                beat.data.eq(self.given.data),
+                beat.valid.eq(self.provided.valid & (self.provided.tag == k)),
+                beat.failed.eq(self.provided.failed),
+                beat.data.eq(self.provided.data),
             ]
         return m

@@ -95,18 +95,18 @@ class Taker(Component):
         ]
         with m.If(go):
             m.d.sync += [valid.eq(self.beats.valid), beat.eq(coming)]
-        found = self.judge(m, beat, head, begins & beat.last & ~beat.malformed)
+        result = self.judge(m, beat, head, begins & beat.last & ~beat.malformed)
         taking = Signal(reset_less=True)
         held = Signal(Verdict, reset_less=True)
         mark = Signal(reset_less=True)
-        news = (found == Verdict.SUM) | (found == Verdict.FEATURE)
+        news = (result == Verdict.SUM) | (result == Verdict.FEATURE)
         strange = beat.stranger != Verdict.NONE
         with m.If(begins):
-            m.d.sync += [taking.eq(news), held.eq(found), mark.eq(head.ecn & ~strange)]
+            m.d.sync += [taking.eq(news), held.eq(result), mark.eq(head.ecn & ~strange)]
         m.d.sync += self.verdict.eq(Verdict.NONE)
         with m.If(ends):
             m.d.sync += self.verdict.eq(
-                Mux(beat.malformed, Verdict.MALFORMED, Mux(beat.first, found, held))
+                Mux(beat.malformed, Verdict.MALFORMED, Mux(beat.first, result, held))
             )
         m.d.sync += self.marked.eq(
             ends & ~beat.malformed & Mux(beat.first, head.ecn & ~strange, mark)
@@ -131,7 +131,7 @@ class Taker(Component):
 
     def judge(self, m: Module, beat, head, acts: Value) -> Any:
         """Return the verdict on the frame; carry it out if ``acts``, for frames of one beat."""
-        turns, target, found = self.turns, head.about.target, Signal(Verdict)
+        turns, target, result = self.turns, head.about.target, Signal(Verdict)
         ahead = (head.turn[:SLOT_BITS] - turns.lo)[:SLOT_BITS]
         is_open = (beat.is_lo & ~ahead.any()) | (beat.is_next & (ahead == 1))
         of_turn = {
@@ -141,51 +141,51 @@ class Taker(Component):
         item = Mux(head.kind == Kind.RESULT, target.list, target.source)
         known = Mux(head.kind == Kind.RESULT, beat.in_sums, beat.in_copies)
         missing = Array(self.word)[item[: exact_log2(WORD_BITS)]]
-        ours = beat.stranger == Verdict.NONE
+        own = beat.stranger == Verdict.NONE
         lookup = self.lookups.payload
         m.d.comb += [
             self.ack.base.eq(head.seq),
             self.ack.bitmap.eq(head.about.bitmap),
-            self.congested.eq(acts & ours & (head.kind == Kind.ACK) & head.ecn),
+            self.congested.eq(acts & own & (head.kind == Kind.ACK) & head.ecn),
             lookup.answer.eq(1),
             lookup.turn.eq(head.turn),
             lookup.source.eq(target.source),
             lookup.raw.eq(target.raw),
         ]
-        with m.If(~ours):
-            m.d.comb += found.eq(beat.stranger)
+        with m.If(~own):
+            m.d.comb += result.eq(beat.stranger)
         with m.Elif(head.kind == Kind.ADVANCE):
-            m.d.comb += found.eq(Verdict.CLOSED)
+            m.d.comb += result.eq(Verdict.CLOSED)
             with m.If(beat.is_next & (ahead == 1) & turns.may_advance):
-                m.d.comb += [found.eq(Verdict.ADVANCED), self.advance.eq(acts)]
+                m.d.comb += [result.eq(Verdict.ADVANCED), self.advance.eq(acts)]
         with m.Elif(~is_open | ~of_turn["is_open"]):
-            m.d.comb += found.eq(Verdict.CLOSED)
+            m.d.comb += result.eq(Verdict.CLOSED)
         with m.Elif(head.kind == Kind.ACK):
             sending = beat.is_sending & (turns.sending == head.turn[:SLOT_BITS])
-            m.d.comb += [found.eq(Verdict.ACKNOWLEDGED), self.ack.valid.eq(acts & sending)]
+            m.d.comb += [result.eq(Verdict.ACKNOWLEDGED), self.ack.valid.eq(acts & sending)]
         with m.Elif((head.kind == Kind.RESULT) | (head.kind == Kind.RAW)):
             with m.If(~known):
-                m.d.comb += found.eq(Verdict.UNWANTED)
+                m.d.comb += result.eq(Verdict.UNWANTED)
             with m.Elif(~of_turn["is_loaded"]):
-                m.d.comb += found.eq(Verdict.UNLOADED)
+                m.d.comb += result.eq(Verdict.UNLOADED)
             with m.Elif(~missing):
-                m.d.comb += found.eq(Verdict.REPEATED)
+                m.d.comb += result.eq(Verdict.REPEATED)
             with m.Else():
                 is_sum = head.kind == Kind.RESULT
-                m.d.comb += found.eq(Mux(is_sum, Verdict.SUM, Verdict.FEATURE))
+                m.d.comb += result.eq(Mux(is_sum, Verdict.SUM, Verdict.FEATURE))
         with m.Elif(head.kind == Kind.RAWFETCH):
             with m.If(~of_turn["has_begun"]):
-                m.d.comb += found.eq(Verdict.UNSENT)
+                m.d.comb += result.eq(Verdict.UNSENT)
             with m.Elif(~beat.in_copies):
-                m.d.comb += found.eq(Verdict.UNWANTED)
+                m.d.comb += result.eq(Verdict.UNWANTED)
             with m.Else():
                 m.d.comb += [
                     self.lookups.valid.eq(acts),
-                    found.eq(Mux(self.lookups.ready, Verdict.ASKED, Verdict.UNSENT)),
+                    result.eq(Mux(self.lookups.ready, Verdict.ASKED, Verdict.UNSENT)),
                 ]
         with m.Else():
-            m.d.comb += found.eq(Verdict.UNWANTED)
-        return found
+            m.d.comb += result.eq(Verdict.UNWANTED)
+        return result
 
     def write(self, m: Module, beat, head, begins: Signal, writing: Signal) -> None:
         """Keep the fields of the head that the payload's beats need; write the beats."""
@@ -232,8 +232,8 @@ class Taker(Component):
         if size >= BEAT_BYTES:
             return Const(-1, BEAT_BYTES), item << exact_log2(size // BEAT_BYTES)
         parts = exact_log2(BEAT_BYTES // size)
-        one = Const((1 << size) - 1, BEAT_BYTES)
-        return (one << (item[:parts] << exact_log2(size)))[:BEAT_BYTES], item[parts:]
+        entry = Const((1 << size) - 1, BEAT_BYTES)
+        return (entry << (item[:parts] << exact_log2(size)))[:BEAT_BYTES], item[parts:]
 
     def everywhere(self, beat: Value, bits: int) -> Value:
         """Return a payload's first part, repeated at every place that it could have in a beat."""

@@ -34,16 +34,16 @@ class TurnContexts(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         bits = self.params.context.size
-        m.submodules.kept = kept = memory.Memory(
+        m.submodules.stored = stored = memory.Memory(
             shape=bits, depth=SLOTS, init=[], attrs={"ram_style": "distributed"}
         )
-        write = kept.write_port()
+        write = stored.write_port()
         m.d.comb += [
             write.en.eq(self.write),
             write.addr.eq(self.slot),
             write.data.eq(self.context),
         ]
         for slot, context in zip(self.slots, self.contexts, strict=True):
-            read = kept.read_port(domain="comb")
+            read = stored.read_port(domain="comb")
             m.d.comb += [read.addr.eq(slot), context.eq(read.data)]
         return m

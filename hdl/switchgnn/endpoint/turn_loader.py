@@ -17,7 +17,7 @@ from hdl.switchgnn.endpoint.params import EndpointParams
 
 AHEAD = 4  #: beats of a bitmap that are requested in advance
 BEAT_WORDS = BEAT_BITS // WORD_BITS
-KEPT = ("list", "features", "sums", "copies", "sources")  #: addresses of a turn that are stored
+STORED = ("list", "features", "sums", "copies", "sources")  #: addresses of a turn that are stored
 
 
 class TurnLoader(Component):
@@ -73,7 +73,7 @@ class TurnLoader(Component):
             self.request.payload.eq(address),
             bitmap.payload.eq(self.beat.data),
             self.context.sends.eq(record.sends),
-            *(self.context[name].eq(record[name][low : params.address_bits]) for name in KEPT),
+            *(self.context[name].eq(record[name][low : params.address_bits]) for name in STORED),
         ]
         unpacks = Signal()
         with m.FSM():
@@ -96,7 +96,7 @@ class TurnLoader(Component):
             with m.State("JUDGE"):
                 m.d.comb += self.write.eq(~wrong)
                 m.d.sync += [
-                    address.eq(record.wanted[exact_log2(BEAT_BYTES) : params.address_bits]),
+                    address.eq(record.required[exact_log2(BEAT_BYTES) : params.address_bits]),
                     left.eq(count),
                 ]
                 with m.If(wrong):
@@ -124,7 +124,7 @@ class TurnLoader(Component):
     def wrong(self, record) -> Value:
         """Return whether an address of the record is not aligned, or beyond memory."""
         low, high = exact_log2(ALIGNMENT), self.params.address_bits
-        wrong = [Cat(record[name][:low], record[name][high:]) for name in (*KEPT, "wanted")]
+        wrong = [Cat(record[name][:low], record[name][high:]) for name in (*STORED, "required")]
         return Cat(wrong).any()
 
     def unpack(self, m: Module, bitmap: ReservedFifo, unpacks: Signal) -> None:

@@ -13,7 +13,7 @@ from hdl.switchgnn.switch.counters import TOTAL_COUNTERS
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.results.copy_queue import CopyQueue
 from hdl.switchgnn.switch.results.read_schedule import ReadSchedule
-from hdl.switchgnn.switch.results.result_way import ResultWay
+from hdl.switchgnn.switch.results.result_path import ResultPath
 from hdl.switchgnn.switch.tables.table_connections import add_tables, connect_tables, table_ports
 from hdl.switchgnn.switch.tables.table_errors import TableErrors
 from hdl.switchgnn.switch.tasks.task_sequencer import ROW_EVENTS, TaskSequencer
@@ -58,7 +58,7 @@ class Aggregation(Component):
                 "begin": In(params.jobs),
                 "error_job": In(params.job_bits),
                 "errors": Out(errors.tally),
-                "first_error": Out(errors.found),
+                "first_error": Out(errors.result),
                 "events": Out(data.StructLayout(AGGREGATION_EVENTS)),
             },
         )
@@ -70,7 +70,7 @@ class Aggregation(Component):
         m.submodules.sequencer = sequencer = TaskSequencer(params)
         m.submodules.schedule = schedule = ReadSchedule(params.read_schedule)
         m.submodules.copies = copies = CopyQueue(params)
-        m.submodules.way = way = ResultWay(params)
+        m.submodules.path = path = ResultPath(params)
         m.submodules.errors = errors = TableErrors(params)
         connect(m, flipped(self.tasks), sequencer.tasks)
         connect(m, flipped(self.payloads), sequencer.payloads)
@@ -78,7 +78,7 @@ class Aggregation(Component):
         m.d.comb += self.fenced.eq(sequencer.fenced)
         banks = self.add_banks(m, sequencer, schedule)
         self.choose(m, sequencer, schedule, copies, banks)
-        self.send(m, sequencer, schedule, copies, way, banks)
+        self.send(m, sequencer, schedule, copies, path, banks)
         self.collect_errors(m, sequencer, errors, banks)
         m.d.comb += [
             *(self.events[name].eq(sequencer.events[name]) for name in ROW_EVENTS.events.members),
@@ -142,7 +142,7 @@ class Aggregation(Component):
         sequencer: TaskSequencer,
         schedule: ReadSchedule,
         copies: CopyQueue,
-        way: ResultWay,
+        path: ResultPath,
         banks: list[Bank],
     ) -> None:
         """Send sums and copies to the ports that were claimed for them."""
@@ -155,28 +155,28 @@ class Aggregation(Component):
             copies.copy.eq(sequencer.copy),
             self.raws_dropped.eq(copies.dropped),
             self.claim.eq(claimed | copies.claim),
-            way.read.eq(schedule.read),
-            way.copies.eq(copies.deliver),
-            way.copy.eq(copies.delivered),
-            *(way.jobs[k].eq(job) for k, job in enumerate(self.ports)),
-            *(way.regions[k].eq(region) for k, region in enumerate(self.regions)),
+            path.read.eq(schedule.read),
+            path.copies.eq(copies.deliver),
+            path.copy.eq(copies.delivered),
+            *(path.jobs[k].eq(job) for k, job in enumerate(self.ports)),
+            *(path.regions[k].eq(region) for k, region in enumerate(self.regions)),
         ]
         for k, bank in enumerate(banks):
-            m.d.comb += [way.valids[k].eq(bank.result_valid), way.results[k].eq(bank.result)]
-        last = self.add_far_lanes(m, sequencer, way, banks) if self.params.slr_stages else way
+            m.d.comb += [path.valids[k].eq(bank.result_valid), path.results[k].eq(bank.result)]
+        last = self.add_far_lanes(m, sequencer, path, banks) if self.params.slr_stages else path
         m.d.comb += [self.deliver.eq(last.deliver), self.delivery.eq(last.delivery)]
 
     def add_far_lanes(
-        self, m: Module, sequencer: TaskSequencer, way: ResultWay, banks: list[Bank]
+        self, m: Module, sequencer: TaskSequencer, path: ResultPath, banks: list[Bank]
     ) -> FarLanes:
         """Add the upper lanes of the banks, which complete deliveries of the lower ones."""
         m.submodules.far = far = FarLanes(self.params)
         payload = far.payload.as_value()
         m.d.comb += [
             payload.eq(sequencer.payload.as_value()[len(payload) :]),
-            far.read.eq(way.read),
-            far.lower.eq(way.deliver),
-            far.half.eq(way.delivery),
+            far.read.eq(path.read),
+            far.lower.eq(path.deliver),
+            far.half.eq(path.delivery),
             *(far.commands[k].eq(bank.far) for k, bank in enumerate(banks)),
         ]
         return far

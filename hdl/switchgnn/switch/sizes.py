@@ -36,7 +36,7 @@ LEVEL_BITS = 16  #: width of a number of beats that wait at a port
 PROGRAM_STEPS = 256  #: most steps of a job's turn program
 CHIP, MEMORY = "chip", "memory"  #: places of the tables
 #: Most rows of a table by its place: in memory, those of 16 ports of 256 MB with a single bank.
-MOST_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
+MAX_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
 READ_CYCLES = 4  #: cycles from a chosen READ to its sum
 #: cycles from a chosen READ to its delivery, with all lanes in one die: see delivery_cycles
 DELIVERY_CYCLES = READ_CYCLES + 2
@@ -66,11 +66,11 @@ class GnnSwitchSizes(PacketSwitchParams):
     #: W: frames from a sender's oldest to its newest
     window: int = whole(2, ACK_BITS, power_of_two=True, default=128)
     #: place of lists and descriptors: on the chip, or in HBM behind AXI ports
-    tables: str = choice(*MOST_ROWS, default=CHIP)
+    tables: str = choice(*MAX_ROWS, default=CHIP)
     #: rows of lists of all jobs together
-    rows: int = whole(2, MOST_ROWS[MEMORY], power_of_two=True, default=4096)
+    rows: int = whole(2, MAX_ROWS[MEMORY], power_of_two=True, default=4096)
     #: rows of descriptors of all jobs together
-    descriptor_rows: int = whole(2, MOST_ROWS[MEMORY], power_of_two=True, default=4096)
+    descriptor_rows: int = whole(2, MAX_ROWS[MEMORY], power_of_two=True, default=4096)
     #: AXI ports over which tables in memory are spread
     table_ports: int = same_as(TableMemoryParams, "ports", default=8)
     #: width of a byte address of each of these ports
@@ -90,7 +90,7 @@ class GnnSwitchSizes(PacketSwitchParams):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("rows", "descriptor_rows"):
-            check_range(name, getattr(self, name), 2, MOST_ROWS[self.tables])
+            check_range(name, getattr(self, name), 2, MAX_ROWS[self.tables])
         check_range("links", self.links, 0, self.ports)
         check_range("egress_depth", self.egress_depth, self.result_beats, 1 << 16)
 

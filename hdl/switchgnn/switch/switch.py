@@ -96,13 +96,13 @@ class GnnSwitch(Component):
         connect(m, queue.tasks, aggregation.tasks)
         connect(m, queue.lists, aggregation.lists)
         if params.in_memory:
-            for mine, axi in zip(self.m_axi_tables, aggregation.m_axi_tables, strict=True):
-                connect(m, axi, flipped(mine))
+            for own, axi in zip(self.m_axi_tables, aggregation.m_axi_tables, strict=True):
+                connect(m, axi, flipped(own))
         settings = registers.control
         self.connect_host(m, settings, writer, jobs, turns, aggregation)
         self.connect_jobs(m, jobs, turns, preparation, aggregation)
         self.connect_judge(m, ingress, jobs, turns, judge, queue)
-        self.connect_way_out(m, settings, turns, judge, aggregation, egress)
+        self.connect_output_path(m, settings, turns, judge, aggregation, egress)
         if params.links:
             self.connect_links(m, settings, turns, judge, egress)
         self.report(m, registers, jobs, aggregation)
@@ -160,13 +160,13 @@ class GnnSwitch(Component):
                 aggregation.list_row.eq(writer.list_row),
                 aggregation.descriptor_row.eq(writer.descriptor_row),
             ]
-        told, bits = aggregation.table_settings, self.params.table_memory.line_bits
+        reported, bits = aggregation.table_settings, self.params.table_memory.line_bits
         return [
-            told.bases.lists.eq(low_bits(settings.list_line, bits)),
-            told.bases.descriptors.eq(low_bits(settings.descriptor_line, bits)),
-            told.timeout.eq(settings.table_timeout),
-            told.revive.eq(settings.revive_tables),
-            told.clear.eq(settings.clear_counters),
+            reported.bases.lists.eq(low_bits(settings.list_line, bits)),
+            reported.bases.descriptors.eq(low_bits(settings.descriptor_line, bits)),
+            reported.timeout.eq(settings.table_timeout),
+            reported.revive.eq(settings.revive_tables),
+            reported.clear.eq(settings.clear_counters),
         ]
 
     def connect_jobs(
@@ -232,7 +232,7 @@ class GnnSwitch(Component):
             queue.task.eq(judge.task),
         ]
 
-    def connect_way_out(
+    def connect_output_path(
         self,
         m: Module,
         settings: Any,

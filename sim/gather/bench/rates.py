@@ -6,7 +6,7 @@ from statistics import fmean
 
 from hdl.gather.params import ReadOrder
 from sim.bench.limits import Limit, Row
-from sim.gather.rates import ORDERS, Asked, Measured, measure
+from sim.gather.rates import ORDERS, Measured, Requested, measure
 from sim.gather.surroundings.gather_on_host import GatherOnHostParams
 from sim.golden.pcie_link import BEST_CASE, LINK_BYTES, traffic
 from sim.surroundings.pcie.params import CLOCK_HZ
@@ -34,94 +34,96 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     on Gen3 x16.
     """
     progress("simulator of a gather and a host")
-    sized = [Asked(row_bytes=size, order=order, rows=400) for order in LEAST for size in SIZES]
+    sized = [Requested(row_bytes=size, order=order, rows=400) for order in LEAST for size in SIZES]
     short = [
-        replace(one, latency_cycles=SHORT_TRIP) for one in sized if one.order is ReadOrder.NAIVE
+        replace(item, latency_cycles=SHORT_TRIP) for item in sized if item.order is ReadOrder.NAIVE
     ]
-    small = [Asked(row_bytes=size, rows=2000) for size in OF_HEADERS]
+    small = [Requested(row_bytes=size, rows=2000) for size in OF_HEADERS]
     limited = [
-        Asked(row_bytes=1028, order=ReadOrder.ALIGNED, rows=150, reads=most) for most in UNDER_WAY
+        Requested(row_bytes=1028, order=ReadOrder.ALIGNED, rows=150, reads=most)
+        for most in UNDER_WAY
     ]
-    tiny = Asked(row_bytes=4, rows=2000, latency_cycles=SHORTEST_TRIP)
-    asked = [*sized, *short, *small, *limited, tiny]
-    found = dict(zip(asked, measure(HARDWARE, asked), strict=True))
+    tiny = Requested(row_bytes=4, rows=2000, latency_cycles=SHORTEST_TRIP)
+    requested = [*sized, *short, *small, *limited, tiny]
+    result = dict(zip(requested, measure(HARDWARE, requested), strict=True))
     progress("simulator of a build that keeps rows")
     both = [tiny, *small, sized[0]]
-    kept = measure(KEEPS, both)
+    stored = measure(KEEPS, both)
     return [
-        *(order_row([found[one] for one in sized if one.order is order]) for order in LEAST),
-        short_row([found[one] for one in short]),
-        *(small_row(found[one]) for one in small),
-        *(limit_row(found[one]) for one in limited),
-        *(kept_row(found[one], other) for one, other in zip(both, kept, strict=True)),
+        *(order_row([result[item] for item in sized if item.order is order]) for order in LEAST),
+        short_row([result[item] for item in short]),
+        *(small_row(result[item]) for item in small),
+        *(limit_row(result[item]) for item in limited),
+        *(kept_row(result[item], other) for item, other in zip(both, stored, strict=True)),
     ]
 
 
-def told(shares: list[float]) -> str:
+def reported(shares: list[float]) -> str:
     """Return shares in words."""
     return ", ".join(f"{share:.1%}" for share in shares)
 
 
-def order_row(found: list[Measured]) -> Row:
+def order_row(result: list[Measured]) -> Row:
     """Return the share of the link's best case of rows of about 1 KB, read in one order."""
-    order = found[0].asked.order
+    order = result[0].requested.order
     least, of_all, paper = LEAST[order]
-    shares = [one.share for one in found]
-    models = [traffic(ORDERS[order], one.asked.row_bytes) for one in found]
+    shares = [item.share for item in result]
+    models = [traffic(ORDERS[order], item.requested.row_bytes) for item in result]
     return Row(
         what=f"rows of {SIZES[0]:,} to {SIZES[-1]:,} B, {order.name.lower()}",
         value=of_all(shares),
         unit="of the best case",
         limit=Limit(least, at_least=True),
-        note=f"{told(shares)}; headers leave {fmean(model.share for model in models):.1%},"
+        note=f"{reported(shares)}; headers leave {fmean(model.share for model in models):.1%},"
         f" {fmean(model.requests for model in models):.1f} reads a row; {paper}",
     )
 
 
-def short_row(found: list[Measured]) -> Row:
+def short_row(result: list[Measured]) -> Row:
     """Return what naive reads have of what their headers leave, with tags to spare.
 
     With the usual round trip they need all tags, and end below what either tags or headers allow.
     """
-    shares = [one.of_headers for one in found]
-    trip = found[0].asked.latency_cycles / CLOCK_HZ
+    shares = [item.of_headers for item in result]
+    trip = result[0].requested.latency_cycles / CLOCK_HZ
     return Row(
         what=f"rows of {SIZES[0]:,} to {SIZES[-1]:,} B, naive, {trip * 1e6:.1f} us away",
         value=min(shares),
         unit="of what headers leave",
         limit=Limit(0.98, at_least=True),
-        note=f"{told(shares)}; {told([one.share for one in found])} of the best case, where"
+        note=f"{reported(shares)}; {reported([item.share for item in result])} of the best"
+        " case, where"
         " requests wait for no tag",
     )
 
 
-def small_row(found: Measured) -> Row:
+def small_row(result: Measured) -> Row:
     """Return the share of what the headers of small rows leave."""
-    asked = found.asked
+    requested = result.requested
     tags = HARDWARE.gather.reads.tags
-    carried = found.counts["down"] / asked.rows / found.link_bytes_per_cycle  # cycles a row
-    reads = min(1, tags * carried / asked.latency_cycles)
-    mark = OF_HEADERS[asked.row_bytes]
+    carried = result.counts["down"] / requested.rows / result.link_bytes_per_cycle  # cycles a row
+    reads = min(1, tags * carried / requested.latency_cycles)
+    mark = OF_HEADERS[requested.row_bytes]
     return Row(
-        what=f"rows of {asked.row_bytes} B, merged",
-        value=found.of_headers,
+        what=f"rows of {requested.row_bytes} B, merged",
+        value=result.of_headers,
         unit="of what headers leave",
         limit=Limit(min(mark, OF_TAGS * reads) if reads < 1 else mark, at_least=True),
         note=f"{reads:.1%} is what {tags} tags allow in a round trip of"
-        f" {asked.latency_cycles / CLOCK_HZ * 1e6:.1f} us; {mark:.0%} with tags enough",
+        f" {requested.latency_cycles / CLOCK_HZ * 1e6:.1f} us; {mark:.0%} with tags enough",
     )
 
 
-def limit_row(found: Measured) -> Row:
+def limit_row(result: Measured) -> Row:
     """Return the bytes of rows a second with this limit of reads under way (Figure 10)."""
-    asked = found.asked
-    model = traffic(ORDERS[asked.order], asked.row_bytes)
+    requested = result.requested
+    model = traffic(ORDERS[requested.order], requested.row_bytes)
     whole = model.share * float(BEST_CASE) * LINK_BYTES
-    seconds = asked.latency_cycles / CLOCK_HZ
-    most = min(whole, asked.reads * asked.row_bytes / model.requests / seconds)
+    seconds = requested.latency_cycles / CLOCK_HZ
+    most = min(whole, requested.reads * requested.row_bytes / model.requests / seconds)
     return Row(
-        what=f"rows of {asked.row_bytes:,} B, aligned, {asked.reads} reads under way",
-        value=found.bytes_per_cycle * CLOCK_HZ / 1e9,
+        what=f"rows of {requested.row_bytes:,} B, aligned, {requested.reads} reads under way",
+        value=result.bytes_per_cycle * CLOCK_HZ / 1e9,
         unit="GB/s",
         limit=Limit(OF_ARITHMETIC * most / 1e9, at_least=True),
         note=f"{most / 1e9:.2f} by arithmetic",
@@ -130,14 +132,15 @@ def limit_row(found: Measured) -> Row:
 
 def kept_row(without: Measured, keeps: Measured) -> Row:
     """Return the cycles that rows need more where a build keeps rows, and is not to coalesce."""
-    asked = without.asked
-    octets = asked.row_bytes * (asked.rows - 1)
-    cycles = [round(octets / one.bytes_per_cycle) for one in (without, keeps)]
+    requested = without.requested
+    octets = requested.row_bytes * (requested.rows - 1)
+    cycles = [round(octets / item.bytes_per_cycle) for item in (without, keeps)]
     return Row(
-        what=f"rows of {asked.row_bytes:,} B, a build that keeps rows does not coalesce",
+        what=f"rows of {requested.row_bytes:,} B, a build that keeps rows does not coalesce",
         value=cycles[1] - cycles[0],
         unit="cycles more",
         limit=Limit(0),
-        note=f"{asked.rows:,} rows, {cycles[0]:,} cycles from the first one's end to the last one's"
+        note=f"{requested.rows:,} rows, {cycles[0]:,} cycles from the first one's end to the"
+        " last one's"
         f" without kept_parts, {cycles[1]:,} with {KEEPS.gather.kept_parts:,}",
     )

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim.gather.golden.rows import Table, gather
 
-MOST_ROW = 4096  #: bytes
+MAX_ROW = 4096  #: bytes
 ORDERS = 3  #: ways to read rows: merged, aligned, naive
 
 
@@ -52,7 +52,7 @@ class WorkRequest:
             self.idx_address % self.idx_bytes == 0
             and table.base % 4 == table.row_bytes % 4 == table.stride % 4 == 0
             and self.completion_address % 16 == 0
-            and 4 <= table.row_bytes <= MOST_ROW
+            and 4 <= table.row_bytes <= MAX_ROW
             and 1 <= table.rows < 1 << idx_bits  # so the largest idx is in no table
             and 0 <= self.order < ORDERS
             and (self.streamed or (self.destination % 4 == 0 and fits))
@@ -75,14 +75,14 @@ class Completion:
     beyond: int  #: rows that are zero because their idx is not in the table
 
 
-def written_until_stopped(before: np.ndarray, whole: np.ndarray, found: np.ndarray) -> bool:
+def written_until_stopped(before: np.ndarray, whole: np.ndarray, result: np.ndarray) -> bool:
     """Return whether device memory is as a request that was stopped may leave it.
 
-    Rows are written in their order: of what the ``whole`` request changes, ``found`` has all up to
+    Rows are written in their order: of what the ``whole`` request changes, ``result`` has all up to
     some byte, and from there on what was there ``before``. All are uint8 from address 0 on.
     """
-    wrong = np.flatnonzero(found != whole)
-    return not len(wrong) or np.array_equal(found[wrong[0] :], before[wrong[0] :])
+    wrong = np.flatnonzero(result != whole)
+    return not len(wrong) or np.array_equal(result[wrong[0] :], before[wrong[0] :])
 
 
 def carry_out(

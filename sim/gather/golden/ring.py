@@ -80,16 +80,16 @@ def unpack(octets: bytes) -> Descriptor:
     names = ("idx_address", "base", "destination", "completion_address", "count", "rows", "stride")
     names += ("row_bytes", "tag", "order", "wide", *FLAGS)
     *fields, reserved = DESCRIPTOR.unpack(octets)
-    given: dict[str, int] = dict(zip(names, fields, strict=True))
-    malformed = any(reserved) or any(given[name] >> bits for name, bits in BITS.items())
-    told: dict[str, Any] = {
-        name: value & (1 << BITS.get(name, 64)) - 1 for name, value in given.items()
+    provided: dict[str, int] = dict(zip(names, fields, strict=True))
+    malformed = any(reserved) or any(provided[name] >> bits for name, bits in BITS.items())
+    reported: dict[str, Any] = {
+        name: value & (1 << BITS.get(name, 64)) - 1 for name, value in provided.items()
     }
-    sizes = {name: told.pop(name) for name in ("rows", "row_bytes", "stride")}
-    table = Table(base=told.pop("base"), **sizes)
-    idx_bytes = 8 if told.pop("wide") else 4
-    flags: dict[str, Any] = {name: bool(told.pop(name)) for name in FLAGS}
-    return Descriptor(WorkRequest(table=table, idx_bytes=idx_bytes, **told, **flags), malformed)
+    sizes = {name: reported.pop(name) for name in ("rows", "row_bytes", "stride")}
+    table = Table(base=reported.pop("base"), **sizes)
+    idx_bytes = 8 if reported.pop("wide") else 4
+    flags: dict[str, Any] = {name: bool(reported.pop(name)) for name in FLAGS}
+    return Descriptor(WorkRequest(table=table, idx_bytes=idx_bytes, **reported, **flags), malformed)
 
 
 def carry_out_all(
@@ -101,8 +101,8 @@ def carry_out_all(
     malformed one ends as ILLEGAL.
     """
     return [
-        Completion(one.request.tag, Outcome.ILLEGAL, 0)
-        if one.malformed
-        else carry_out(host, device, one.request, idx_bits)
-        for one in descriptors
+        Completion(item.request.tag, Outcome.ILLEGAL, 0)
+        if item.malformed
+        else carry_out(host, device, item.request, idx_bits)
+        for item in descriptors
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sim.golden.pcie_link import LINE, MOST_READ, Order, cut_at, merged
+from sim.golden.pcie_link import LINE, MAX_READ, Order, cut_at, merged
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,16 @@ def gather(memory: np.ndarray, table: Table, idxs: list[int]) -> list[bytes | No
 
 
 def reads(
-    table: Table, idxs: list[int], order: Order, most: int = MOST_READ
+    table: Table, idxs: list[int], order: Order, most: int = MAX_READ
 ) -> list[tuple[int, int]]:
     """Return address and bytes of each read on the link, where a read asks for at most ``most``.
 
     An idx that is not in the table is read as if it were 0; its row is of no use.
     """
-    found = []
+    result = []
     for idx in idxs:
         start = table.address(idx if idx < table.rows else 0)
         for first, last in order(start, start + table.row_bytes):
             cuts = cut_at(first, last, most if order is merged else LINE)
-            found += [(a, b - a) for a, b in cuts]
-    return found
+            result += [(a, b - a) for a, b in cuts]
+    return result

@@ -49,8 +49,8 @@ class GatherFailed(DeviceError):
 
     def __init__(self, completion: Completion, build: Build) -> None:
         named = dict.fromkeys((completion.outcome, completion.cause))
-        told = (f"{name}, {build.why[name]}" for name in named if name != "NONE")
-        super().__init__(f"the gather ended as {'; '.join(told)}")
+        reported = (f"{name}, {build.why[name]}" for name in named if name != "NONE")
+        super().__init__(f"the gather ended as {'; '.join(reported)}")
         self.completion = completion
 
 
@@ -72,15 +72,18 @@ class Engine:
 
         ValueError for what is no list of integers that fit.
         """
-        wanted = np.asarray(idxs)
-        if wanted.ndim != 1 or (wanted.size and wanted.dtype.kind not in "iu"):
+        expected = np.asarray(idxs)
+        if expected.ndim != 1 or (expected.size and expected.dtype.kind not in "iu"):
             raise ValueError("idxs must be a list of integers")
         if idx_bytes not in (4, 8):
             raise ValueError(f"idx_bytes must be 4 or 8: {idx_bytes}")
-        if wanted.size and not 0 <= int(wanted.min()) <= int(wanted.max()) < 1 << 8 * idx_bytes:
+        if (
+            expected.size
+            and not 0 <= int(expected.min()) <= int(expected.max()) < 1 << 8 * idx_bytes
+        ):
             raise ValueError(f"idxs must be from 0 to {(1 << 8 * idx_bytes) - 1}")
-        self.device.write_memory(address, wanted.astype(f"<u{idx_bytes}").tobytes())
-        return int(wanted.size)
+        self.device.write_memory(address, expected.astype(f"<u{idx_bytes}").tobytes())
+        return int(expected.size)
 
     def submit(self, request: Request) -> None:
         """Put a request into the engine's queue, when that has room.
@@ -121,10 +124,10 @@ class Engine:
     def completion(self, request: Request) -> Completion | None:
         """Return what became of a request that was submitted; None if it has not ended."""
         octets = self.device.read_memory(request.completion, COMPLETION_BYTES)
-        found = completion_of(octets, self.build)
-        if found and found.tag != request.tag:
-            raise DeviceError(f"request {found.tag} ended, and {request.tag} was waited for")
-        return found
+        result = completion_of(octets, self.build)
+        if result and result.tag != request.tag:
+            raise DeviceError(f"request {result.tag} ended, and {request.tag} was waited for")
+        return result
 
     def wait(self, request: Request, *, interrupt: bool = False) -> Completion:
         """Wait until a request has ended, by looking again and again, or for an ``interrupt``.
@@ -135,10 +138,12 @@ class Engine:
             self._sleep_until_ended(request)
         else:
             self._wait(lambda: self.completion(request) is not None, "the gather")
-        found = self.completion(request)
-        if found is None or found.outcome != "DONE":
-            raise GatherFailed(found, self.build) if found else DeviceError("a completion has gone")
-        return found
+        result = self.completion(request)
+        if result is None or result.outcome != "DONE":
+            raise (
+                GatherFailed(result, self.build) if result else DeviceError("a completion has gone")
+            )
+        return result
 
     def rows(self, request: Request) -> NDArray[np.uint8]:
         """Return the rows of a request [count, row_bytes] as they lie in device memory.
@@ -155,7 +160,7 @@ class Engine:
     def stop(self) -> None:
         """End all requests that the engine has; those that had not ended end as STOPPED.
 
-        A ring is closed by this, and nothing is told of what was not read of it.
+        This closes the ring; its descriptors that were not read yet get no completion.
         """
         self.registers.write(stop=1)
         self._wait(lambda: not self.registers.read("stopping"), "the stop")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sim.gather.host.build import Build
 
 COMPLETION_BYTES = 16
-MOST_COUNT, MOST_TAG = (1 << 32) - 1, (1 << 16) - 1
+MAX_COUNT, MAX_TAG = (1 << 32) - 1, (1 << 16) - 1
 ADDRESS_BITS = 64  #: of host memory
 
 
@@ -65,11 +65,13 @@ class Completion:
 def completion_of(octets: bytes, build: Build) -> Completion | None:
     """Return what 16 bytes of host memory tell; None if the request has not ended."""
     number = int.from_bytes(octets, "little")
-    told = {name: number >> at & (1 << bits) - 1 for name, (at, bits) in build.completion.items()}
-    if not told["done"]:
+    reported = {
+        name: number >> at & (1 << bits) - 1 for name, (at, bits) in build.completion.items()
+    }
+    if not reported["done"]:
         return None
-    outcome, cause = build.outcomes[told["outcome"]], build.causes[told["cause"]]
-    return Completion(told["tag"], outcome, cause, told["beyond"], told["failed"])
+    outcome, cause = build.outcomes[reported["outcome"]], build.causes[reported["cause"]]
+    return Completion(reported["tag"], outcome, cause, reported["beyond"], reported["failed"])
 
 
 def check_request(request: Request, build: Build) -> None:
@@ -83,8 +85,8 @@ def check_request(request: Request, build: Build) -> None:
     multiple("completion", request.completion, COMPLETION_BYTES)
     for name in ("address", "row_bytes", "stride"):
         multiple(f"the table's {name}", getattr(table, name), 4)
-    within("count", request.count, 0, MOST_COUNT)
-    within("tag", request.tag, 0, MOST_TAG)
+    within("count", request.count, 0, MAX_COUNT)
+    within("tag", request.tag, 0, MAX_TAG)
     within("row_bytes", table.row_bytes, 4, build.most_row_bytes)
     within("rows", table.rows, 1, (1 << fixed["idx_bits"]) - 1)
     within("stride", table.step, 0, (1 << fixed["stride_bits"]) - 1)

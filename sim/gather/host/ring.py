@@ -14,7 +14,7 @@ from sim.gather.host.request import (
 from sim.host.device import DeviceError, wait_until, write_wide
 
 DESCRIPTOR_BYTES = 64
-MOST_PLACES = 1 << 15
+MAX_PLACES = 1 << 15
 INDICES = 1 << 16  #: descriptors are counted modulo this
 
 
@@ -38,7 +38,7 @@ class Ring:
     def __init__(self, engine: Engine, address: int, places: int) -> None:
         if not engine.build.fixed["descriptors"]:
             raise ValueError("this build has no ring of work requests")
-        within("places", places, 1, MOST_PLACES)
+        within("places", places, 1, MAX_PLACES)
         if places & places - 1:
             raise ValueError(f"places must be a power of two: {places}")
         multiple("the ring's address", address, DESCRIPTOR_BYTES * places)

@@ -19,8 +19,8 @@ TABLE = Table(address=0x2000, rows=500, row_bytes=68, stride=72)
 
 def checks_of(engine: Engine) -> dict[str, Check]:
     """Return the checks of an engine's card by name."""
-    made = card_checks(engine, engine.counters, busy=["accesses"])
-    return made | {"gather": lambda _: check_gather(engine)}
+    built = card_checks(engine, engine.counters, busy=["accesses"])
+    return built | {"gather": lambda _: check_gather(engine)}
 
 
 ABOUT = (
@@ -56,18 +56,18 @@ def check_gather(engine: Engine) -> str:
         ways.append(ring.submit)
     for submit in ways:
         submit(request)
-        found = engine.wait(request, interrupt=True)
-        if (found.cause, found.beyond, found.failed) != ("NONE", beyond, 0):
-            raise CheckFailed(f"{beyond} of {COUNT} idxs are not in the table: {found}")
+        result = engine.wait(request, interrupt=True)
+        if (result.cause, result.beyond, result.failed) != ("NONE", beyond, 0):
+            raise CheckFailed(f"{beyond} of {COUNT} idxs are not in the table: {result}")
     counts, times = engine.counters(), len(ways)
-    wanted = {
+    expected = {
         "work_requests": times,
         "rows": times * COUNT,
         "rows_beyond": times * beyond,
         "read_bytes": times * COUNT * (IDX_BYTES + TABLE.row_bytes),
         "write_errors": 0,
     }
-    for name, number in wanted.items():
+    for name, number in expected.items():
         if counts[name] != number:
             raise CheckFailed(f"the counter {name} is {counts[name]}, not {number}")
     return f"{times * COUNT} rows were gathered, {times * beyond} of them not in the table"

@@ -60,8 +60,8 @@ class SimulatedEngine:
             await RisingEdge(dut.clk)
             if dut.rst.value or not dut.m_axis_tvalid.value:
                 continue
-            kept = int(dut.m_axis_tkeep.value).bit_count()
-            row += int(dut.m_axis_tdata.value).to_bytes(size, "little")[:kept]
+            stored = int(dut.m_axis_tkeep.value).bit_count()
+            row += int(dut.m_axis_tdata.value).to_bytes(size, "little")[:stored]
             if dut.m_axis_tlast.value:
                 self.packets.append((row, bool(dut.m_axis_tuser.value)))
                 row = b""

@@ -11,7 +11,7 @@ TWO_COPIES = 51.7e9  #: bytes a second of copies to two GPUs at the same time
 MEMORY = 59e9  #: bytes a second of host memory under real workloads
 LINE = 128  #: bytes of most reads
 ROUND_TRIP = 1.5e-6  #: seconds from a read to its data
-MOST_READS = 768  #: reads under way on Gen4
+MAX_READS = 768  #: reads under way on Gen4
 
 PERFECT = 0.951  #: share of a copy's bandwidth for rows of 1,024 bytes, in either order
 NAIVE = (0.78, 0.82)  #: the same for rows of 1,028 to 1,044 bytes
@@ -31,7 +31,7 @@ SET_UP_BYTES = 85.5e3  #: bytes that the link carries in that time
 
 def reads_of(share: float) -> float:
     """Return how many reads a share of the GPU keeps under way, one each warp (section 3.2.2)."""
-    return min(MOST_READS, share * WARPS)
+    return min(MAX_READS, share * WARPS)
 
 
 def gathered(link: float, memory: float, cards: int = 1) -> float:

@@ -7,14 +7,14 @@ from sim.gather.surroundings.gather_on_host import GatherOnHostParams
 from sim.golden.pcie_link import BEST_CASE, LINK_BYTES
 from sim.surroundings.pcie.params import CLOCK_HZ
 
-__all__ = ["BEST", "CLOCK_HZ", "HARDWARE", "TAGS", "least_of", "way_back"]
+__all__ = ["BEST", "CLOCK_HZ", "HARDWARE", "TAGS", "least_of", "return_path"]
 
 HARDWARE = GatherOnHostParams()
 TAGS = HARDWARE.gather.reads.tags
 BEST = LINK_BYTES * float(BEST_CASE)  #: bytes a second of completions of 256 bytes
 
 
-def way_back(round_trip: float) -> int:
+def return_path(round_trip: float) -> int:
     """Convert a round trip from microseconds to cycles."""
     return round(round_trip * 1e-6 * CLOCK_HZ)
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from functools import cache, partial
 
-from sim.gather.rates import Asked, Measured, measure
+from sim.gather.rates import Measured, Requested, measure
 from sim.gather.reproduce import alignment, row_size, set_up, under_way
-from sim.gather.reproduce.asked import FIGURES, GatherAsked
 from sim.gather.reproduce.points import HARDWARE
+from sim.gather.reproduce.requested import FIGURES, GatherRequest
 from sim.gather.reproduce.runs import measure as measure_engines
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
@@ -31,23 +31,23 @@ QUICK = "\n\nMade with `--quick`: fewer rows, and fewer points of each figure."
 
 
 def reproduce(
-    names: Sequence[str], asked: GatherAsked, *, quick: bool, progress: Progress
+    names: Sequence[str], requested: GatherRequest, *, quick: bool, progress: Progress
 ) -> Report:
     """Return the figures of these names, in the order of the paper."""
-    points = points_of(names, OF_RATES, asked, quick)
+    points = points_of(names, OF_RATES, requested, quick)
 
     @cache
-    def rates() -> dict[Asked, Measured]:
+    def rates() -> dict[Requested, Measured]:
         progress(f"measuring {len(points)} points of a gather on a host", 0, 1)
         return dict(zip(points, measure(HARDWARE, points), strict=True))
 
     def of_rates(name: str) -> Figure:
         needed, figure = OF_RATES[name]
-        return figure(asked, [rates()[one] for one in needed(asked, quick)])
+        return figure(requested, [rates()[item] for item in needed(requested, quick)])
 
     def of_rows() -> Figure:
-        runs = measure_engines(row_size.points(asked, quick), progress)
-        return row_size.figure(asked, runs)
+        runs = measure_engines(row_size.points(requested, quick), progress)
+        return row_size.figure(requested, runs)
 
     makers = {name: partial(of_rates, name) for name in OF_RATES} | {"row-size": of_rows}
     figures = figures_of(FIGURES, names, makers, progress)

@@ -10,11 +10,11 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from hdl.gather.params import MOST_ROW
+from hdl.gather.params import MAX_ROW
 from sim.gather.reproduce import paper
-from sim.gather.reproduce.asked import GatherAsked
 from sim.gather.reproduce.paper import gathered
 from sim.gather.reproduce.points import BEST
+from sim.gather.reproduce.requested import GatherRequest
 from sim.gather.reproduce.runs import Figures, Point
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
 
@@ -27,14 +27,14 @@ NEAR = 0.05  #: relative difference below which bandwidths count as equal
 NEAR_PAPER = 0.10  #: the same for a speed-up in the paper's text
 
 
-def points(asked: GatherAsked, quick: bool) -> list[Point]:
+def points(requested: GatherRequest, quick: bool) -> list[Point]:
     """Return each size on one card and on two; those that take longest first."""
     return [
         Point(
             row_bytes=size,
             cards=cards,
             octets=CARD_BYTES,
-            memory_gigabytes=asked.memory_gigabytes,
+            memory_gigabytes=requested.memory_gigabytes,
         )
         for cards, size in product(reversed(CARDS), QUICK_SIZES if quick else SIZES)
     ]
@@ -56,10 +56,10 @@ PAPERS_DMA = gathered(paper.MEMCPY, paper.MEMORY, cards=2)
 OTHERS = others_of(SIZES[0], PAPERS_GATHER, PAPERS_DMA, sum(paper.SMALL_ROWS) / 2)
 
 
-def figure(asked: GatherAsked, found: Mapping[Point, Figures]) -> Figure:
+def figure(requested: GatherRequest, result: Mapping[Point, Figures]) -> Figure:
     """Return bandwidths and speed-ups beside arithmetic and the paper's."""
-    ordered = sorted(found, key=lambda point: (point.cards, point.row_bytes))
-    rows = [row(asked, point, found[point]) for point in ordered]
+    ordered = sorted(result, key=lambda point: (point.cards, point.row_bytes))
+    rows = [row(requested, point, result[point]) for point in ordered]
     return Figure(
         name="row-size",
         title="Sizes of rows, one card and two",
@@ -69,9 +69,9 @@ def figure(asked: GatherAsked, found: Mapping[Point, Figures]) -> Figure:
         " zero-copy method is about 2.7x faster than the DMA-based method.",
         setting=f"{ordered[0].octets // 1024} KB of merged rows for each card, picked at random;"
         " the RTL of whole engines of the preset u280, Gen3 x16 links of their own to one host"
-        f" memory that carries {asked.memory_gigabytes:g} GB/s, in one simulation with the root"
+        f" memory that carries {requested.memory_gigabytes:g} GB/s, in one simulation with the root"
         f" complex of cocotbext-pcie, from a work request to its completion. Rows of more than"
-        f" {MOST_ROW:,} bytes are gathered as several. The paper's figure is the time of a whole"
+        f" {MAX_ROW:,} bytes are gathered as several. The paper's figure is the time of a whole"
         " training, ours that of the rows.",
         rows=rows,
         shown=list(shown(rows)),
@@ -80,15 +80,15 @@ def figure(asked: GatherAsked, found: Mapping[Point, Figures]) -> Figure:
             Panel("times as fast as by DMA", lambda axes: draw_speed_up(axes, rows)),
         ],
         claims=list(claims(rows)),
-        note=note(asked),
+        note=note(requested),
     )
 
 
-def row(asked: GatherAsked, point: Point, figures: Figures) -> dict[str, Any]:
+def row(requested: GatherRequest, point: Point, figures: Figures) -> dict[str, Any]:
     """Return what is known of one point."""
     measured = figures["bytes_per_second"]
-    model = min(point.cards * BEST, asked.memory)  # merged, from whole lines on
-    dma = gathered(BEST, asked.memory, point.cards)
+    model = min(point.cards * BEST, requested.memory)  # merged, from whole lines on
+    dma = gathered(BEST, requested.memory, point.cards)
     size = point.row_bytes
     return {
         "row_bytes": size,
@@ -109,25 +109,25 @@ def row(asked: GatherAsked, point: Point, figures: Figures) -> dict[str, Any]:
 def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
     small, large = f"{paper.SMALL_ROWS[0]:g} to {paper.SMALL_ROWS[1]:g}", f"{paper.LARGE_ROWS:g}"
-    for one in rows:
-        of_paper = {SIZES[0]: small, SIZES[-1]: large}.get(one["row_bytes"], "-")
-        two = one["cards"] == 2
+    for item in rows:
+        of_paper = {SIZES[0]: small, SIZES[-1]: large}.get(item["row_bytes"], "-")
+        two = item["cards"] == 2
         yield {
-            "row": f"{one['row_bytes']:,} B",
-            "cards": str(one["cards"]),
-            "gather, RTL": f"{one['rtl_gb_per_s']:.2f} GB/s",
-            "link and memory allow": f"{one['model_gb_per_s']:.2f} GB/s",
-            "DMA, model": f"{one['dma_model_gb_per_s']:.2f} GB/s",
-            "rows, times DMA": f"{one['times_dma']:.2f}",
-            "training, model": f"{one['training_model']:.2f}",
-            "model on the paper's links": f"{one['training_model_of_paper']:.2f}" if two else "-",
+            "row": f"{item['row_bytes']:,} B",
+            "cards": str(item["cards"]),
+            "gather, RTL": f"{item['rtl_gb_per_s']:.2f} GB/s",
+            "link and memory allow": f"{item['model_gb_per_s']:.2f} GB/s",
+            "DMA, model": f"{item['dma_model_gb_per_s']:.2f} GB/s",
+            "rows, times DMA": f"{item['times_dma']:.2f}",
+            "training, model": f"{item['training_model']:.2f}",
+            "model on the paper's links": f"{item['training_model_of_paper']:.2f}" if two else "-",
             "paper": of_paper if two else "-",
         }
 
 
 def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     """Yield what the paper says, judged."""
-    one, two = ([row for row in rows if row["cards"] == cards] for cards in CARDS)
+    item, two = ([row for row in rows if row["cards"] == cards] for cards in CARDS)
     trend = [row["training_model_of_paper"] for row in two]
     yield by_paper(
         f"two GPUs: from 1.5-1.6 times with small rows to about {paper.LARGE_ROWS:g} times with 16"
@@ -135,18 +135,18 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
         trend == sorted(trend) and abs(trend[-1] / paper.LARGE_ROWS - 1) <= NEAR_PAPER,
         f"{trend[0]:.2f} to {trend[-1]:.2f}",
     )
-    ours = [row["training_model"] for row in two]
+    own = [row["training_model"] for row in two]
     yield by_paper(
         "the larger the rows, the more it is worth (RTL of two cards, in the model of a training)",
-        ours == sorted(ours),
-        f"{ours[0]:.2f} to {ours[-1]:.2f}",
+        own == sorted(own),
+        f"{own[0]:.2f} to {own[-1]:.2f}",
     )
     yield by_us(
         "two cards gain more over DMA than one: host memory is what DMA runs out of",
-        all(b["times_dma"] > a["times_dma"] for a, b in zip(one, two, strict=True)),
-        f"{one[-1]['times_dma']:.2f} and {two[-1]['times_dma']:.2f} times with 16 KB",
+        all(b["times_dma"] > a["times_dma"] for a, b in zip(item, two, strict=True)),
+        f"{item[-1]['times_dma']:.2f} and {two[-1]['times_dma']:.2f} times with 16 KB",
     )
-    rates = [b["rtl_gb_per_s"] / a["rtl_gb_per_s"] for a, b in zip(one, two, strict=True)]
+    rates = [b["rtl_gb_per_s"] / a["rtl_gb_per_s"] for a, b in zip(item, two, strict=True)]
     apart = [row["rtl_gb_per_s"] / row["model_gb_per_s"] - 1 for row in rows]
     yield by_us(
         "engines reach what links and host memory allow (within 5 %)",
@@ -156,12 +156,12 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
     )
 
 
-def note(asked: GatherAsked) -> str:
+def note(requested: GatherRequest) -> str:
     """Return what explains the differences."""
-    one, two = (gathered(BEST, asked.memory, cards) / 1e9 for cards in CARDS)
+    item, two = (gathered(BEST, requested.memory, cards) / 1e9 for cards in CARDS)
     return (
         "DMA is a model: all rows are read and written by the processor, then copied, by both links"
-        f" at the same time if there are two: {one:.1f} and {two:.1f} GB/s here,"
+        f" at the same time if there are two: {item:.1f} and {two:.1f} GB/s here,"
         f" {PAPERS_DMA / 1e9:.1f} GB/s on the paper's two links, whose copies take half of our time"
         " while the processor's passes take the same. So rows alone can be at most"
         f" {2 * BEST / 1e9 / two:.2f} times as fast on our two links,"
@@ -176,33 +176,33 @@ def note(asked: GatherAsked) -> str:
 def draw_bandwidth(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     """Draw measured bandwidths by size, and those of DMA."""
     for cards, colour in COLOURS.items():
-        mine = [one for one in rows if one["cards"] == cards]
-        sizes = [one["row_bytes"] for one in mine]
+        own = [item for item in rows if item["cards"] == cards]
+        sizes = [item["row_bytes"] for item in own]
         name = f"{cards} card{'s' * (cards > 1)}"
-        values = [one["rtl_gb_per_s"] for one in mine]
+        values = [item["rtl_gb_per_s"] for item in own]
         axes.plot(sizes, values, "o-", color=colour, label=f"gather, RTL, {name}")
-        dma = [one["dma_model_gb_per_s"] for one in mine]
+        dma = [item["dma_model_gb_per_s"] for item in own]
         axes.plot(sizes, dma, "--", color=colour, label=f"DMA (model), {name}")
-        axes.plot(sizes, [one["model_gb_per_s"] for one in mine], "x", color="black")
+        axes.plot(sizes, [item["model_gb_per_s"] for item in own], "x", color="black")
     axes.plot([], [], "kx", label="links and memory allow")
     finish(axes, "GB/s of rows")
 
 
 def draw_speed_up(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     """Draw speed-ups of rows, of a training in the model, and the paper's."""
-    two = [one for one in rows if one["cards"] == 2]
-    sizes = [one["row_bytes"] for one in two]
+    two = [item for item in rows if item["cards"] == 2]
+    sizes = [item["row_bytes"] for item in two]
     for cards, colour in COLOURS.items():
-        mine = [one["times_dma"] for one in rows if one["cards"] == cards]
-        axes.plot(sizes, mine, "o-", color=colour, label=f"rows, RTL, {cards} on Gen3")
+        own = [item["times_dma"] for item in rows if item["cards"] == cards]
+        axes.plot(sizes, own, "o-", color=colour, label=f"rows, RTL, {cards} on Gen3")
     axes.plot(
         sizes,
-        [one["training_model"] for one in two],
+        [item["training_model"] for item in two],
         "o:",
         color=COLOURS[2],
         label="training (model), RTL, 2 on Gen3",
     )
-    of_paper = [one["training_model_of_paper"] for one in two]
+    of_paper = [item["training_model_of_paper"] for item in two]
     axes.plot(sizes, of_paper, "k--", label="training (model), 2 on Gen4")
     low, high = paper.SMALL_ROWS
     middle = (low + high) / 2

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from hdl.gather.engine_params import GatherEngineParams
-from hdl.gather.params import MOST_ROW
+from hdl.gather.params import MAX_ROW
 from sim.gather.gather_session import GatherSession
 from sim.gather.workload import GatherWorkload
-from sim.reproduce.outcomes import kept, run_all
+from sim.reproduce.outcomes import run_all, stored
 from sim.reproduce.report import Progress
 
 HARDWARE = GatherEngineParams()
@@ -35,7 +35,7 @@ def measured(point: Point) -> Figures:
 
     A row that is larger than the engine's largest one is gathered as several, by as many idxs.
     """
-    piece = min(point.row_bytes, MOST_ROW)
+    piece = min(point.row_bytes, MAX_ROW)
     parts = point.row_bytes // piece
     rng = np.random.default_rng(1)
     table = rng.integers(0, 256, (TABLE_BYTES // piece, piece), dtype=np.uint8)
@@ -45,15 +45,15 @@ def measured(point: Point) -> Figures:
         folder = Path(name)
         np.save(folder / "table.npy", table)
         np.save(folder / "idx.npy", (first + np.arange(parts)).ravel().astype("<u4"))
-        asked = GatherWorkload(
+        requested = GatherWorkload(
             table=str(folder / "table.npy"),
             idx=str(folder / "idx.npy"),
             engines=point.cards,
             memory_gigabytes=point.memory_gigabytes,
             base=0,
         )
-        session = GatherSession(HARDWARE, asked)
-        simulator = session.build(session.hardware(HARDWARE, asked))
+        session = GatherSession(HARDWARE, requested)
+        simulator = session.build(session.hardware(HARDWARE, requested))
         result = session.run(simulator, folder / "run")
     if not result.exact:
         raise ValueError(f"a gather is wrong: {result.difference}: {point}")
@@ -62,18 +62,18 @@ def measured(point: Point) -> Figures:
 
 def outcome(point: Point) -> Figures:
     """Return the figures of a run, as the cache has them, or else of a run."""
-    return kept(measured, point)
+    return stored(measured, point)
 
 
-def measure(asked: Sequence[Point], progress: Progress) -> dict[Point, Figures]:
+def measure(requested: Sequence[Point], progress: Progress) -> dict[Point, Figures]:
     """Return what comes of all points."""
-    kinds = sorted({point.cards for point in asked})
+    kinds = sorted({point.cards for point in requested})
     for done, cards in enumerate(kinds):
         progress(f"building what {cards} engines run on", done, len(kinds))
         GatherSession.build(GatherSession.hardware(HARDWARE, GatherWorkload(engines=cards)))
 
-    def tell(point: Point | None, done: int) -> None:
+    def report(point: Point | None, done: int) -> None:
         what = f"has run: rows of {point.row_bytes:,} B" if point else "running engines"
-        progress(what, done, len(asked))
+        progress(what, done, len(requested))
 
-    return run_all(outcome, asked, tell)
+    return run_all(outcome, requested, report)

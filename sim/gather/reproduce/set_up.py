@@ -6,11 +6,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Asked, Measured
+from sim.gather.rates import ORDERS, Measured, Requested
 from sim.gather.reproduce import paper
-from sim.gather.reproduce.asked import GatherAsked
 from sim.gather.reproduce.paper import copied
-from sim.gather.reproduce.points import BEST, CLOCK_HZ, way_back
+from sim.gather.reproduce.points import BEST, CLOCK_HZ, return_path
+from sim.gather.reproduce.requested import GatherRequest
 from sim.golden.pcie_link import traffic
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
 
@@ -19,23 +19,23 @@ LARGEST = 16 * 1024  #: bytes of the paper's largest row
 NEAR = 0.05  #: relative difference below which sizes or shares count as equal
 
 
-def points(asked: GatherAsked, quick: bool) -> list[Asked]:
+def points(requested: GatherRequest, quick: bool) -> list[Requested]:
     """Return each size, merged."""
     octets = 200_000 if quick else 800_000
     return [
-        Asked(
+        Requested(
             row_bytes=size,
             order=ReadOrder.MERGED,
             rows=max(100, min(2000, octets // size)),
-            latency_cycles=way_back(asked.round_trip),
+            latency_cycles=return_path(requested.round_trip),
         )
         for size in (SIZES[::2] if quick else SIZES)
     ]
 
 
-def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
+def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
     """Return the gather's bandwidths beside those of a copy for each row."""
-    rows = [row(one) for one in found]
+    rows = [row(item) for item in result]
     return Figure(
         name="set-up",
         title="A copy by DMA for each row",
@@ -45,7 +45,8 @@ def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
         " Therefore, if the size of individual item is larger than 85.5KB, using a series of DMA"
         " operations can be an alternative of zero-copy method.",
         setting="Merged rows at random through the RTL of the gather's datapath, Gen3 x16, a round"
-        f" trip of {asked.round_trip:g} us; beside it, as a model, a copy for each row, which the"
+        f" trip of {requested.round_trip:g} us; beside it, as a model, a copy for each row,"
+        " which the"
         f" paper's {paper.SET_UP * 1e6:.2f} us precede.",
         rows=rows,
         shown=list(shown(rows)),
@@ -60,32 +61,32 @@ def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
     )
 
 
-def row(one: Measured) -> dict[str, Any]:
+def row(item: Measured) -> dict[str, Any]:
     """Return what is known of one size."""
-    size = one.asked.row_bytes
-    measured, dma = one.bytes_per_cycle * CLOCK_HZ, copied(size, BEST, paper.SET_UP)
+    size = item.requested.row_bytes
+    measured, dma = item.bytes_per_cycle * CLOCK_HZ, copied(size, BEST, paper.SET_UP)
     return {
         "row_bytes": size,
         "rtl_gb_per_s": round(measured / 1e9, 3),
-        "rtl_share": round(one.share, 4),
-        "model_share": round(traffic(ORDERS[one.asked.order], size).share, 4),
+        "rtl_share": round(item.share, 4),
+        "model_share": round(traffic(ORDERS[item.requested.order], size).share, 4),
         "dma_gb_per_s": round(dma / 1e9, 4),
         "dma_paper_link_gb_per_s": round(copied(size, paper.MEMCPY, paper.SET_UP) / 1e9, 4),
         "times_dma": round(measured / dma, 2),
-        "reads": one.counts["reads"],
-        "link_bytes": one.counts["down"],
+        "reads": item.counts["reads"],
+        "link_bytes": item.counts["down"],
     }
 
 
 def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
-    for one in rows:
+    for item in rows:
         yield {
-            "row": f"{one['row_bytes']:,} B",
-            "gather, RTL": f"{one['rtl_gb_per_s']:.2f} GB/s, {one['rtl_share']:.1%}",
-            "headers leave": f"{one['model_share']:.1%}",
-            "DMA, model": f"{one['dma_gb_per_s']:.3f} GB/s",
-            "gather is faster": f"{one['times_dma']:.1f} times",
+            "row": f"{item['row_bytes']:,} B",
+            "gather, RTL": f"{item['rtl_gb_per_s']:.2f} GB/s, {item['rtl_share']:.1%}",
+            "headers leave": f"{item['model_share']:.1%}",
+            "DMA, model": f"{item['dma_gb_per_s']:.3f} GB/s",
+            "gather is faster": f"{item['times_dma']:.1f} times",
         }
 
 
@@ -105,18 +106,18 @@ def claims(rows: Sequence[Mapping[str, Any]]) -> Iterator[Claim]:
         f"{share:.1%}; a copy of it reaches {copied(LARGEST, BEST, paper.SET_UP) / BEST:.0%} of our"
         " link's best case",
     )
-    least = min(one["times_dma"] for one in rows)
+    least = min(item["times_dma"] for item in rows)
     yield by_us(
         "the gather is faster than a copy for each row, at every size that it takes",
         least > 1,
-        f"{least:.1f} times at {max(one['row_bytes'] for one in rows):,} B and more below",
+        f"{least:.1f} times at {max(item['row_bytes'] for item in rows):,} B and more below",
     )
 
 
 def draw(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
     """Draw both bandwidths by size, and where a copy reaches half of the link's."""
-    sizes = [one["row_bytes"] for one in rows]
-    measured = [one["rtl_gb_per_s"] for one in rows]
+    sizes = [item["row_bytes"] for item in rows]
+    measured = [item["rtl_gb_per_s"] for item in rows]
     axes.plot(sizes, measured, "o-", color="tab:green", label="gather, RTL, Gen3 x16")
     wide = [64 << k for k in range(14)]
     for link, style, name in ((BEST, "-", "Gen3"), (paper.MEMCPY, "--", "Gen4, the paper's")):

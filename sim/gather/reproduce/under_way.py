@@ -8,11 +8,11 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Asked, Measured
+from sim.gather.rates import ORDERS, Measured, Requested
 from sim.gather.reproduce import paper
-from sim.gather.reproduce.asked import GatherAsked
-from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, way_back
-from sim.golden.pcie_link import MOST_READ, traffic, under_way
+from sim.gather.reproduce.points import BEST, CLOCK_HZ, TAGS, return_path
+from sim.gather.reproduce.requested import GatherRequest
+from sim.golden.pcie_link import MAX_READ, traffic, under_way
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us, doubling
 
 LIMITS = (8, 16, 32, 64, 96, 128, 192, 256)  #: requests under way
@@ -22,23 +22,23 @@ COLOURS = {ReadOrder.ALIGNED: "tab:blue", ReadOrder.MERGED: "tab:green"}
 NEAR = 0.05  #: relative difference below which bandwidths count as equal
 
 
-def points(asked: GatherAsked, quick: bool) -> list[Asked]:
+def points(requested: GatherRequest, quick: bool) -> list[Requested]:
     """Return each limit, of reads of lines and of merged ones."""
     return [
-        Asked(
+        Requested(
             row_bytes=ROW_BYTES,
             order=order,
             rows=150 if quick else 400,
             reads=most,
-            latency_cycles=way_back(asked.round_trip),
+            latency_cycles=return_path(requested.round_trip),
         )
         for order, most in product(COLOURS, QUICK_LIMITS if quick else LIMITS)
     ]
 
 
-def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
+def figure(requested: GatherRequest, result: Sequence[Measured]) -> Figure:
     """Return bandwidths beside arithmetic, and the paper's beside its own estimate."""
-    rows = [row(one) for one in found]
+    rows = [row(item) for item in result]
     return Figure(
         name="under-way",
         title="Requests under way",
@@ -48,9 +48,11 @@ def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
         " 9.5-20.2GB/s. Further increasing the GPU resource allocation can make the zero-copy"
         " bandwidth to reach around 23.0GB/s, but we do not observe any significant improvement"
         " after 15% of allocation.",
-        setting=f"{found[0].asked.rows} rows of {ROW_BYTES:,} bytes, picked at random, while the"
+        setting=f"{result[0].requested.rows} rows of {ROW_BYTES:,} bytes, picked at random,"
+        " while the"
         f" host takes no more than so many reads at a time; RTL of the gather's datapath,"
-        f" {TAGS} tags, Gen3 x16, a round trip of {asked.round_trip:g} us. The paper gives a share"
+        f" {TAGS} tags, Gen3 x16, a round trip of {requested.round_trip:g} us. The paper gives"
+        " a share"
         " of its GPU to the kernel that reads; each warp of that has a read of 128 bytes under"
         " way, which is why our hardware's setting is the number of reads.",
         rows=[*rows, *map(paper_row, paper.BY_SHARE.items())],
@@ -59,27 +61,27 @@ def figure(asked: GatherAsked, found: Sequence[Measured]) -> Figure:
             Panel("ours: Gen3 x16", lambda axes: draw(axes, rows)),
             Panel("the paper's: Gen4 x16", draw_paper),
         ],
-        claims=list(claims(rows, asked.round_trip * 1e-6)),
+        claims=list(claims(rows, requested.round_trip * 1e-6)),
         note="The paper's warps do other things than to wait for reads. Hardware has as many reads"
         " under way as it is allowed, all the time, so that ours follows the arithmetic.",
     )
 
 
-def row(one: Measured) -> dict[str, Any]:
+def row(item: Measured) -> dict[str, Any]:
     """Return what is known of one point."""
-    asked = one.asked
-    model = traffic(ORDERS[asked.order], asked.row_bytes)
-    request = asked.row_bytes / model.requests
-    rate = asked.reads * request / asked.latency_cycles * CLOCK_HZ
+    requested = item.requested
+    model = traffic(ORDERS[requested.order], requested.row_bytes)
+    request = requested.row_bytes / model.requests
+    rate = requested.reads * request / requested.latency_cycles * CLOCK_HZ
     return {
         "link": "Gen3 x16, RTL",
-        "order": asked.order.name.lower(),
-        "requests_allowed": asked.reads,
-        "requests_at_most": one.counts["most"],
-        "gb_per_s": round(one.bytes_per_cycle * CLOCK_HZ / 1e9, 3),
+        "order": requested.order.name.lower(),
+        "requests_allowed": requested.reads,
+        "requests_at_most": item.counts["most"],
+        "gb_per_s": round(item.bytes_per_cycle * CLOCK_HZ / 1e9, 3),
         "model_gb_per_s": round(min(model.share * BEST, rate) / 1e9, 3),
-        "link_bytes": one.counts["down"],
-        "reads": one.counts["reads"],
+        "link_bytes": item.counts["down"],
+        "reads": item.counts["reads"],
     }
 
 
@@ -105,13 +107,13 @@ def paper_estimate(reads: float) -> float:
 
 def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
     """Yield the lines of the page's table."""
-    for one in rows:
+    for item in rows:
         yield {
-            "link": one["link"],
-            "order": one["order"],
-            "requests": str(one["requests_allowed"]),
-            "measured": f"{one['gb_per_s']:.2f} GB/s",
-            "arithmetic": f"{one['model_gb_per_s']:.2f} GB/s",
+            "link": item["link"],
+            "order": item["order"],
+            "requests": str(item["requests_allowed"]),
+            "measured": f"{item['gb_per_s']:.2f} GB/s",
+            "arithmetic": f"{item['model_gb_per_s']:.2f} GB/s",
         }
     for share, measured in paper.BY_SHARE.items():
         reads = paper.reads_of(share)
@@ -127,15 +129,15 @@ def shown(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, str]]:
 def by_limit(rows: Sequence[Mapping[str, Any]], order: ReadOrder) -> dict[int, float]:
     """Return the bandwidth at each limit."""
     name = order.name.lower()
-    return {one["requests_allowed"]: one["gb_per_s"] for one in rows if one["order"] == name}
+    return {item["requests_allowed"]: item["gb_per_s"] for item in rows if item["order"] == name}
 
 
 def claims(rows: Sequence[Mapping[str, Any]], round_trip: float) -> Iterator[Claim]:
     """Yield what the paper says, judged; what asks for more requests than there are is left out."""
     lines, merged = by_limit(rows, ReadOrder.ALIGNED), by_limit(rows, ReadOrder.MERGED)
     apart = {
-        f"{one['order']} {one['requests_allowed']}": one["gb_per_s"] / one["model_gb_per_s"] - 1
-        for one in rows
+        f"{item['order']} {item['requests_allowed']}": item["gb_per_s"] / item["model_gb_per_s"] - 1
+        for item in rows
     }
     widest = max(apart, key=lambda name: abs(apart[name]))
     yield by_paper(
@@ -157,7 +159,7 @@ def claims(rows: Sequence[Mapping[str, Any]], round_trip: float) -> Iterator[Cla
         f" the paper 9.5 of 23.0, with its fewest being about {paper.reads_of(0.025):.0f} requests",
     )
     enough = ceil(under_way(paper.LINE, round_trip))
-    past = [one for most, one in lines.items() if most >= enough]
+    past = [item for most, item in lines.items() if most >= enough]
     if past:
         yield by_paper(
             f"beyond enough of them ({enough} lines of 128 B here, {paper.FULL_RATE_READS} on the"
@@ -165,7 +167,7 @@ def claims(rows: Sequence[Mapping[str, Any]], round_trip: float) -> Iterator[Cla
             max(past) / min(past) - 1 <= NEAR,
             f"{min(past):.2f} to {max(past):.2f} GB/s",
         )
-    few = ceil(under_way(MOST_READ, round_trip))
+    few = ceil(under_way(MAX_READ, round_trip))
     if reached := [most for most in merged if most >= few]:
         least = min(reached)
         yield by_us(
@@ -181,10 +183,10 @@ def draw(axes: Axes, rows: Sequence[Mapping[str, Any]]) -> None:
         measured = by_limit(rows, order)
         label = f"{order.name.lower()}, RTL"
         axes.plot(list(measured), list(measured.values()), "o-", color=colour, label=label)
-        model = [one["model_gb_per_s"] for one in rows if one["order"] == order.name.lower()]
+        model = [item["model_gb_per_s"] for item in rows if item["order"] == order.name.lower()]
         axes.plot(list(measured), model, "x", color="black")
     axes.plot([], [], "kx", label="arithmetic")
-    doubling(axes, sorted({one["requests_allowed"] for one in rows}), "requests under way")
+    doubling(axes, sorted({item["requests_allowed"] for item in rows}), "requests under way")
     axes.set_ylabel("GB/s of rows")
     axes.set_ylim(0, 16)
 

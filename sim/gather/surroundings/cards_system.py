@@ -7,14 +7,14 @@ from amaranth.hdl import Module
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
 from sim.gather.surroundings.card_system import CardParams, CardSystem, lead_out
-from sim.gather.surroundings.limits import MOST_CARDS
+from sim.gather.surroundings.limits import MAX_CARDS
 
 
 class CardsParams(Params, suffix="{cards}_{card.suffix}"):
     """Sets how many cards there are, and the sizes of each."""
 
     card: CardParams = field(default_factory=CardParams)
-    cards: int = whole(1, MOST_CARDS, default=1)  #: number of cards
+    cards: int = whole(1, MAX_CARDS, default=1)  #: number of cards
 
 
 class CardsSystem(Component):

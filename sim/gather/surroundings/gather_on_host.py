@@ -70,24 +70,24 @@ class GatherOnHost(Component):
             host.settings.eq(self.settings),
             self.counts.eq(host.counts),
         ]
-        self.ask(m, gather)
+        self.issue(m, gather)
         self.take(m, gather)
         return m
 
-    def ask(self, m: Module, gather: RowReader) -> None:
+    def issue(self, m: Module, gather: RowReader) -> None:
         """Give an idx a cycle."""
-        number, asked = Signal(32), Signal(32)
+        number, requested = Signal(32), Signal(32)
         idx = number >> (32 - self.idx_bits).as_unsigned()
         m.d.comb += [
-            gather.idxs.valid.eq(~self.start & (asked != self.count)),
+            gather.idxs.valid.eq(~self.start & (requested != self.count)),
             gather.idxs.payload.idx.eq(idx[: self.params.gather.idx_bits]),
         ]
         with m.If(self.start):
-            m.d.sync += [number.eq(self.first), asked.eq(0)]
+            m.d.sync += [number.eq(self.first), requested.eq(0)]
         with m.Elif(gather.idxs.valid & gather.idxs.ready):
             m.d.sync += [
                 number.eq((number * Const(FACTOR, 32) + TERM)[:32]),
-                asked.eq(asked + 1),
+                requested.eq(requested + 1),
             ]
 
     def take(self, m: Module, gather: RowReader) -> None:
@@ -115,8 +115,8 @@ class GatherOnHost(Component):
 
 def idxs_of(first: int, count: int, idx_bits: int) -> list[int]:
     """Return the idxs that :class:`GatherOnHost` asks for."""
-    found, number = [], first
+    result, number = [], first
     for _ in range(count):
-        found.append(number >> 32 - idx_bits)
+        result.append(number >> 32 - idx_bits)
         number = (number * FACTOR + TERM) % (1 << 32)
-    return found
+    return result

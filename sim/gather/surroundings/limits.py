@@ -1,3 +1,3 @@
 """Holds the number of cards of the largest simulated host, for those who import no hardware."""
 
-MOST_CARDS = 4
+MAX_CARDS = 4

@@ -21,7 +21,7 @@ from sim.golden.tenancy import (
     packet_rule,
     tenancy_rule,
 )
-from sim.golden.tenancy_frames import asked_of, to_bytes
+from sim.golden.tenancy_frames import requested_from, to_bytes
 
 #: Names the verdicts on packets that a switch without tenants would take.
 UNGRANTED = (Refused.NOT_GRANTED, Refused.DRAINING)
@@ -58,7 +58,7 @@ class TenantSwitchModel(SwitchModel):
     def holders(self) -> dict[int, Tenant]:
         """Return the jobs that hold the switch, by their numbers."""
         pairs = enumerate(self.tenants)
-        return {k: one for k, one in pairs if one is not None and one.holds}
+        return {k: item for k, item in pairs if item is not None and item.holds}
 
     def command(self, command: Command) -> Command:
         """Carry a command out, whichever way it comes; return the answer."""
@@ -66,15 +66,15 @@ class TenantSwitchModel(SwitchModel):
         outcome = tenancy_rule(self.sizes, self.tenants, command, finished)
         self.tenants = outcome.tenants
         if outcome.cleared is not None:
-            one = self.tenants[outcome.cleared]
-            assert one is not None
-            self.active[outcome.cleared] = self.job_of(one)
+            item = self.tenants[outcome.cleared]
+            assert item is not None
+            self.active[outcome.cleared] = self.job_of(item)
         self.forget()
         return outcome.answer
 
-    def job_of(self, one: Tenant) -> Job:
+    def job_of(self, item: Tenant) -> Job:
         """Return the job of a tenant that is granted the switch."""
-        return Job(ports=one.ports, epoch=one.epoch % EPOCHS, base=one.base, count=one.count)
+        return Job(ports=item.ports, epoch=item.epoch % EPOCHS, base=item.base, count=item.count)
 
     def settle(self) -> None:
         """End the grants of jobs that drain and have nothing under way."""
@@ -95,15 +95,15 @@ class TenantSwitchModel(SwitchModel):
 
     def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
         """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
-        asked = None if corrupt else asked_of(data, self.address)
-        if asked is None:
+        requested = None if corrupt else requested_from(data, self.address)
+        if requested is None:
             return self.take_packet(port, data, corrupt)
         if not self.open_ports >> port & 1:
             self.control[port, Control.CLOSED_COMMANDS] += 1
             return []
         self.control[port, Control.COMMANDS] += 1
-        answer = self.command(asked.command)
-        return [(port, to_bytes(answer, destination=asked.source, source=self.address))]
+        answer = self.command(requested.command)
+        return [(port, to_bytes(answer, destination=requested.source, source=self.address))]
 
     def take_packet(self, port: int, data: bytes, corrupt: bool) -> list[tuple[int, bytes]]:
         """Take a frame that is no command; return the ports and frames of its answers."""
@@ -136,9 +136,9 @@ class TenantSwitchModel(SwitchModel):
 
     def judge_job(self, port: int, frame: WireFrame) -> StrEnum | None:
         """Return why a frame belongs to no slot of a job that holds the switch; None if it does."""
-        found = packet_rule(
+        result = packet_rule(
             self.tenants, port, job=frame.job, bm=frame.bm, epoch=frame.epoch, slot=frame.seq
         )
-        if not isinstance(found, Refused):
+        if not isinstance(result, Refused):
             return None
-        return found if found in UNGRANTED else Verdict(found.value)
+        return result if result in UNGRANTED else Verdict(result.value)

@@ -7,7 +7,7 @@ repeats, so that the workers' repetitions drive every hop. The root has no paren
 `switch_rule` alone.
 
 Sums go up exactly; only the root clamps them, once. They have SUM_BITS, which is enough for those
-of MOST_WORKERS in the whole tree; larger ones, which no such tree makes, wrap.
+of MAX_WORKERS in the whole tree; larger ones, which no such tree makes, wrap.
 
 The rule is safe and live if on each link no packet of use n - (uses - 1) is delivered after the
 link's upper end has finished use n.
@@ -28,9 +28,9 @@ from sim.golden.reduction.allreduce import (
     switch_rule,
     worker_rule,
 )
-from sim.golden.tree_plan import MOST_WORKERS
+from sim.golden.tree_plan import MAX_WORKERS
 
-SUM_BITS = 32 + (MOST_WORKERS - 1).bit_length()  #: width of a lane on the way up
+SUM_BITS = 32 + (MAX_WORKERS - 1).bit_length()  #: width of a lane on the way up
 
 
 def in_range(slot: SwitchSlot) -> SwitchSlot:

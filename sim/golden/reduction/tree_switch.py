@@ -52,11 +52,11 @@ class TreeSwitchModel(TenantSwitchModel):
         default_factory=Counter
     )  #: bytes of frames that name a job, by its number
 
-    def job_of(self, one: Tenant) -> TreeJob:
+    def job_of(self, item: Tenant) -> TreeJob:
         """Return the job of a tenant that is granted the switch."""
-        epoch = one.epoch % EPOCHS
+        epoch = item.epoch % EPOCHS
         return TreeJob(
-            ports=one.ports, epoch=epoch, base=one.base, count=one.count, parent=one.parent
+            ports=item.ports, epoch=epoch, base=item.base, count=item.count, parent=item.parent
         )
 
     def tree_job(self, number: int) -> TreeJob:

@@ -84,7 +84,7 @@ class Source : public Agent {
         head = offers ? head : 0;
     }
 
-    void give_up() {
+    void abandon() {
         if (offers) valid.set(0);
         offers = paused = false;
         forget();

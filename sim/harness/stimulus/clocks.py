@@ -59,7 +59,7 @@ def engine() -> Any:
     assert spec is not None
     module = module_from_spec(spec)
     loader.exec_module(module)
-    module.begin(period_steps(), told)
+    module.begin(period_steps(), reported)
     return module
 
 
@@ -77,7 +77,7 @@ def clock_number(clock: Any) -> int:
     return number
 
 
-def told(number: int, news: list[int]) -> None:
+def reported(number: int, news: list[int]) -> None:
     """Let those who wait go on, at a rising edge of clock ``number``."""
     edge = _edges[number]
     _gpi_triggers._current_gpi_trigger = edge

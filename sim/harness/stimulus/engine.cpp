@@ -319,8 +319,8 @@ PyObject* babble(PyObject* arguments) {
     return nothing();
 }
 
-PyObject* give_up(PyObject* arguments) {
-    known<Source>(number_in(arguments))->give_up();
+PyObject* abandon(PyObject* arguments) {
+    known<Source>(number_in(arguments))->abandon();
     return nothing();
 }
 
@@ -436,7 +436,7 @@ PyMethodDef functions[] = {
     FUNCTION(ignore, "Take bits as 0 in beats that have a flag."),
     FUNCTION(let_go, "Let beats that wait change and go away."),
     FUNCTION(babble, "Let a source show garbage, or not, while it has nothing to send."),
-    FUNCTION(give_up, "Let a source forget what has not moved."),
+    FUNCTION(abandon, "Let a source forget what has not moved."),
     FUNCTION(drop, "Let a source forget all but the beat that it offers."),
     FUNCTION(missing, "Return how many beats of a source have not moved."),
     FUNCTION(stop, "Let an agent do nothing more."),

@@ -6,7 +6,7 @@
 
 #include "agents.h"
 
-constexpr int64_t MOST_BEATS = 256, PAGE_BYTES = 4096;  // of a burst, and what it stays within
+constexpr int64_t MAX_BEATS = 256, PAGE_BYTES = 4096;  // of a burst, and what it stays within
 
 // One side of a master. It acts from `begin` to the last answer, and costs nothing in between.
 class Master : public Agent {
@@ -43,7 +43,7 @@ class Master : public Agent {
         wanted = std::max(wanted, answers.count) + (writes ? 0 : left);
         while (left) {
             const int64_t room = (PAGE_BYTES - static_cast<int64_t>(address % PAGE_BYTES)) / bytes;
-            const size_t count = bursts ? std::min<size_t>(left, std::min(MOST_BEATS, room)) : 1;
+            const size_t count = bursts ? std::min<size_t>(left, std::min(MAX_BEATS, room)) : 1;
             std::vector<Word> request{static_cast<Word>(address), static_cast<Word>(address >> 32)};
             request.resize(address_words);
             if (bursts) request.push_back(static_cast<Word>(count - 1));

@@ -20,11 +20,11 @@ def card_checks(
     ``counters`` reads all counters, those of a part in a mapping of their own; some that are
     ``busy`` never rest. Links turn back in ``mode``; without a mode the card has none.
     """
-    made: dict[str, Check] = {
+    built: dict[str, Check] = {
         "registers": lambda _: check_registers(driver.registers),
         "counters": lambda _: check_counters(driver, counters, busy),
     }
-    return made | ({"links": lambda tell: check_links(driver, mode, tell)} if mode else {})
+    return built | ({"links": lambda tell: check_links(driver, mode, tell)} if mode else {})
 
 
 def check_registers(registers: Any) -> str:
@@ -45,8 +45,8 @@ def check_registers(registers: Any) -> str:
                 numbers[name] = number & (1 << at.bits) - 1
             registers.write(**numbers)
             for name, number in numbers.items():
-                if (found := registers.read(name)) != number:
-                    raise CheckFailed(f"{name} reads {found:#x}, not {number:#x} as written")
+                if (result := registers.read(name)) != number:
+                    raise CheckFailed(f"{name} reads {result:#x}, not {number:#x} as written")
     finally:
         registers.write(**before)
     return f"all {len(before)} fields read as they were written"

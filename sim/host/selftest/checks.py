@@ -21,10 +21,10 @@ def run_checks(checks: Mapping[str, Check]) -> int:
     """
     for name, check in checks.items():
         try:
-            found = check(lambda text, name=name: print(f"{name}: {text}", file=sys.stderr))
+            result = check(lambda text, name=name: print(f"{name}: {text}", file=sys.stderr))
         except DeviceError as error:
             print(f"FAIL: {name}: {error}")
             return 1
-        print(f"{name}: {found}")
+        print(f"{name}: {result}")
     print(f"PASS: {', '.join(checks)}")
     return 0

@@ -68,9 +68,9 @@ def rates(device: Device, start: int, size: int) -> str:
     began = time.perf_counter()
     device.write_memory(start, data)
     written = time.perf_counter()
-    found = device.read_memory(start, size)
+    result = device.read_memory(start, size)
     ended = time.perf_counter()
-    if found != data:
+    if result != data:
         compare(device, start, data)
         raise CheckFailed(f"memory from {start:#x} on read wrong once, then right")
     rate = [size / 1e9 / seconds for seconds in (written - began, ended - written)]
@@ -97,14 +97,14 @@ def own_addresses(start: int, size: int, inverted: int) -> bytes:
     return (~words if inverted else words).tobytes()
 
 
-def compare(device: Device, address: int, wanted: bytes) -> None:
-    """Raise CheckFailed unless memory from ``address`` on holds the bytes ``wanted``."""
-    found = device.read_memory(address, len(wanted))
-    if found == wanted:
+def compare(device: Device, address: int, required: bytes) -> None:
+    """Raise CheckFailed unless memory from ``address`` on holds the bytes ``required``."""
+    result = device.read_memory(address, len(required))
+    if result == required:
         return
-    wrong = np.frombuffer(found, np.uint8) ^ np.frombuffer(wanted, np.uint8)
+    wrong = np.frombuffer(result, np.uint8) ^ np.frombuffer(required, np.uint8)
     first = int(np.flatnonzero(wrong)[0])
     bits = int(wrong[first])
     bit = (bits & -bits).bit_length() - 1
-    read = found[first] >> bit & 1
+    read = result[first] >> bit & 1
     raise CheckFailed(f"bit {bit} of memory at {address + first:#x} reads {read}, not {1 - read}")

@@ -37,11 +37,11 @@ def run_program(
     parser.add_argument(
         "--only", choices=names, action="append", help="make only this check; may be repeated"
     )
-    asked = parser.parse_args(arguments)
+    requested = parser.parse_args(arguments)
     try:
-        with open_card(asked.device) as driver:
-            checks = checks_of(driver, *(getattr(asked, name) for name in options))
-            return run_checks({name: checks[name] for name in asked.only or names})
+        with open_card(requested.device) as driver:
+            checks = checks_of(driver, *(getattr(requested, name) for name in options))
+            return run_checks({name: checks[name] for name in requested.only or names})
     except DeviceError as error:
         print(f"FAIL: {error}")
         return 1

@@ -3,7 +3,7 @@
 from sim.host.device import chosen, wait_until
 from sim.host.switch.job_switch import CommandRefused, JobSwitch
 
-MOST_EPOCH = (1 << 32) - 1
+MAX_EPOCH = (1 << 32) - 1
 
 
 class MinaSwitch(JobSwitch):
@@ -44,7 +44,7 @@ class MinaSwitch(JobSwitch):
         ``parent`` is the port towards the switch above, of a job that has one.
         :class:`CommandRefused` says why it cannot be.
         """
-        self._check_job(job, epoch, MOST_EPOCH)
+        self._check_job(job, epoch, MAX_EPOCH)
         self._check_parent(parent)
         self._set_place(ports, base, slots)
         self.registers.write(job_parent_port=parent or 0, job_has_parent=int(parent is not None))
@@ -73,12 +73,12 @@ class MinaSwitch(JobSwitch):
 
     def tenant_counters(self, job: int) -> dict[str, int]:
         """Return the counters of a job by name."""
-        self._check_job(job, 0, MOST_EPOCH)
+        self._check_job(job, 0, MAX_EPOCH)
         return chosen(self.registers, self.build.tenant_counters, "tenant", counter_job=job)
 
     def tenant_verdicts(self, job: int) -> dict[str, int]:
         """Return how many frames named a job, by the name of what became of them."""
-        self._check_job(job, 0, MOST_EPOCH)
+        self._check_job(job, 0, MAX_EPOCH)
         self.registers.write(counter_job=job)
         counts = {}
         for name, value in self.build.verdicts.items():
@@ -96,7 +96,7 @@ class MinaSwitch(JobSwitch):
             raise ValueError(f"parent must be a port below {self.build.fixed['ports']}: {parent}")
 
     def _give(self, name: str, job: int, epoch: int) -> None:
-        self._check_job(job, epoch, MOST_EPOCH)
+        self._check_job(job, epoch, MAX_EPOCH)
         self.registers.write(job_number=job)
         self.registers.write(job_epoch=epoch)
         try:

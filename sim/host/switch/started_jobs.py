@@ -2,7 +2,7 @@
 
 from sim.host.switch.job_switch import JobSwitch
 
-MOST_EPOCH = (1 << 16) - 1
+MAX_EPOCH = (1 << 16) - 1
 
 
 class StartedJobs(JobSwitch):
@@ -10,7 +10,7 @@ class StartedJobs(JobSwitch):
 
     def stop_job(self, job: int) -> None:
         """Stop a job; the switch then drops its frames."""
-        self._check_job(job, 0, MOST_EPOCH)
+        self._check_job(job, 0, MAX_EPOCH)
         self._wait("the last command", "busy")  # which may still use the job's registers
         self.registers.write(job_number=job)
         self._command("stop_job")

@@ -1,6 +1,6 @@
 """Starts jobs on a P4SGD switch, with their ports and slots."""
 
-from sim.host.switch.started_jobs import MOST_EPOCH, StartedJobs
+from sim.host.switch.started_jobs import MAX_EPOCH, StartedJobs
 
 
 class Switch(StartedJobs):
@@ -12,7 +12,7 @@ class Switch(StartedJobs):
         ``epoch`` numbers the job's runs: a start after a failure takes another one. The slots are
         cleared when this returns. :class:`CommandRefused` says why it cannot be.
         """
-        self._check_job(job, epoch, MOST_EPOCH)
+        self._check_job(job, epoch, MAX_EPOCH)
         self._wait("the last command", "busy")  # until then the job's registers hold still
         self._set_place(ports, base, slots)
         self.registers.write(job_number=job, job_epoch=epoch)

@@ -96,7 +96,7 @@ class ControllerModel:
             self.waited = 0
         if controller.phase is not before.controller.phase:
             self.in_round = 0
-        ready = controller.phase is Phase.ASKING and controller.all_asked
+        ready = controller.phase is Phase.REQUESTING and controller.all_requested
         if ready:
             return self.decide()
         return ()
@@ -111,10 +111,10 @@ class ControllerModel:
 
     def end_round(self, controller: Controller) -> Sent:
         """End the round, decided or given up; return what tells the hosts so at once."""
-        told = controller.phase is Phase.TELLING
-        self.counters["told" if told else "given up"] += 1
+        reported = controller.phase is Phase.REPORTING
+        self.counters["told" if reported else "given up"] += 1
         self.with_controller(controller)
-        messages = control.repeated(controller) if told else control.aborts(controller)
+        messages = control.repeated(controller) if reported else control.aborts(controller)
         return tuple(map(grouping.to_host, messages))
 
     def watch_hosts(self) -> Sent:
@@ -133,9 +133,9 @@ class ControllerModel:
         """End a job; return what tells its hosts so."""
         hosts = dict(self.group.controller.jobs)[job]
         self.counters["dropped"] += 1
-        told = self.with_controller(control.drops(self.group.controller, job))
+        reported = self.with_controller(control.drops(self.group.controller, job))
         ends = (Message(kind=Kind.END, host=host, job=job) for host in hosts)
-        return (*map(grouping.to_host, ends), *told)
+        return (*map(grouping.to_host, ends), *reported)
 
     def watch_switches(self) -> None:
         """Force what drains for too long, and give up switches that do not answer."""
@@ -162,14 +162,14 @@ class ControllerModel:
         group = self.group
         controller, hold = group.controller, group.hold
         self.in_round += 1
-        if controller.phase is Phase.ASKING:
-            late = self.in_round > self.patience.round and control.may_give_up(controller)
-            return self.end_round(control.gives_up(controller)) if late else ()
+        if controller.phase is Phase.REQUESTING:
+            late = self.in_round > self.patience.round and control.may_abandon(controller)
+            return self.end_round(control.abandons(controller)) if late else ()
         if controller.phase is not Phase.IDLE:
             return ()
         # A host that reports may wait for one that is lost: a round finds out, grant or none.
-        told = hold is not None and hold.step in (Step.HELD, Step.IN_USE)
-        due = told and self.in_round > self.patience.interval
+        reported = hold is not None and hold.step in (Step.HELD, Step.IN_USE)
+        due = reported and self.in_round > self.patience.interval
         if controller.grant is None or self.stalled or due:
             self.stalled = False
             self.counters["rounds"] += 1

@@ -16,8 +16,8 @@ class Phase(Enum):
     """Says what the controller waits for."""
 
     IDLE = 0
-    ASKING = 1  #: the ACKs of all hosts
-    TELLING = 2  #: DONE of all hosts
+    REQUESTING = 1  #: the ACKs of all hosts
+    REPORTING = 2  #: DONE of all hosts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Controller:
     acks: tuple[Message, ...] = ()  #: ACKs of the round, by host
     done: frozenset[int] = frozenset()  #: hosts that have confirmed
     grant: Grant | None = NO_GRANT  #: grant that all hosts have; None: not known since a restart
-    told: Grant = NO_GRANT  #: grant that the round tells, while TELLING
+    reported: Grant = NO_GRANT  #: grant that the round tells, while TELLING
     over: tuple[tuple[int, int], ...] = ()  #: by job: all operations below are over
 
     @property
@@ -58,7 +58,7 @@ class Controller:
         return {host: job for job, hosts in self.dropped for host in hosts}
 
     @property
-    def all_asked(self) -> bool:
+    def all_requested(self) -> bool:
         """Return whether the ACKs of all hosts are in."""
         return len(self.acks) == len(self.hosts)
 
@@ -77,7 +77,9 @@ def restarted(controller: Controller) -> Controller:
 def begins(controller: Controller, wish: Wish) -> Controller:
     """Return the controller as its next round begins; the one before is over."""
     number = controller.number + 1
-    return replace(controller, number=number, round=number, phase=Phase.ASKING, wish=wish, acks=())
+    return replace(
+        controller, number=number, round=number, phase=Phase.REQUESTING, wish=wish, acks=()
+    )
 
 
 def controller_rule(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
@@ -89,9 +91,9 @@ def controller_rule(controller: Controller, message: Message) -> tuple[Controlle
         return drops(controller, message.job), None
     if message.kind is Kind.ACK:
         return ack_rule(controller, message)
-    mine = controller.phase is Phase.TELLING and message.round == controller.round
-    if message.kind is Kind.DONE and mine:
-        return told_all(replace(controller, done=controller.done | {message.host})), None
+    own = controller.phase is Phase.REPORTING and message.round == controller.round
+    if message.kind is Kind.DONE and own:
+        return reported_all(replace(controller, done=controller.done | {message.host})), None
     return controller, None
 
 
@@ -103,7 +105,7 @@ def ack_rule(controller: Controller, message: Message) -> tuple[Controller, Mess
     """
     if controller.phase is not Phase.IDLE and message.round == controller.round:
         known = {ack.host for ack in controller.acks}
-        if controller.phase is Phase.TELLING or message.host in known:
+        if controller.phase is Phase.REPORTING or message.host in known:
             return controller, None
         acks = sorted((*controller.acks, message), key=lambda ack: ack.host)
         return replace(controller, acks=tuple(acks)), None
@@ -163,10 +165,10 @@ def decision(controller: Controller) -> Grant | None:
         return None
     if not has_ended(controller, controller.grant):
         return shortened(controller, controller.grant)
-    wanted = controller.wish.grant
-    if wanted.epoch and of_job(controller, wanted.job):
-        first = of_job(controller, wanted.job)[0].index
-        return replace(wanted, first=first, end=first + wanted.end)
+    expected = controller.wish.grant
+    if expected.epoch and of_job(controller, expected.job):
+        first = of_job(controller, expected.job)[0].index
+        return replace(expected, first=first, end=first + expected.end)
     return NO_GRANT if controller.grant.epoch else None
 
 
@@ -189,21 +191,23 @@ def shortened(controller: Controller, grant: Grant) -> Grant | None:
 
 def decides(controller: Controller) -> Controller:
     """Return the controller after all ACKs: its round's grant is told, or the round given up."""
-    assert controller.phase is Phase.ASKING
-    assert controller.all_asked
-    told = decision(controller)
+    assert controller.phase is Phase.REQUESTING
+    assert controller.all_requested
+    reported = decision(controller)
     controller = learnt(controller)
-    if told is not None:
-        return told_all(replace(controller, phase=Phase.TELLING, told=told, done=frozenset()))
-    return gives_up(controller)
+    if reported is not None:
+        return reported_all(
+            replace(controller, phase=Phase.REPORTING, reported=reported, done=frozenset())
+        )
+    return abandons(controller)
 
 
-def may_give_up(controller: Controller) -> bool:
+def may_abandon(controller: Controller) -> bool:
     """Return whether a round may end before all answered: not the first one after a restart."""
     return controller.grant is not None
 
 
-def gives_up(controller: Controller) -> Controller:
+def abandons(controller: Controller) -> Controller:
     """Return the controller as its round ends without a grant."""
     known = controller.grant
     if known is None and controller.acks:
@@ -226,11 +230,11 @@ def learnt(controller: Controller) -> Controller:
     return replace(controller, over=tuple(over.items()))
 
 
-def told_all(controller: Controller) -> Controller:
+def reported_all(controller: Controller) -> Controller:
     """Return the controller, whose round is over if all hosts have confirmed."""
-    if controller.phase is not Phase.TELLING or not controller.done >= controller.hosts.keys():
+    if controller.phase is not Phase.REPORTING or not controller.done >= controller.hosts.keys():
         return controller
-    return replace(controller, phase=Phase.IDLE, grant=controller.told, acks=())
+    return replace(controller, phase=Phase.IDLE, grant=controller.reported, acks=())
 
 
 def drops(controller: Controller, job: int) -> Controller:
@@ -246,16 +250,16 @@ def drops(controller: Controller, job: int) -> Controller:
         acks=acks,
         done=controller.done - hosts,
     )
-    return told_all(controller)
+    return reported_all(controller)
 
 
 def repeated(controller: Controller) -> Iterator[Message]:
     """Yield what the controller sends again and again to those who have not answered."""
     answered = {ack.host for ack in controller.acks}
     for host, job in controller.hosts.items():
-        if controller.phase is Phase.ASKING and host not in answered:
+        if controller.phase is Phase.REQUESTING and host not in answered:
             yield Message(kind=Kind.PREPARE, host=host, job=job, round=controller.round)
-        if controller.phase is Phase.TELLING and host not in controller.done:
+        if controller.phase is Phase.REPORTING and host not in controller.done:
             below = controller.below(job)
             yield Message(
                 kind=Kind.UPDATE,
@@ -263,5 +267,5 @@ def repeated(controller: Controller) -> Iterator[Message]:
                 job=job,
                 round=controller.round,
                 index=below,
-                grant=controller.told,
+                grant=controller.reported,
             )

@@ -142,17 +142,17 @@ def settled(setup: GroupSetup, group: Group) -> Group:
     if hold is None:
         return replace(group, hold=known(setup, group, controller.grant))
     alive = hold.job in dict(controller.jobs)
-    told = controller.grant.epoch == hold.epoch
-    if hold.step is Step.HELD and told:
+    reported = controller.grant.epoch == hold.epoch
+    if hold.step is Step.HELD and reported:
         return replace(group, hold=replace(hold, step=Step.IN_USE))
-    if hold.step is Step.IN_USE and not told:
-        return given_back(group, hold, force=not alive)
+    if hold.step is Step.IN_USE and not reported:
+        return returned(group, hold, force=not alive)
     if hold.step in (Step.ACQUIRING, Step.HELD) and not alive:
-        return given_back(group, hold, force=False)
+        return returned(group, hold, force=False)
     return group
 
 
-def given_back(group: Group, hold: Hold, force: bool) -> Group:
+def returned(group: Group, hold: Hold, force: bool) -> Group:
     """Return the group as it gives back a tree's switches; lost switches are not asked."""
     hold = holding.releases(hold, force)
     for switch in group.lost:

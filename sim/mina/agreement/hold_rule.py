@@ -81,8 +81,8 @@ def hold_rule(hold: Hold, answer: Command, own: Iterable[int]) -> Hold:
         named = (answer.switch, answer.job)
         back = (b for b in hold.back if b[:2] != named or answer.epoch < b[2])
         return settled(replace(hold, back=frozenset(back)))
-    asked = hold.step is Step.ACQUIRING and answer.switch == hold.switches[hold.granted]
-    if not asked or (answer.job, answer.epoch) != (hold.job, hold.epoch):
+    requested = hold.step is Step.ACQUIRING and answer.switch == hold.switches[hold.granted]
+    if not requested or (answer.job, answer.epoch) != (hold.job, hold.epoch):
         return hold
     if answer.verb is Verb.GRANTED:
         granted = hold.granted + 1

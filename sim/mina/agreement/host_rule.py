@@ -109,7 +109,7 @@ def host_rule(host: Host, message: Message) -> Reaction:
         return Reaction(host)
     if message.kind is Kind.UPDATE:
         return update_rule(host, message)
-    return Reaction(told_over(replace(host, lock=None), message.index))
+    return Reaction(reported_over(replace(host, lock=None), message.index))
 
 
 def prepare_rule(host: Host, message: Message) -> Reaction:
@@ -124,14 +124,14 @@ def update_rule(host: Host, message: Message) -> Reaction:
     """Return the host as its round is decided; what it has taken already it confirms again."""
     if host.locked:
         host = replace(host, version=host.round, grant=message.grant, lock=None)
-        host = told_over(host, message.index)
+        host = reported_over(host, message.index)
         if withdrawn(host):
             host = replace(host, busy=True, used=0, missing=True, stalled=False)
     taken = host.version == message.round
     return Reaction(host, said(host, Kind.DONE, host.round) if taken else None)
 
 
-def told_over(host: Host, over: int) -> Host:
+def reported_over(host: Host, over: int) -> Host:
     """Return the host as it is told that all operations below ``over`` are over.
 
     The controller knows so by a host that has been freed, or by all hosts, which have all sums.

@@ -7,7 +7,7 @@ from sim.mina.agreement import host_rule as hosting
 from sim.mina.agreement import operation_rule as operations
 from sim.mina.agreement.frames import CONTROLLER, Data, Frame, Message, Sent, Share
 from sim.mina.agreement.host_rule import Host
-from sim.mina.agreement.operation_rule import Operation, Parts, Way
+from sim.mina.agreement.operation_rule import Operation, Parts, Route
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,7 +17,7 @@ class MemberSetup:
     host: int
     job: int
     peers: frozenset[int]
-    ways: tuple[Way, ...]  #: way of the host's packets, by tree
+    ways: tuple[Route, ...]  #: way of the host's packets, by tree
     parts: Callable[[int], Parts]  #: the host's part of an operation
 
 
@@ -48,7 +48,7 @@ def at_start(setup: MemberSetup) -> Member:
     return Member(host=Host(number=setup.host, job=setup.job))
 
 
-def way_of(setup: MemberSetup, member: Member) -> Way | None:
+def way_of(setup: MemberSetup, member: Member) -> Route | None:
     """Return where packets of the host's operation go."""
     return setup.ways[member.host.grant.tree] if member.host.used else None
 
@@ -110,10 +110,10 @@ def member_rule(
         operation, answers = rules.share(operation, frame)
         return settled(replace(member, operation=operation)), answers
     assert isinstance(frame, Data)
-    way = way_of(setup, member)
-    if way is None:
+    path = way_of(setup, member)
+    if path is None:
         return member, ()
-    operation = rules.data(operation, frame, way.base)
+    operation = rules.data(operation, frame, path.base)
     return settled(replace(member, operation=operation)), ()
 
 
@@ -127,7 +127,7 @@ def message_rule(member: Member, message: Message, rules: MemberRules) -> tuple[
 def sent(setup: MemberSetup, member: Member) -> Sent:
     """Return what the host sends again and again."""
     host, operation = member.host, member.operation
-    asked = tuple((CONTROLLER, message) for message in hosting.repeated(host))
+    requested = tuple((CONTROLLER, message) for message in hosting.repeated(host))
     if operation is None or not host.busy:
-        return asked
-    return (*asked, *operations.sent(operation, way_of(setup, member)))
+        return requested
+    return (*requested, *operations.sent(operation, way_of(setup, member)))

@@ -34,9 +34,9 @@ class Migration:
 
 def at_start(trees: Iterable[Iterable[int]], ageing: int = 0) -> Migration:
     """Return the state in which nobody has anything, and each job may try its tree."""
-    wanted = tuple(tuple(sorted(tree)) for tree in trees)
-    count = len(wanted)
-    return Migration(holds=(Hold(),) * count, trees=wanted, ageing=ageing, overtaken=(0,) * count)
+    expected = tuple(tuple(sorted(tree)) for tree in trees)
+    count = len(expected)
+    return Migration(holds=(Hold(),) * count, trees=expected, ageing=ageing, overtaken=(0,) * count)
 
 
 def moves(migration: Migration, trees: Mapping[int, Iterable[int]]) -> Migration:
@@ -45,14 +45,14 @@ def moves(migration: Migration, trees: Mapping[int, Iterable[int]]) -> Migration
     The jobs that moved before have all given back by then.
     """
     assert not migration.moving
-    wanted = [tuple(sorted(trees.get(job, tree))) for job, tree in enumerate(migration.trees)]
-    migration = replace(migration, trees=tuple(wanted), moving=frozenset(trees))
+    expected = [tuple(sorted(trees.get(job, tree))) for job, tree in enumerate(migration.trees)]
+    migration = replace(migration, trees=tuple(expected), moving=frozenset(trees))
     for job in trees:
-        migration = gives_back(migration, job)
+        migration = hands_back(migration, job)
     return settled(migration)
 
 
-def gives_back(migration: Migration, job: int) -> Migration:
+def hands_back(migration: Migration, job: int) -> Migration:
     """Return the state as a job gives back its tree, or what it has of it."""
     hold = migration.holds[job]
     busy = hold.step in (Step.ACQUIRING, Step.HELD, Step.IN_USE)
@@ -90,7 +90,7 @@ def served(migration: Migration, job: int) -> Migration:
 
     Those get older who wait for a switch of its tree.
     """
-    old = [one for one in migration.old if one != job]
+    old = [item for item in migration.old if item != job]
     overtaken = list(migration.overtaken)
     overtaken[job] = 0
     for other, hold in enumerate(migration.holds):

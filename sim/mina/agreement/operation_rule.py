@@ -23,7 +23,7 @@ Parts = tuple[tuple[int, ...], ...]  #: numbers to add up, by slot and lane
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class Route:
     """Describes how a host's packets of a tree go: to which switch and port, by which slots."""
 
     switch: int
@@ -65,7 +65,7 @@ class Operation:
         """Return its sums; it is complete."""
         assert self.complete
         if self.epoch:
-            return tuple(one for one in self.sums if one is not None)
+            return tuple(item for item in self.sums if item is not None)
         everyone = [self.parts, *(parts for _, parts in self.heard)]
         lanes = zip(*everyone, strict=True)
         return tuple(saturated([sum(k) for k in zip(*slot, strict=True)]) for slot in lanes)
@@ -83,25 +83,25 @@ def without_ina(operation: Operation) -> Operation:
     return replace(operation, epoch=0, slots=(), sums=())
 
 
-def sent(operation: Operation, way: Way | None) -> Sent:
+def sent(operation: Operation, path: Route | None) -> Sent:
     """Return what the host sends again: for slots that are not freed, or to its peers."""
     if not operation.epoch:
         waiting = sorted(operation.peers - operation.taken)
         return tuple((Place(Role.HOST, peer), share(operation, peer)) for peer in waiting)
-    assert way is not None
+    assert path is not None
     frames = []
     for k, slot in enumerate(operation.slots):
         if slot.phase is not Phase.FREE:
             adds = slot.phase is Phase.PARTIAL
             payload = operation.parts[k] if adds else ()
-            packet = Packet(adds, 1 << way.port, slot.use, payload=payload)
+            packet = Packet(adds, 1 << path.port, slot.use, payload=payload)
             data = Data(
                 job=operation.job,
                 epoch=operation.epoch % EPOCHS,
-                slot=way.base + k,
+                slot=path.base + k,
                 packet=packet,
             )
-            frames.append((Place(Role.SWITCH, way.switch), data))
+            frames.append((Place(Role.SWITCH, path.switch), data))
     return tuple(frames)
 
 
@@ -119,8 +119,8 @@ def share(operation: Operation, peer: int) -> Share:
 def data_rule(operation: Operation, data: Data, base: int) -> Operation:
     """Return what a switch's packet makes of the operation; another grant's or slot's: nothing."""
     k = data.slot - base
-    mine = operation.epoch % EPOCHS == data.epoch and operation.job == data.job
-    if not operation.epoch or not mine or not 0 <= k < len(operation.slots):
+    own = operation.epoch % EPOCHS == data.epoch and operation.job == data.job
+    if not operation.epoch or not own or not 0 <= k < len(operation.slots):
         return operation
     slot, verdict = worker_rule(operation.slots[k], data.packet)
     slots = (*operation.slots[:k], slot, *operation.slots[k + 1 :])
@@ -137,8 +137,8 @@ def share_rule(operation: Operation, frame: Share) -> tuple[Operation, Sent]:
     of an operation that is over has been added, so it is confirmed.
     """
     if frame.taken:
-        mine = frame.index == operation.index
-        taken = operation.taken | {frame.peer} if mine else operation.taken
+        own = frame.index == operation.index
+        taken = operation.taken | {frame.peer} if own else operation.taken
         return replace(operation, taken=taken), ()
     if frame.index > operation.index:
         return operation, ()

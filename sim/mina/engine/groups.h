@@ -97,16 +97,16 @@ class SharingGroups {
     // The merge that raises its score most; false if none does.
     bool merge_best() {
         Merge best;
-        double most_gain = 0;
+        double max_gain = 0;
         for (const Merge& merge : merges()) {
             std::vector<Member> all = joined(merge);
             bool gains = false;
             for (const Member& one : all) gains |= one.timing->gains();
             if (!gains || all.size() > most) continue;
             double before = apart(merge).score();
-            if (1 - before <= most_gain) continue;  // no score is above 1
+            if (1 - before <= max_gain) continue;  // no score is above 1
             double gain = scores.of(all).score() - before;
-            if (gain > most_gain) best = merge, most_gain = gain;
+            if (gain > max_gain) best = merge, max_gain = gain;
         }
         if (best.groups.empty()) return false;
         int into = best.groups[0];

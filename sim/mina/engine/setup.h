@@ -33,7 +33,7 @@ struct Setup {
     const Int *model, *hosts, *steps;
     const double* arrival;
     // algorithms
-    Int placement, trees, sharing, tree_lock, candidates, ties, most_shared, shared_steps;
+    Int placement, trees, sharing, tree_lock, candidates, ties, max_shared, shared_steps;
     double alpha;
     Solver solver;
     // results, by job

@@ -16,7 +16,7 @@ REAL = ctypes.c_double
 SOLVER = ctypes.CFUNCTYPE(
     None, INT, ctypes.POINTER(INT), ctypes.POINTER(INT), ctypes.POINTER(INT), ctypes.POINTER(INT)
 )
-MOST_SHARED = 30  #: most jobs of a sharing group that was merged
+MAX_SHARED = 30  #: most jobs of a sharing group that was merged
 SHARED_STEPS = 3  #: number of longest steps that a group is simulated for, before it is merged
 
 #: Describes an operation that has ended: ``LoggedOp``.
@@ -45,7 +45,7 @@ class Setup(ctypes.Structure):
         *fields(INT, "jobs"),
         *fields(POINTER, "model hosts steps arrival"),
         *fields(INT, "placement trees sharing tree_lock candidates ties"),
-        *fields(INT, "most_shared shared_steps"),
+        *fields(INT, "max_shared shared_steps"),
         *fields(REAL, "alpha"),
         *fields(SOLVER, "solver"),
         *fields(POINTER, "begun finished in_ina taken root migrations conflicts busy"),
@@ -61,36 +61,36 @@ class Run:
 
     def __init__(
         self,
-        asked: ScheduleWorkload,
-        given: JobList,
+        requested: ScheduleWorkload,
+        provided: JobList,
         solver: Callable[..., None] | None = None,
         logged: int = 0,
     ) -> None:
-        cluster = asked.cluster
+        cluster = requested.cluster
         self.arrays: dict[str, NDArray[Any]] = {
             **numbers_of_cluster(cluster),
-            **numbers_of_models(given, asked.gpu_speed),
-            **numbers_of_jobs(given),
-            **room(given, cluster, logged),
+            **numbers_of_models(provided, requested.gpu_speed),
+            **numbers_of_jobs(provided),
+            **room(provided, cluster, logged),
         }
         self.setup = Setup(
             layers=cluster.layers,
-            ports=asked.unit is Unit.PORT,
-            capacity=asked.capacity,
-            models=len(given.models),
-            bandwidth=asked.bandwidth,
-            ratio=asked.ratio,
-            latency=asked.latency,
-            jobs=len(given.jobs),
-            placement=NUMBER[asked.placement],
-            trees=NUMBER[asked.trees],
-            sharing=NUMBER[asked.sharing],
-            tree_lock=asked.lock is Lock.TREE,
-            candidates=asked.candidates,
-            ties=asked.ties,
-            most_shared=MOST_SHARED,
+            ports=requested.unit is Unit.PORT,
+            capacity=requested.capacity,
+            models=len(provided.models),
+            bandwidth=requested.bandwidth,
+            ratio=requested.ratio,
+            latency=requested.latency,
+            jobs=len(provided.jobs),
+            placement=NUMBER[requested.placement],
+            trees=NUMBER[requested.trees],
+            sharing=NUMBER[requested.sharing],
+            tree_lock=requested.lock is Lock.TREE,
+            candidates=requested.candidates,
+            ties=requested.ties,
+            max_shared=MAX_SHARED,
             shared_steps=SHARED_STEPS,
-            alpha=asked.alpha,
+            alpha=requested.alpha,
             solver=SOLVER(solver or no_solver),
             log_room=logged,
             **{name: array.ctypes.data for name, array in self.arrays.items()},
@@ -122,34 +122,34 @@ def numbers_of_cluster(cluster: FatTree) -> dict[str, NDArray[Any]]:
     return {"down": ints(cluster.down), "up": ints(cluster.up)}
 
 
-def numbers_of_models(given: JobList, speed: float) -> dict[str, NDArray[Any]]:
+def numbers_of_models(provided: JobList, speed: float) -> dict[str, NDArray[Any]]:
     """Return the operations of all models in a row; a fast GPU shortens all times of computing."""
     return {
-        "begin": ints(np.cumsum([0, *(len(model.starts) for model in given.models)]).tolist()),
-        "period": reals([model.period / speed for model in given.models]),
-        "start": reals([start / speed for model in given.models for start in model.starts]),
-        "size": reals([size for model in given.models for size in model.sizes]),
+        "begin": ints(np.cumsum([0, *(len(model.starts) for model in provided.models)]).tolist()),
+        "period": reals([model.period / speed for model in provided.models]),
+        "start": reals([start / speed for model in provided.models for start in model.starts]),
+        "size": reals([size for model in provided.models for size in model.sizes]),
     }
 
 
-def numbers_of_jobs(given: JobList) -> dict[str, NDArray[Any]]:
+def numbers_of_jobs(provided: JobList) -> dict[str, NDArray[Any]]:
     """Return the arrays of the jobs, in which a model is its place in the list."""
-    place = {model.name: i for i, model in enumerate(given.models)}
+    place = {model.name: i for i, model in enumerate(provided.models)}
     return {
-        "model": ints([place[job.model] for job in given.jobs]),
-        "hosts": ints([job.hosts for job in given.jobs]),
-        "steps": ints([job.steps for job in given.jobs]),
-        "arrival": reals([job.arrival for job in given.jobs]),
+        "model": ints([place[job.model] for job in provided.jobs]),
+        "hosts": ints([job.hosts for job in provided.jobs]),
+        "steps": ints([job.steps for job in provided.jobs]),
+        "arrival": reals([job.arrival for job in provided.jobs]),
     }
 
 
-def room(given: JobList, cluster: FatTree, logged: int) -> dict[str, NDArray[Any]]:
+def room(provided: JobList, cluster: FatTree, logged: int) -> dict[str, NDArray[Any]]:
     """Return arrays of zeros, which are the room for what a run leaves."""
-    jobs = len(given.jobs)
+    jobs = len(provided.jobs)
     return {
         **{name: np.zeros(jobs) for name in ("begun", "finished", "in_ina")},
         **{name: np.zeros(jobs, np.int64) for name in ("root", "migrations", "conflicts")},
-        "taken": np.zeros(sum(job.hosts for job in given.jobs), np.int64),
+        "taken": np.zeros(sum(job.hosts for job in provided.jobs), np.int64),
         "busy": np.zeros(cluster.switches),
         "log": np.zeros(max(logged, 1), LOGGED),
     }

@@ -93,7 +93,7 @@ class TreeBuilding {
         std::vector<Member> members;
         for (const Job* job : running) members.push_back({job->timing, job->count});
         std::vector<int> independent = IndependentSet(g.edges).find();
-        SharingGroups groups(g.job_of, members, g.edges, scores, setup.most_shared);
+        SharingGroups groups(g.job_of, members, g.edges, scores, setup.max_shared);
         std::vector<int> chosen = groups.trees(independent);
         for (size_t j = 0; j < running.size(); ++j)
             running[j]->set_tree(chosen[j] < 0 ? nullptr : g.trees[chosen[j]]);

@@ -26,15 +26,15 @@ def score(taken: set[int], free: set[int], down: Sequence[int], alpha: float) ->
     return fragments(taken, pod, down) + alpha * fragments(free - taken, pod, down)
 
 
-def first(free: set[int], wanted: int) -> list[int]:
+def first(free: set[int], required: int) -> list[int]:
     """Return the first free hosts; none if they are too few."""
-    return sorted(free)[:wanted] if len(free) >= wanted else []
+    return sorted(free)[:required] if len(free) >= required else []
 
 
 def allocate(
     pod: Pod,
     down: Sequence[int],
-    wanted: int,
+    required: int,
     free: set[int],
     alpha: float,
     penalty: Callable[[int], float] = lambda leaf: 0,
@@ -45,15 +45,15 @@ def allocate(
     pods of the first layer, by their number, if any host is taken there.
     """
     available = free.intersection(pod)
-    if wanted > len(available):
+    if required > len(available):
         return inf, []
     if not down:
-        return (1, list(pod)) if wanted else (alpha * len(available), [])
+        return (1, list(pod)) if required else (alpha * len(available), [])
     paid = 0.0
     if len(down) == 1:
-        paid = penalty(pod[0] // down[0]) if wanted else 0
-    if len(available) == len(pod) and wanted in (0, len(pod)):
-        if not wanted:
+        paid = penalty(pod[0] // down[0]) if required else 0
+    if len(available) == len(pod) and required in (0, len(pod)):
+        if not required:
             return alpha, []
         leaves = range(pod[0] // down[0], (pod[-1] + 1) // down[0])
         return 1 + sum(penalty(leaf) for leaf in leaves), list(pod)
@@ -61,14 +61,14 @@ def allocate(
     rows = [{0: (0.0, list[int]())}]
     for inside in children(pod, down):
         before, row = rows[-1], dict[int, tuple[float, list[int]]]()
-        found = [allocate(inside, inner[0], n, *inner[1:]) for n in range(wanted + 1)]
-        for n in range(wanted + 1):
+        result = [allocate(inside, inner[0], n, *inner[1:]) for n in range(required + 1)]
+        for n in range(required + 1):
             for later in range(n + 1):
-                if n - later not in before or found[later][0] == inf:
+                if n - later not in before or result[later][0] == inf:
                     continue
-                total = found[later][0] + before[n - later][0]
+                total = result[later][0] + before[n - later][0]
                 if n not in row or total < row[n][0]:
-                    row[n] = total, before[n - later][1] + found[later][1]
+                    row[n] = total, before[n - later][1] + result[later][1]
         rows.append(row)
-    total, hosts = rows[-1][wanted]
+    total, hosts = rows[-1][required]
     return total + paid, hosts

@@ -57,12 +57,12 @@ class Simulation:
     def need(self, job: GoldenJob) -> float:
         """Return the least share of a job's time on INA for the whole gain."""
         step = job.step
-        need = (step.none - step.all) / ((self.cluster.ratio - 1) * step.all)
+        need = (step.without_ina - step.all) / ((self.cluster.ratio - 1) * step.all)
         return round(need * FINE) / FINE
 
-    def load(self, one: object) -> float:
+    def load(self, item: object) -> float:
         """Return the sum of the needs of the jobs whose trees have a switch or port."""
-        return sum(self.need(job) for job in self.running if job.tree and one in job.tree)
+        return sum(self.need(job) for job in self.running if job.tree and item in job.tree)
 
     def place(self, job: GoldenJob) -> list[int]:
         """Return hosts for a job; none if they are too few."""
@@ -92,10 +92,10 @@ class Simulation:
         if cluster.trees == "first":
             apart = [i for i, tree in enumerate(trees) if not any(tree & each for each in others)]
             job.root = apart[0] if apart else -1
-        elif job.step.none > job.step.all and job.hosts > 1:
+        elif job.step.without_ina > job.step.all and job.hosts > 1:
 
             def cost(root: int) -> tuple[float, float, float]:
-                loads = [self.load(one) for one in trees[root]]
+                loads = [self.load(item) for item in trees[root]]
                 over = sum(max(0.0, load + self.need(job) - 1) for load in loads)
                 return over, max(loads, default=0), sum(loads)
 
@@ -117,15 +117,15 @@ class Simulation:
 
     def group(self, job: GoldenJob) -> list[GoldenJob]:
         """Return the jobs whose trees meet the job's, or those of others in the group."""
-        found = [job]
-        for member in found:
-            found += [other for other in self.meeting(member) if other not in found]
-        return [other for other in self.running if other in found]
+        result = [job]
+        for member in result:
+            result += [other for other in self.meeting(member) if other not in result]
+        return [other for other in self.running if other in result]
 
     def meeting(self, job: GoldenJob) -> list[GoldenJob]:
         """Return the other jobs whose trees meet the job's."""
-        mine = job.tree or frozenset()
-        return [each for each in self.running if each is not job and mine & (each.tree or set())]
+        own = job.tree or frozenset()
+        return [each for each in self.running if each is not job and own & (each.tree or set())]
 
     def rivals(self, job: GoldenJob) -> list[GoldenJob]:
         """Return the jobs that a lock keeps from INA while the job uses it."""
@@ -184,7 +184,7 @@ class Simulation:
 def simulate_group(step_hosts: Sequence[tuple[Step, int]], steps: int) -> float:
     """Return the score by R of jobs on one switch over ``steps`` longest steps; nan if none."""
     jobs = [Training(step, hosts, None, 0.0) for step, hosts in step_hosts]
-    limit, now = steps * max(step.none for step, _ in step_hosts), 0.0
+    limit, now = steps * max(step.without_ina for step, _ in step_hosts), 0.0
     while now <= limit:
         job = min(jobs, key=lambda each: each.next)
         now, ina = job.next, False
@@ -193,12 +193,12 @@ def simulate_group(step_hosts: Sequence[tuple[Step, int]], steps: int) -> float:
             others = [each.worth(now) for each in jobs if each is not job]
             ina = not any(start < end and its > worth for start, its, _, _ in others)
         job.advance(ina)
-    none, all_ina, time = (
+    without_ina, all_ina, time = (
         sum(job.hosts * seconds(job) for job in jobs)
         for seconds in (
-            lambda job: job.done * job.step.none,
+            lambda job: job.done * job.step.without_ina,
             lambda job: job.done * job.step.all,
             lambda job: job.step_began - job.began,
         )
     )
-    return (none - time) / (none - all_ina) if none > all_ina else float("nan")
+    return (without_ina - time) / (without_ina - all_ina) if without_ina > all_ina else float("nan")

@@ -34,7 +34,7 @@ class Step:
         return saved <= 1e-12
 
     @property
-    def none(self) -> float:
+    def without_ina(self) -> float:
         """Return the seconds of a step without INA."""
         return self.end(0, 0, self.plain)
 

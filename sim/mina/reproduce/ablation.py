@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from sim.mina.bound import bound_of
 from sim.mina.reproduce import paper
-from sim.mina.reproduce.runs import BASELINE, MINA, OURS, Found, mean_score, rows_of, score
+from sim.mina.reproduce.runs import BASELINE, MINA, OWN, Findings, mean_score, rows_of, score
 from sim.mina.schedule import Schedule
 from sim.mina.workload import ScheduleWorkload, Sharing, Unit
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_program, by_us, printed
@@ -31,19 +31,19 @@ Runs = Mapping[str, Schedule]
 def ablation_runs(seeds: int) -> list[ScheduleWorkload]:
     """Return runs of every row with every order of ties, and of our schedulers by regime."""
     rows = [replace(rows_of(name), ties=ties) for name in paper.TABLE for ties in range(seeds)]
-    ours = [replace(OURS, **regime) for regime in REGIMES.values()]
+    own = [replace(OWN, **regime) for regime in REGIMES.values()]
     words = [rows_of(name, Sharing.RATE) for name in paper.TABLE]
-    return [*rows, *words, *(replace(OURS, ties=ties) for ties in range(seeds)), *ours]
+    return [*rows, *words, *(replace(OWN, ties=ties) for ties in range(seeds)), *own]
 
 
-def ablation(found: Found, seeds: int) -> Figure:
+def ablation(result: Findings, seeds: int) -> Figure:
     """Return table I: the score of each combination of algorithms."""
-    rows = [table_row(found, name, seeds) for name in paper.TABLE]
-    best = score(found[OURS])
-    regimes = {name: found[replace(OURS, **regime)] for name, regime in REGIMES.items()}
+    rows = [table_row(result, name, seeds) for name in paper.TABLE]
+    best = score(result[OWN])
+    regimes = {name: result[replace(OWN, **regime)] for name, regime in REGIMES.items()}
     bounds = {name: bound_of(each) for name, each in regimes.items()}
-    first = {name: found[rows_of(name)] for name in paper.TABLE}
-    words = {name: found[rows_of(name, Sharing.RATE)] for name in paper.TABLE}
+    first = {name: result[rows_of(name)] for name in paper.TABLE}
+    words = {name: result[rows_of(name, Sharing.RATE)] for name in paper.TABLE}
     return Figure(
         name="ablation",
         title="What each algorithm is worth",
@@ -74,10 +74,10 @@ def ablation(found: Found, seeds: int) -> Figure:
     )
 
 
-def table_row(found: Found, name: str, seeds: int) -> dict[str, Any]:
+def table_row(result: Findings, name: str, seeds: int) -> dict[str, Any]:
     """Return a row of table I; in its name a letter stands for each algorithm that is on."""
-    runs = [found[replace(rows_of(name), ties=ties)] for ties in range(seeds)]
-    words = found[rows_of(name, Sharing.RATE)]
+    runs = [result[replace(rows_of(name), ties=ties)] for ties in range(seeds)]
+    words = result[rows_of(name, Sharing.RATE)]
     scores = [score(each) for each in runs]
     return {
         "JP": "yes" if name[0] == "P" else "-",
@@ -155,12 +155,12 @@ def table_claims(first: Runs) -> list[Claim]:
     """Return what is said of table I, of runs with the binary's order of events."""
     far = {"---": (EQUAL, EQUAL), "P--": (EQUAL, EQUAL)}
     far |= dict.fromkeys(("PT-", "PTS"), (NEAR, NEAR_UTILISATION))
-    found = {name: (score(first[name]), first[name].utilisation) for name in far}
+    result = {name: (score(first[name]), first[name].utilisation) for name in far}
     return [
         by_program(
             f"score and utilisation of {name} are the binary's, within {most[0]:g} and {most[1]:g}",
-            bool(np.all(np.abs(np.subtract(found[name], paper.BINARY_TABLE[name])) <= most)),
-            f"{found[name][0]:.4f}, {found[name][1]:.4f}",
+            bool(np.all(np.abs(np.subtract(result[name], paper.BINARY_TABLE[name])) <= most)),
+            f"{result[name][0]:.4f}, {result[name][1]:.4f}",
         )
         for name, most in far.items()
     ]
@@ -180,18 +180,18 @@ def regime_claim(regimes: Runs, bounds: Mapping[str, float | None]) -> Claim:
 def trace_runs(traces: Sequence[int]) -> list[ScheduleWorkload]:
     """Return runs of baselines on all traces, of MINA on some (it takes long), of ours on all."""
     return [
-        *(replace(each, trace=trace) for each in (BASELINE, OURS) for trace in range(1, 11)),
+        *(replace(each, trace=trace) for each in (BASELINE, OWN) for trace in range(1, 11)),
         *(replace(MINA, trace=trace) for trace in traces),
     ]
 
 
-def traces(found: Found, chosen: Sequence[int]) -> Figure:
+def traces(result: Findings, chosen: Sequence[int]) -> Figure:
     """Return figure 11: baselines, MINA and our best on ten traces."""
     every = range(1, 11)
-    best = [score(found[replace(OURS, trace=trace)]) for trace in every]
-    runs = {trace: found[replace(MINA, trace=trace)] for trace in chosen}
+    best = [score(result[replace(OWN, trace=trace)]) for trace in every]
+    runs = {trace: result[replace(MINA, trace=trace)] for trace in chosen}
     mina = {trace: score(run) for trace, run in runs.items()}
-    plain = {trace: found[replace(BASELINE, trace=trace)] for trace in every}
+    plain = {trace: result[replace(BASELINE, trace=trace)] for trace in every}
     by_words = [*map(mean_score, runs.values())]
     used = [run.mean_utilisation / plain[trace].mean_utilisation for trace, run in runs.items()]
     baseline = [score(run) for run in plain.values()]
@@ -236,9 +236,9 @@ def traces(found: Found, chosen: Sequence[int]) -> Figure:
                 "mean of the baselines", paper.BASELINE, np.mean([*map(mean_score, plain.values())])
             ),
             printed("mean of MINA", paper.MINA, np.mean(by_words)),
-            printed("highest score of MINA", paper.MINA_MOST, max(by_words)),
+            printed("highest score of MINA", paper.MAX_MINA, max(by_words)),
             printed("use of INA, times the baseline's", paper.USED, np.mean(used)),
-            printed("the same, at most", paper.USED_MOST, max(used)),
+            printed("the same, at most", paper.MAX_USED, max(used)),
             by_program(
                 "all ten baselines are the binary's, to four digits",
                 all(

@@ -27,8 +27,8 @@ BINARY_TABLE = MappingProxyType(
         "P-S": (0.5481, 0.1721),
     }
 )
-BASELINE, MINA, MINA_MOST = 0.399, 0.968, 0.9998  #: figure 11: means of ten traces, and the best
-USED, USED_MOST = 2.32, 2.81  #: times the baseline's utilisation, in the mean and at most
+BASELINE, MINA, MAX_MINA = 0.399, 0.968, 0.9998  #: figure 11: means of ten traces, and the best
+USED, MAX_USED = 2.32, 2.81  #: times the baseline's utilisation, in the mean and at most
 BINARY_BASELINES = (
     *(0.1709, 0.2934, 0.2897, 0.2343, 0.1913),
     *(0.2934, 0.2474, 0.3455, 0.4469, 0.8995),
@@ -40,7 +40,7 @@ BINARY_MINA = (
 PAIRS, GOOD_PAIRS, GOOD = 0.939, 33, 0.95  #: figure 12
 BINARY_SHARING = MappingProxyType({2: 0.9384, 3: 0.8443, 4: 0.7482})
 BINARY_GOOD_PAIRS = 29
-PLACEMENT_GAIN, PLACEMENT_GAIN_MOST = 0.131, 0.173  #: figure 13, in the mean and at most
+PLACEMENT_GAIN, MAX_PLACEMENT_GAIN = 0.131, 0.173  #: figure 13, in the mean and at most
 BINARY_FIRST = (0.124, 0.132, 0.166, 0.157, 0.159, 0.171, 0.171, 0.171)
 BINARY_DP = (0.201, 0.301, 0.413, 0.488, 0.442, 0.459, 0.453, 0.548)
 FLAT_FROM = 4  #: candidates, figure 14

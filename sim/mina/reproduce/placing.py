@@ -11,7 +11,7 @@ from sim.mina.jobs import STEPS, JobList, TrainingJob
 from sim.mina.lehmer import Lehmer
 from sim.mina.models import known_models
 from sim.mina.reproduce import paper
-from sim.mina.reproduce.runs import BASELINE, MINA, Found, mean_score, score
+from sim.mina.reproduce.runs import BASELINE, MINA, Findings, mean_score, score
 from sim.mina.schedule import schedule
 from sim.mina.workload import Placement, ScheduleWorkload
 from sim.reproduce.figure import Figure, Panel, by_paper, by_program, printed
@@ -26,9 +26,9 @@ def candidate_runs(candidates: Sequence[int]) -> list[ScheduleWorkload]:
     return [replace(MINA, candidates=k) for k in candidates]
 
 
-def candidates(found: Found, chosen: Sequence[int]) -> Figure:
+def candidates(result: Findings, chosen: Sequence[int]) -> Figure:
     """Return figure 14: what the number of candidate trees is worth."""
-    runs = [found[replace(MINA, candidates=k)] for k in chosen]
+    runs = [result[replace(MINA, candidates=k)] for k in chosen]
     scores = [score(each) for each in runs]
     seconds = [each.seconds["trees"] for each in runs]
     names = ["all" if k == ALL else str(k) for k in chosen]
@@ -99,15 +99,16 @@ def with_links(links: int, placement: Placement) -> ScheduleWorkload:
     return replace(BASELINE, placement=placement, topology=f"8,8,16:1,{links},{links}")
 
 
-def oversubscription(found: Found) -> Figure:
+def oversubscription(result: Findings) -> Figure:
     """Return figure 13: placements with few links upwards."""
     scores = {
-        placement: [score(found[with_links(links, placement)]) for links in LINKS]
+        placement: [score(result[with_links(links, placement)]) for links in LINKS]
         for placement in (Placement.FIRST, Placement.DP)
     }
     first, placed = scores.values()
     plain, better = (
-        [mean_score(found[with_links(links, placement)]) for links in LINKS] for placement in scores
+        [mean_score(result[with_links(links, placement)]) for links in LINKS]
+        for placement in scores
     )
     gains = np.subtract(better, plain)
     rows = [
@@ -131,11 +132,11 @@ def oversubscription(found: Found) -> Figure:
         axes.set_xlabel("links upwards of ToR and pod switches")
         axes.set_ylabel("INA efficiency score")
 
-    def equal(ours: Sequence[float], binary: Sequence[float]) -> bool:
-        return bool(np.allclose(ours, binary, atol=6e-4, rtol=0))
+    def equal(own: Sequence[float], binary: Sequence[float]) -> bool:
+        return bool(np.allclose(own, binary, atol=6e-4, rtol=0))
 
-    def ends(ours: Sequence[float]) -> str:
-        return f"{ours[0]:.3f} with {LINKS[0]} link, {ours[-1]:.3f} with {LINKS[-1]}"
+    def ends(own: Sequence[float]) -> str:
+        return f"{own[0]:.3f} with {LINKS[0]} link, {own[-1]:.3f} with {LINKS[-1]}"
 
     return Figure(
         name="oversubscription",
@@ -153,7 +154,7 @@ def oversubscription(found: Found) -> Figure:
             ),
             by_program("placement is the binary's", equal(placed, paper.BINARY_DP), ends(placed)),
             printed("placement gains, in the mean", paper.PLACEMENT_GAIN, gains.mean()),
-            printed("placement gains, at most", paper.PLACEMENT_GAIN_MOST, gains.max()),
+            printed("placement gains, at most", paper.MAX_PLACEMENT_GAIN, gains.max()),
         ],
         note="The paper's text says that trees are MINA's here; with the baseline's, which the"
         " binary uses, placement matters more.",
@@ -164,25 +165,27 @@ def fragment_jobs(count: int) -> JobList:
     """Draw jobs of 1 to 16 hosts, as in the binary's figure 2."""
     random = Lehmer(42)
 
-    def one() -> TrainingJob:
+    def item() -> TrainingJob:
         hosts = 1 + random.below(16)
         return TrainingJob(model="OPT-350M", hosts=hosts, steps=STEPS[random.below(len(STEPS))])
 
-    return JobList(models=[known_models()["OPT-350M"]], jobs=[one() for _ in range(count)])
+    return JobList(models=[known_models()["OPT-350M"]], jobs=[item() for _ in range(count)])
 
 
 def fragments() -> Figure:
     """Return figure 2: fragments of the cluster, and jobs that find no tree."""
-    asked = replace(BASELINE, bandwidth=2e9, ratio=1.0)
-    found = schedule(asked, fragment_jobs(CONFLICT_JOBS))
+    requested = replace(BASELINE, bandwidth=2e9, ratio=1.0)
+    result = schedule(requested, fragment_jobs(CONFLICT_JOBS))
     kernel = np.ones(WINDOW) / WINDOW
-    conflicts = np.convolve(found.conflicts, kernel, "valid")
-    pod, down = range(asked.cluster.hosts), asked.cluster.down
-    own = [pieces_of(set(hosts.tolist()), pod, down) for hosts in found.placed]
+    conflicts = np.convolve(result.conflicts, kernel, "valid")
+    pod, down = range(requested.cluster.hosts), requested.cluster.down
+    own = [pieces_of(set(hosts.tolist()), pod, down) for hosts in result.placed]
     pieces = np.convolve(own, kernel, "valid")
     at = np.arange(conflicts.size) + WINDOW
-    filled = int(np.cumsum(found.hosts).searchsorted(asked.cluster.hosts))  # then hosts turn over
-    share = float(found.conflicts.mean())
+    filled = int(
+        np.cumsum(result.hosts).searchsorted(requested.cluster.hosts)
+    )  # then hosts turn over
+    share = float(result.conflicts.mean())
     together = float(np.corrcoef(conflicts, pieces)[0, 1])
 
     def draw(axes: Axes) -> None:
@@ -190,7 +193,7 @@ def fragments() -> Figure:
         axes.plot(at, pieces / pieces.max(), label=f"fragments of a job / {pieces.max():.1f}")
         axes.set_xlabel("jobs")
 
-    early, late = (float(part.mean()) for part in np.split(found.conflicts, [filled])[:2])
+    early, late = (float(part.mean()) for part in np.split(result.conflicts, [filled])[:2])
     return Figure(
         name="fragments",
         title="Conflicts and fragments",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from sim.mina.reproduce import ablation, placing, steps
-from sim.mina.reproduce.asked import FIGURES, MinaAsked
+from sim.mina.reproduce.requested import FIGURES, MinaRequest
 from sim.mina.reproduce.runs import run_all
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
@@ -24,24 +24,26 @@ METHOD = (
 QUICK = "\n\nMade with `--quick`: one order of events, fewer traces and candidates for MINA."
 
 
-def reproduce(names: Sequence[str], asked: MinaAsked, *, quick: bool, progress: Progress) -> Report:
+def reproduce(
+    names: Sequence[str], requested: MinaRequest, *, quick: bool, progress: Progress
+) -> Report:
     """Return the figures of these names, in the order of the paper."""
-    seeds = 1 if quick else asked.seeds
+    seeds = 1 if quick else requested.seeds
     traces = (1, 9, 10) if quick else range(1, 11)
     candidates = (1, 5) if quick else (*range(1, 11), placing.ALL)
     of_runs = {
-        "traces": (lambda: ablation.trace_runs(traces), lambda: ablation.traces(found(), traces)),
+        "traces": (lambda: ablation.trace_runs(traces), lambda: ablation.traces(result(), traces)),
         "ablation": (
             lambda: ablation.ablation_runs(seeds),
-            lambda: ablation.ablation(found(), seeds),
+            lambda: ablation.ablation(result(), seeds),
         ),
-        "oversubscription": (placing.link_runs, lambda: placing.oversubscription(found())),
+        "oversubscription": (placing.link_runs, lambda: placing.oversubscription(result())),
         "candidates": (
             lambda: placing.candidate_runs(candidates),
-            lambda: placing.candidates(found(), candidates),
+            lambda: placing.candidates(result(), candidates),
         ),
     }
-    found = cache(lambda: run_all(points_of(names, of_runs), progress))
+    result = cache(lambda: run_all(points_of(names, of_runs), progress))
     makers: dict[str, Callable[[], Figure]] = {
         "fragments": placing.fragments,
         "timeline": steps.timeline,

@@ -11,14 +11,14 @@ from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees
 from sim.reproduce import outcomes
 from sim.reproduce.report import Progress
 
-Found = dict[ScheduleWorkload, Schedule]
+Findings = dict[ScheduleWorkload, Schedule]
 
 #: Asks for the paper's baseline: first hosts, first tree that is free, INA when it is free.
 BASELINE = ScheduleWorkload(
     placement=Placement.FIRST, trees=Trees.FIRST, sharing=Sharing.GREEDY, lock=Lock.GROUP
 )
 MINA = replace(BASELINE, placement=Placement.DP, trees=Trees.MIS, sharing=Sharing.R)
-OURS = ScheduleWorkload()  #: run with the defaults of the command
+OWN = ScheduleWorkload()  #: run with the defaults of the command
 
 
 def rows_of(name: str, sharing: Sharing = Sharing.R) -> ScheduleWorkload:
@@ -32,14 +32,14 @@ def rows_of(name: str, sharing: Sharing = Sharing.R) -> ScheduleWorkload:
     )
 
 
-def run_all(wanted: Sequence[ScheduleWorkload], progress: Progress) -> Found:
+def run_all(required: Sequence[ScheduleWorkload], progress: Progress) -> Findings:
     """Run each schedule, in threads: the compiled code lets go of Python's lock."""
     threads = ThreadPoolExecutor(os.cpu_count() or 1)
 
-    def tell(_: ScheduleWorkload | None, done: int) -> None:
-        progress("scheduling", done, len(wanted))
+    def report(_: ScheduleWorkload | None, done: int) -> None:
+        progress("scheduling", done, len(required))
 
-    return outcomes.run_all(schedule, wanted, tell, threads)
+    return outcomes.run_all(schedule, required, report, threads)
 
 
 #: Return the score of a run in which some job can gain: by the authors' program, by the paper.

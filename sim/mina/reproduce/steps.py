@@ -19,26 +19,26 @@ STEPS = 100
 BANDWIDTHS = np.arange(1, 201) * 1e8
 
 
-def step_of(name: str, asked: ScheduleWorkload, latency: float | None = None) -> Step:
+def step_of(name: str, requested: ScheduleWorkload, latency: float | None = None) -> Step:
     """Return a step of a job with several hosts."""
     model = known_models()[name]
-    wait = asked.latency if latency is None else latency
+    wait = requested.latency if latency is None else latency
     return Step(
-        period=model.period / asked.gpu_speed,
-        start=[start / asked.gpu_speed for start in model.starts],
-        plain=[wait + size / asked.bandwidth for size in model.sizes],
-        ina=[wait + size / asked.bandwidth / asked.ratio for size in model.sizes],
+        period=model.period / requested.gpu_speed,
+        start=[start / requested.gpu_speed for start in model.starts],
+        plain=[wait + size / requested.bandwidth for size in model.sizes],
+        ina=[wait + size / requested.bandwidth / requested.ratio for size in model.sizes],
     )
 
 
 def spans(step: Step, durations: list[float]) -> list[tuple[float, float]]:
     """Return begin and duration of each all-reduce."""
-    found, now = [], 0.0
+    result, now = [], 0.0
     for start, duration in zip(step.start, durations, strict=True):
         begin = max(now, start)
-        found.append((begin, duration))
+        result.append((begin, duration))
         now = begin + duration
-    return found
+    return result
 
 
 def timeline() -> Figure:
@@ -93,7 +93,7 @@ def bandwidth() -> Figure:
     curves, points = {}, {}
     for name in known_models():
         steps = [step_of(name, replace(SLOW, gpu_speed=1.0, bandwidth=b), 0.0) for b in BANDWIDTHS]
-        curves[name] = np.array([step.none for step in steps])
+        curves[name] = np.array([step.without_ina for step in steps])
         points[name] = float(BANDWIDTHS[curves[name] <= steps[0].period + 1e-12][0]) / 1e9
 
     def draw(axes: Axes) -> None:
@@ -135,10 +135,10 @@ def sharing(most: int) -> Figure:
     """Return figure 12: jobs that share one switch, in groups of 2 to ``most``."""
     names = list(known_models())
 
-    def scores_of(asked: ScheduleWorkload, count: int) -> NDArray[np.float64]:
+    def scores_of(requested: ScheduleWorkload, count: int) -> NDArray[np.float64]:
         groups = product(names, repeat=count)
-        found = [group_score(asked, [(m, 2) for m in each], STEPS) for each in groups]
-        return np.array(found, float)
+        result = [group_score(requested, [(m, 2) for m in each], STEPS) for each in groups]
+        return np.array(result, float)
 
     scores = {count: scores_of(SLOW, count) for count in range(2, most + 1)}
     means = {count: float(each.mean()) for count, each in scores.items()}

@@ -9,7 +9,7 @@ import numpy as np
 
 from gen.base.emission.emit import module_name
 from hdl.p4sgd.switch.switch import Switch
-from sim.golden.tree_plan import MOST_WORKERS
+from sim.golden.tree_plan import MAX_WORKERS
 from sim.harness.clock import PERIOD_NS
 from sim.harness.measuring import run_workload
 from sim.harness.verilator import Simulation, build, emission_of
@@ -22,10 +22,10 @@ SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
 FRAME_BYTES = 32  #: bytes of numbers in a frame
 LARGEST = 240  #: frames of the largest all-reduce
 ROUGHLY = 340  #: first guess of an all-reduce's latency with INA, in cycles
-MOST_SWITCHES, MOST_JOBS = 16, 16
+MAX_SWITCHES, MAX_JOBS = 16, 16
 SMALL = "--topology 2,2,2:1,1,2 with --jobs of at most 8 hosts"  #: options that fit
-MOST_CYCLES = 2_000_000
-MOST_OPERATIONS = 100_000
+MAX_CYCLES = 2_000_000
+MAX_OPERATIONS = 100_000
 STEPS_WITHIN = 0.02  #: share of a step's time by which it may differ
 
 
@@ -33,21 +33,22 @@ STEPS_WITHIN = 0.02  #: share of a step's time by which it may differ
 class SwitchRun:
     """Holds jobs at the scale of the hardware, whose all-reduces are whole frames."""
 
-    asked: ScheduleWorkload
-    given: JobList
+    requested: ScheduleWorkload
+    provided: JobList
 
     @cached_property
     def frames(self) -> list[list[int]]:
         """Return the frames of each job's all-reduces."""
         frames = {
-            model.name: [size // FRAME_BYTES for size in model.sizes] for model in self.given.models
+            model.name: [size // FRAME_BYTES for size in model.sizes]
+            for model in self.provided.models
         }
-        return [frames[job.model] for job in self.given.jobs]
+        return [frames[job.model] for job in self.provided.jobs]
 
     @property
     def params(self) -> ClusterParams:
         """Return the cluster of switches in hardware."""
-        return ClusterParams(cluster=self.asked.cluster, jobs=len(self.given.jobs))
+        return ClusterParams(cluster=self.requested.cluster, jobs=len(self.provided.jobs))
 
     @property
     def frame_cycles(self) -> int:
@@ -56,12 +57,12 @@ class SwitchRun:
 
     def timed(self, latency: float, frame: float) -> ScheduleWorkload:
         """Return the workload if INA takes ``latency`` seconds, and ``frame`` for each frame."""
-        bandwidth = FRAME_BYTES / frame / self.asked.ratio
-        return replace(self.asked, latency=latency, bandwidth=bandwidth)
+        bandwidth = FRAME_BYTES / frame / self.requested.ratio
+        return replace(self.requested, latency=latency, bandwidth=bandwidth)
 
     def simulated(self, latency: float, frame: float) -> Schedule:
         """Return the schedule of the simulator for these times."""
-        return schedule(self.timed(latency, frame), self.given, MOST_OPERATIONS)
+        return schedule(self.timed(latency, frame), self.provided, MAX_OPERATIONS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,18 +87,18 @@ class Agreement:
         return {**asdict(self), "holds": self.holds}
 
 
-def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
+def scaled(requested: ScheduleWorkload, provided: JobList) -> SwitchRun:
     """Return the jobs with time slowed down until their largest all-reduce has LARGEST frames.
 
     All times are stretched in proportion to the time that its frames take on the hardware.
     ValueError for jobs that do not fit a simulation of the hardware.
     """
-    check(asked, given)
-    used = {job.model for job in given.jobs}
-    models = [model for model in given.models if model.name in used]
+    check(requested, provided)
+    used = {job.model for job in provided.jobs}
+    models = [model for model in provided.models if model.name in used]
     largest = max(size for model in models for size in model.sizes)
-    frame = SwitchRun(asked=asked, given=given).frame_cycles
-    factor = LARGEST * frame * SECONDS * asked.bandwidth * asked.ratio / largest
+    frame = SwitchRun(requested=requested, provided=provided).frame_cycles
+    factor = LARGEST * frame * SECONDS * requested.bandwidth * requested.ratio / largest
     small = JobList(
         models=[
             replace(
@@ -108,52 +109,54 @@ def scaled(asked: ScheduleWorkload, given: JobList) -> SwitchRun:
             )
             for model in models
         ],
-        jobs=[replace(job, arrival=job.arrival * factor) for job in given.jobs],
+        jobs=[replace(job, arrival=job.arrival * factor) for job in provided.jobs],
     )
-    found = SwitchRun(asked=asked, given=small)
-    check_run(found)
-    return found
+    result = SwitchRun(requested=requested, provided=small)
+    check_run(result)
+    return result
 
 
-def check(asked: ScheduleWorkload, given: JobList) -> None:
+def check(requested: ScheduleWorkload, provided: JobList) -> None:
     """Raise ValueError for settings that the hardware or the golden model does not support."""
-    cluster, jobs = asked.cluster, len(given.jobs)
+    cluster, jobs = requested.cluster, len(provided.jobs)
     for name, count, most, option in (
-        ("hosts", cluster.hosts, MOST_WORKERS, SMALL),
-        ("switches", cluster.switches, MOST_SWITCHES, SMALL),
-        ("jobs", jobs, MOST_JOBS, f"--count {MOST_JOBS}"),
+        ("hosts", cluster.hosts, MAX_WORKERS, SMALL),
+        ("switches", cluster.switches, MAX_SWITCHES, SMALL),
+        ("jobs", jobs, MAX_JOBS, f"--count {MAX_JOBS}"),
     ):
         if count > most:
             raise ValueError(f"--rtl simulates at most {most} {name}: {count}; try {option}")
-    if asked.trees not in (Trees.FIRST, Trees.SPREAD):
-        raise ValueError(f"--rtl knows trees first and spread: {asked.trees}; try --trees spread")
-    if asked.capacity > 1:
-        raise ValueError(f"--rtl knows a capacity of 1: {asked.capacity}")
+    if requested.trees not in (Trees.FIRST, Trees.SPREAD):
+        raise ValueError(
+            f"--rtl knows trees first and spread: {requested.trees}; try --trees spread"
+        )
+    if requested.capacity > 1:
+        raise ValueError(f"--rtl knows a capacity of 1: {requested.capacity}")
     if cluster.up[0] > 1:
         raise ValueError(f"--rtl knows hosts with one link up: {cluster}")
 
 
-def check_run(asked: SwitchRun) -> None:
+def check_run(requested: SwitchRun) -> None:
     """Raise ValueError unless INA is used from the beginning and the run is not too long."""
-    found = asked.simulated(ROUGHLY * SECONDS, asked.frame_cycles * SECONDS)
-    if not found.in_ina.any() or not ((found.begun == 0) & (found.root >= 0)).any():
+    result = requested.simulated(ROUGHLY * SECONDS, requested.frame_cycles * SECONDS)
+    if not result.in_ina.any() or not ((result.begun == 0) & (result.root >= 0)).any():
         raise ValueError(
             "--rtl needs jobs that use INA, one of them from the beginning: none does;"
             " try a smaller --bandwidth, other --jobs, or another --sharing"
         )
-    cycles = round(found.finished.max() / SECONDS)
-    if cycles > MOST_CYCLES:
+    cycles = round(result.finished.max() / SECONDS)
+    if cycles > MAX_CYCLES:
         raise ValueError(
-            f"--rtl simulates at most {MOST_CYCLES:,} cycles: {cycles:,}; try --jobs of fewer steps"
+            f"--rtl simulates at most {MAX_CYCLES:,} cycles: {cycles:,}; try --jobs of fewer steps"
         )
 
 
-def compare(asked: SwitchRun, folder: Path) -> Agreement:
+def compare(requested: SwitchRun, folder: Path) -> Agreement:
     """Run the jobs on switches in hardware and in the simulator; the former's log is in ``folder``.
 
     SimulationError if a sum is wrong, or the switches do not answer in time.
     """
-    params = asked.params
+    params = requested.params
     simulation = Simulation(
         test_module="sim.mina.rtl.in_simulator",
         params=params,
@@ -161,43 +164,45 @@ def compare(asked: SwitchRun, folder: Path) -> Agreement:
     )
     blocks = [module_name(Switch(params.switch))]  # compiled once, however many there are
     simulator = build(emission_of(ClusterSystem(params)), hier_blocks=blocks)
-    found = run_workload(simulator, simulation, asked, folder, asked.asked.seed)
-    grants, begins = in_order(asked, asked.simulated(found["latency"], found["frame"]))
+    result = run_workload(simulator, simulation, requested, folder, requested.requested.seed)
+    grants, begins = in_order(requested, requested.simulated(result["latency"], result["frame"]))
     return Agreement(
-        latency_cycles=found["latency"] / SECONDS,
-        frame_cycles=found["frame"] / SECONDS,
-        cycles=found["cycles"],
+        latency_cycles=result["latency"] / SECONDS,
+        frame_cycles=result["frame"] / SECONDS,
+        cycles=result["cycles"],
         grants=len(grants),
-        differs_at=first_difference(grants, [(job, op) for job, op in found["grants"]]),
+        differs_at=first_difference(grants, [(job, op) for job, op in result["grants"]]),
         steps=sum(len(each) - 1 for each in begins),
         worst_step=max(
-            float(abs(np.diff(ours) / np.diff(theirs) - 1).max())
-            for ours, theirs in zip(found["begins"], begins, strict=True)
+            float(abs(np.diff(own) / np.diff(reference) - 1).max())
+            for own, reference in zip(result["begins"], begins, strict=True)
         ),
     )
 
 
-def in_order(asked: SwitchRun, found: Schedule) -> tuple[list[tuple[int, int]], list[list[float]]]:
+def in_order(
+    requested: SwitchRun, result: Schedule
+) -> tuple[list[tuple[int, int]], list[list[float]]]:
     """Return all-reduces with INA in the order of their starts, and the begins of jobs' steps."""
-    models = {model.name: model for model in asked.given.models}
+    models = {model.name: model for model in requested.provided.models}
     grants: list[tuple[int, int]] = []
-    begins = [[float(begun)] for begun in found.begun]
+    begins = [[float(begun)] for begun in result.begun]
     done = [0] * len(begins)
-    for op in np.sort(found.log, order="start"):
+    for op in np.sort(result.log, order="start"):
         job = int(op["job"])
         if op["ina"]:
             grants.append((job, done[job]))
         done[job] += 1
-        model = models[asked.given.jobs[job].model]
+        model = models[requested.provided.jobs[job].model]
         if op["op"] + 1 == len(model.starts):
-            period = model.period / asked.asked.gpu_speed
+            period = model.period / requested.requested.gpu_speed
             begins[job].append(max(float(op["end"]), begins[job][-1] + period))
     return grants, begins
 
 
-def first_difference(one: list[Any], other: list[Any]) -> int | None:
+def first_difference(item: list[Any], other: list[Any]) -> int | None:
     """Return where two lists differ first; None if they are the same."""
-    differ = [k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b]
-    if differ or len(one) != len(other):
-        return min([*differ, min(len(one), len(other))])
+    differ = [k for k, (a, b) in enumerate(zip(item, other, strict=False)) if a != b]
+    if differ or len(item) != len(other):
+        return min([*differ, min(len(item), len(other))])
     return None

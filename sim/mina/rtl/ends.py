@@ -97,7 +97,7 @@ class Controller:
 
         return take
 
-    async def ask(self, number: int, command: Command, expected: Verb) -> None:
+    async def issue(self, number: int, command: Command, expected: Verb) -> None:
         """Send a command and assert its answer, within a time; one command at a time."""
         async with self.locks[number]:
             self.events[number].clear()
@@ -107,10 +107,10 @@ class Controller:
         assert answer is not None
         assert answer.verb is expected, f"switch {number}: {command} gave {answer}"
 
-    async def ask_all(self, commands: dict[int, Command], expected: Verb) -> None:
+    async def request_all(self, commands: dict[int, Command], expected: Verb) -> None:
         """Send commands to several switches, by their numbers, and wait for all answers."""
         tasks = [
-            cocotb.start_soon(self.ask(number, command, expected))
+            cocotb.start_soon(self.issue(number, command, expected))
             for number, command in commands.items()
         ]
         for task in tasks:

@@ -6,7 +6,7 @@ import cocotb
 
 from sim.harness.clock import cycle
 from sim.harness.host_program import HostProgram
-from sim.harness.in_simulator import params_in_simulator, tell, workload_in_simulator
+from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 from sim.harness.streams import start
 from sim.mina.as_golden import golden_cluster, golden_jobs
 from sim.mina.rtl.comparison import SwitchRun
@@ -39,8 +39,8 @@ async def measured(jobs: RtlJobs) -> tuple[float, float]:
     """
     jobs.start(0.0)
     job = max(
-        (one for one in jobs.running if one.tree and one.hosts > 1),
-        key=lambda one: len(one.tree or ()),
+        (item for item in jobs.running if item.tree and item.hosts > 1),
+        key=lambda item: len(item.tree or ()),
     )
     members = await jobs.enter(job, jobs.numbers[id(job)])
     seconds = []
@@ -58,20 +58,20 @@ async def compare(dut: Any) -> None:
     params, run = params_in_simulator(ClusterParams), workload_in_simulator(SwitchRun)
     ends = Ends(dut, params)
     await start(dut)
-    await configure(dut, params, run.asked.unit)
+    await configure(dut, params, run.requested.unit)
     cocotb.start_soon(ends.move())
 
     def jobs_by(latency: float, frame: float) -> RtlJobs:
-        asked = run.timed(latency, frame)
-        golden = golden_jobs(run.given, asked)
-        return RtlJobs(golden_cluster(asked), golden, run.frames, params, ends)
+        requested = run.timed(latency, frame)
+        golden = golden_jobs(run.provided, requested)
+        return RtlJobs(golden_cluster(requested), golden, run.frames, params, ends)
 
-    alone = jobs_by(run.asked.latency, SECONDS)
+    alone = jobs_by(run.requested.latency, SECONDS)
     latency, frame = await measured(alone)
     jobs = jobs_by(latency, frame)
     jobs.epoch = alone.epoch
     await jobs.train()
-    tell(
+    report(
         {
             "latency": latency,
             "frame": frame,

@@ -14,10 +14,10 @@ from sim.golden.tenancy import Command, Verb
 from sim.harness.clock import PERIOD_NS, cycle
 from sim.mina.agreement import operation_rule as operations
 from sim.mina.agreement.frames import Data, Grant
-from sim.mina.agreement.operation_rule import Operation, Parts, Way
+from sim.mina.agreement.operation_rule import Operation, Parts, Route
 from sim.mina.golden.simulation import Cluster, GoldenJob, Simulation
 from sim.mina.rtl.ends import Controller, Ends
-from sim.mina.surroundings.cluster_system import MOST_FRAMES, ClusterParams
+from sim.mina.surroundings.cluster_system import MAX_FRAMES, ClusterParams
 
 SECONDS = PERIOD_NS * 1e-9  #: length of a cycle
 PATIENCE = 100  #: limit of an all-reduce's time, as a multiple of that of sending
@@ -26,8 +26,8 @@ PATIENCE = 100  #: limit of an all-reduce's time, as a multiple of that of sendi
 class Host:
     """Plays a host, which does one all-reduce with INA at a time, by the agreement's rules."""
 
-    def __init__(self, ends: Ends, host: int, job: int, way: Way, peers: frozenset[int]) -> None:
-        self.ends, self.host, self.job, self.way, self.peers = ends, host, job, way, peers
+    def __init__(self, ends: Ends, host: int, job: int, path: Route, peers: frozenset[int]) -> None:
+        self.ends, self.host, self.job, self.path, self.peers = ends, host, job, path, peers
         self.operation: Operation | None = None
         self.over = Event()
         ends.takes[host] = self.take
@@ -39,24 +39,24 @@ class Host:
         )
         self.operation = operations.with_ina(plain, grant)
         self.over.clear()
-        self.send(self.operation, self.way)
+        self.send(self.operation, self.path)
 
-    def send(self, operation: Operation, way: Way) -> None:
+    def send(self, operation: Operation, path: Route) -> None:
         """Send the operation's frames to the switch."""
-        frames = [frame for _, frame in operations.sent(operation, way)]
+        frames = [frame for _, frame in operations.sent(operation, path)]
         self.ends.send(self.host, *(frame for frame in frames if isinstance(frame, Data)))
 
     def take(self, frame: Data) -> None:
         """Take an answer of the switch; acknowledge the sum of a slot at once."""
         before = self.operation
         assert before is not None
-        self.operation = after = operations.data_rule(before, frame, self.way.base)
+        self.operation = after = operations.data_rule(before, frame, self.path.base)
         if after.over:
             self.over.set()
-        k = frame.slot - self.way.base
+        k = frame.slot - self.path.base
         if after.slots[k] != before.slots[k]:
             alone = replace(after, slots=after.slots[k : k + 1], parts=after.parts[k : k + 1])
-            self.send(alone, replace(self.way, base=frame.slot))
+            self.send(alone, replace(self.path, base=frame.slot))
 
 
 class RtlJobs(Simulation):
@@ -139,7 +139,7 @@ class RtlJobs(Simulation):
         """Register a job with the switches of its tree; return its hosts, if it has a tree."""
         if job.tree is None or job.hosts == 1:
             return []
-        base = number * MOST_FRAMES
+        base = number * MAX_FRAMES
         entries = {
             switch: Command(
                 verb=Verb.REGISTER,
@@ -149,16 +149,16 @@ class RtlJobs(Simulation):
                 ports=ports,
                 parent=parent,
                 base=base,
-                count=MOST_FRAMES,
+                count=MAX_FRAMES,
             )
             for switch, (ports, parent) in self.wiring.tree(job.placed, job.root).items()
         }
-        await self.controller.ask_all(entries, Verb.REGISTERED)
+        await self.controller.request_all(entries, Verb.REGISTERED)
         hosts = []
         for host in job.placed:
             switch, port = self.wiring.host_port(host)
-            way = Way(switch=switch, port=port, base=base)
-            hosts.append(Host(self.ends, host, number, way, frozenset(job.placed) - {host}))
+            path = Route(switch=switch, port=port, base=base)
+            hosts.append(Host(self.ends, host, number, path, frozenset(job.placed) - {host}))
         return hosts
 
     async def add_up(self, job: GoldenJob, members: list[Host], index: int, count: int) -> None:
@@ -170,15 +170,15 @@ class RtlJobs(Simulation):
             switch: Command(verb=Verb.ACQUIRE, switch=switch, job=number, epoch=grant.epoch)
             for switch in self.wiring.tree(job.placed, job.root)
         }
-        await self.controller.ask_all(acquire, Verb.GRANTED)
+        await self.controller.request_all(acquire, Verb.GRANTED)
         parts = [drawn_parts(count) for _ in members]
         for host, part in zip(members, parts, strict=True):
             host.begins(grant, part)
         most = PATIENCE * self.params.pace * count
         for host in members:
             await with_timeout(host.over.wait(), most * PERIOD_NS, "ns")
-        release = {switch: replace(one, verb=Verb.RELEASE) for switch, one in acquire.items()}
-        await self.controller.ask_all(release, Verb.RELEASED)
+        release = {switch: replace(item, verb=Verb.RELEASE) for switch, item in acquire.items()}
+        await self.controller.request_all(release, Verb.RELEASED)
         right = tuple(
             saturated([sum(lane) for lane in zip(*slot, strict=True)])
             for slot in zip(*parts, strict=True)

@@ -12,11 +12,11 @@ from hdl.common.packets import AXIS
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
-from sim.golden.tree_plan import MOST_WORKERS
+from sim.golden.tree_plan import MAX_WORKERS
 from sim.mina.cluster import FatTree
 from sim.mina.surroundings.wiring import Wiring
 
-MOST_FRAMES = 256  #: most frames of an all-reduce; each takes a slot
+MAX_FRAMES = 256  #: most frames of an all-reduce; each takes a slot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +30,8 @@ class ClusterParams:
     jobs: int  #: most jobs, 1..32
 
     def __post_init__(self) -> None:
-        if self.cluster.hosts > MOST_WORKERS:
-            raise ValueError(f"a tree has at most {MOST_WORKERS} hosts: {self.cluster.hosts}")
+        if self.cluster.hosts > MAX_WORKERS:
+            raise ValueError(f"a tree has at most {MAX_WORKERS} hosts: {self.cluster.hosts}")
 
     @property
     def suffix(self) -> str:
@@ -58,7 +58,7 @@ class ClusterParams:
         """Return the parameters of each switch."""
         return TreeSwitchParams(
             ports=self.wiring.ports,
-            slots=MOST_FRAMES << ceil_log2(self.jobs),
+            slots=MAX_FRAMES << ceil_log2(self.jobs),
             jobs=max(2, self.jobs),
             ingress_depth=64,
         )

@@ -101,7 +101,7 @@ class Wiring:
         :func:`sim.mina.golden.trees.all_trees` does.
         """
         down, up = self.cluster.down, self.cluster.up
-        found: dict[int, tuple[int, int | None]] = {}
+        result: dict[int, tuple[int, int | None]] = {}
         groups, path = set(hosts), ()
         while len(groups) > 1:
             layer = len(path) + 1
@@ -110,11 +110,11 @@ class Wiring:
             for group in {below // down[layer - 1] for below in groups}:
                 children = [below for below in groups if below // down[layer - 1] == group]
                 ports = sum(1 << below % down[layer - 1] for below in children)
-                found[self.numbers[Node(layer, group, path)]] = ports, None
+                result[self.numbers[Node(layer, group, path)]] = ports, None
             groups = {below // down[layer - 1] for below in groups}
             if len(groups) > 1:
                 parent = down[layer - 1] + root % up[layer]
                 for group in groups:
                     number = self.numbers[Node(layer, group, path)]
-                    found[number] = found[number][0], parent
-        return found
+                    result[number] = result[number][0], parent
+        return result

@@ -7,16 +7,16 @@ from hdl.netsparse.switch.presets import PRESETS
 from sim.bench.limits import Limit, Row
 from sim.bench.synth import synth
 
-MOST_LEVELS = Limit(8)
+MAX_LEVELS = Limit(8)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
     """Estimate each preset; what has been estimated before is found in the cache."""
-    found = []
+    result = []
     for preset in PRESETS:
         progress(f"estimating {preset}")
-        found.append(row(preset, synth("netsparse-switch", preset=preset)[1]))
-    return found
+        result.append(row(preset, synth("netsparse-switch", preset=preset)[1]))
+    return result
 
 
 def row(preset: str, figures: dict[str, Any]) -> Row:
@@ -25,6 +25,6 @@ def row(preset: str, figures: dict[str, Any]) -> Row:
     return Row(
         what=f"{preset}: LUTs on any path",
         value=figures["depth"]["most_levels"],
-        limit=MOST_LEVELS,
+        limit=MAX_LEVELS,
         note=f"in {worst['component']}, from or to its children's registers too",
     )

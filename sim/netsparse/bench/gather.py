@@ -43,7 +43,7 @@ ROWS = 16_384
 EXCHANGED = 4 * ROWS  #: rows of an exchange
 #: PRs of 4 bytes that a node asks for in an exchange: all rows that the other one has, so that the
 #: 900 cycles of start and end, in which the last responses wait for DelayCycles, are few beside it
-MOST_EXCHANGED = EXCHANGED // 2
+MAX_EXCHANGED = EXCHANGED // 2
 CLIENTS = 7  #: clients that share the idx filter; the eighth unit serves
 EXCHANGERS = 4  #: clients of a node in an exchange; as many units serve
 BATCH = 1024  #: idxs that clients are dealt in turn
@@ -58,14 +58,14 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     rng = np.random.default_rng(1)
     build_gather(HARDWARE, 2)
     progress("one unit, redundant idxs")
-    found = pipeline_rows(rng)
+    result = pipeline_rows(rng)
     progress("seven units that share idxs")
-    found += shared_rows()
+    result += shared_rows()
     for size in (4, 64, 512):
         progress(f"four units, properties of {size} bytes")
-        found += exchange_rows(rng, size)
+        result += exchange_rows(rng, size)
     progress("lines of host memory")
-    return [*found, *line_rows(), *single_rows()]
+    return [*result, *line_rows(), *single_rows()]
 
 
 def measure(
@@ -142,8 +142,8 @@ def airlines(airports: int = 3_400, flights: int = 68_000) -> tuple[int, Ints]:
     share = 1 / np.arange(1, airports + 1)
     order = rng.permutation(airports)
     tails, heads = rng.choice(airports, (2, flights), p=share / share.sum())
-    mine = order[tails] < airports // 2
-    idxs, rows = airports - 1 - heads[mine], order[tails][mine]
+    own = order[tails] < airports // 2
+    idxs, rows = airports - 1 - heads[own], order[tails][own]
     return airports, idxs[np.lexsort((idxs, rows))]
 
 
@@ -159,7 +159,7 @@ def roads() -> tuple[int, Ints]:
 
 def exchange_rows(rng: np.random.Generator, size: int) -> list[Row]:
     """Measure both nodes asking each other for some of what they have, with four units."""
-    gathered = exchange(rng, size, each := MOST_EXCHANGED // max(1, size // 32))
+    gathered = exchange(rng, size, each := MAX_EXCHANGED // max(1, size // 32))
     nodes = gathered.result.nodes
     cycles = max(node.snic["cycles"] for node in nodes)
     prs = sum(node.totals["prs"] for node in nodes)

@@ -24,7 +24,7 @@ LEAST_GAIN = {64: Limit(3.5, at_least=True), 512: Limit(3, at_least=True)}
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
     """Measure both ways with the same requests; PRs must be equal."""
-    found = []
+    result = []
     for size in SIZES:
         rates = {}
         for what, snic, host in (
@@ -34,8 +34,8 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
             progress(f"properties of {size} bytes, {what}")
             gathered = exchange(size, snic, host)
             rates[what], row = rated(f"{what}, {size} B", gathered, size)
-            found.append(row)
-        found.append(
+            result.append(row)
+        result.append(
             Row(
                 what=f"requester's rate by the bridge's, {size} B",
                 value=rates["requester"] / rates["bridge"],
@@ -43,7 +43,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
                 note="the same requests; PRs are equal",
             )
         )
-    return found
+    return result
 
 
 def exchange(size: int, snic: SnicParams, host: dict[str, int]) -> Gathered:

@@ -24,7 +24,7 @@ SMALL = SpmmWorkload(  # that RTL holds
 LARGE = SpmmWorkload(
     model=True, matrix="queen", nodes=128, racks=8, spines=16, switch="paper", batch=32768
 )
-MOST_SECONDS = Limit(120)
+MAX_SECONDS = Limit(120)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -47,13 +47,13 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     ]
 
 
-def error_row(one: Compared) -> Row:
+def error_row(item: Compared) -> Row:
     """Return how far a figure of the model is from the RTL's."""
     return Row(
-        what=f"error: {one.name}",
-        value=abs(one.error),
-        limit=Limit(BOUNDS[one.name]),
-        note=f"a share of the RTL's {one.rtl:,}",
+        what=f"error: {item.name}",
+        value=abs(item.error),
+        limit=Limit(BOUNDS[item.name]),
+        note=f"a share of the RTL's {item.rtl:,}",
     )
 
 
@@ -72,7 +72,7 @@ def large_rows() -> list[Row]:
     prs = sum(node.totals["prs"] for node in result.nodes)
     size = f"128 nodes, {run.matrix.nnz:,} nonzeros"
     return [
-        Row(what=size, value=seconds, unit=CPU, limit=MOST_SECONDS),
+        Row(what=size, value=seconds, unit=CPU, limit=MAX_SECONDS),
         Row(what=size, value=prs / seconds, unit="PRs/s", note=f"{prs:,} PRs"),
         Row(what=size, value=run.matrix.nnz / seconds, unit="idxs/s"),
     ]

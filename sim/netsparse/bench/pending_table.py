@@ -8,7 +8,7 @@ from sim.bench.synth import synth
 
 #: What a table of 64 compared entries took.
 ENTRIES_BEFORE, LUT_BEFORE, FF_BEFORE = 64, 2_000, 2_435
-MOST_LUT, MOST_FF = Limit(2_100), Limit(FF_BEFORE)
+MAX_LUT, MAX_FF = Limit(2_100), Limit(FF_BEFORE)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -32,9 +32,9 @@ def held(figures: dict[str, Any]) -> list[Row]:
         Row(
             what="LUT of logic",
             value=total["lut"],
-            limit=MOST_LUT,
+            limit=MAX_LUT,
             note=f"{LUT_BEFORE:,} {before}",
         ),
         Row(what="LUT of memory", value=total["lutram"]),
-        Row(what="FF", value=total["ff"], limit=MOST_FF, note=f"{FF_BEFORE:,} {before}"),
+        Row(what="FF", value=total["ff"], limit=MAX_FF, note=f"{FF_BEFORE:,} {before}"),
     ]

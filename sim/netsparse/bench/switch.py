@@ -12,14 +12,14 @@ from hdl.netsparse.switch.presets import PRESETS
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.bench.limits import Limit, Row
 from sim.netsparse.switch_session import NetSparseSwitchSession, NetSparseSwitchWorkload
-from sim.netsparse.wire import most_prs
+from sim.netsparse.wire import max_prs
 
 HARDWARE: NetSparseSwitchParams = make_params(NetSparseSwitchParams, PRESETS["small"])
 LEAST_OF_IDEAL = Limit(0.95, at_least=True)
 PROPERTY_BYTES = (4, 64, 512)
 PACKETS = 200
 HEADER_BYTES, PR_BYTES, BEAT_BYTES = 64, 18, 64
-MOST_TURNS = 2  #: most crossbars and arbiters on the way
+MAX_TURNS = 2  #: most crossbars and arbiters on the way
 READ_BEATS = 2  #: beats of a packet with one read
 
 
@@ -27,7 +27,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     """Measure latencies, then rates of one middle pipe, then packets over all ports."""
     progress("simulator of a switch")
     simulator = NetSparseSwitchSession.build(HARDWARE)
-    found = []
+    result = []
     for size in PROPERTY_BYTES:
         progress(f"properties of {size} bytes")
         session = NetSparseSwitchSession(
@@ -38,12 +38,12 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
             figures = session.run(simulator, Path(folder)).figures
         seconds = time.monotonic() - began
         if size == PROPERTY_BYTES[0]:
-            found += latency_rows(figures)
-        found += rate_rows(figures, size)
+            result += latency_rows(figures)
+        result += rate_rows(figures, size)
         if size == PROPERTY_BYTES[-1]:
-            found += [packet_row(figures)]
-            found += [Row(what="RTL", value=figures["cycles"] / seconds, unit="cycles/s")]
-    return found
+            result += [packet_row(figures)]
+            result += [Row(what="RTL", value=figures["cycles"] / seconds, unit="cycles/s")]
+    return result
 
 
 def latency_rows(figures: Mapping[str, float]) -> list[Row]:
@@ -54,7 +54,7 @@ def latency_rows(figures: Mapping[str, float]) -> list[Row]:
             what=f"latency: {name}",
             value=figures[f"{name}_latency_cycles"],
             unit="cycles",
-            limit=Limit(expected[name] + MOST_TURNS),
+            limit=Limit(expected[name] + MAX_TURNS),
             note=f"last beat in to first beat out; {expected[name]} by the parts, and a cycle for"
             " each turn that is passed on",
         )
@@ -64,7 +64,7 @@ def latency_rows(figures: Mapping[str, float]) -> list[Row]:
 
 def ideal(kind: Kind, size: int) -> float:
     """Return the ideal PRs a cycle: one, or as many as 64 bytes of packets of the MTU bring."""
-    prs = most_prs(kind, size, HARDWARE.mtu)
+    prs = max_prs(kind, size, HARDWARE.mtu)
     each = PR_BYTES + (size if kind is Kind.RESPONSE else 0)
     return prs / max(prs, -(-(HEADER_BYTES + prs * each) // BEAT_BYTES))
 

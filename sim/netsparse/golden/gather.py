@@ -54,11 +54,11 @@ def gather(properties: Words, partition: Partition, idxs: Sequence[ArrayLike]) -
     if len(idxs) != partition.nodes:
         raise ValueError(f"{len(idxs)} streams of idxs for {partition.nodes} nodes")
     memories = []
-    for node, asked in enumerate(idxs):
+    for node, requested in enumerate(idxs):
         memory = host_memory_before(properties, partition, node)
-        asked = np.asarray(asked, np.int64)
-        asked = asked[_in_range(asked, partition)]
-        memory[asked] = properties[asked]
+        requested = np.asarray(requested, np.int64)
+        requested = requested[_in_range(requested, partition)]
+        memory[requested] = properties[requested]
         memories.append(memory)
     return memories
 
@@ -111,9 +111,9 @@ class Expected:
         coalescing: bool = True,
     ) -> None:
         """Raise AssertionError, which says which counter is wrong, or that they do not add up."""
-        wanted = {"consumed": self.consumed, "local": self.local, "rejected": self.rejected}
-        found = {"consumed": consumed, "local": local, "rejected": rejected}
-        assert found == wanted, f"counted {found}, expected {wanted}"
+        expected = {"consumed": self.consumed, "local": self.local, "rejected": self.rejected}
+        result = {"consumed": consumed, "local": local, "rejected": rejected}
+        assert result == expected, f"counted {result}, expected {expected}"
         parts = coalesced + filtered + local + rejected + prs
         assert consumed == parts, f"{consumed} consumed, but {parts} accounted for"
         assert filtering or not filtered, f"{filtered} filtered without a filter"

@@ -74,17 +74,17 @@ def redundancy(
         nodes if isinstance(nodes, Partition) else Partition.blocks(matrix.indptr.size - 1, nodes)
     )
     remote = useful = shared = owners_seen = windows = 0
-    wanted = np.zeros(partition.count, np.int64)  # by how many nodes of the rack
+    expected = np.zeros(partition.count, np.int64)  # by how many nodes of the rack
     for node in range(partition.nodes):
         idxs = partition.idx_stream(matrix, node)
         idxs = idxs[~partition.is_local(idxs, node)]
         remote += idxs.size
         distinct = np.unique(idxs)
         useful += distinct.size
-        wanted[distinct] += 1
+        expected[distinct] += 1
         if (node + 1) % rack == 0 or node + 1 == partition.nodes:
-            shared += int(wanted[wanted > 1].sum())
-            wanted[:] = 0
+            shared += int(expected[expected > 1].sum())
+            expected[:] = 0
         seen = distinct_in_windows(partition.owner(idxs), window)
         owners_seen += int(seen.sum())
         windows += seen.size

@@ -79,7 +79,7 @@ def sparsity_aware(
     shape = (partition.nodes, cores)
     prs, responses = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
     for node in range(partition.nodes):
-        core, idx = asked(matrix, partition, node, cores)
+        core, idx = requested(matrix, partition, node, cores)
         prs[node] = np.bincount(core, minlength=cores)
         pairs = core * partition.nodes + partition.owner(idx)  # of core and destination
         joined = np.bincount(pairs, minlength=cores * partition.nodes).reshape(cores, -1)
@@ -88,7 +88,7 @@ def sparsity_aware(
     return SaOpt(property_bytes=property_bytes, prs=prs, responses=responses)
 
 
-def asked(matrix: csr_array, partition: Partition, node: int, cores: int) -> tuple[Ints, Ints]:
+def requested(matrix: csr_array, partition: Partition, node: int, cores: int) -> tuple[Ints, Ints]:
     """Return core and idx of each PR of ``node``: the different remote idxs of each core's rows."""
     own = partition.block(node)
     each = max(1, -(-(own.stop - own.start) // cores))  # rows of a core

@@ -70,7 +70,7 @@ class SwitchLedger:
         self.wholeness = Wholeness(mtu)
         self.packets = 0
         self.inside: dict[tuple, Entered] = {}
-        self.kept: dict[int, bytes] = {}  # properties that a cache may have, by idx
+        self.stored: dict[int, bytes] = {}  # properties that a cache may have, by idx
         self.last: dict[tuple, int] = defaultdict(lambda: -1)
         self.entered = 0
         self.hits = 0
@@ -84,7 +84,7 @@ class SwitchLedger:
             self.entered += 1
             cached = request.length == self.rules.property_bytes
             if request.kind is Kind.RESPONSE and ingress in self.rules.uplinks and cached:
-                self.kept[request.idx] = request.data
+                self.stored[request.idx] = request.data
         self.packets += 1
 
     def leave(self, egress: int, requests: Sequence[Request]) -> None:
@@ -97,36 +97,36 @@ class SwitchLedger:
             if entered is None:
                 continue
             assert entered.request == request, f"{entered.request} left as {request}"
-            self.check_way(egress, request.dest)
-            way = request.kind, entered.ingress, request.dest
-            assert entered.number > self.last[way], f"out of order: {request}"
-            self.last[way] = entered.number
+            self.check_path(egress, request.dest)
+            path = request.kind, entered.ingress, request.dest
+            assert entered.number > self.last[path], f"out of order: {request}"
+            self.last[path] = entered.number
         if not self.rules.concatenate:
             kind = requests[0].kind
             self.wholeness.leave(requests, [(packet, kind) for packet in origins])
 
     def answer(self, egress: int, response: Request) -> Entered:
         """Return the read that ``response`` answers, which looked it up here."""
-        asked = [
+        requested = [
             key
             for key in self.inside
             if key[0] is Kind.READ and key[1] == response.dest and key[3] == response.id
         ]
         assert response.kind is Kind.RESPONSE, f"nobody sent {response}"
-        assert len(asked) == 1, f"nobody asked for {response}"
-        entered = self.inside.pop(asked[0])
+        assert len(requested) == 1, f"nobody asked for {response}"
+        entered = self.inside.pop(requested[0])
         read = entered.request
         assert self.rules.routes[read.dest] in self.rules.uplinks, f"no uplink, but a hit: {read}"
         assert read.length == self.rules.property_bytes, f"not cached: {read}"
         right = replace(
-            read, kind=Kind.RESPONSE, dest=read.src, src=read.dest, data=self.kept[read.idx]
+            read, kind=Kind.RESPONSE, dest=read.src, src=read.dest, data=self.stored[read.idx]
         )
         assert response == right, f"{right} expected, {response} came"
-        self.check_way(egress, response.dest)
+        self.check_path(egress, response.dest)
         self.hits += 1
         return entered
 
-    def check_way(self, egress: int, dest: int) -> None:
+    def check_path(self, egress: int, dest: int) -> None:
         """Check that the port is the one that leads to ``dest``."""
         right = self.rules.routes[dest]
         assert egress == right, f"node {dest} is behind port {right}, not {egress}"

@@ -34,16 +34,16 @@ inline void ask(State &s, Int n, Client &client, Int t) {
     const Shape &k = s.k;
     const Request &request = s.requests[client.asking];
     bool starts = client.fetched == request.first;
-    if (t < client.ask_time || t < request.begins + START) return;
+    if (t < client.request_time || t < request.begins + START) return;
     if (starts && t < client.start_time) return;
     if (starts) client.start_time = t + STARTS;
-    client.ask_address = request.address + k.idx_bytes * (client.fetched - request.first);
-    Int span = k.chunk_bytes - client.ask_address % k.chunk_bytes;
+    client.request_address = request.address + k.idx_bytes * (client.fetched - request.first);
+    Int span = k.chunk_bytes - client.request_address % k.chunk_bytes;
     Int end = std::min(request.end, client.fetched + span / k.idx_bytes);
-    client.ask_bytes = k.idx_bytes * (end - client.fetched);
+    client.request_bytes = k.idx_bytes * (end - client.fetched);
     client.chunks[(client.chunk + client.chunk_count++) % CHUNKS] = {end, NEVER};
     client.fetched = end;
-    client.ask_time = NEVER;
+    client.request_time = NEVER;
     if (end == request.end) ++client.asking;
     turns::ask(s.nodes[n].reads.turns, &client - &s.clients[n * k.clients]);
 }
@@ -52,9 +52,9 @@ inline void ask(State &s, Int n, Client &client, Int t) {
 inline void fetch(State &s, Int n, Int unit, Int t) {
     Client &client = s.clients[n * s.k.clients + unit];
     Node &node = s.nodes[n];
-    Int come = host_memory::read(s, node, t, client.ask_address, client.ask_bytes);
+    Int come = host_memory::read(s, node, t, client.request_address, client.request_bytes);
     client.chunks[(client.chunk + client.chunk_count - 1) % CHUNKS].time = come + GIVE;
-    client.ask_time = t + ASKS;
+    client.request_time = t + ASKS;
     turns::leave(node.reads.turns, unit);
 }
 
@@ -185,7 +185,7 @@ inline void consume(State &s, Int n, Client &client, Int t) {
     client.given.need = s.stream[client.position];
     if (++client.position < chunk.end) return;
     client.chunk = (client.chunk + 1) % CHUNKS;
-    if (client.chunk_count-- == CHUNKS) client.ask_time = std::max(client.ask_time, t + ASKS);
+    if (client.chunk_count-- == CHUNKS) client.request_time = std::max(client.request_time, t + ASKS);
 }
 
 // A response has come: its property is to be written.

@@ -9,7 +9,7 @@ namespace {
 
 // The sizes of a concatenator: `shape.py` gives a row of these for each.
 struct MakerRow {
-    Int lines, spare_lines, pr_lines, most_packets, most_open, delay, joins, pr_bytes, expirations, soonest,
+    Int lines, spare_lines, pr_lines, max_packets, max_open, delay, joins, pr_bytes, expirations, soonest,
         late_lines;
 };
 
@@ -90,8 +90,8 @@ void add_points(State &s, const Arrays &from) {
         maker.lines = row.lines;
         maker.spare_lines = row.spare_lines;
         maker.pr_lines = row.pr_lines;
-        maker.most_packets = row.most_packets;
-        maker.most_open = row.most_open;
+        maker.max_packets = row.max_packets;
+        maker.max_open = row.max_open;
         maker.delay = row.delay;
         maker.soonest = row.soonest;
         maker.late_lines = row.late_lines;
@@ -106,7 +106,7 @@ void add_points(State &s, const Arrays &from) {
             maker.pipe = point - k.nodes;
             maker.tor = maker.pipe / k.pipes;
         }
-        packets += row.most_packets;
+        packets += row.max_packets;
     }
     // A packet is waiting at a maker, or it is on its way, where every PR may have its own.
     s.packets.resize(packets + s.prs.size() + 1);

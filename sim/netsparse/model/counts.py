@@ -25,7 +25,7 @@ TRAFFIC = (
 )
 CACHE = ("hit", "miss", "inserted", "replaced", "present")
 BUSES = tuple(
-    f"host_{way}_{what}" for way in ("read", "write") for what in ("requests", "properties")
+    f"host_{path}_{what}" for path in ("read", "write") for what in ("requests", "properties")
 )
 WRITES, READS = 10, 5  #: accesses of registers for a request, without rings
 
@@ -39,8 +39,8 @@ def none_of(bank: Any) -> dict[str, int]:
 
 def counted(model: Model, what: str, index: int, names: Sequence[str]) -> dict[str, int]:
     """Return the counts of item ``index`` of kind ``what``, by name."""
-    found = model.counts(what, index, len(names))
-    return {name: int(count) for name, count in zip(names, found, strict=True)}
+    result = model.counts(what, index, len(names))
+    return {name: int(count) for name, count in zip(names, result, strict=True)}
 
 
 def result_of(model: Model, gather: Gather, params: ClusterParams, seconds: float) -> GatherResult:
@@ -62,10 +62,10 @@ def result_of(model: Model, gather: Gather, params: ClusterParams, seconds: floa
 def link_counts(model: Model, link: int) -> dict[str, dict[str, int]]:
     """Return a link's counts by class; the model loses nothing on it."""
     names = [f"{kind} {what}" for kind in CLASSES for what in ("packets", "bytes")]
-    found = counted(model, "link", link, names)
+    result = counted(model, "link", link, names)
     lost = {"dropped": 0, "corrupted": 0}
     return {
-        kind: {what: found[f"{kind} {what}"] for what in ("packets", "bytes")} | lost
+        kind: {what: result[f"{kind} {what}"] for what in ("packets", "bytes")} | lost
         for kind in CLASSES
     }
 
@@ -128,11 +128,11 @@ def switch_counts(model: Model, switch: int, params: ClusterParams, links: Links
     pipes = params.network.of(switch).pipes
     ports = [none_of(PORT_COUNTERS) for _ in range(topology.ports(switch))]
     for number, wire in enumerate(topology.links):
-        for end, way in ((wire.target, "in"), (wire.source, "out")):
+        for end, path in ((wire.target, "in"), (wire.source, "out")):
             if end.port is not None and end.index == switch:
                 for kind in CLASSES:
                     for what in ("packets", "bytes"):
-                        ports[end.port][f"{kind}_{way}_{what}"] = links[number][kind][what]
+                        ports[end.port][f"{kind}_{path}_{what}"] = links[number][kind][what]
     for port, counts in enumerate(ports):
         for k, kind in enumerate(CLASSES):
             counts[f"{kind}_waits"] = model.waits(switch, k, port) if pipes else 0

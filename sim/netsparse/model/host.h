@@ -86,9 +86,9 @@ inline void make_due(State &s, Int n, Int c) {
 
 // Tell the SNIC how many descriptors were written, and entries read.
 inline void ring_doorbell(Node &node, Int t) {
-    node.told_before = node.told;
+    node.reported_before = node.told;
     node.told = node.entries_read;
-    node.told_time = t + TOLD;
+    node.reported_time = t + TOLD;
     node.host_time = t + DOORBELL;
     ++node.doorbells;
 }
@@ -102,7 +102,7 @@ inline bool write_descriptors(State &s, Node &node, Int t) {
     ring_doorbell(node, t + DESCRIPTOR * count);
     while (count--) {
         Int request = node.due.pop(s.requests);
-        s.requests[request].time = node.told_time;
+        s.requests[request].time = node.reported_time;
         node.written.push(s.requests, request);
     }
     return true;

@@ -89,7 +89,7 @@ inline void visit(State &s, Int n, Bank &bank, Int pr, Int t) {
 }
 
 // Let each bank that has room take the next unit's request.
-inline void ask_banks(State &s, Int n, Int t) {
+inline void request_banks(State &s, Int n, Int t) {
     Node &node = s.nodes[n];
     Client *clients = &s.clients[n * s.k.clients];
     for (Int b = 0; b < s.k.banks && node.far; ++b) {
@@ -139,7 +139,7 @@ inline void answer_units(State &s, Int n, Int t) {
 
 inline void step(State &s, Int n, Int t) {
     if (s.nodes[n].near) answer_units(s, n, t);
-    if (s.nodes[n].far) ask_banks(s, n, t);
+    if (s.nodes[n].far) request_banks(s, n, t);
 }
 
 }  // namespace idx_filter

@@ -86,6 +86,6 @@ class Model:
 
     def counts(self, what: str, index: int, size: int) -> NDArray[np.int64]:
         """Return the counts of item ``index`` of a kind: client, traffic, node, link or cache."""
-        found = np.zeros(size, np.int64)
-        getattr(self.library, f"model_{what}")(self.handle, index, found.ctypes.data)
-        return found
+        result = np.zeros(size, np.int64)
+        getattr(self.library, f"model_{what}")(self.handle, index, result.ctypes.data)
+        return result

@@ -18,7 +18,7 @@ constexpr Int SETTLING = 14;  // in which no unit has an idx, before reads are f
 inline Int lines_of(Int bytes) { return (bytes - HEADER_BYTES + LINE - 1) / LINE; }
 
 inline bool can_join(const Maker &maker) {
-    return maker.lines >= maker.pr_lines && maker.packets < maker.most_packets;
+    return maker.lines >= maker.pr_lines && maker.packets < maker.max_packets;
 }
 
 inline void count(Traffic &counts, const Packet &packet) {
@@ -113,7 +113,7 @@ inline void step(State &s, Int t) {
         const Expiration first = maker.queue[maker.first];
         const Packet &packet = s.packets[first.packet];
         bool open = packet.open && packet.serial == first.serial;
-        bool shortage = maker.opened >= maker.most_open || maker.lines < maker.spare_lines;
+        bool shortage = maker.opened >= maker.max_open || maker.lines < maker.spare_lines;
         if (open && first.due > t && !shortage && !quiet) continue;
         maker.first = (maker.first + 1) % Int(maker.queue.size());
         --maker.waiting;

@@ -12,7 +12,7 @@ constexpr Int PORT = 2;     // through a port of a switch
 constexpr Int CROSS = 1;    // from there to the next link, in a switch without middle pipes
 
 // Free what a packet took where it was made; only the first link behind it does.
-inline void give_back(State &s, const Packet &packet) {
+inline void hand_back(State &s, const Packet &packet) {
     if (packet.room == NONE) return;
     Maker &maker = s.makers[packet.maker];
     if (maker.pipe == NONE) {
@@ -42,7 +42,7 @@ inline void start(State &s, Link &link, Int kind, Int t) {
     of.level += beats;
     ++of.packets;
     of.bytes += packet.bytes;
-    give_back(s, packet);
+    hand_back(s, packet);
     of.incoming.push(s.packets, number);
 }
 

@@ -8,7 +8,7 @@
 
 namespace node {
 
-constexpr Int READS_UNDER_WAY = 64;  // of a server
+constexpr Int READS_UNDER_PATH = 64;  // of a server
 constexpr Int ANSWER = 1;            // from a property to its answer
 
 // PRs that have come to where they wait for their turn.
@@ -69,7 +69,7 @@ inline void answer(State &s, Int n, Int m, Int t) {
 // Let a server look for room for the property of its next read, and ask for it.
 inline void serve(State &s, Node &node, Int place, Server &server, Int t) {
     const Int beats = s.k.property_beats;
-    bool goes = server.judged != NONE && server.enough && server.heads < READS_UNDER_WAY &&
+    bool goes = server.judged != NONE && server.enough && server.heads < READS_UNDER_PATH &&
                 server.asks.move(t);
     server.enough = server.room >= (goes ? 2 : 1) * beats;
     if (goes || server.asks.inside) addresses::move(s, server.asks, goes ? server.judged : NONE, t);

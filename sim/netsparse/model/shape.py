@@ -203,10 +203,10 @@ def makers_of(gather: Gather, params: ClusterParams) -> Ints:
         own = maker_row(params.snic.concatenator(payload), gather, payload)
         rows += [[*own, *joining(gather.mechanisms, name, 500)]] * topology.nodes
         if tor.pipes:
-            theirs = maker_row(tor.concatenator(payload), gather, payload)
+            reference = maker_row(tor.concatenator(payload), gather, payload)
             delay, joins = joining(gather.switch, name, 125)
             delay = delay if joins else tor.most_delay
-            rows += [[*theirs, delay, joins]] * (topology.racks * tor.pipes)
+            rows += [[*reference, delay, joins]] * (topology.racks * tor.pipes)
     sizes = np.array(rows, np.int64)
     pr_bytes, expirations, soonest, late, delay, joins = sizes[:, 5:].T
     return np.column_stack(

@@ -119,8 +119,8 @@ struct Addresses {
 struct Client {
     Int unsent, asking, oldest, current, behind;  // requests, in order; `behind` the last one
     Int fetched, position, taken;                 // idxs that were asked for, given, consumed
-    Int ask_time = 0, start_time = 0;             // when it may ask next, and for another request
-    Int ask_address = 0, ask_bytes = 0;           // what it asks for
+    Int request_time = 0, start_time = 0;             // when it may ask next, and for another request
+    Int request_address = 0, request_bytes = 0;           // what it asks for
     Int report_time = 0;                          // when it may tell of another request's end
     Chunk chunks[CHUNKS] = {};
     Int chunk = 0, chunk_count = 0;
@@ -207,13 +207,13 @@ struct Node {
     List due, written, entries;
     Int produced = 0, consumed = 0, entries_read = 0, found = 0;
     Look looks = RESTS;
-    Int told = 0, told_before = 0, told_time = 0, doorbells = 0;
+    Int told = 0, reported_before = 0, reported_time = 0, doorbells = 0;
     // Of the SNIC: the last descriptors that it asked for, how many these are by now, when it may
     // ask again; the entry that is to be written, when it may make another one, and how many it
     // has made.
     std::vector<Descriptor> descriptors;
-    Int ask_time = 0, asked = 0;
-    Int entry = NONE, entry_time = 0, entries_made = 0;
+    Int request_time = 0, asked = 0;
+    Int entry = NONE, entry_time = 0, entries_built = 0;
     Int uplink;                              // its link; the next one leads back
 };
 
@@ -253,7 +253,7 @@ struct Outlet {
 // Where packets are made of PRs of one class: in a SNIC, or in a middle pipe.
 struct Maker {
     Int lines, spare_lines, pr_lines;  // free; with fewer the oldest packet leaves; for a PR
-    Int packets = 0, most_packets, opened = 0, most_open;
+    Int packets = 0, max_packets, opened = 0, max_open;
     Int delay, soonest, joins, pr_bytes, engine = 0;  // `soonest`: from the first beat to expiring
     Int kind, tor = NONE, pipe = NONE, link = NONE;
     std::vector<Int> open;  // packet, by destination
@@ -305,7 +305,7 @@ struct Pipe {
     Int gathering = NONE, gather_time = 0;     // a property that comes,
     Int gathered = NONE, turn = 0;             // one to be kept; do reads go first?
     Int missed = NONE, hit = NONE;             // the last ones of the packet that is looked up
-    Int way = 1, way_last = NONE, held = 0;    // who has the way out: hits? has a group to end?
+    Int way = 1, path_last = NONE, held = 0;    // who has the way out: hits? has a group to end?
     Int lacks = 0;                             // cycles
     PipeClass kinds[2];
     List misses, hits;                         // PRs

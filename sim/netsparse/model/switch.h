@@ -207,21 +207,21 @@ struct Work {
     // Let a hit or a response that passes on to where it is put into a packet, in turn by groups.
     void pass_response(Int t) {
         Int way = pipe.way;
-        bool comes = pipe.way_last < t && waits(way, t);
+        bool comes = pipe.path_last < t && waits(way, t);
         if (comes && !pipe.leaving.room(t)) return;
         if (comes) {
             Int pr = way ? pipe.hits.pop(s.prs) : std::exchange(pipe.kinds[RESPONSES].comes, NONE);
-            pipe.way_last = t + s.k.property_beats - 1;
+            pipe.path_last = t + s.k.property_beats - 1;
             pipe.held = s.prs[pr].edge != LAST;
             if (way && pipe.held)
                 pipe.held = pipe.hits.count && s.prs[pipe.hits.first].edge != UNKNOWN;
             if (!way && s.prs[pr].cached) {
                 pipe.gathering = pr;
-                pipe.gather_time = pipe.way_last + 1;
+                pipe.gather_time = pipe.path_last + 1;
             }
             pipe.leaving.push(pr);
         }
-        if (pipe.held || pipe.way_last > t) return;
+        if (pipe.held || pipe.path_last > t) return;
         if (waits(1 - way, t)) pipe.way = 1 - way;
     }
 

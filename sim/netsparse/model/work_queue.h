@@ -46,11 +46,11 @@ inline void give(State &s, Node &node, Int t) {
 // Ask for the next descriptor, if there is one and room for it: in every second cycle the SNIC
 // looks.
 inline void ask(State &s, Node &node, Int t) {
-    if (t < node.ask_time || (t - node.ask_time) % LOOKS) return;
+    if (t < node.request_time || (t - node.request_time) % LOOKS) return;
     if (!node.written.count || s.requests[node.written.first].time + ASK > t) return;
     if (node.descriptors[node.asked % s.k.descriptors].given + GIVES > t) return;
     turns::ask(node.reads.turns, rings(s));
-    node.ask_time = NEVER;
+    node.request_time = NEVER;
 }
 
 // The ask is taken: the descriptor comes, and waits for those before it to go to their units.
@@ -62,7 +62,7 @@ inline void read(State &s, Node &node, Int t) {
     s.requests[number].begins = given + GIVE;
     node.coming.push(s.requests, number);
     turns::leave(node.reads.turns, rings(s));
-    node.ask_time = t + ASKS;
+    node.request_time = t + ASKS;
 }
 
 // The number of descriptors that had come before cycle `t`.
@@ -75,11 +75,11 @@ inline Int come_before(const Node &node, Int t) {
 inline void make_entry(State &s, Node &node, Int t) {
     if (node.entry != NONE) return turns::ask(node.writes.turns, rings(s));
     if (t < node.entry_time || !node.completed.count) return;
-    Int read = t > node.told_time ? node.told : node.told_before;
-    if (s.requests[node.completed.first].time > t || node.entries_made - read >= s.k.rings) return;
+    Int read = t > node.reported_time ? node.told : node.reported_before;
+    if (s.requests[node.completed.first].time > t || node.entries_built - read >= s.k.rings) return;
     node.entry = node.completed.pop(s.requests);
     node.entry_time = t + ENTRIES;
-    ++node.entries_made;
+    ++node.entries_built;
     s.requests[node.entry].consumer = come_before(node, t);
 }
 

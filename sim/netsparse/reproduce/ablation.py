@@ -34,19 +34,19 @@ Series = Mapping[Key, Sequence[Outcome]]  #: a run for each step
 
 def steps(point: Point) -> list[Point]:
     """Return ``point`` with RIG alone, then with one more mechanism each."""
-    found, on = [], dict(NOTHING)
+    result, on = [], dict(NOTHING)
     for switched in STEPS.values():
         on |= switched
-        found.append(replace(point, **on))
-    return found
+        result.append(replace(point, **on))
+    return result
 
 
 def series(subjects: Sequence[Subject], quick: bool, scaled: bool) -> dict[Key, list[Point]]:
     """Return the steps of each matrix and K."""
     return {
-        (one.family, elements): steps(Point(subject=one, elements=elements, scaled=scaled))
-        for one in subjects
-        if one.family in (DENSER, SPARSER)
+        (item.family, elements): steps(Point(subject=item, elements=elements, scaled=scaled))
+        for item in subjects
+        if item.family in (DENSER, SPARSER)
         for elements in (QUICK_ELEMENTS if quick else paper.PROPERTY_BYTES)
     }
 
@@ -54,24 +54,24 @@ def series(subjects: Sequence[Subject], quick: bool, scaled: bool) -> dict[Key, 
 def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
     """Return all points that must be run."""
     return [
-        point for form in FORMS for mine in series(subjects, quick, form).values() for point in mine
+        point for form in FORMS for own in series(subjects, quick, form).values() for point in own
     ]
 
 
-def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+def figure(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return the figure: our numbers beside the paper's, a row for each matrix, K and step."""
     forms: dict[bool, Series] = {
         form: {
-            key: [found[point] for point in mine]
-            for key, mine in series(subjects, quick, form).items()
+            key: [result[point] for point in own]
+            for key, own in series(subjects, quick, form).items()
         }
         for form in FORMS
     }
     rows = [
         row(form, key, step, outcome)
         for form, outcomes in forms.items()
-        for key, mine in outcomes.items()
-        for step, outcome in zip(paper.STEPS, mine, strict=True)
+        for key, own in outcomes.items()
+        for step, outcome in zip(paper.STEPS, own, strict=True)
     ]
     return Figure(
         name="ablation",
@@ -83,9 +83,9 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         " respect to SUOpt.",
         setting=f"{PAPER.what}, on the model. Up to Conc NIC"
         " the racks' switches only forward. Bytes of all links beside the tail node's. "
-        + sizes([one for one in subjects if one.family in (DENSER, SPARSER)]),
+        + sizes([item for item in subjects if item.family in (DENSER, SPARSER)]),
         rows=rows,
-        shown=[shown(one) for one in rows],
+        shown=[shown(item) for item in rows],
         panels=[
             Panel(f"{family}, {name}: traffic reduction", partial(draw, family, forms[form]))
             for family in (DENSER, SPARSER)
@@ -112,23 +112,23 @@ def headers(family: str) -> list[float]:
         paper.PROPERTY_BYTES[k]: paper.ABLATION[family][k][0][1]
         for k in sorted(paper.PROPERTY_BYTES)
     }
-    found = []
+    result = []
     for (size, traffic), (next_size, next_traffic) in pairwise(rows.items()):
         grows = next_size / size * traffic / next_traffic  # bytes for each property
-        found.append((next_size - grows * size) / (grows - 1))
-    return found
+        result.append((next_size - grows * size) / (grows - 1))
+    return result
 
 
 def limits() -> str:
     """Return what the paper's own rows imply about each other, in words."""
-    told = {
+    reported = {
         family: " and ".join(f"{octets:.0f}" for octets in headers(family))
         for family in (DENSER, SPARSER)
     }
     return (
-        f"The paper's rows with RIG alone imply {told[SPARSER]} bytes beside each property for"
+        f"The paper's rows with RIG alone imply {reported[SPARSER]} bytes beside each property for"
         f" {SPARSER}, from K = 1 to 16 and from 16 to 128, as if one node were its tail for every"
-        f" K; for {DENSER} they imply {told[DENSER]}, of which the former would be fewer than a"
+        f" K; for {DENSER} they imply {reported[DENSER]}, of which the former would be fewer than a"
         f" header has. So {DENSER}'s rows are of different nodes, and ours of different ones again:"
         " where they differ by more than a factor of 2, this may be why, and the last row, with all"
         " mechanisms, is the one to be compared."
@@ -158,35 +158,35 @@ def row(form: bool, key: Key, step: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def shown(one: Mapping[str, Any]) -> dict[str, str]:
+def shown(item: Mapping[str, Any]) -> dict[str, str]:
     """Return a row of the page."""
     return {
-        "matrix": one["matrix"],
-        "K": str(one["K"]),
-        "step": one["step"],
-        "form": one["form"],
-        "traffic, ours": f"{one['traffic']:.1f}x",
-        "paper": f"{one['traffic_paper']:.1f}x",
-        "of the busiest node": f"{one['traffic_of_busiest']:.1f}x",
-        "speed-up, ours": f"{one['speed_up']:.1f}",
-        "paper ": f"{one['speed_up_paper']:.1f}",
-        "goodput, ours": f"{one['goodput']:.1%}",
-        "paper  ": f"{one['goodput_paper']:.1%}",
-        "bytes of all links": f"{one['link_bytes']:,.0f}",
+        "matrix": item["matrix"],
+        "K": str(item["K"]),
+        "step": item["step"],
+        "form": item["form"],
+        "traffic, ours": f"{item['traffic']:.1f}x",
+        "paper": f"{item['traffic_paper']:.1f}x",
+        "of the busiest node": f"{item['traffic_of_busiest']:.1f}x",
+        "speed-up, ours": f"{item['speed_up']:.1f}",
+        "paper ": f"{item['speed_up_paper']:.1f}",
+        "goodput, ours": f"{item['goodput']:.1%}",
+        "paper  ": f"{item['goodput_paper']:.1%}",
+        "bytes of all links": f"{item['link_bytes']:,.0f}",
     }
 
 
 def claims(form: str, outcomes: Series) -> list[Claim]:
     """Return the statements of section 9.2, judged by one form of our runs."""
-    speeds = {key: [one.speed_up for one in mine] for key, mine in outcomes.items()}
-    traffic = {key: [one.traffic_reduction for one in mine] for key, mine in outcomes.items()}
-    goodputs = {key: [100 * one.goodput for one in mine] for key, mine in outcomes.items()}
+    speeds = {key: [item.speed_up for item in own] for key, own in outcomes.items()}
+    traffic = {key: [item.traffic_reduction for item in own] for key, own in outcomes.items()}
+    goodputs = {key: [100 * item.goodput for item in own] for key, own in outcomes.items()}
     gains = {key: each[-1] / each[0] for key, each in traffic.items()}
     without_redundancy = {key: each[2] / each[0] for key, each in traffic.items()}
     joined = {key: each[3] / each[2] for key, each in traffic.items()}
-    falls = {key: [one.figures["link_bytes"] for one in mine] for key, mine in outcomes.items()}
+    falls = {key: [item.figures["link_bytes"] for item in own] for key, own in outcomes.items()}
     by_k = sorted({elements for _, elements in traffic})
-    busiest = {key: [one.busiest_reduction for one in mine] for key, mine in outcomes.items()}
+    busiest = {key: [item.busiest_reduction for item in own] for key, own in outcomes.items()}
     more = all(without_redundancy[DENSER, k] > without_redundancy[SPARSER, k] for k in by_k)
     return [
         by_paper(
@@ -214,7 +214,7 @@ def claims(form: str, outcomes: Series) -> list[Claim]:
             f"{form}: traffic reduction of the node that receives most, of each step within"
             f" a factor of {FACTOR}",
             busiest,
-            source=Source.OURS,
+            source=Source.OWN,
         ),
         by_paper(
             f"{form}: filtering and coalescing bring {DENSER} more than {SPARSER}",
@@ -238,35 +238,34 @@ def claims(form: str, outcomes: Series) -> list[Claim]:
     ][: None if len(by_k) > 1 else -1]  # a single K has nothing smaller
 
 
-def by_step(found: Mapping[Key, Sequence[float]]) -> str:
+def by_step(result: Mapping[Key, Sequence[float]]) -> str:
     """Return the number of each step, in words."""
     return "; ".join(
-        f"{name(key)} " + ", ".join(f"{value:.3g}" for value in each) for key, each in found.items()
+        f"{name(key)} " + ", ".join(f"{value:.3g}" for value in each)
+        for key, each in result.items()
     )
 
 
-def factors(found: Mapping[Key, float]) -> str:
+def factors(result: Mapping[Key, float]) -> str:
     """Return a factor of each matrix and K, in words."""
-    return "; ".join(f"{name(key)} x {factor:.2f}" for key, factor in found.items())
+    return "; ".join(f"{name(key)} x {factor:.2f}" for key, factor in result.items())
 
 
 def near(
     text: str,
-    found: Mapping[Key, Sequence[float]],
+    result: Mapping[Key, Sequence[float]],
     column: int = 1,
     source: Source = Source.PAPER,
 ) -> Claim:
     """Return the claim that each step is within :data:`FACTOR` of a column of the paper's table."""
     apart = [
-        f"{name(key)} {step} {ours:.3g} against {papers[column]:g}"
-        for key, each in found.items()
-        for step, ours, papers in zip(
-            paper.STEPS, each, paper.ABLATION[key[0]][key[1]], strict=True
-        )
-        if not papers[column] / FACTOR <= ours <= papers[column] * FACTOR
+        f"{name(key)} {step} {own:.3g} against {papers[column]:g}"
+        for key, each in result.items()
+        for step, own, papers in zip(paper.STEPS, each, paper.ABLATION[key[0]][key[1]], strict=True)
+        if not papers[column] / FACTOR <= own <= papers[column] * FACTOR
     ]
-    told = "; ".join(apart) or f"all {sum(map(len, found.values()))} are"
-    return Claim(source, text, not apart, told)
+    reported = "; ".join(apart) or f"all {sum(map(len, result.values()))} are"
+    return Claim(source, text, not apart, reported)
 
 
 def name(key: Key) -> str:
@@ -279,10 +278,10 @@ def draw(family: str, outcomes: Series, axes: Axes) -> None:
     places = range(len(paper.STEPS))
     axes.set_xticks(places, paper.STEPS, fontsize=8)
     axes.set_ylabel("SUOpt's bytes for each of the tail's")
-    mine = {key[1]: each for key, each in outcomes.items() if key[0] == family}
-    for index, (elements, each) in enumerate(mine.items()):
-        ours = [one.traffic_reduction for one in each]
+    own = {key[1]: each for key, each in outcomes.items() if key[0] == family}
+    for index, (elements, each) in enumerate(own.items()):
+        own_one = [item.traffic_reduction for item in each]
         papers = [of[1] for of in paper.ABLATION[family][elements]]
-        axes.plot(places, ours, color=f"C{index}", label=f"K = {elements}, ours")
+        axes.plot(places, own_one, color=f"C{index}", label=f"K = {elements}, ours")
         axes.plot(places, papers, "o", color=f"C{index}", label=f"K = {elements}, paper")
     by_decades(axes)

@@ -33,14 +33,14 @@ def small() -> tuple[Subject, ...]:
 
 def runs() -> dict[tuple[str, str], Point]:
     """Return runs by matrix and step: each matrix with all mechanisms, one also step by step."""
-    found = {}
+    result = {}
     for subject in small():
         whole = Point(subject=subject, cluster=RTL)
         names = STEPS if subject.family == ABLATED else STEPS[-1:]
         for name, point in zip(STEPS, steps(whole), strict=True):
             if name in names:
-                found[subject.family, name] = point
-    return found
+                result[subject.family, name] = point
+    return result
 
 
 def points(_: Sequence[Subject], quick: bool) -> list[Point]:
@@ -62,15 +62,15 @@ class Pair:
 
     def error(self, name: str) -> float:
         """Return the model's error, as a share of the RTL's figure."""
-        ours, papers = COUNTED[name](self.model), COUNTED[name](self.rtl)
-        return ours / papers - 1 if papers else float(ours != papers)
+        own, papers = COUNTED[name](self.model), COUNTED[name](self.rtl)
+        return own / papers - 1 if papers else float(own != papers)
 
 
-def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+def figure(_: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return the figure: RTL and model side by side."""
     del quick
     pairs = [
-        Pair(matrix, step, found[point], found[replace(point, cluster=RTL_MODEL)])
+        Pair(matrix, step, result[point], result[replace(point, cluster=RTL_MODEL)])
         for (matrix, step), point in runs().items()
     ]
     return Figure(
@@ -79,7 +79,7 @@ def figure(_: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         source="no figure of the paper",
         quote="(ours) What RTL cannot reach is run on a model of the same hardware, with the same"
         " parameters, registers and counters.",
-        setting=f"{RTL.what}, K = 16, {'; '.join(one.what for one in small())}.",
+        setting=f"{RTL.what}, K = 16, {'; '.join(item.what for item in small())}.",
         rows=[
             {
                 "matrix": pair.matrix,

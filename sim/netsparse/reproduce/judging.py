@@ -34,15 +34,15 @@ def ranked(values: Mapping[str, float]) -> list[str]:
     return sorted(values, key=lambda name: -values[name])
 
 
-def ranking(text: str, ours: Mapping[str, float], papers: Mapping[str, float]) -> Claim:
+def ranking(text: str, own: Mapping[str, float], papers: Mapping[str, float]) -> Claim:
     """Return the claim that the matrices have the same order as the paper's."""
-    found = f"ours {' > '.join(ranked(ours))}; the paper {' > '.join(ranked(papers))}"
-    return by_paper(text, ranked(ours) == ranked(papers), found)
+    result = f"ours {' > '.join(ranked(own))}; the paper {' > '.join(ranked(papers))}"
+    return by_paper(text, ranked(own) == ranked(papers), result)
 
 
 def within_factor(
     text: str,
-    ours: Mapping[str, float],
+    own: Mapping[str, float],
     papers: Mapping[str, float],
     why: Mapping[str, str] | None = None,
     most: float = FACTOR,
@@ -50,26 +50,26 @@ def within_factor(
     """Return the claim that each number is within a factor of ``most`` of the paper's."""
     apart = [
         name
-        for name, value in ours.items()
+        for name, value in own.items()
         if not papers[name] / most <= value <= papers[name] * most
     ]
-    told = [
-        f"{name} {ours[name]:.3g} against {papers[name]:g}" + (f": {why[name]}" if why else "")
+    reported = [
+        f"{name} {own[name]:.3g} against {papers[name]:g}" + (f": {why[name]}" if why else "")
         for name in apart
     ]
-    return by_paper(text, not apart, "; ".join(told) or words(ours, ".3g"))
+    return by_paper(text, not apart, "; ".join(reported) or words(own, ".3g"))
 
 
 def bars(
-    ours: Mapping[str, float], papers: Mapping[str, float], *, logarithmic: bool = True
+    own: Mapping[str, float], papers: Mapping[str, float], *, logarithmic: bool = True
 ) -> Callable[[Axes], None]:
     """Draw two bars for each name."""
 
     def draw(axes: Axes) -> None:
-        places = np.arange(len(ours))
-        axes.bar(places - 0.2, list(ours.values()), 0.4, label="ours")
-        axes.bar(places + 0.2, [papers[name] for name in ours], 0.4, label="paper", color="0.7")
-        axes.set_xticks(places, list(ours))
+        places = np.arange(len(own))
+        axes.bar(places - 0.2, list(own.values()), 0.4, label="ours")
+        axes.bar(places + 0.2, [papers[name] for name in own], 0.4, label="paper", color="0.7")
+        axes.set_xticks(places, list(own))
         if logarithmic:
             by_decades(axes)
 

@@ -8,23 +8,23 @@ from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes, measured
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_session import SpmmSession
-from sim.reproduce.outcomes import kept, run_all
+from sim.reproduce.outcomes import run_all, stored
 
 
 def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) -> Outcomes:
     """Return what comes of all points, each run once, the largest first."""
-    asked = sorted(dict.fromkeys(points), key=cost, reverse=True)
-    for point in asked:
+    requested = sorted(dict.fromkeys(points), key=cost, reverse=True)
+    for point in requested:
         _ = point.subject.matrix  # made once, for all workers
-    kinds = {point.hardware: point.cluster.engine for point in asked}
+    kinds = {point.hardware: point.cluster.engine for point in requested}
     for done, (hardware, engine) in enumerate(kinds.items()):
         progress(f"building what clusters run on: {engine}", done, len(kinds))
         SpmmSession.build(hardware)  # kept, and found by the workers
 
-    def tell(point: Point | None, done: int) -> None:
-        progress(f"has run: {point.what}" if point else "running clusters", done, len(asked))
+    def report(point: Point | None, done: int) -> None:
+        progress(f"has run: {point.what}" if point else "running clusters", done, len(requested))
 
-    return run_all(outcome, asked, tell)
+    return run_all(outcome, requested, report)
 
 
 def cost(point: Point) -> tuple[bool, int]:
@@ -34,7 +34,7 @@ def cost(point: Point) -> tuple[bool, int]:
 
 def outcome(point: Point) -> Outcome:
     """Return what comes of ``point``, as the cache has it, or else of a run."""
-    return kept(measured, point, content(point.subject))
+    return stored(measured, point, content(point.subject))
 
 
 def content(subject: Subject) -> str:

@@ -37,7 +37,7 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_session import Hardware, SpmmSession
-from sim.netsparse.spmm_workload import MOST_LINK_LATENCY, SpmmWorkload, switch_of
+from sim.netsparse.spmm_workload import MAX_LINK_LATENCY, SpmmWorkload, switch_of
 
 FORMS = {True: "scaled", False: "unscaled"}  #: names of the two kinds of runs
 CYCLE_NS = 1 / paper.CLOCK_GHZ  #: length of a cycle of the paper's SNIC
@@ -46,7 +46,7 @@ LINK_STALL = round(256 * (1 - paper.LINE_GBPS / 8 * CYCLE_NS / BEAT_BYTES))
 SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: cycles of a SAOpt core for a PR
 OUR_CYCLE_NS = 1e3 / CORE_MHZ
 OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: the same at our line's clock
-MOST_DELAY = 32768  #: the hardware's limit of DelayCycles
+MAX_DELAY = 32768  #: the hardware's limit of DelayCycles
 LINKS = 8  #: links that a PR and its response pass between racks
 #: DelayCycles on the way of a PR and its response
 DELAYS = 2 * (paper.NIC_DELAY + 2 * paper.SWITCH_DELAY)
@@ -69,7 +69,7 @@ class Cluster:
     preset: str  #: preset of the ToRs
     changes: str = ""  #: parameters of the ToRs that differ from it
     model: bool  #: whether it runs on the model, not in RTL
-    sizes_as_asked: bool = True  #: whether caches and tables have a point's sizes
+    sizes_as_requested: bool = True  #: whether caches and tables have a point's sizes
     link_stall: int = 0  #: chance in 256 that an end of a link moves nothing
 
     @property
@@ -100,9 +100,9 @@ PAPER = Cluster(
     nodes=paper.NODES,
     racks=paper.RACKS,
     spines=16,
-    snic=SnicParams(most_delay=MOST_DELAY),
+    snic=SnicParams(most_delay=MAX_DELAY),
     preset="paper",
-    changes=f"most_delay={MOST_DELAY}",
+    changes=f"most_delay={MAX_DELAY}",
     model=True,
     link_stall=LINK_STALL,
 )
@@ -132,7 +132,7 @@ RTL = Cluster(
     ),
     preset="small",
     model=False,
-    sizes_as_asked=False,  # a simulator has one
+    sizes_as_requested=False,  # a simulator has one
 )
 
 
@@ -194,7 +194,7 @@ class Point:
         The number is rounded to a power of two, as the hardware needs.
         """
         snic = self.cluster.snic
-        if not self.cluster.sizes_as_asked:
+        if not self.cluster.sizes_as_requested:
             return snic
         part = min(1.0, round_trip(self.scale) / round_trip(1.0))
         entries = 2 ** round(log2(snic.rig.pending_entries * part))
@@ -204,13 +204,13 @@ class Point:
     def delays(self) -> tuple[int, int]:
         """Return DelayCycles of SNICs, at most the hardware's limit, and of switches."""
         nic = paper.NIC_DELAY if self.delay is None else self.delay
-        return min(nic, MOST_DELAY), round(nic * paper.SWITCH_DELAY / paper.NIC_DELAY)
+        return min(nic, MAX_DELAY), round(nic * paper.SWITCH_DELAY / paper.NIC_DELAY)
 
     @property
     def pipes(self) -> int:
         """Return the middle pipes of a ToR: the preset's or, if scaled, one for each port."""
         switch = self.cluster.switch
-        return switch.ports if self.scaled and self.cluster.sizes_as_asked else switch.pipes
+        return switch.ports if self.scaled and self.cluster.sizes_as_requested else switch.pipes
 
     @property
     def cache(self) -> PropertyCacheParams:
@@ -219,15 +219,15 @@ class Point:
         It has fewer segments if the smallest cache with all of them would be too large.
         """
         switch = self.cluster.switch
-        asked = paper.CACHE_BYTES if self.cache_bytes is None else self.cache_bytes
+        requested = paper.CACHE_BYTES if self.cache_bytes is None else self.cache_bytes
         caches = min(self.pipes, self.cluster.spines)  # those of uplinks are used
-        wanted = max(1.0, self.scale * asked / caches)
+        expected = max(1.0, self.scale * requested / caches)
         segments = switch.cache.segments
         least = 2 * SEGMENT_BYTES * switch.cache.ways  # of a segment: two sets
         needed = max(2, self.property_bytes // SEGMENT_BYTES)
-        while segments > needed and segments * least > wanted:
+        while segments > needed and segments * least > expected:
             segments //= 2
-        sets = min(16, max(1, round(log2(wanted * 2 / (segments * least)))))
+        sets = min(16, max(1, round(log2(expected * 2 / (segments * least)))))
         size = (segments * least << sets) >> 1
         return replace(switch.cache, cache_bytes=size, segments=segments)
 
@@ -238,7 +238,7 @@ class Point:
         changes = [cluster.changes] if cluster.changes else []
         if not self.middle_pipes:
             changes.append("pipes=0")
-        elif cluster.sizes_as_asked:
+        elif cluster.sizes_as_requested:
             changes.append(f"pipes={self.pipes}")
             changes += [f"cache_bytes={cache.cache_bytes}", f"segments={cache.segments}"]
         return f"{cluster.preset}:{','.join(changes)}" if changes else cluster.preset
@@ -274,7 +274,7 @@ class Point:
             response_delay=nic,
             host_latency=self.cycles(paper.HOST_NS),
             dram_latency=self.cycles(paper.DRAM_NS),
-            link_latency=min(MOST_LINK_LATENCY, self.cycles(paper.LINK_NS)),
+            link_latency=min(MAX_LINK_LATENCY, self.cycles(paper.LINK_NS)),
             link_stall=cluster.link_stall,
             rings=True,
             watchdog=PATIENCE,

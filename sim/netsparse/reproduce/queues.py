@@ -141,15 +141,15 @@ class Memory:
 
 def stored(parts: Sequence[Placed]) -> dict[str, Bits]:
     """Return the bits of ``parts`` by column; raise an error for memory that is in no column."""
-    found = dict.fromkeys(PARTS, Bits())
+    result = dict.fromkeys(PARTS, Bits())
     column = {kind: name for name, kinds in PARTS.items() for kind in kinds}
     for component, times in parts:
         for kind, bits in bits_of(component).items():
             if kind in column:
-                found[column[kind]] += bits * times
+                result[column[kind]] += bits * times
             elif bits.memory:
                 raise ValueError(f"{kind.__name__} has memory and is in no column")
-    return found
+    return result
 
 
 def measured(design: Design) -> Memory:
@@ -167,13 +167,13 @@ def designs(nodes: Sequence[int]) -> Iterator[Design]:
 
 def memories(nodes: Sequence[int], progress: Callable[[int, int], None]) -> list[Memory]:
     """Return the memory of all designs; the largest take longest and come first."""
-    asked = list(designs(nodes))
-    largest_first = sorted(asked, key=lambda one: (-one.nodes, one.form))
-    found = run_all(measured, largest_first, lambda _, done: progress(done, len(asked)))
-    return [found[design] for design in asked]
+    requested = list(designs(nodes))
+    largest_first = sorted(requested, key=lambda item: (-item.nodes, item.form))
+    result = run_all(measured, largest_first, lambda _, done: progress(done, len(requested)))
+    return [result[design] for design in requested]
 
 
-def figure(found: Sequence[Memory]) -> Figure:
+def figure(result: Sequence[Memory]) -> Figure:
     """Return the figure: the memory of both forms."""
     return Figure(
         name="queues",
@@ -188,21 +188,21 @@ def figure(found: Sequence[Memory]) -> Figure:
         " parts that know the nodes are elaborated, and the bits of their memories are counted: of"
         " a SNIC both concatenators and the table of block boundaries of each unit, of a switch"
         " the concatenators of its pipes and all routing tables.",
-        rows=[memory.row for memory in found],
-        shown=[memory.shown for memory in found],
+        rows=[memory.row for memory in result],
+        shown=[memory.shown for memory in result],
         panels=[
-            Panel(name, partial(draw, [one for one in found if one.design.name == name]))
+            Panel(name, partial(draw, [item for item in result if item.design.name == name]))
             for name in ("SNIC", "switch")
         ],
-        claims=list(claims(found)),
+        claims=list(claims(result)),
         note="The virtual form's CAM is made of registers, as are the marks of open queues. The"
-        f" parameters allow {most_nodes('full'):,} nodes in the full form, whose concatenators"
-        f" number at most 65,536 lines, and {most_nodes('virtual'):,} in the virtual one, the"
+        f" parameters allow {max_nodes('full'):,} nodes in the full form, whose concatenators"
+        f" number at most 65,536 lines, and {max_nodes('virtual'):,} in the virtual one, the"
         " most that the tables have numbers for.",
     )
 
 
-def most_nodes(form: str) -> int:
+def max_nodes(form: str) -> int:
     """Return the largest number of nodes that the parameters of SNIC and switch accept."""
 
     def refused(nodes: int) -> bool:
@@ -216,14 +216,14 @@ def most_nodes(form: str) -> int:
     return bisect_left(range(2, 1 << 20), True, key=refused) + 1
 
 
-def claims(found: Sequence[Memory]) -> Iterator[Claim]:
+def claims(result: Sequence[Memory]) -> Iterator[Claim]:
     """Yield the statements of section 7.2 and table 5, judged."""
-    by = {(one.design.name, one.design.form, one.design.nodes): one for one in found}
-    sizes = sorted({one.design.nodes for one in found})
+    by = {(item.design.name, item.design.form, item.design.nodes): item for item in result}
+    sizes = sorted({item.design.nodes for item in result})
     least, most = sizes[0], sizes[-1]
     for name in ("SNIC", "switch"):
         full = [by[name, "full", size] for size in (least, most)]
-        small, large = (one.kib(*CONCATENATION) for one in full)
+        small, large = (item.kib(*CONCATENATION) for item in full)
         points = full[0].design.points
         yield by_paper(
             f"{SRAM_KIB} KB are enough for concatenation in a {name}"
@@ -247,16 +247,16 @@ def claims(found: Sequence[Memory]) -> Iterator[Claim]:
         )
 
 
-def draw(found: Sequence[Memory], axes: Axes) -> None:
+def draw(result: Sequence[Memory], axes: Axes) -> None:
     """Draw memory against nodes."""
-    sizes = sorted({one.design.nodes for one in found})
+    sizes = sorted({item.design.nodes for item in result})
     doubling(axes, sizes, "nodes")
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_ylabel("KiB")
     for form in FORMS:
-        mine = [one for one in found if one.design.form == form]
-        kib = [one.kib(*CONCATENATION) for one in mine]
+        own = [item for item in result if item.design.form == form]
+        kib = [item.kib(*CONCATENATION) for item in own]
         axes.plot(sizes, kib, "o-", label=f"concatenation, {form} form")
-    tables = [one.kib("destination table", "routing table") for one in found[: len(sizes)]]
+    tables = [item.kib("destination table", "routing table") for item in result[: len(sizes)]]
     axes.plot(sizes, tables, "s:", color="0.5", label="destination or routing tables")

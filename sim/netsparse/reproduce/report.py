@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from functools import cache, partial
 
 from sim.netsparse.reproduce import ablation, calibration, queues, speed_up, tail_node
-from sim.netsparse.reproduce.asked import FIGURES, NetSparseAsked
 from sim.netsparse.reproduce.measuring import measure
+from sim.netsparse.reproduce.requested import FIGURES, NetSparseRequest
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.structure import OF_MATRICES
 from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects
@@ -50,16 +50,16 @@ QUICK = (
 
 
 def reproduce(
-    names: Sequence[str], asked: NetSparseAsked, *, quick: bool, progress: Progress
+    names: Sequence[str], requested: NetSparseRequest, *, quick: bool, progress: Progress
 ) -> Report:
     """Return the figures of these names, in the order of the paper."""
     if quick and set(names) == set(FIGURES):
         names = [name for name in names if name != "calibration"]
     part, rows = QUICK_SCALE if quick else 1, part_of_the_paper()
-    whole = subjects(asked.matrix or (), scale=asked.scale, rows_of_node=rows)
-    small = subjects(asked.matrix or (), scale=asked.scale * part, rows_of_node=rows)
+    whole = subjects(requested.matrix or (), scale=requested.scale, rows_of_node=rows)
+    small = subjects(requested.matrix or (), scale=requested.scale * part, rows_of_node=rows)
     points = points_of(names, OF_RUNS, small, quick)
-    found = cache(lambda: measure(points, progress))
+    result = cache(lambda: measure(points, progress))
 
     def of_queues() -> Figure:
         sizes = queues.QUICK_NODES if quick else queues.NODES
@@ -68,7 +68,7 @@ def reproduce(
 
     makers = {name: partial(figure, whole) for name, figure in OF_MATRICES.items()}
     makers |= {
-        name: lambda figure=figure: figure(small, quick, found())
+        name: lambda figure=figure: figure(small, quick, result())
         for name, (_, figure) in OF_RUNS.items()
     }
     figures = figures_of(FIGURES, names, makers | {"queues": of_queues}, progress)

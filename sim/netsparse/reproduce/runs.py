@@ -34,7 +34,7 @@ class Outcome:
     busiest_client: int  #: most idxs that a client of any node has consumed
     busiest_link: str  #: name of the link with most bytes
     busiest_link_bytes: int
-    most_received: int  #: bytes of the node that has received most, which may be another
+    max_received: int  #: bytes of the node that has received most, which may be another
     su: SuOpt
     sa: SaOpt
     line_bytes: float  #: bytes that a line brings in a cycle
@@ -59,7 +59,7 @@ class Outcome:
     @property
     def busiest_reduction(self) -> float:
         """Return the same for the node that has received most, which need not end last."""
-        return self.su.received / self.most_received
+        return self.su.received / self.max_received
 
     @property
     def prs_per_packet(self) -> float:
@@ -129,7 +129,7 @@ def measured(point: Point) -> Outcome:
         busiest_client=max(unit["consumed"] for node in nodes for unit in node.units),
         busiest_link=topology.link_name(link),
         busiest_link_bytes=passed[link],
-        most_received=report.network.tail.received_bytes,
+        max_received=report.network.tail.received_bytes,
         su=su,
         sa=sa,
         line_bytes=point.cluster.line_bytes,
@@ -171,8 +171,8 @@ def repeats(subject: Subject, batch: int, clients: int, *, shares: bool) -> tupl
 def turns_of(requests: int, clients: int, *, shares: bool) -> NDArray[np.int64]:
     """Return, for each of a node's requests, how many its client has before it."""
     turns = np.zeros(requests, np.int64)
-    for mine in dealt(range(requests), clients, shares=shares):
-        turns[mine] = np.arange(len(mine))
+    for own in dealt(range(requests), clients, shares=shares):
+        turns[own] = np.arange(len(own))
     return turns
 
 

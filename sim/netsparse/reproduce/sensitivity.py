@@ -44,35 +44,35 @@ class Sensitivity:
     def series(self, subjects: Sequence[Subject], quick: bool) -> dict[str, list[Point]]:
         """Return, by matrix, the basis and then a point for each value."""
         values = self.quick_values if quick else self.values
-        found = {}
+        result = {}
         for subject in subjects:
             plain = Point(subject=subject)
-            found[subject.family] = [
+            result[subject.family] = [
                 self.basis(plain),
                 *(self.change(plain, value) for value in values),
             ]
-        return found
+        return result
 
     def points(self, subjects: Sequence[Subject], quick: bool) -> list[Point]:
         """Return all points that must be run."""
-        return [point for mine in self.series(subjects, quick).values() for point in mine]
+        return [point for own in self.series(subjects, quick).values() for point in own]
 
-    def figure(self, subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+    def figure(self, subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
         """Return the figure: speed-up and traffic relative to the basis."""
         values = self.quick_values if quick else self.values
         lines: dict[str, list[Step]] = {}
-        for family, (basis, *mine) in self.series(subjects, quick).items():
-            before = found[basis]
+        for family, (basis, *own) in self.series(subjects, quick).items():
+            before = result[basis]
             lines[family] = [
                 Step(
                     value,
-                    before.cycles / found[point].cycles,
-                    found[point].figures["link_bytes"] / before.figures["link_bytes"],
-                    found[point],
+                    before.cycles / result[point].cycles,
+                    result[point].figures["link_bytes"] / before.figures["link_bytes"],
+                    result[point],
                 )
-                for value, point in zip(values, mine, strict=True)
+                for value, point in zip(values, own, strict=True)
             ]
-        sizes = "; ".join(one.what for one in subjects)
+        sizes = "; ".join(item.what for item in subjects)
         return Figure(
             name=self.name,
             title=self.title,
@@ -81,26 +81,26 @@ class Sensitivity:
             setting=f"K = 16; {PAPER.what}, on the model. Values are the paper's; batch, cache"
             " and latencies are scaled with the nonzeros, Pending PR Tables with a PR's way:"
             f" {sizes}.",
-            rows=[self.row(family, one) for family, mine in lines.items() for one in mine],
-            shown=[self.words(family, mine) for family, mine in lines.items()],
+            rows=[self.row(family, item) for family, own in lines.items() for item in own],
+            shown=[self.words(family, own) for family, own in lines.items()],
             panels=[
-                Panel("speed-up", partial(self.draw, lines, lambda one: one.speed_up)),
-                Panel("bytes of all links", partial(self.draw, lines, lambda one: one.traffic)),
+                Panel("speed-up", partial(self.draw, lines, lambda item: item.speed_up)),
+                Panel("bytes of all links", partial(self.draw, lines, lambda item: item.traffic)),
             ],
             claims=self.judge(lines),
             note=self.note,
         )
 
-    def row(self, family: str, one: Step) -> dict[str, Any]:
+    def row(self, family: str, item: Step) -> dict[str, Any]:
         """Return a row of the CSV file."""
-        outcome = one.outcome
+        outcome = item.outcome
         return {
             "matrix": family,
-            self.name.replace("-", "_"): one.value,
+            self.name.replace("-", "_"): item.value,
             "engine": PAPER.engine,
             "cycles": outcome.cycles,
-            "speed_up": one.speed_up,
-            "traffic": one.traffic,
+            "speed_up": item.speed_up,
+            "traffic": item.traffic,
             "filter_coalesce_rate": outcome.figures["filter_coalesce_rate"],
             "prs_per_packet_of_tail": outcome.prs_per_packet,
             "hit_rate": outcome.figures["cache_hit_rate"],
@@ -110,21 +110,21 @@ class Sensitivity:
             "seconds": round(outcome.seconds, 1),
         }
 
-    def words(self, family: str, mine: Sequence[Step]) -> dict[str, str]:
+    def words(self, family: str, own: Sequence[Step]) -> dict[str, str]:
         """Return a cell of the page: the speed-up, and the traffic behind it."""
         return {"speed-up (traffic)": family} | {
-            self.shown(one.value): f"{one.speed_up:.2f} ({one.traffic:.2f})" for one in mine
+            self.shown(item.value): f"{item.speed_up:.2f} ({item.traffic:.2f})" for item in own
         }
 
     def draw(self, lines: Lines, get: Callable[[Step], float], axes: Axes) -> None:
         """Draw a line for each matrix."""
         first = next(iter(lines.values()))
         places = range(len(first))
-        axes.set_xticks(places, [self.shown(one.value) for one in first], fontsize=8)
+        axes.set_xticks(places, [self.shown(item.value) for item in first], fontsize=8)
         axes.set_xlabel(self.what)
         axes.axhline(1, color="0.6", linewidth=0.8)
-        for (family, mine), marker in zip(lines.items(), MARKERS, strict=True):
-            axes.plot(places, [get(one) for one in mine], f"{marker}-", label=family, ms=4)
+        for (family, own), marker in zip(lines.items(), MARKERS, strict=True):
+            axes.plot(places, [get(item) for item in own], f"{marker}-", label=family, ms=4)
 
 
 def mebibytes(value: int) -> str:
@@ -195,4 +195,4 @@ CACHE = Sensitivity(
     judge=judge_cache,
     note="4,096 MB stand for the paper's infinite cache: more than all properties.",
 )
-SENSITIVITIES = {one.name: one for one in (BATCH, UNITS, DELAY, CACHE)}
+SENSITIVITIES = {item.name: item for item in (BATCH, UNITS, DELAY, CACHE)}

@@ -29,16 +29,16 @@ class Step:
 Lines = Mapping[str, Sequence[Step]]  #: steps of a sweep, by matrix
 
 
-def best(mine: Sequence[Step]) -> Step:
+def best(own: Sequence[Step]) -> Step:
     """Return the fastest step."""
-    return max(mine, key=lambda one: one.speed_up)
+    return max(own, key=lambda item: item.speed_up)
 
 
 def peaks(lines: Lines, shown: Callable[[int], str] = str) -> str:
     """Return the best value of each matrix, in words."""
     return ", ".join(
-        f"{family} {shown(best(mine).value)} ({best(mine).speed_up:.2f})"
-        for family, mine in lines.items()
+        f"{family} {shown(best(own).value)} ({best(own).speed_up:.2f})"
+        for family, own in lines.items()
     )
 
 
@@ -46,8 +46,8 @@ def judge_batch(lines: Lines) -> list[Claim]:
     """Judge the statements of section 9.3 on figure 15."""
     inside = [
         family
-        for family, mine in lines.items()
-        if best(mine).value not in (mine[0].value, mine[-1].value)
+        for family, own in lines.items()
+        if best(own).value not in (own[0].value, own[-1].value)
     ]
     return [
         by_paper(
@@ -57,7 +57,7 @@ def judge_batch(lines: Lines) -> list[Claim]:
         ),
         by_paper(
             "the best batch size is not the same for all matrices",
-            len({best(mine).value for mine in lines.values()}) > 1,
+            len({best(own).value for own in lines.values()}) > 1,
             peaks(lines),
         ),
     ]
@@ -66,22 +66,22 @@ def judge_batch(lines: Lines) -> list[Claim]:
 def judge_units(lines: Lines) -> list[Claim]:
     """Judge the statements of section 9.3 on figure 16."""
     rises = {
-        family: all(b.speed_up >= (1 - ALIKE) * a.speed_up for a, b in pairwise(mine))
-        for family, mine in lines.items()
+        family: all(b.speed_up >= (1 - ALIKE) * a.speed_up for a, b in pairwise(own))
+        for family, own in lines.items()
     }
-    last = {family: mine[-1].speed_up / mine[-2].speed_up for family, mine in lines.items()}
+    last = {family: own[-1].speed_up / own[-2].speed_up for family, own in lines.items()}
     return [
         by_paper(
             "speed-ups grow until 32 units",
-            all(rises.values()) and all(mine[-1].speed_up > 1 for mine in lines.values()),
-            ", ".join(f"{family} {mine[-1].speed_up:.1f}" for family, mine in lines.items()),
+            all(rises.values()) and all(own[-1].speed_up > 1 for own in lines.values()),
+            ", ".join(f"{family} {own[-1].speed_up:.1f}" for family, own in lines.items()),
         ),
         by_paper(
             "the last doubling brings less than the doublings before it did on average",
             all(
-                last[family] < (mine[-2].speed_up / mine[0].speed_up) ** (1 / max(1, len(mine) - 2))
-                for family, mine in lines.items()
-                if len(mine) > 2
+                last[family] < (own[-2].speed_up / own[0].speed_up) ** (1 / max(1, len(own) - 2))
+                for family, own in lines.items()
+                if len(own) > 2
             ),
             ", ".join(f"{family} x {gain:.2f}" for family, gain in last.items()),
         ),
@@ -90,23 +90,23 @@ def judge_units(lines: Lines) -> list[Claim]:
 
 def judge_delay(lines: Lines) -> list[Claim]:
     """Judge the statements of section 9.3 on figure 17."""
-    shown = {family: [f"{one.speed_up:.2f}" for one in mine] for family, mine in lines.items()}
-    told = "; ".join(f"{family} {', '.join(each)}" for family, each in shown.items())
-    gains = {family: best(mine).speed_up for family, mine in lines.items()}
-    traffic = {family: [one.traffic for one in mine] for family, mine in lines.items()}
+    shown = {family: [f"{item.speed_up:.2f}" for item in own] for family, own in lines.items()}
+    reported = "; ".join(f"{family} {', '.join(each)}" for family, each in shown.items())
+    gains = {family: best(own).speed_up for family, own in lines.items()}
+    traffic = {family: [item.traffic for item in own] for family, own in lines.items()}
     return [
         by_paper(
             "at first performance increases with the delay, or stays",
             all(
-                best(mine).speed_up >= mine[0].speed_up and best(mine).value > 0
-                for mine in lines.values()
+                best(own).speed_up >= own[0].speed_up and best(own).value > 0
+                for own in lines.values()
             ),
             peaks(lines),
         ),
         by_paper(
             "too large a delay is worse than no concatenation",
-            all(mine[-1].speed_up < 1 for mine in lines.values()),
-            told,
+            all(own[-1].speed_up < 1 for own in lines.values()),
+            reported,
         ),
         by_us(
             "the longer PRs wait, the fewer bytes pass the links, within 1 %",
@@ -124,18 +124,16 @@ def judge_delay(lines: Lines) -> list[Claim]:
 
 def judge_cache(lines: Lines) -> list[Claim]:
     """Judge the statements of section 9.3 on figure 18."""
-    gains = {family: best(mine).speed_up for family, mine in lines.items()}
+    gains = {family: best(own).speed_up for family, own in lines.items()}
     usual = {
-        family: next(one for one in mine if one.value == paper.CACHE_BYTES)
-        for family, mine in lines.items()
+        family: next(item for item in own if item.value == paper.CACHE_BYTES)
+        for family, own in lines.items()
     }
     near = [
-        family
-        for family, mine in lines.items()
-        if usual[family].hit_rate >= 0.9 * mine[-1].hit_rate
+        family for family, own in lines.items() if usual[family].hit_rate >= 0.9 * own[-1].hit_rate
     ]
-    traffic = {family: mine[-1].traffic for family, mine in lines.items()}
-    rates = {family: [one.hit_rate for one in mine] for family, mine in lines.items()}
+    traffic = {family: own[-1].traffic for family, own in lines.items()}
+    rates = {family: [item.hit_rate for item in own] for family, own in lines.items()}
     return [
         by_paper(
             f"caching brings arabic up to {paper.CACHE_GAIN - 1:.0%}: at least half of that",

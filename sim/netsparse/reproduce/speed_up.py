@@ -36,7 +36,7 @@ class SpeedUps:
     netsparse: float
     traffic: float  #: traffic reduction of the tail node: the speed-up if only the line took time
     saopt: float  #: SAOpt's speed-up on cores as fast against the line as the paper's
-    saopt_ours: float  #: SAOpt's speed-up on the same cores and our slower line
+    saopt_own: float  #: SAOpt's speed-up on the same cores and our slower line
     bounds: str  #: what bounds NetSparse's time, in words
     saopt_balanced: float  #: SAOpt's if all cores had equal work, at the paper's line
 
@@ -58,21 +58,21 @@ def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
     """Return a point for every matrix and K, scaled and unscaled."""
     sizes = QUICK_ELEMENTS if quick else paper.PROPERTY_BYTES
     return [
-        Point(subject=one, elements=elements, scaled=form)
+        Point(subject=item, elements=elements, scaled=form)
         for form in FORMS
         for elements in sizes
-        for one in subjects
+        for item in subjects
     ]
 
 
-def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+def figure(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return the figure: bars for all, and geometric means."""
-    asked = points(subjects, quick)
-    ours: dict[bool, dict[Key, SpeedUps]] = {form: {} for form in FORMS}
-    for point in asked:
-        ours[point.scaled][point.subject.family, point.elements] = SpeedUps.of(found[point])
-    su = {one.family: one.redundancy.su for one in subjects}
-    rows = [row(point, found[point]) for point in asked]
+    requested = points(subjects, quick)
+    own_one: dict[bool, dict[Key, SpeedUps]] = {form: {} for form in FORMS}
+    for point in requested:
+        own_one[point.scaled][point.subject.family, point.elements] = SpeedUps.of(result[point])
+    su = {item.family: item.redundancy.su for item in subjects}
+    rows = [row(point, result[point]) for point in requested]
     return Figure(
         name="speed-up",
         title="Communication speed-up over SUOpt",
@@ -88,14 +88,14 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         " Gb/s; SAOpt here means the former, the latter stands beside it. No time is shorter than"
         f" the line's. {sizes(subjects)}",
         rows=rows,
-        shown=[shown(key, one, ours[False][key]) for key, one in ours[True].items()],
+        shown=[shown(key, item, own_one[False][key]) for key, item in own_one[True].items()],
         panels=[
-            Panel(f"K = {elements}, scaled", partial(draw, elements, ours[True]))
-            for elements in sorted({elements for _, elements in ours[True]})
+            Panel(f"K = {elements}, scaled", partial(draw, elements, own_one[True]))
+            for elements in sorted({elements for _, elements in own_one[True]})
         ],
         claims=[
-            software_claim(ours[True]),
-            *(claim for form, mine in ours.items() for claim in claims(FORMS[form], mine, su)),
+            software_claim(own_one[True]),
+            *(claim for form, own in own_one.items() for claim in claims(FORMS[form], own, su)),
         ],
         note="A bar of NetSparse reaches up to its time; the mark above it is the traffic"
         " reduction of the tail node, which it comes the closer to the larger the matrix is: the"
@@ -122,66 +122,66 @@ def row(point: Point, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def shown(key: Key, one: SpeedUps, unscaled: SpeedUps) -> dict[str, str]:
+def shown(key: Key, item: SpeedUps, unscaled: SpeedUps) -> dict[str, str]:
     """Return a row of the page, with the paper's numbers where it prints them (table 8)."""
     family, elements = key
     printed = paper.ABLATION.get(family, {}).get(elements)
     return {
         "matrix": family,
         "K": str(elements),
-        "NetSparse": f"{one.netsparse:.1f}",
+        "NetSparse": f"{item.netsparse:.1f}",
         "paper": f"{printed[-1][0]:.1f}" if printed else "",
         "unscaled": f"{unscaled.netsparse:.1f}",
-        "by traffic alone": f"{one.traffic:.0f}",
+        "by traffic alone": f"{item.traffic:.0f}",
         "the same unscaled": f"{unscaled.traffic:.0f}",
-        "SAOpt": f"{one.saopt:.2f}",
-        "SAOpt at our line": f"{one.saopt_ours:.2f}",
-        "NetSparse over SAOpt": f"{one.netsparse / one.saopt:.1f}",
+        "SAOpt": f"{item.saopt:.2f}",
+        "SAOpt at our line": f"{item.saopt_own:.2f}",
+        "NetSparse over SAOpt": f"{item.netsparse / item.saopt:.1f}",
     }
 
 
-def claims(form: str, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> list[Claim]:
+def claims(form: str, own: Mapping[Key, SpeedUps], su: Mapping[str, float]) -> list[Claim]:
     """Return the statements of section 9.1 on the figure, judged."""
-    sizes = sorted({elements for _, elements in ours})
-    slower = [key for key, one in ours.items() if one.netsparse <= max(1.0, one.saopt)]
-    over_su = geometric_mean(one.netsparse for one in ours.values())
-    over_sa = geometric_mean(one.netsparse / one.saopt for one in ours.values())
-    by_traffic = geometric_mean(one.traffic for one in ours.values())
-    families = {family for family, _ in ours}
+    sizes = sorted({elements for _, elements in own})
+    slower = [key for key, item in own.items() if item.netsparse <= max(1.0, item.saopt)]
+    over_su = geometric_mean(item.netsparse for item in own.values())
+    over_sa = geometric_mean(item.netsparse / item.saopt for item in own.values())
+    by_traffic = geometric_mean(item.traffic for item in own.values())
+    families = {family for family, _ in own}
     return [
         by_paper(
             f"{form}: NetSparse is faster than both baselines for all matrices and sizes",
             not slower,
             "; ".join(
-                f"{name(key)}: {ours[key].netsparse:.2f}, SAOpt {ours[key].saopt:.2f}"
-                f" ({ours[key].bounds})"
+                f"{name(key)}: {own[key].netsparse:.2f}, SAOpt {own[key].saopt:.2f}"
+                f" ({own[key].bounds})"
                 for key in slower
             )
-            or f"all {len(ours)}",
+            or f"all {len(own)}",
         ),
         mean_claim(
             f"{form}: NetSparse over SUOpt", over_su, paper.NETSPARSE_OVER_SUOPT, sizes, by_traffic
         ),
         mean_claim(f"{form}: NetSparse over SAOpt", over_sa, paper.NETSPARSE_OVER_SAOPT, sizes),
-        *(order_claim(form, elements, ours, su) for elements in sizes),
+        *(order_claim(form, elements, own, su) for elements in sizes),
         by_paper(
             f"{form}: speed-ups of SAOpt and NetSparse rise with K",
             all(
-                ours[family, large].netsparse > ours[family, small].netsparse
-                and ours[family, large].saopt > ours[family, small].saopt
+                own[family, large].netsparse > own[family, small].netsparse
+                and own[family, large].saopt > own[family, small].saopt
                 for family in families
                 for small, large in pairwise(sizes)
             ),
             "; ".join(
                 f"{family} "
-                + ", ".join(f"{ours[family, elements].netsparse:.1f}" for elements in sizes)
+                + ", ".join(f"{own[family, elements].netsparse:.1f}" for elements in sizes)
                 for family in sorted(families)
             ),
         ),
     ][: None if len(sizes) > 1 else -1]  # a single K has nothing smaller
 
 
-def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
+def software_claim(own: Mapping[Key, SpeedUps]) -> Claim:
     """Return the claim on where SAOpt is behind SUOpt, from formulas alone.
 
     Its text names the best speed-up that the paper's own SU leaves to SAOpt: that of cores which
@@ -194,15 +194,15 @@ def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
         family, elements = key
         return (paper.MATRICES[family].su + 1) * paper.PROPERTY_BYTES[elements] / per_property
 
-    sizes = sorted({elements for _, elements in ours})
-    expected = {("stokes", elements) for elements in sizes} | {("arabic", 1)} & ours.keys()
-    behind = {key for key, one in ours.items() if one.saopt < 1}
+    sizes = sorted({elements for _, elements in own})
+    expected = {("stokes", elements) for elements in sizes} | {("arabic", 1)} & own.keys()
+    behind = {key for key, item in own.items() if item.saopt < 1}
     return by_paper(
         "SAOpt is slower than SUOpt for stokes (all K) and arabic (K = 1), and only there",
         behind == expected,
         "slower: "
         + "; ".join(
-            f"{name(key)} {ours[key].saopt:.2f}, {ours[key].saopt_balanced:.2f} with all cores"
+            f"{name(key)} {own[key].saopt:.2f}, {own[key].saopt_balanced:.2f} with all cores"
             f" alike, at best {at_best(key):.2f} by the paper's SU"
             for key in sorted(behind)
         ),
@@ -210,29 +210,29 @@ def software_claim(ours: Mapping[Key, SpeedUps]) -> Claim:
 
 
 def mean_claim(
-    what: str, found: float, papers: float, sizes: Sequence[int], by_traffic: float = 0
+    what: str, result: float, papers: float, sizes: Sequence[int], by_traffic: float = 0
 ) -> Claim:
     """Return the claim that a geometric mean is near the paper's, which is over all K."""
     of = f"of K = {', '.join(map(str, sizes))}"
     text = f"{what}: {papers} on average (geometric mean), within a factor of {FACTOR}"
-    told = f"{found:.1f} {of}" + (f"; by traffic alone {by_traffic:.1f}" if by_traffic else "")
-    return by_paper(text, papers / FACTOR <= found <= papers * FACTOR, told)
+    reported = f"{result:.1f} {of}" + (f"; by traffic alone {by_traffic:.1f}" if by_traffic else "")
+    return by_paper(text, papers / FACTOR <= result <= papers * FACTOR, reported)
 
 
 def order_claim(
-    form: str, elements: int, ours: Mapping[Key, SpeedUps], su: Mapping[str, float]
+    form: str, elements: int, own_one: Mapping[Key, SpeedUps], su: Mapping[str, float]
 ) -> Claim:
     """Return the claim that gains follow SU's redundancy: a rank correlation of at least 0.8."""
-    mine = {family: one.netsparse for (family, k), one in ours.items() if k == elements}
+    own = {family: item.netsparse for (family, k), item in own_one.items() if k == elements}
     places = ranked(su)
-    apart = sum((ranked(mine).index(family) - places.index(family)) ** 2 for family in mine)
-    count = len(mine)
+    apart = sum((ranked(own).index(family) - places.index(family)) ** 2 for family in own)
+    count = len(own)
     rank = 1 - 6 * apart / (count * (count**2 - 1))
     return by_paper(
         f"{form}, K = {elements}: gains over SUOpt follow the redundant transfers of table 1 (rank"
         " correlation of at least 0.8)",
         rank >= 0.8,
-        f"{rank:.2f}: {words({family: mine[family] for family in ranked(mine)}, '.1f')}",
+        f"{rank:.2f}: {words({family: own[family] for family in ranked(own)}, '.1f')}",
     )
 
 
@@ -241,15 +241,15 @@ def name(key: Key) -> str:
     return f"{key[0]} K={key[1]}"
 
 
-def draw(elements: int, ours: Mapping[Key, SpeedUps], axes: Axes) -> None:
+def draw(elements: int, own_one: Mapping[Key, SpeedUps], axes: Axes) -> None:
     """Draw bars of SAOpt and NetSparse, and marks of traffic's bound."""
-    mine = {family: one for (family, k), one in ours.items() if k == elements}
-    places = np.arange(len(mine))
-    axes.bar(places - 0.2, [one.saopt for one in mine.values()], 0.4, label="SAOpt", color="0.7")
-    axes.bar(places + 0.2, [one.netsparse for one in mine.values()], 0.4, label="NetSparse")
-    traffic = [one.traffic for one in mine.values()]
+    own = {family: item for (family, k), item in own_one.items() if k == elements}
+    places = np.arange(len(own))
+    axes.bar(places - 0.2, [item.saopt for item in own.values()], 0.4, label="SAOpt", color="0.7")
+    axes.bar(places + 0.2, [item.netsparse for item in own.values()], 0.4, label="NetSparse")
+    traffic = [item.traffic for item in own.values()]
     axes.plot(places + 0.2, traffic, "_", color="k", ms=14, label="by traffic alone")
     axes.axhline(1, color="0.4", linewidth=0.8)
-    axes.set_xticks(places, list(mine))
+    axes.set_xticks(places, list(own))
     by_decades(axes)
     axes.set_ylabel("times SUOpt")

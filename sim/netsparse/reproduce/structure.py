@@ -55,8 +55,8 @@ class Shape:
     @classmethod
     def of(cls, subject: Subject) -> "Shape":
         """Return those of our matrix, counted."""
-        found = subject.redundancy
-        return cls(found.nonzeros_per_row, found.share_remote, found.useful / found.rows)
+        result = subject.redundancy
+        return cls(result.nonzeros_per_row, result.share_remote, result.useful / result.rows)
 
     def against(self, other: "Shape") -> str:
         """Return each number as a share of the other's, in words."""
@@ -86,19 +86,19 @@ def setting(subjects: Sequence[Subject]) -> str:
     return f"{subjects[0].nodes} nodes, equal blocks of rows, no hardware. {sizes(subjects)}"
 
 
-def near(ours: float, papers: float) -> bool:
+def near(own: float, papers: float) -> bool:
     """Return whether a number is within a quarter of the paper's."""
-    return abs(ours - papers) <= NEAR * papers
+    return abs(own - papers) <= NEAR * papers
 
 
 def all_near(text: str, subjects: Sequence[Subject], name: str) -> Claim:
     """Return the claim that each matrix has the paper's number; its text says why one has not."""
     apart = []
     for each in subjects:
-        ours, papers = getattr(each.redundancy, name), getattr(each.paper, name)
-        if not near(ours, papers):
+        own, papers = getattr(each.redundancy, name), getattr(each.paper, name)
+        if not near(own, papers):
             why = Shape.of(each).against(Shape.of_paper(each.paper))
-            apart.append(f"{each.family} {ours:.3g} against {papers:g} ({why})")
+            apart.append(f"{each.family} {own:.3g} against {papers:g} ({why})")
     return by_paper(f"{text} within {NEAR:.0%}", not apart, "; ".join(apart) or "all are")
 
 
@@ -106,35 +106,35 @@ def redundancy_figure(subjects: Sequence[Subject]) -> Figure:
     """Return table 1."""
     rows, shown = [], []
     for each in subjects:
-        found, ours, papers = each.redundancy, Shape.of(each), Shape.of_paper(each.paper)
+        result, own, papers = each.redundancy, Shape.of(each), Shape.of_paper(each.paper)
         rows.append(
             {
                 "matrix": each.family,
                 "source": each.text,
-                "rows": found.rows,
-                "nonzeros": found.nonzeros,
+                "rows": result.rows,
+                "nonzeros": result.nonzeros,
                 "scale": each.scale,
-                "su": found.su,
+                "su": result.su,
                 "su_paper": each.paper.su,
-                "sa": found.sa,
+                "sa": result.sa,
                 "sa_paper": each.paper.sa,
-                "nonzeros_per_row": ours.nonzeros,
+                "nonzeros_per_row": own.nonzeros,
                 "nonzeros_per_row_paper": papers.nonzeros,
-                "share_remote": ours.remote,
+                "share_remote": own.remote,
                 "share_remote_paper": papers.remote,
-                "useful_per_row": ours.useful,
+                "useful_per_row": own.useful,
                 "useful_per_row_paper": papers.useful,
-                "share_shared": found.share_shared,
+                "share_shared": result.share_shared,
             }
         )
         shown.append(
             {
                 "matrix (ours / paper)": each.family,
-                "SU": f"{found.su:,.0f} / {each.paper.su:,g}",
-                "SA": f"{found.sa:.2f} / {each.paper.sa:g}",
-                "nonzeros of a row": f"{ours.nonzeros:.1f} / {papers.nonzeros:.1f}",
-                "share remote": f"{ours.remote:.3f} / {papers.remote:.3f}",
-                "useful of a row": f"{ours.useful:.4f} / {papers.useful:.4f}",
+                "SU": f"{result.su:,.0f} / {each.paper.su:,g}",
+                "SA": f"{result.sa:.2f} / {each.paper.sa:g}",
+                "nonzeros of a row": f"{own.nonzeros:.1f} / {papers.nonzeros:.1f}",
+                "share remote": f"{own.remote:.3f} / {papers.remote:.3f}",
+                "useful of a row": f"{own.useful:.4f} / {papers.useful:.4f}",
             }
         )
     su = {each.family: each.redundancy.su for each in subjects}
@@ -238,21 +238,21 @@ def headers_figure() -> Figure:
 
 def destinations_figure(subjects: Sequence[Subject]) -> Figure:
     """Return table 4."""
-    ours = {each.family: each.redundancy.destinations for each in subjects}
+    own = {each.family: each.redundancy.destinations for each in subjects}
     papers = {each.family: each.paper.destinations for each in subjects}
     rows = [
         {
             "matrix": each.family,
             "source": each.text,
-            "destinations": ours[each.family],
+            "destinations": own[each.family],
             "destinations_paper": papers[each.family],
             "mean_run": run_length(each),
         }
         for each in subjects
     ]
-    apart = [each for each in subjects if not near(ours[each.family], papers[each.family])]
+    apart = [each for each in subjects if not near(own[each.family], papers[each.family])]
     why = "; ".join(
-        f"{each.family} {ours[each.family]:.2f} against {papers[each.family]:g}: runs of"
+        f"{each.family} {own[each.family]:.2f} against {papers[each.family]:g}: runs of"
         f" {run_length(each):.1f} remote nonzeros have one owner"
         + (f", {REMARKS[each.family]}" if each.generated and each.family in REMARKS else "")
         for each in apart
@@ -276,15 +276,15 @@ def destinations_figure(subjects: Sequence[Subject]) -> Figure:
             }
             for row in rows
         ],
-        panels=[Panel("destinations of 64 PRs", bars(ours, papers, logarithmic=False))],
+        panels=[Panel("destinations of 64 PRs", bars(own, papers, logarithmic=False))],
         claims=[
             by_paper(f"destinations of each matrix within {NEAR:.0%}", not apart, why or "all are"),
             by_paper(
                 f"{WINDOW} PRs go to few nodes: at most a tenth of the others",
-                max(ours.values()) <= (subjects[0].nodes - 1) / 10,
-                f"at most {max(ours.values()):.2f}",
+                max(own.values()) <= (subjects[0].nodes - 1) / 10,
+                f"at most {max(own.values()):.2f}",
             ),
-            ranking("the same order of the matrices", ours, papers),
+            ranking("the same order of the matrices", own, papers),
         ],
     )
 

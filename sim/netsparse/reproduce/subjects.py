@@ -70,7 +70,7 @@ class Subject:
 
 
 def subjects(
-    given: Sequence[str] = (),
+    provided: Sequence[str] = (),
     *,
     scale: float = 1.0,
     nodes: int = paper.NODES,
@@ -83,7 +83,7 @@ def subjects(
     cannot be read.
     """
     paths: dict[str, str] = {}
-    for text in given:
+    for text in provided:
         family, equals, path = text.partition("=")
         if not equals or not path:
             raise UserError(f"--matrix must be FAMILY=PATH: {text}")
@@ -94,14 +94,14 @@ def subjects(
         if path.partition(":")[0] in FAMILIES:
             raise UserError(f"--matrix {family} must be a Matrix Market file: {path}")
         paths[family] = path
-    found = []
+    result = []
     for family in FAMILIES:
         text = paths.get(family) or at_scale(family, scale * rows_of_node[family], nodes)
-        found.append(Subject(family=family, text=text, nodes=nodes))
-    for subject in found:
+        result.append(Subject(family=family, text=text, nodes=nodes))
+    for subject in result:
         if not subject.generated:
             check(subject)
-    return tuple(found)
+    return tuple(result)
 
 
 def check(subject: Subject) -> None:
@@ -119,7 +119,7 @@ def check(subject: Subject) -> None:
 
 def sizes(subjects: Sequence[Subject]) -> str:
     """Return how large the matrices are, in a sentence."""
-    every = "; ".join(one.what for one in subjects)
+    every = "; ".join(item.what for item in subjects)
     return f"Matrices, with their nonzeros for each one of the paper's: {every}."
 
 
@@ -134,7 +134,7 @@ def part_of_the_paper() -> dict[str, float]:
 
     So what does not shrink with a matrix, the pipelines and DelayCycles, weighs the same in all.
     """
-    return {name: one.rows / PART / paper.NODES for name, one in paper.MATRICES.items()}
+    return {name: item.rows / PART / paper.NODES for name, item in paper.MATRICES.items()}
 
 
 def at_scale(family: str, rows_of_node: float, nodes: int) -> str:

@@ -30,16 +30,16 @@ def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
 def tails(subjects: Sequence[Subject]) -> list[Point]:
     """Return every matrix, scaled and unscaled."""
     return [
-        Point(subject=one, elements=ELEMENTS, scaled=form) for form in FORMS for one in subjects
+        Point(subject=item, elements=ELEMENTS, scaled=form) for form in FORMS for item in subjects
     ]
 
 
 def growing(subjects: Sequence[Subject], quick: bool) -> list[Point]:
     """Return one matrix in several sizes, the smallest first; none if it is a file."""
     return [
-        Point(subject=one if size == 1 else resized(one, size), elements=ELEMENTS)
-        for one in subjects
-        if one.family == GROWING and one.generated
+        Point(subject=item if size == 1 else resized(item, size), elements=ELEMENTS)
+        for item in subjects
+        if item.family == GROWING and item.generated
         for size in SIZES
         if size <= 1 or not quick
     ]
@@ -97,7 +97,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Ours:
+class OwnNode:
     """Holds a run, and its row of the table."""
 
     point: Point
@@ -112,18 +112,20 @@ class Ours:
         )
 
 
-def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
+def figure(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return the figure: ours scaled, ours unscaled and the paper's."""
-    papers = {one.family: Node.of_paper(one.paper) for one in subjects}
-    forms: dict[bool, dict[str, Ours]] = {}
+    papers = {item.family: Node.of_paper(item.paper) for item in subjects}
+    forms: dict[bool, dict[str, OwnNode]] = {}
     for point in tails(subjects):
-        mine = Ours(point, found[point], Node.of(point.subject, found[point]))
-        forms.setdefault(point.scaled, {})[point.subject.family] = mine
+        own = OwnNode(point, result[point], Node.of(point.subject, result[point]))
+        forms.setdefault(point.scaled, {})[point.subject.family] = own
     shown = []
-    for one in subjects:
-        for scaled, mine in forms.items():
-            shown.append({"matrix": f"{one.family}, {FORMS[scaled]}"} | mine[one.family].node.shown)
-        shown.append({"matrix": f"{one.family}, paper"} | papers[one.family].shown)
+    for item in subjects:
+        for scaled, own in forms.items():
+            shown.append(
+                {"matrix": f"{item.family}, {FORMS[scaled]}"} | own[item.family].node.shown
+            )
+        shown.append({"matrix": f"{item.family}, paper"} | papers[item.family].shown)
     return Figure(
         name="tail-node",
         title="The tail node",
@@ -135,21 +137,21 @@ def figure(subjects: Sequence[Subject], quick: bool, found: Outcomes) -> Figure:
         setting=f"K = {ELEMENTS}; {PAPER.what}, on the model. PRs of a packet: of the responses"
         " that the node has received; hit rate: of its rack's switch. Bytes received include"
         f" headers, and reads for what the node serves. {sizes(subjects)}",
-        rows=[row(one) for mine in forms.values() for one in mine.values()],
+        rows=[row(item) for own in forms.values() for item in own.values()],
         shown=shown,
-        panels=panels({family: one.node for family, one in forms[True].items()}, papers),
+        panels=panels({family: item.node for family, item in forms[True].items()}, papers),
         claims=[
-            *(claim for scaled, mine in forms.items() for claim in claims(scaled, mine, papers)),
-            *growth({point: found[point] for point in growing(subjects, quick)}),
+            *(claim for scaled, own in forms.items() for claim in claims(scaled, own, papers)),
+            *growth({point: result[point] for point in growing(subjects, quick)}),
         ],
         note=f"{note(forms[True])}\n\n{unscaled_note(forms[False], papers)}\n\n"
-        + limits(papers, {one.family: one.paper for one in subjects}),
+        + limits(papers, {item.family: item.paper for item in subjects}),
     )
 
 
-def row(one: Ours) -> dict[str, Any]:
+def row(item: OwnNode) -> dict[str, Any]:
     """Return a row of the CSV file."""
-    point, outcome, node = one.point, one.outcome, one.node
+    point, outcome, node = item.point, item.outcome, item.node
     papers = point.subject.paper.tail
     return {
         "matrix": point.subject.family,
@@ -174,11 +176,11 @@ def row(one: Ours) -> dict[str, Any]:
     }
 
 
-def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> list[Claim]:
+def claims(scaled: bool, own: Mapping[str, OwnNode], papers: Mapping[str, Node]) -> list[Claim]:
     """Return the statements of section 9.1 on the table, judged by one form of our runs."""
 
     def each(get: Callable[[paper.Tail], float]) -> dict[str, float]:
-        return {name: get(one.node.tail) for name, one in ours.items()}
+        return {name: get(item.node.tail) for name, item in own.items()}
 
     form = FORMS[scaled]
     rates = each(lambda tail: tail.filter_coalesce)
@@ -194,7 +196,7 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
             f"{form}: F+C rate of each matrix within {100 * NEAR_RATE:.0f} points",
             not apart,
             "; ".join(
-                f"{name} {rates[name]:.0%} against {paper_rates[name]:.0%}: {redundant(ours[name])}"
+                f"{name} {rates[name]:.0%} against {paper_rates[name]:.0%}: {redundant(own[name])}"
                 for name in apart
             )
             or words(rates, ".0%"),
@@ -203,7 +205,7 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
             f"{form}: traffic reduction over SUOpt within a factor of {FACTOR} for each matrix",
             each(lambda tail: tail.traffic),
             {name: node.tail.traffic for name, node in papers.items()},
-            {name: why(one.node, papers[name]) for name, one in ours.items()},
+            {name: why(item.node, papers[name]) for name, item in own.items()},
         ),
         *(
             within_factor(
@@ -230,8 +232,8 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
             all(goodputs[name] > of_software[name] for name in goodputs),
             "; ".join(
                 f"{name} {goodputs[name]:.1%}, {of_software[name]:.1%}"
-                + (f" ({one.outcome.bounds})" if goodputs[name] <= of_software[name] else "")
-                for name, one in ours.items()
+                + (f" ({item.outcome.bounds})" if goodputs[name] <= of_software[name] else "")
+                for name, item in own.items()
             ),
         ),
         by_paper(
@@ -242,56 +244,56 @@ def claims(scaled: bool, ours: Mapping[str, Ours], papers: Mapping[str, Node]) -
     ]
 
 
-def growth(found: Outcomes) -> list[Claim]:
+def growth(result: Outcomes) -> list[Claim]:
     """Return the claim that fixed costs weigh less in a larger matrix."""
-    if not found:
+    if not result:
         return []
     papers = paper.MATRICES[GROWING].tail.traffic
-    ours = {point: outcome.traffic_reduction for point, outcome in found.items()}
-    apart = [abs(log(traffic / papers)) for traffic in ours.values()]
-    told = ", ".join(
+    own = {point: outcome.traffic_reduction for point, outcome in result.items()}
+    apart = [abs(log(traffic / papers)) for traffic in own.values()]
+    reported = ", ".join(
         f"{traffic:.3g} with 1/{1 / point.subject.scale:.0f} of the nonzeros"
-        for point, traffic in ours.items()
+        for point, traffic in own.items()
     )
     return [
         by_us(
             f"scaled: the larger {GROWING} is, the nearer its traffic reduction comes to"
             " the paper's",
             all(after <= before for before, after in pairwise(apart)),
-            f"{told}; the paper {papers:g}",
+            f"{reported}; the paper {papers:g}",
         )
     ]
 
 
-def redundant(one: Ours) -> str:
+def redundant(item: OwnNode) -> str:
     """Return why some PRs are redundant, in words."""
-    point = one.point
+    point = item.point
     same, close = repeats(point.subject, point.requests, point.clients, shares=point.scaled)
     return (
-        f"with each idx asked for once it would be {most_rate(one.outcome):.0%}; of all repeated"
+        f"with each idx asked for once it would be {max_rate(item.outcome):.0%}; of all repeated"
         f" idxs {same:.0%} were last in the same request of {point.requests} idxs, and {close:.0%}"
         f" in the one that another of {point.clients} clients runs at the same time"
     )
 
 
-def most_rate(outcome: Outcome) -> float:
+def max_rate(outcome: Outcome) -> float:
     """Return the tail node's F+C rate if it asked for each of its remote idxs once."""
     node = outcome.tail
     return 1 - outcome.tail_useful / node.remote if node.remote else 0.0
 
 
-def why(ours: Node, papers: Node) -> str:
+def why(own: Node, papers: Node) -> str:
     """Return the two factors of a traffic reduction, in words."""
     return (
-        f"the tail receives {ours.received:.1f} times the properties that the mean node can use"
-        f" (paper {papers.received:.1f}), with {ours.bytes_of_property:.0f} bytes each"
+        f"the tail receives {own.received:.1f} times the properties that the mean node can use"
+        f" (paper {papers.received:.1f}), with {own.bytes_of_property:.0f} bytes each"
         f" ({papers.bytes_of_property:.0f})"
     )
 
 
-def note(ours: Mapping[str, Ours]) -> str:
+def note(own: Mapping[str, OwnNode]) -> str:
     """Return what the time is spent on, in words."""
-    spent = "; ".join(f"{name} {one.outcome.bounds}" for name, one in ours.items())
+    spent = "; ".join(f"{name} {item.outcome.bounds}" for name, item in own.items())
     return (
         f"Time, scaled: {spent}. What none of them explains is latency, of the hardware's own"
         " pipelines above all, which does not shrink with the matrix. All nodes of two racks share"
@@ -300,13 +302,13 @@ def note(ours: Mapping[str, Ours]) -> str:
     )
 
 
-def unscaled_note(ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> str:
+def unscaled_note(own: Mapping[str, OwnNode], papers: Mapping[str, Node]) -> str:
     """Return why the unscaled runs are in another order, and receive less, in words."""
-    requests = {name: one.node_requests for name, one in ours.items()}
-    rates = {name: one.node.tail.filter_coalesce for name, one in ours.items()}
-    most = {name: most_rate(one.outcome) for name, one in ours.items()}
-    received = {name: one.node.received for name, one in ours.items()}
-    clients = next(iter(ours.values())).point.clients
+    requests = {name: item.node_requests for name, item in own.items()}
+    rates = {name: item.node.tail.filter_coalesce for name, item in own.items()}
+    most = {name: max_rate(item.outcome) for name, item in own.items()}
+    received = {name: item.node.received for name, item in own.items()}
+    clients = next(iter(own.values())).point.clients
     return (
         f"Unscaled, the idxs of a mean node make {words(requests, '.1f')} requests of the paper's"
         f" size, for {clients} clients: most of them have nothing to do, and an idx that comes"
@@ -314,7 +316,7 @@ def unscaled_note(ours: Mapping[str, Ours], papers: Mapping[str, Node]) -> str:
         f" So tail nodes drop {words(rates, '.0%')}, where {words(most, '.0%')} would be all, and"
         " stand in the order of the matrices' own redundancy, which is not that of the paper's tail"
         f" nodes; and they receive {words(received, '.1f')} times the properties that the mean node"
-        f" can use, the paper's {words({name: papers[name].received for name in ours}, '.1f')}:"
+        f" can use, the paper's {words({name: papers[name].received for name in own}, '.1f')}:"
         " where ours is less than half, the traffic reduction is more than twice the paper's."
     )
 
@@ -326,10 +328,10 @@ def limits(papers: Mapping[str, Node], matrices: Mapping[str, paper.Matrix]) -> 
     remote idxs of a tail node follow from the share that it drops and the properties that it
     receives.
     """
-    most = {name: one.sa / (one.sa + 1) for name, one in matrices.items()}
+    most = {name: item.sa / (item.sa + 1) for name, item in matrices.items()}
     remote = {
-        name: papers[name].received / (1 - one.tail.filter_coalesce) / (one.sa + 1)
-        for name, one in matrices.items()
+        name: papers[name].received / (1 - item.tail.filter_coalesce) / (item.sa + 1)
+        for name, item in matrices.items()
     }
     return (
         f"By the paper's table 1 the mean node can drop at most {words(most, '.0%')}: uk more than"
@@ -339,12 +341,12 @@ def limits(papers: Mapping[str, Node], matrices: Mapping[str, paper.Matrix]) -> 
     )
 
 
-def panels(ours: Mapping[str, Node], papers: Mapping[str, Node]) -> list[Panel]:
+def panels(own: Mapping[str, Node], papers: Mapping[str, Node]) -> list[Panel]:
     """Return the panels of the picture: rates, and traffic."""
 
     def pair(get: Callable[[paper.Tail], float]) -> tuple[dict[str, float], dict[str, float]]:
         return (
-            {name: get(node.tail) for name, node in ours.items()},
+            {name: get(node.tail) for name, node in own.items()},
             {name: get(node.tail) for name, node in papers.items()},
         )
 

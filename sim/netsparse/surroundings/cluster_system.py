@@ -12,7 +12,7 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
-from sim.netsparse.surroundings.limits import MOST_NODES
+from sim.netsparse.surroundings.limits import MAX_NODES
 from sim.netsparse.surroundings.link import LINK_SETTINGS
 from sim.netsparse.surroundings.network import Network, NetworkParams, link_counts, switch_buses
 from sim.netsparse.surroundings.node import ACCESSES, Node, host_memory, snic_memory
@@ -32,8 +32,8 @@ class ClusterParams(Params, suffix="{network.suffix}_{snic.suffix}"):
             raise ValueError(
                 f"{self.nodes} nodes are more than the SNICs are built for: {self.snic.rig.nodes}"
             )
-        if self.nodes > MOST_NODES:
-            raise ValueError(f"a simulation has at most {MOST_NODES} nodes: {self.nodes}")
+        if self.nodes > MAX_NODES:
+            raise ValueError(f"a simulation has at most {MAX_NODES} nodes: {self.nodes}")
 
     @property
     def nodes(self) -> int:

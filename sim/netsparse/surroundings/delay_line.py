@@ -92,10 +92,10 @@ class DelayLine(Component):
             m.d.sync += waits.eq(0)
         count = self.delivered
         with m.If(o.tvalid & o.tready):
-            kept = sum(o.tkeep[1:], start=o.tkeep[0])
+            stored = sum(o.tkeep[1:], start=o.tkeep[0])
             m.d.sync += [
                 count.packets.eq(count.packets + o.tlast),
-                count.bytes.eq(count.bytes + kept),
+                count.bytes.eq(count.bytes + stored),
                 count.beats.eq(count.beats + 1),
             ]
         with m.Elif(o.tvalid):

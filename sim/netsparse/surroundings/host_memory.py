@@ -28,15 +28,15 @@ class HostMemory:
 
     async def read_memory(self, address: int, size: int) -> bytes:
         """Return the bytes from ``address`` on."""
-        found = b""
+        result = b""
         for beat, first, part in self._beats(address, bytes(size)):
             self._access.value = pack(self.params.access, {"valid": 1, "beat": beat})
             await RisingEdge(self.dut.clk)
             self._access.value = 0
             await RisingEdge(self.dut.clk)
             held = int(self._accessed.value).to_bytes(self._beat_bytes, "little")
-            found += held[first : first + len(part)]
-        return found
+            result += held[first : first + len(part)]
+        return result
 
     async def write_memory(self, address: int, octets: bytes) -> None:
         """Write ``octets`` to ``address``; they are there when this returns."""

@@ -1,4 +1,4 @@
 """Holds the size of the largest simulated cluster, for those who import no hardware."""
 
 INDEX_BITS = 7
-MOST_NODES = 1 << INDEX_BITS  #: most nodes of a simulation, as RAMs are numbered in 8 bits
+MAX_NODES = 1 << INDEX_BITS  #: most nodes of a simulation, as RAMs are numbered in 8 bits

@@ -22,7 +22,7 @@ from sim.netsparse.surroundings.network_input import (
     NetworkInput,
 )
 
-MOST_LATENCY = (1 << LATENCY_BITS) - 1
+MAX_LATENCY = (1 << LATENCY_BITS) - 1
 
 
 class LinkParams(Params, suffix="mtu{mtu}"):
@@ -31,7 +31,7 @@ class LinkParams(Params, suffix="mtu{mtu}"):
     #: bytes of the longest packet that its buffers have room for ahead
     mtu: int = whole(BEAT_BYTES, 9216, default=1500)
     #: cycles at which it still takes a beat a cycle
-    latency: int = whole(0, MOST_LATENCY, default=MOST_LATENCY, tag="_l{}")
+    latency: int = whole(0, MAX_LATENCY, default=MAX_LATENCY, tag="_l{}")
 
     @property
     def packet_beats(self) -> int:
@@ -118,7 +118,7 @@ class SharedLink(Component):
                 m.d.comb += beat.eq(i.payload)
             taken.append(i.valid & i.ready)
         m.d.comb += [
-            turn.asking.eq(waits & room),
+            turn.requesting.eq(waits & room),
             turn.take.eq(~inside),
             chosen.eq(Mux(inside, held, turn.grant)),
             moves.eq(Cat(taken).any()),

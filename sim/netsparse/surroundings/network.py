@@ -19,7 +19,7 @@ from sim.netsparse.surroundings.delay_line import INDEX_BITS
 from sim.netsparse.surroundings.link import (
     LINK_COUNTS,
     LINK_SETTINGS,
-    MOST_LATENCY,
+    MAX_LATENCY,
     LinkParams,
     SharedLink,
 )
@@ -34,7 +34,7 @@ class NetworkParams:
     switch: NetSparseSwitchParams = field(  #: parameters of each ToR, but for its ports
         default_factory=lambda: NetSparseSwitchParams(pipes=0)
     )
-    link_latency: int = MOST_LATENCY  #: most that links have buffers for
+    link_latency: int = MAX_LATENCY  #: most that links have buffers for
 
     def __post_init__(self) -> None:
         if self.topology.nodes > self.switch.nodes:
@@ -127,11 +127,11 @@ class Network(Component):
             self.counts[k].eq(link.counts),
         ]
         for kind in CLASSES:
-            faults, asked = link.settings[kind], self.link[kind]
+            faults, requested = link.settings[kind], self.link[kind]
             m.d.comb += [
-                faults.drop.eq(asked.drop & is_faulty),
-                faults.corrupt.eq(asked.corrupt & is_faulty),
-                faults.stray.eq(asked.stray & is_faulty),
+                faults.drop.eq(requested.drop & is_faulty),
+                faults.corrupt.eq(requested.corrupt & is_faulty),
+                faults.stray.eq(requested.stray & is_faulty),
                 link.settings.stop[kind].eq(self.link.stop[kind] & is_faulty),
             ]
 

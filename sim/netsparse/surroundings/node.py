@@ -19,7 +19,7 @@ from sim.surroundings.pcie.params import PcieHostParams
 
 HOST, DRAM = 0, 1  #: RAM ``2 * node + HOST`` is a node's host memory, the other its SNIC's
 LARGEST_READ = 2  #: that a host behind PCI Express allows, 128 bytes << code
-MOST_ADDRESS_BITS = 34  #: width of an address of a simulated memory, at most
+MAX_ADDRESS_BITS = 34  #: width of an address of a simulated memory, at most
 
 #: Counts accesses to a SNIC's registers that have been answered.
 ACCESSES = data.StructLayout({"writes": 32, "reads": 32})
@@ -27,7 +27,7 @@ ACCESSES = data.StructLayout({"writes": 32, "reads": 32})
 
 def host_memory(snic: SnicParams) -> AxiRamParams | PcieHostParams:
     """Return the sizes of a node's host memory: behind a bus, or behind PCI Express."""
-    address_bits = min(MOST_ADDRESS_BITS, snic.rig.address_bits)
+    address_bits = min(MAX_ADDRESS_BITS, snic.rig.address_bits)
     if snic.over_pcie:
         return PcieHostParams(address_bits=address_bits)
     return AxiRamParams(address_bits=address_bits, processor=True)
@@ -35,7 +35,7 @@ def host_memory(snic: SnicParams) -> AxiRamParams | PcieHostParams:
 
 def snic_memory(snic: SnicParams) -> AxiRamParams:
     """Return the sizes of a SNIC's own memory, its DRAM."""
-    return AxiRamParams(address_bits=min(MOST_ADDRESS_BITS, snic.dram_address_bits))
+    return AxiRamParams(address_bits=min(MAX_ADDRESS_BITS, snic.dram_address_bits))
 
 
 class Node(Component):
@@ -76,7 +76,7 @@ class Node(Component):
         host = self.add_host(m, snic)
         m.submodules.dram = dram = AxiRam(snic_memory(self.params))
         connect(m, flipped(self.s_axil), snic.s_axil)
-        for name in (f"{way}_axis_{kind}" for way in "ms" for kind in CLASSES):
+        for name in (f"{path}_axis_{kind}" for path in "ms" for kind in CLASSES):
             connect(m, flipped(getattr(self, name)), getattr(snic, name))
         connect_bus(m, snic.m_axi_dram, dram.axi)
         self.set_ram(m, DRAM, dram, self.dram)
@@ -139,8 +139,8 @@ class Node(Component):
 def connect_bus(m: Module, master, slave) -> None:
     """Connect a bus to one with fewer address bits."""
     for name, member in master.signature.members.items():
-        ours, theirs = getattr(master, name), getattr(slave, name)
+        own, reference = getattr(master, name), getattr(slave, name)
         if member.flow == Out:
-            m.d.comb += theirs.eq(low_bits(ours, len(Value.cast(theirs))))
+            m.d.comb += reference.eq(low_bits(own, len(Value.cast(reference))))
         else:
-            m.d.comb += ours.eq(theirs)
+            m.d.comb += own.eq(reference)

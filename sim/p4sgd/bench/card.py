@@ -8,13 +8,13 @@ from typing import Any
 from sim.bench.limits import CPU, Limit, Row
 from sim.bench.synth import synth
 
-MOST_SECONDS = Limit(300)
-MOST_SECONDS_AGAIN = Limit(30)
-MOST_LUT, MOST_FF, MOST_DSP, MOST_URAM = Limit(12_000), Limit(20_000), Limit(512), Limit(66)
+MAX_SECONDS = Limit(300)
+MAX_SECONDS_AGAIN = Limit(30)
+MAX_LUT, MAX_FF, MAX_DSP, MAX_URAM = Limit(12_000), Limit(20_000), Limit(512), Limit(66)
 #: The authors' own engine in the same Yosys, and an eighth of P4SGD's Table III, by Vivado.
 AUTHORS = {"luts": 26_900, "ff": 49_500, "dsp": 512, "uram": 66}
 PAPER = {"luts": 188_000 // 8, "ff": 904_000 // 8, "dsp": 4_096 // 8}
-MOST_LEVELS, MOST_CHAINS, MOST_CARRY = Limit(6), Limit(1), Limit(64)
+MAX_LEVELS, MAX_CHAINS, MAX_CARRY = Limit(6), Limit(1), Limit(64)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -39,10 +39,10 @@ def times(first: float, again: float, worker: dict[str, Any]) -> list[Row]:
             what="worker, estimated from nothing",
             value=first,
             unit=CPU,
-            limit=MOST_SECONDS,
+            limit=MAX_SECONDS,
             note=f"{count} distinct modules",
         ),
-        Row(what="worker, nothing changed", value=again, unit=CPU, limit=MOST_SECONDS_AGAIN),
+        Row(what="worker, nothing changed", value=again, unit=CPU, limit=MAX_SECONDS_AGAIN),
         Row(what="worker: kinds that the card lacks", value=len(worker["lacks"]), limit=Limit(0)),
     ]
 
@@ -51,10 +51,10 @@ def sizes(engine: dict[str, Any]) -> list[Row]:
     """Return the resources of an engine, against its limits."""
     total, depth = engine["total"], engine["depth"]
     amounts = (
-        ("LUT, LUTRAM, SRL", "luts", MOST_LUT),
-        ("FF", "ff", MOST_FF),
-        ("DSP48E2", "dsp", MOST_DSP),
-        ("URAM288", "uram", MOST_URAM),
+        ("LUT, LUTRAM, SRL", "luts", MAX_LUT),
+        ("FF", "ff", MAX_FF),
+        ("DSP48E2", "dsp", MAX_DSP),
+        ("URAM288", "uram", MAX_URAM),
     )
     return [
         *(
@@ -62,9 +62,9 @@ def sizes(engine: dict[str, Any]) -> list[Row]:
             for what, kind, most in amounts
         ),
         Row(what="engine: BRAM18", value=total["bram18"]),
-        Row(what="engine: LUTs on any path", value=depth["most_levels"], limit=MOST_LEVELS),
-        Row(what="engine: carry chains on any path", value=depth["most_chains"], limit=MOST_CHAINS),
-        Row(what="engine: bits of a chain", value=depth["most_carry"], limit=MOST_CARRY),
+        Row(what="engine: LUTs on any path", value=depth["most_levels"], limit=MAX_LEVELS),
+        Row(what="engine: carry chains on any path", value=depth["most_chains"], limit=MAX_CHAINS),
+        Row(what="engine: bits of a chain", value=depth["most_carry"], limit=MAX_CARRY),
     ]
 
 

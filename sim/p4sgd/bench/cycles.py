@@ -16,8 +16,8 @@ from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
-MOST_DEVIATION = Limit(0.03)
-MOST_TURNAROUND = Limit(40)
+MAX_DEVIATION = Limit(0.03)
+MAX_TURNAROUND = Limit(40)
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
 
@@ -103,14 +103,14 @@ def compare(
 
 def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Measure data of all sizes, on one engine of ``worker`` and on all."""
-    found = []
+    result = []
     hardware = {"1 engine": replace(worker, engines=1), f"{worker.engines} engines": worker}
     for name, params in hardware.items():
         progress(f"building the simulator of {name}")
         simulator = build_worker(params, second_main=FREE_RUNNING)
         progress(f"{name}: turnaround")
-        found += hardware_rows(name, params, simulator, progress)
-    return found
+        result += hardware_rows(name, params, simulator, progress)
+    return result
 
 
 def hardware_rows(
@@ -122,14 +122,14 @@ def hardware_rows(
 ) -> list[Row]:
     """Measure the turnaround, and an epoch of each number of features; the largest has a limit."""
     cycles = turnaround(params, simulator)
-    limit = MOST_TURNAROUND if params.engines == 1 else None
+    limit = MAX_TURNAROUND if params.engines == 1 else None
     note = "s = 4, logistic, no network"
-    found = [Row(what=f"{name}: T", value=cycles, unit="cycles", limit=limit, note=note)]
+    result = [Row(what=f"{name}: T", value=cycles, unit="cycles", limit=limit, note=note)]
     for count in features:
         progress(f"{name}: {count} features")
         epoch = compare(params, simulator, count, cycles)
-        found.append(epoch_row(f"{name}: D = {count}", epoch, limited=count == max(features)))
-    return found
+        result.append(epoch_row(f"{name}: D = {count}", epoch, limited=count == max(features)))
+    return result
 
 
 def epoch_row(what: str, epoch: Epoch, *, limited: bool) -> Row:
@@ -138,6 +138,6 @@ def epoch_row(what: str, epoch: Epoch, *, limited: bool) -> Row:
         what=what,
         value=100 * epoch.deviation,
         unit="%",
-        limit=Limit(100 * MOST_DEVIATION.bound) if limited else None,
+        limit=Limit(100 * MAX_DEVIATION.bound) if limited else None,
         note=f"{epoch.measured:,.0f} cycles an epoch, {epoch.ideal:,} by the formula",
     )

@@ -19,11 +19,11 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.limits import Limit, Row, cpu_seconds
 
 LEAST_SPEED_UP = Limit(20, at_least=True)
-MOST_BYTES = Limit(1_000_000)
-MOST_MODULES = Limit(80)  #: each part is emitted once for each size; Amaranth alone repeats them
+MAX_BYTES = Limit(1_000_000)
+MAX_MODULES = Limit(80)  #: each part is emitted once for each size; Amaranth alone repeats them
 
 
-def ours(worker: WorkerParams) -> str:
+def own(worker: WorkerParams) -> str:
     """Emit the whole worker as Verilog."""
     return emit(Worker(worker)).verilog
 
@@ -54,16 +54,16 @@ def translated_plainly(text: str) -> str:
     return yosys.write()
 
 
-WAYS: dict[str, Callable[[WorkerParams], str]] = {"ours": ours, "plain": plain, "lean": lean}
+WAYS: dict[str, Callable[[WorkerParams], str]] = {"ours": own, "plain": plain, "lean": lean}
 
 
-def measure(way: str, worker: WorkerParams) -> dict[str, float]:
+def measure(path: str, worker: WorkerParams) -> dict[str, float]:
     """Return the seconds of CPU, bytes and modules of one way to emit, imports not counted.
 
     Each way runs in a fresh process.
     """
     output = subprocess.run(
-        [sys.executable, "-m", "sim.p4sgd.bench.emission", way],
+        [sys.executable, "-m", "sim.p4sgd.bench.emission", path],
         input=pickle.dumps(worker),
         stdout=subprocess.PIPE,
         check=True,
@@ -73,45 +73,45 @@ def measure(way: str, worker: WorkerParams) -> dict[str, float]:
 
 def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Emit in all ways and compare them; ours is measured three times, around the others."""
-    ours, others = [], {}
-    for way, about in (
+    own, others = [], {}
+    for path, about in (
         ("plain", "one engine by Amaranth alone (a minute or two)"),
         ("lean", "the same without initial values of memories"),
     ):
         progress("emitting the u280 worker")
-        ours.append(measure("ours", worker))
+        own.append(measure("ours", worker))
         progress(f"emitting {about}")
-        others[way] = measure(way, worker)
+        others[path] = measure(path, worker)
     progress("emitting the u280 worker")
-    ours.append(measure("ours", worker))
-    ours.sort(key=lambda found: found["seconds"])
-    return judge({"ours": ours[1], **others}, worker.engines)
+    own.append(measure("ours", worker))
+    own.sort(key=lambda result: result["seconds"])
+    return judge({"ours": own[1], **others}, worker.engines)
 
 
-def judge(found: dict[str, dict[str, float]], engines: int) -> list[Row]:
+def judge(result: dict[str, dict[str, float]], engines: int) -> list[Row]:
     """Return the rows of what :func:`measure` found; an engine counts ``engines`` times."""
-    mine, theirs, bare = found["ours"], found["plain"], found["lean"]
+    own, reference, bare = result["ours"], result["plain"], result["lean"]
     times = f"{engines} times one engine by Amaranth alone"
     return [
-        Row(what="u280 worker, ours", value=mine["seconds"], unit="s", note="median of 3"),
-        Row(what="u280 worker, ours", value=mine["bytes"], unit="bytes", limit=MOST_BYTES),
-        Row(what="u280 worker, ours", value=mine["modules"], unit="modules", limit=MOST_MODULES),
+        Row(what="u280 worker, ours", value=own["seconds"], unit="s", note="median of 3"),
+        Row(what="u280 worker, ours", value=own["bytes"], unit="bytes", limit=MAX_BYTES),
+        Row(what="u280 worker, ours", value=own["modules"], unit="modules", limit=MAX_MODULES),
         Row(
             what="one engine, Amaranth alone",
-            value=theirs["seconds"],
+            value=reference["seconds"],
             unit="s",
-            note=f"{theirs['bytes']:,.0f} bytes, {theirs['modules']:,.0f} modules",
+            note=f"{reference['bytes']:,.0f} bytes, {reference['modules']:,.0f} modules",
         ),
         Row(
             what="ours is faster",
-            value=engines * theirs["seconds"] / mine["seconds"],
+            value=engines * reference["seconds"] / own["seconds"],
             unit="times",
             limit=LEAST_SPEED_UP,
             note=f"than {times}",
         ),
         Row(
             what="the same without RAM contents",
-            value=engines * bare["seconds"] / mine["seconds"],
+            value=engines * bare["seconds"] / own["seconds"],
             unit="times",
             note=f"than {times} patched to leave out zeros: {bare['seconds']:.1f} s",
         ),

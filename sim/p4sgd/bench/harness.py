@@ -10,7 +10,7 @@ from typing import Any
 
 from sim.bench.limits import Limit, Row
 
-MOST_OVERHEAD = Limit(1.10)
+MAX_OVERHEAD = Limit(1.10)
 SUBSET = ("hdl.common",)  #: tests that are measured, some 60 quick and medium items
 
 
@@ -18,8 +18,8 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     """Verify the subset twice: the first time builds what is not in the cache."""
     for turn in ("to build", "to measure"):
         progress(f"verifying {', '.join(SUBSET)} {turn}")
-        found = verify(*SUBSET)
-    return judge_overhead(found)
+        result = verify(*SUBSET)
+    return judge_overhead(result)
 
 
 def verify(*names: str) -> dict[str, Any]:
@@ -31,17 +31,17 @@ def verify(*names: str) -> dict[str, Any]:
         return json.loads((output / "verify.json").read_text())
 
 
-def judge_overhead(found: Mapping[str, Any]) -> list[Row]:
+def judge_overhead(result: Mapping[str, Any]) -> list[Row]:
     """Compare the time of all processes with the time that they spent in simulators."""
-    simulated, jobs = found["simulation_seconds"], found["jobs"]
-    built = sum(run["built"] for item in found["items"] for run in item["runs"])
+    simulated, jobs = result["simulation_seconds"], result["jobs"]
+    built = sum(run["built"] for item in result["items"] for run in item["runs"])
     return [
         Row(
             what="verify overhead",
-            value=found["seconds"] * jobs / simulated,
+            value=result["seconds"] * jobs / simulated,
             unit="times",
-            limit=MOST_OVERHEAD,
-            note=f"{found['seconds']:.0f} s with {jobs} jobs, {simulated:.0f} s in simulators,"
-            f" {len(found['items'])} items, {built} built",
+            limit=MAX_OVERHEAD,
+            note=f"{result['seconds']:.0f} s with {jobs} jobs, {simulated:.0f} s in simulators,"
+            f" {len(result['items'])} items, {built} built",
         )
     ]

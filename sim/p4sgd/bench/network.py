@@ -13,13 +13,13 @@ from sim.p4sgd.reproduce import allreduce, points
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
 from sim.p4sgd.switch_session import SwitchSession, SwitchWorkload
 
-MOST_ALLREDUCE = Limit(40)
+MAX_ALLREDUCE = Limit(40)
 #: cycles from the last packet to the sum, by the slots of the switch: 64 K are read in four cycles
-MOST_SWITCH = {1 << 15: Limit(8), 1 << 16: Limit(10)}
+MAX_SWITCH = {1 << 15: Limit(8), 1 << 16: Limit(10)}
 SAME = Limit(0)
 LEAST_THROUGHPUT = Limit(1, at_least=True)
 LEAST_LINEAR = Limit(90, at_least=True)
-MOST_DEVIATION = Limit(3)
+MAX_DEVIATION = Limit(3)
 ALLREDUCES = 100
 
 WORKERS = (1, 2, 4, 8)
@@ -32,23 +32,23 @@ STALLS = ("memory", "network", "dependency", "fifo")
 def rows(progress: Callable[[str], None]) -> list[Row]:
     """Measure all three parts: AllReduce, switch, and training."""
     progress("AllReduce of 8 workers")
-    found = allreduce_rows(*allreduce.latencies([allreduce.Order(0, 0, ALLREDUCES)]))
+    result = allreduce_rows(*allreduce.latencies([allreduce.Order(0, 0, ALLREDUCES)]))
     progress("switch alone")
-    for slots, most in MOST_SWITCH.items():
+    for slots, most in MAX_SWITCH.items():
         name = f"switch of {slots >> 10} K slots"
-        found += switch_rows(measure_switch(SwitchParams(slots=slots)), name, most)
-    asked = scale_out_points()
-    everything = [*asked, *(point.turnaround for point in asked)]
+        result += switch_rows(measure_switch(SwitchParams(slots=slots)), name, most)
+    requested = scale_out_points()
+    everything = [*requested, *(point.turnaround for point in requested)]
     measured = points.measure(everything, lambda what, *_: progress(f"scale-out: {what}"))
-    return [*found, *scale_out_rows(asked, measured)]
+    return [*result, *scale_out_rows(requested, measured)]
 
 
-def allreduce_rows(found: allreduce.Latencies) -> list[Row]:
+def allreduce_rows(result: allreduce.Latencies) -> list[Row]:
     """Return the latency from a partial activation to the full one, over all workers and times."""
-    least, most = min(found.cycles), max(found.cycles)
-    note = f"8 workers send in the same cycle, no link delay; {found.order.count} times"
+    least, most = min(result.cycles), max(result.cycles)
+    note = f"8 workers send in the same cycle, no link delay; {result.order.count} times"
     return [
-        Row(what="AllReduce", value=most, unit="cycles", limit=MOST_ALLREDUCE, note=note),
+        Row(what="AllReduce", value=most, unit="cycles", limit=MAX_ALLREDUCE, note=note),
         Row(
             what="AllReduce: most - least",
             value=most - least,
@@ -66,17 +66,17 @@ def measure_switch(params: SwitchParams) -> Mapping[str, Any]:
         return session.run(session.build(params), Path(folder)).details["packets"]
 
 
-def switch_rows(found: Mapping[str, Any], switch: str, most: Limit) -> Iterator[Row]:
+def switch_rows(result: Mapping[str, Any], switch: str, most: Limit) -> Iterator[Row]:
     """Yield the latency from the last packet to the sum on every port, and packets a cycle."""
     yield Row(
         what=f"{switch}: last packet to sum",
-        value=max(found["latencies"]),
+        value=max(result["latencies"]),
         unit="cycles",
         limit=most,
-        note=f"on every port; least {min(found['latencies'])}",
+        note=f"on every port; least {min(result['latencies'])}",
     )
     for name, slots in (("random", "random slots"), ("single", "a single slot")):
-        packets, cycles = found[name]
+        packets, cycles = result[name]
         yield Row(
             what=f"{switch}: {slots}",
             value=packets / cycles,
@@ -100,19 +100,19 @@ def scale_out_points() -> list[Point]:
     ]
 
 
-def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> Iterator[Row]:
+def scale_out_rows(requested: Sequence[Point], measured: Measurements) -> Iterator[Row]:
     """Compare the cycles with the formula's, and with those of one worker with one share."""
-    first = measured[asked[0]].batch_cycles
-    for point in asked:
-        cycles, found = measured[point].batch_cycles, turnaround(point, measured)
-        ideal, speed_up = point.ideal(found), first / cycles
+    first = measured[requested[0]].batch_cycles
+    for point in requested:
+        cycles, result = measured[point].batch_cycles, turnaround(point, measured)
+        ideal, speed_up = point.ideal(result), first / cycles
         name = f"{point.workers} worker{'s' * (point.workers > 1)}"
         yield Row(
             what=f"{name}: off the formula",
             value=100 * abs(cycles / ideal - 1),
             unit="%",
-            limit=MOST_DEVIATION,
-            note=f"{cycles:,.0f} cycles a mini-batch, {ideal:,.0f} by the formula, T {found:g}",
+            limit=MAX_DEVIATION,
+            note=f"{cycles:,.0f} cycles a mini-batch, {ideal:,.0f} by the formula, T {result:g}",
         )
         yield Row(
             what=f"{name}: of linear",
@@ -122,10 +122,10 @@ def scale_out_rows(asked: Sequence[Point], measured: Measurements) -> Iterator[R
             note=f"{speed_up:.2f} times 1 worker; D = {point.features:,}, B = {point.batch},"
             f" links of {point.link_latency} cycles",
         )
-    counters = measured[asked[0]].workers[0]
+    counters = measured[requested[0]].workers[0]
     for stall in STALLS:
         yield Row(
-            what=f"{asked[0].workers} worker: waits for {stall}",
+            what=f"{requested[0].workers} worker: waits for {stall}",
             value=100 * counters[f"{stall}_stalls"] / counters["cycles"],
             unit="%",
             note=f"{counters[f'{stall}_stalls']:,} of {counters['cycles']:,} cycles of a run",

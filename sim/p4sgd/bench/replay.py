@@ -74,7 +74,7 @@ def script(training: TrainingRun, memory: MemorySettings) -> list[str]:
     model = weights_to_model(start, training.geometry, 0, training.chunks)
     return [
         " ".join(["memory", *(f"{word:x}" for word in words)]),
-        *register_writes(params, training.settings(training.asked.epochs)),
+        *register_writes(params, training.settings(training.requested.epochs)),
         *model_writes(params, model),
         *register_writes(params, {"start": 1}),
         "run",
@@ -112,7 +112,7 @@ def read_replay(text: str, training: TrainingRun) -> Replay:
     names = looked_at(training.params)
     counters = {names[int(address)]: int(word) for address, word in reads}
     state = counters.pop("state")
-    expected = training.micro_batches * training.asked.epochs
+    expected = training.micro_batches * training.requested.epochs
     if state != done_state(training.params) or counters["micro_batches"] != expected:
         raise RuntimeError(
             f"the run without Python ended in state {state:#x} after"

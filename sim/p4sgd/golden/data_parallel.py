@@ -34,10 +34,10 @@ def data_parallel_epoch(
     for start in range(0, len(values), training.batch):
         models = []
         for worker in range(workers):
-            mine = slice(start + worker * share, start + (worker + 1) * share)
-            deltas, counts = forward(values[mine], labels[mine], weights, training, parts)
+            own = slice(start + worker * share, start + (worker + 1) * share)
+            deltas, counts = forward(values[own], labels[own], weights, training, parts)
             begin = weights if worker == 0 else np.zeros_like(weights)
-            model, updates = updated(values[mine], deltas, begin, training, parts)
+            model, updates = updated(values[own], deltas, begin, training, parts)
             models.append(model)
             total += counts + updates
         weights, mask = saturate(np.sum(models, axis=0))

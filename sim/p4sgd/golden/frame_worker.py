@@ -86,8 +86,8 @@ class FrameWorker:
             return []
         frame = WireFrame.from_bytes(data)
         slot = frame.seq - self.base
-        ours = (frame.job, frame.epoch) == (self.job, self.epoch)
-        if not ours or not 0 <= slot < self.slots or not frame.bm >> self.port & 1:
+        own = (frame.job, frame.epoch) == (self.job, self.epoch)
+        if not own or not 0 <= slot < self.slots or not frame.bm >> self.port & 1:
             return []
         return self.react(slot, frame.packet)
 

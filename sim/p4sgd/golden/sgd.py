@@ -84,7 +84,7 @@ class Saturations:
 
     def __add__(self, other: "Saturations") -> "Saturations":
         pairs = zip(astuple(self), astuple(other), strict=True)
-        return Saturations(*(mine + theirs for mine, theirs in pairs))
+        return Saturations(*(own + reference for own, reference in pairs))
 
 
 def partial_activation(
@@ -123,9 +123,9 @@ def derivative(
         return saturate(full - labels)
     if loss is Loss.LOGISTIC:
         return saturate(sigmoid(full, fraction_bits) - labels)
-    one = 1 << fraction_bits
+    item = 1 << fraction_bits
     sign = np.where(labels >= 0, 1, -1)
-    return saturate(np.where(sign * full < one, -sign * one, 0))
+    return saturate(np.where(sign * full < item, -sign * item, 0))
 
 
 def delta(derivative: ArrayLike, step: Step) -> tuple[Integers, Mask]:

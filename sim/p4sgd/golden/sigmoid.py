@@ -53,7 +53,7 @@ def sigmoid(x: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Integers:
     2**(F - 5) < 2**47. P4SGD, loss derivative of logistic regression.
     """
     x = np.asarray(x, dtype=np.int64)
-    one = 1 << fraction_bits
+    item = 1 << fraction_bits
     offset_bits = fraction_bits - SEGMENT_BITS
     magnitude = np.abs(x)
     index = np.minimum(magnitude >> offset_bits, SEGMENTS - 1)
@@ -61,8 +61,8 @@ def sigmoid(x: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Integers:
     low = table(fraction_bits)[index]
     high = table(fraction_bits)[index + 1]
     inside = low + round_shift((high - low) * offset, offset_bits)
-    positive = np.where(magnitude >= RANGE << fraction_bits, one, inside)
-    return np.where(x < 0, one - positive, positive)
+    positive = np.where(magnitude >= RANGE << fraction_bits, item, inside)
+    return np.where(x < 0, item - positive, positive)
 
 
 def _sigma(x: float) -> float:

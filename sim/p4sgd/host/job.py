@@ -50,7 +50,7 @@ class Job:
         epoch: int = 0,
         timeout: int = 25_000,
     ) -> None:
-        if not workers or any(one.build != workers[0].build for one in workers):
+        if not workers or any(item.build != workers[0].build for item in workers):
             raise ValueError("a job has at least one worker, and all of one build")
         most = workers[0].build.fixed["slots"]
         self.slots = most if slots is None else slots

@@ -46,11 +46,11 @@ class Samples:
             raise ValueError("codes must be integers [samples, features], at least one of each")
         low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
         if table.min() < low or table.max() >= high:
-            found = f"{table.min()} to {table.max()}"
-            raise ValueError(f"codes of {bits} bits must be from {low} to {high - 1}, not {found}")
+            result = f"{table.min()} to {table.max()}"
+            raise ValueError(f"codes of {bits} bits must be from {low} to {high - 1}, not {result}")
         if real.shape != table.shape[:1] or not np.isfinite(real).all():
             raise ValueError(f"labels must be {len(table)} finite numbers, one for each sample")
-        made = cls(
+        built = cls(
             build=build,
             codes=table,
             labels=to_fixed(real, fixed["fraction_bits"]),
@@ -58,8 +58,8 @@ class Samples:
             signed=signed,
             workers=workers,
         )
-        made._check_room()
-        return made
+        built._check_room()
+        return built
 
     @property
     def features(self) -> int:
@@ -104,12 +104,12 @@ class Samples:
 
         ValueError if they are bad.
         """
-        given, build = np.asarray(weights), self.build
-        if given.shape != (self.features,) or given.dtype.kind not in "iu":
+        provided, build = np.asarray(weights), self.build
+        if provided.shape != (self.features,) or provided.dtype.kind not in "iu":
             raise ValueError(f"weights must be {self.features} integers, one for each feature")
-        if not -(1 << 31) <= given.min() <= given.max() < 1 << 31:
+        if not -(1 << 31) <= provided.min() <= provided.max() < 1 << 31:
             raise ValueError("weights must fit 32 bits")
-        model = weights_to_model(given, self.geometry, worker)
+        model = weights_to_model(provided, self.geometry, worker)
         rows = np.zeros((*model.shape[:2], build.chunk_stride // 4), dtype="<i4")
         rows[:, :, : model.shape[2]] = model
         for engine, image in enumerate(rows):
@@ -147,18 +147,18 @@ class Samples:
         """Return the weights that such a run must leave, bit for bit, by a model in NumPy."""
         training = self.training(loss, batch, rate, l2_shift)
         parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
-        found = np.asarray(weights, dtype=np.int64)
+        result = np.asarray(weights, dtype=np.int64)
         for _ in range(epochs):
-            found, _ = epoch(self.codes, self.labels, found, training, parts)
-        return found
+            result, _ = epoch(self.codes, self.labels, result, training, parts)
+        return result
 
     def training(self, loss: str, batch: int, rate: float, l2_shift: int) -> Training:
         """Return what a run computes; ValueError for what the hardware does not know."""
         fixed = self.build.fixed
         if loss not in self.build.losses:
             raise ValueError(f"loss must be one of {', '.join(self.build.losses)}: {loss!r}")
-        allowed, one = ALLOWED.get(loss), 1 << fixed["fraction_bits"]
-        if allowed and not np.isin(self.labels, [label * one for label in allowed]).all():
+        allowed, item = ALLOWED.get(loss), 1 << fixed["fraction_bits"]
+        if allowed and not np.isin(self.labels, [label * item for label in allowed]).all():
             raise ValueError(f"labels of the {loss} loss must be {allowed[0]} or {allowed[1]}")
         if l2_shift and not fixed["l2_built"]:
             raise ValueError("this build has no L2 term")

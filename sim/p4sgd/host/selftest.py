@@ -18,7 +18,7 @@ CAGE = 0
 SEED, SAMPLES, BITS = 1, 75, 4
 HOW: dict[str, Any] = {"loss": "logistic", "batch": 16, "rate": 0.5}
 LOOKS = 1000  #: reads of the counter of packets that come back, at most
-MOST_SLOTS = 64  #: slots of the job that sends packets, at most
+MAX_SLOTS = 64  #: slots of the job that sends packets, at most
 RETRIES, TIMEOUT = 20, 2000  #: times that each packet is sent again, and clock cycles between
 
 
@@ -86,7 +86,7 @@ def returned(worker: Worker, sent: int) -> int:
 def send_packets(worker: Worker) -> None:
     """Let a worker send packets until it gives up waiting for the switch."""
     fixed, before = worker.build.fixed, worker.registers.read("retries")
-    slots = min(fixed["slots"], MOST_SLOTS)  # packets that are under way at a time
+    slots = min(fixed["slots"], MAX_SLOTS)  # packets that are under way at a time
     samples = np.ones((slots * fixed["banks"], 1), int)
     worker.load(samples, np.ones(len(samples)), bits=1)
     open_job(worker, 0, 0b11, job=0, epoch=0, base=0, slots=slots, timeout=TIMEOUT, retries=RETRIES)
@@ -111,7 +111,7 @@ def check_epoch(worker: Worker, tell: Tell) -> str:
     codes = rng.integers(0, 1 << BITS, (SAMPLES, features))
     worker.load(codes, rng.integers(0, 2, SAMPLES), bits=BITS)
     worker.run(**HOW)
-    found, golden = worker.weights(), worker.golden(np.zeros(features), **HOW)
-    if wrong := int((found != golden).sum()):
+    result, golden = worker.weights(), worker.golden(np.zeros(features), **HOW)
+    if wrong := int((result != golden).sum()):
         raise CheckFailed(f"{wrong} of {features} weights differ from the golden model's")
     return f"all {features} weights are the golden model's"

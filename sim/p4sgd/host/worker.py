@@ -19,8 +19,8 @@ TRANSPORT = {"join": 1, "vanilla": 0, "data_parallel": 0, "from_zero": 0}  #: of
 class WorkerStopped(DeviceError):
     """Reports that a run stopped; ``cause`` is the name of the reason."""
 
-    def __init__(self, cause: str, why: str, who: str = "the worker") -> None:
-        super().__init__(f"{who} stopped: {cause}" + (f", {why}" if why else ""))
+    def __init__(self, cause: str, why: str, owner: str = "the worker") -> None:
+        super().__init__(f"{owner} stopped: {cause}" + (f", {why}" if why else ""))
         self.cause = cause
 
 

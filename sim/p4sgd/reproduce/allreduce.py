@@ -76,10 +76,10 @@ def latencies(orders: Sequence[Order], workers: int = WORKERS) -> list[Latencies
             ),
             seed=1,
         )
-        found = json.loads(results.read_text())
+        result = json.loads(results.read_text())
     return [
         Latencies(order, [cycles for each in all for cycles in each])
-        for order, all in zip(orders, found, strict=True)
+        for order, all in zip(orders, result, strict=True)
     ]
 
 
@@ -88,7 +88,7 @@ def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> F
     count = 20 if quick else 200
     delays = sorted({0, link_latency})
     progress(f"building and measuring AllReduce of {WORKERS} workers")
-    found = latencies([Order(delay, spread, count) for delay in delays for spread in (0, SPREAD)])
+    result = latencies([Order(delay, spread, count) for delay in delays for spread in (0, SPREAD)])
     rows = [
         {
             "link_latency_cycles": each.order.link_latency,
@@ -96,11 +96,11 @@ def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> F
             "allreduces": each.order.count,
             "mean_cycles": round(each.mean, 2),
             "least_cycles": min(each.cycles),
-            "most_cycles": max(each.cycles),
+            "max_cycles": max(each.cycles),
             "standard_deviation": round(pstdev(each.cycles), 2),
             "mean_us": round(each.microseconds, 4),
         }
-        for each in found
+        for each in result
     ]
     return Figure(
         name="allreduce",
@@ -113,20 +113,20 @@ def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> F
         f" {link_latency} cycles each way. From the last partial activation into a transport to the"
         " full one out of it, of every worker.",
         rows=rows,
-        panels=[Panel("AllReduce of 8 x 32 bits, 8 workers", lambda axes: draw(axes, found))],
-        claims=claims(found),
+        panels=[Panel("AllReduce of 8 x 32 bits, 8 workers", lambda axes: draw(axes, result))],
+        claims=claims(result),
         note="MACs, cables and the P4 switch's own pipeline are not in our RTL; the links' delay"
         " stands for them; its default is chosen to come near the paper's average.",
     )
 
 
-def claims(found: Sequence[Latencies]) -> list[Claim]:
+def claims(result: Sequence[Latencies]) -> list[Claim]:
     """Return what the paper says of the latency, judged."""
-    bare = next(each for each in found if not each.order.link_latency and not each.order.spread)
-    most = max(each.microseconds for each in found)
-    in_step = [each for each in found if not each.order.spread]
+    bare = next(each for each in result if not each.order.link_latency and not each.order.spread)
+    most = max(each.microseconds for each in result)
+    in_step = [each for each in result if not each.order.spread]
     ranges = [max(each.cycles) - min(each.cycles) for each in in_step]
-    at_random = [each for each in found if each.order.spread]
+    at_random = [each for each in result if each.order.spread]
     widths = [max(each.cycles) - min(each.cycles) for each in at_random]
     return [
         printed("us of an AllReduce on average, with the links' delay", PAPER_MICROSECONDS, most),
@@ -148,19 +148,19 @@ def claims(found: Sequence[Latencies]) -> list[Claim]:
     ]
 
 
-def draw(axes: Axes, found: Sequence[Latencies]) -> None:
+def draw(axes: Axes, result: Sequence[Latencies]) -> None:
     """Draw bars of the mean, from least to most."""
-    for index, each in enumerate(found):
+    for index, each in enumerate(result):
         micro = [cycles / CORE_MHZ for cycles in each.cycles]
         spread = [[mean(micro) - min(micro)], [max(micro) - mean(micro)]]
         color = "tab:orange" if each.order.spread else "tab:blue"
         axes.bar([index], [mean(micro)], yerr=spread, capsize=6, color=color)
     axes.axhline(PAPER_MICROSECONDS, color="0.4", linestyle="--", label="paper's average")
     axes.set_xticks(
-        range(len(found)),
+        range(len(result)),
         [
             f"links {each.order.link_latency}\n{'random' if each.order.spread else 'in step'}"
-            for each in found
+            for each in result
         ],
     )
     axes.set_ylabel(f"us at {CORE_MHZ} MHz")

@@ -31,12 +31,12 @@ async def measure(dut: Any) -> None:
     orders = [Order(**order) for order in json.loads(os.environ[ORDERS])]
     params = params_in_simulator(AllReduceParams)
     bench = Bench(dut, params)
-    found = []
+    result = []
     for order in orders:
         await bench.begin(order.link_latency)
-        found.append([await bench.add_up(order.spread) for _ in range(order.count)])
+        result.append([await bench.add_up(order.spread) for _ in range(order.count)])
         await ClockCycles(dut.clk, 4)
-    Path(os.environ[RESULTS]).write_text(json.dumps(found))
+    Path(os.environ[RESULTS]).write_text(json.dumps(result))
 
 
 class Bench:

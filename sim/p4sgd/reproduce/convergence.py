@@ -20,7 +20,7 @@ BATCH = 64
 EPOCHS, QUICK_EPOCHS = 40, 12
 DATA = ("digits", "breast-cancer")
 TOLERANCE = 1.01  #: factor up to which a loss counts as the same
-MOST_LATER = 1  #: epochs by which the RTL may reach the loss later
+MAX_LATER = 1  #: epochs by which the RTL may reach the loss later
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Convergence:
 def train(data: str, epochs: int, link_latency: int) -> Convergence:
     """Train the RTL and both models side by side."""
     hardware = WorkerParams(engines=1, engine=SCALING)
-    asked = TrainingWorkload(
+    requested = TrainingWorkload(
         data=data,
         shuffle=False,
         eta=1.0,
@@ -60,23 +60,23 @@ def train(data: str, epochs: int, link_latency: int) -> Convergence:
         link_latency=link_latency,
         memory_latency=4,
     )
-    session = TrainingSession(hardware, asked)
+    session = TrainingSession(hardware, requested)
     with tempfile.TemporaryDirectory() as folder:
-        session.run(session.build(session.hardware(hardware, asked)), Path(folder))
+        session.run(session.build(session.hardware(hardware, requested)), Path(folder))
     return Convergence(data, session.comparison.rows)
 
 
 def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> Figure:
     """Train on both data sets; return the figure."""
     epochs = QUICK_EPOCHS if quick else EPOCHS
-    found = []
+    result = []
     for data in DATA:
         progress(f"training on {data}, {WORKERS} workers, {epochs} epochs")
-        found.append(train(data, epochs, link_latency))
-    return judged(found, link_latency)
+        result.append(train(data, epochs, link_latency))
+    return judged(result, link_latency)
 
 
-def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
+def judged(result: Sequence[Convergence], link_latency: int) -> Figure:
     """Return the figure of these trainings."""
     return Figure(
         name="convergence",
@@ -101,22 +101,22 @@ def judged(found: Sequence[Convergence], link_latency: int) -> Figure:
                 "bit_exact": row.bit_exact,
                 "cycles": row.counters["cycles"],
             }
-            for each in found
+            for each in result
             for row in each.rows
         ],
-        panels=[Panel(each.data, partial(draw, each)) for each in found],
-        claims=list(claims(found)),
+        panels=[Panel(each.data, partial(draw, each)) for each in result],
+        claims=list(claims(result)),
     )
 
 
-def claims(found: Sequence[Convergence]) -> Iterator[Claim]:
+def claims(result: Sequence[Convergence]) -> Iterator[Claim]:
     """Yield whether all need the same epochs to a loss, and whether the RTL is bit-exact."""
-    for each in found:
+    for each in result:
         rtl, double = each.epochs("rtl_loss"), each.epochs("float_loss")
         assert double is not None
         yield by_paper(
             f"{each.data}: as many epochs as full precision to the same loss, give or take one",
-            rtl is not None and abs(rtl - double) <= MOST_LATER,
+            rtl is not None and abs(rtl - double) <= MAX_LATER,
             f"loss {each.target:.4f} after {rtl or 'no number of'} epochs in RTL with"
             f" {BITS} bits, {double} in float64",
         )
@@ -127,16 +127,16 @@ def claims(found: Sequence[Convergence]) -> Iterator[Claim]:
         )
 
 
-def draw(found: Convergence, axes: Axes) -> None:
+def draw(result: Convergence, axes: Axes) -> None:
     """Draw three curves of loss."""
-    epochs = [row.epoch for row in found.rows]
+    epochs = [row.epoch for row in result.rows]
     styles = {
         "float_loss": ("float64 SGD", {"color": "0.65", "linewidth": 4}),
         "golden_loss": ("golden model", {"color": "tab:blue"}),
         "rtl_loss": ("RTL", {"color": "tab:orange", "marker": "o", "ms": 3, "ls": "none"}),
     }
     for source, (label, style) in styles.items():
-        axes.plot(epochs, [getattr(row, source) for row in found.rows], label=label, **style)
-    axes.axhline(found.target, color="0.4", linestyle=":", label="loss to reach")
+        axes.plot(epochs, [getattr(row, source) for row in result.rows], label=label, **style)
+    axes.axhline(result.target, color="0.4", linestyle=":", label="loss to reach")
     axes.set_xlabel("epoch")
     axes.set_ylabel("loss")

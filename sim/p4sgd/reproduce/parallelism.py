@@ -53,8 +53,8 @@ class Curve:
 
 def points(quick: bool, link_latency: int) -> list[Point]:
     """Return all points that must be measured."""
-    asked = series(quick, link_latency)
-    return asked + [point.turnaround for point in asked]
+    requested = series(quick, link_latency)
+    return requested + [point.turnaround for point in requested]
 
 
 def series(quick: bool, link_latency: int) -> list[Point]:
@@ -85,19 +85,19 @@ def vanilla_fits(features: int, batch: int) -> bool:
 
 def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure:
     """Return the figure: how many times as long data parallelism takes."""
-    asked = series(quick, link_latency)
+    requested = series(quick, link_latency)
     batches = QUICK_BATCHES if quick else BATCHES
-    rows = {point: measured(point, measurements) for point in asked}
+    rows = {point: measured(point, measurements) for point in requested}
     curves = [
         measured_curve(rows, features, batches)
-        for features in dict.fromkeys(point.features for point in asked)
+        for features in dict.fromkeys(point.features for point in requested)
     ]
-    found = {
-        schedule: turnaround(replace(asked[0], schedule=schedule), measurements)
+    result = {
+        schedule: turnaround(replace(requested[0], schedule=schedule), measurements)
         for schedule in Schedule
     }
-    paper_rows, paper = extend(batches, found)
-    shown = ", ".join(f"{schedule.value} {cycles:g}" for schedule, cycles in found.items())
+    paper_rows, paper = extend(batches, result)
+    shown = ", ".join(f"{schedule.value} {cycles:g}" for schedule, cycles in result.items())
     return Figure(
         name="parallelism",
         title="Model against data parallelism",
@@ -155,7 +155,7 @@ def measured_curve(rows: dict[Point, Row], features: int, batches: Sequence[int]
     return Curve(label, features, batches, ratios("mini_batch_cycles"), ratios("formula_cycles"))
 
 
-def extend(batches: Sequence[int], found: dict[Schedule, float]) -> tuple[list[Row], list[Curve]]:
+def extend(batches: Sequence[int], result: dict[Schedule, float]) -> tuple[list[Row], list[Curve]]:
     """Return rows and curves by the formula, of the paper's data and hardware."""
     rows, curves = [], []
     machine = PAPER_MACHINE
@@ -167,10 +167,10 @@ def extend(batches: Sequence[int], found: dict[Schedule, float]) -> tuple[list[R
     for data in PAPER_DATA:
         ratios = []
         for batch in batches:
-            cycles = {way: rule(data.features, batch, found[way]) for way, rule in ways.items()}
+            cycles = {path: rule(data.features, batch, result[path]) for path, rule in ways.items()}
             rows += [
-                by_formula(data, machine, batch, way.value, found[way], each)
-                for way, each in cycles.items()
+                by_formula(data, machine, batch, path.value, result[path], each)
+                for path, each in cycles.items()
             ]
             ratios.append(cycles[Schedule.DATA_PARALLEL] / cycles[Schedule.PIPELINED])
         label = f"{data.name}, D = {data.features:,}"

@@ -131,7 +131,7 @@ def measure(points: Iterable[Point], progress: Progress) -> Measurements:
     groups: dict[tuple[WorkerParams, int, Schedule], list[Point]] = {}
     for point in dict.fromkeys(points):
         groups.setdefault((point.hardware, point.workers, point.schedule), []).append(point)
-    total, found = sum(map(len, groups.values())), {}
+    total, result = sum(map(len, groups.values())), {}
     with (
         tempfile.TemporaryDirectory() as scratch,
         ThreadPoolExecutor(PARALLEL) as pool,
@@ -154,8 +154,8 @@ def measure(points: Iterable[Point], progress: Progress) -> Measurements:
             report("measuring")
             done, waiting = wait(waiting, POLL_SECONDS, FIRST_COMPLETED)
             for future in done:
-                found |= future.result()
-    return found
+                result |= future.result()
+    return result
 
 
 def cost(group: tuple[WorkerParams, int, Schedule]) -> tuple[bool, int]:

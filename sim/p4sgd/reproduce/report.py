@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 
 from sim.p4sgd.reproduce import allreduce, convergence, parallelism
-from sim.p4sgd.reproduce.asked import FIGURES, P4sgdAsked
 from sim.p4sgd.reproduce.points import measure
+from sim.p4sgd.reproduce.requested import FIGURES, P4sgdRequest
 from sim.p4sgd.reproduce.scaling import BATCH_SIZE, SCALE_OUT, SCALE_UP
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
@@ -16,7 +16,7 @@ OF_POINTS = {
     **{sweep.name: (sweep.points, sweep.figure) for sweep in (BATCH_SIZE, SCALE_UP, SCALE_OUT)},
 }
 #: Lists the figures that are simulated on their own.
-OF_THEIR_OWN = {"allreduce": allreduce.figure, "convergence": convergence.figure}
+SIMULATED_ALONE = {"allreduce": allreduce.figure, "convergence": convergence.figure}
 
 METHOD = (
     "Cycles are counted by the hardware's own counters in simulated RTL, in the steady state: a run"
@@ -27,20 +27,20 @@ METHOD = (
 
 
 def reproduce(
-    names: Sequence[str], asked: P4sgdAsked, *, quick: bool, progress: Progress
+    names: Sequence[str], requested: P4sgdRequest, *, quick: bool, progress: Progress
 ) -> Report:
     """Return the figures of these names, in the order of the paper."""
-    link_latency = asked.link_latency
+    link_latency = requested.link_latency
     points = points_of(names, OF_POINTS, quick, link_latency)
-    found = cache(lambda: measure(points, progress))
+    result = cache(lambda: measure(points, progress))
 
     def alone(figure: Callable[..., Figure]) -> Figure:
         return figure(link_latency, quick, lambda text: progress(text, 0, 1))
 
     def of_points(figure: Callable[..., Figure]) -> Figure:
-        return figure(quick, link_latency, found())
+        return figure(quick, link_latency, result())
 
-    makers = {name: partial(alone, figure) for name, figure in OF_THEIR_OWN.items()}
+    makers = {name: partial(alone, figure) for name, figure in SIMULATED_ALONE.items()}
     makers |= {name: partial(of_points, figure) for name, (_, figure) in OF_POINTS.items()}
     figures = figures_of(FIGURES, names, makers, progress)
     return Report(title="P4SGD", method=METHOD, figures=figures)

@@ -65,21 +65,21 @@ class Sweep:
 
     def points(self, quick: bool, link_latency: int) -> list[Point]:
         """Return all points that must be measured."""
-        asked = [point for mine in self.series(quick, link_latency).values() for point in mine]
-        return asked + [point.turnaround for point in asked]
+        requested = [point for own in self.series(quick, link_latency).values() for point in own]
+        return requested + [point.turnaround for point in requested]
 
     def figure(self, quick: bool, link_latency: int, measurements: Measurements) -> Figure:
         """Return the figure: the numbers, two pictures, the claims."""
         series = self.series(quick, link_latency)
         values = self.quick_values if quick else self.values
         rows = {
-            features: [measured(point, measurements) for point in mine]
-            for features, mine in series.items()
+            features: [measured(point, measurements) for point in own]
+            for features, own in series.items()
         }
-        curves = [self.measured_curve(features, values, mine) for features, mine in rows.items()]
+        curves = [self.measured_curve(features, values, own) for features, own in rows.items()]
         turnarounds = [turnaround(point, measurements) for point in next(iter(series.values()))]
         paper_rows, paper = self.extend(values, turnarounds)
-        all_rows = [row for mine in rows.values() for row in mine]
+        all_rows = [row for own in rows.values() for row in own]
         shown = ", ".join(f"{each:g}" for each in dict.fromkeys(turnarounds))
         return Figure(
             name=self.name,
@@ -106,9 +106,9 @@ class Sweep:
 
     def measured_curve(self, features: int, values: Sequence[int], rows: Sequence[Row]) -> Curve:
         """Return the curve of the rows of one number of features."""
-        found = [row["batch"] / row["mini_batch_cycles"] for row in rows]
+        result = [row["batch"] / row["mini_batch_cycles"] for row in rows]
         ideal = [row["batch"] / row["formula_cycles"] for row in rows]
-        return Curve(f"D = {features:,}", features, values, relative(found), relative(ideal))
+        return Curve(f"D = {features:,}", features, values, relative(result), relative(ideal))
 
     def extend(
         self, values: Sequence[int], turnarounds: Sequence[float]
@@ -117,10 +117,10 @@ class Sweep:
         rows, curves = [], []
         for data in PAPER_DATA:
             rates = []
-            for value, found in zip(values, turnarounds, strict=True):
+            for value, result in zip(values, turnarounds, strict=True):
                 machine, batch = self.paper(value)
-                cycles = machine.pipelined(data.features, batch, found)
-                rows.append(by_formula(data, machine, batch, "pipelined", found, cycles))
+                cycles = machine.pipelined(data.features, batch, result)
+                rows.append(by_formula(data, machine, batch, "pipelined", result, cycles))
                 rates.append(batch / cycles)
             label = f"{data.name}, D = {data.features:,}"
             curves.append(Curve(label, data.features, values, relative(rates)))
@@ -143,8 +143,8 @@ class Sweep:
             return []
         most = max(paper, key=lambda curve: curve.features)
         share = most.gain * most.x[0] / most.x[-1]
-        found = f"{most.label}: {most.gain:.2f} with {most.x[-1]}, {share:.1%} of linear"
-        return [by_paper(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, found)]
+        result = f"{most.label}: {most.gain:.2f} with {most.x[-1]}, {share:.1%} of linear"
+        return [by_paper(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, result)]
 
     def draw(self, curves: Sequence[Curve], axes: Axes) -> None:
         """Draw measured points on the formula's lines, or lines alone."""

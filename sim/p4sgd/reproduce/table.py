@@ -8,7 +8,7 @@ from sim.p4sgd.golden.formula import DataSize, Machine
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
 from sim.reproduce.figure import Claim, by_us
 
-MOST_DEVIATION = 0.03  #: most deviation from the formula, as a share of it
+MAX_DEVIATION = 0.03  #: most deviation from the formula, as a share of it
 
 Row = Mapping[str, Any]
 
@@ -16,8 +16,8 @@ Row = Mapping[str, Any]
 def measured(point: Point, measurements: Measurements) -> Row:
     """Return the cycles of a mini-batch by the hardware's counters, and by the formula."""
     cycles = measurements[point].batch_cycles
-    found = turnaround(point, measurements)
-    ideal = point.ideal(found)
+    result = turnaround(point, measurements)
+    ideal = point.ideal(result)
     return {
         "source": "RTL",
         "data": "zeros",
@@ -26,7 +26,7 @@ def measured(point: Point, measurements: Measurements) -> Row:
         "engines": point.hardware.engines,
         "batch": point.batch,
         "schedule": point.schedule.value,
-        "turnaround": found,
+        "turnaround": result,
         "mini_batch_cycles": cycles,
         "formula_cycles": ideal,
         "deviation": round(cycles / ideal - 1, 5),
@@ -58,9 +58,9 @@ def by_formula(
 
 
 def follows_formula(
-    rows: Sequence[Row], what: str = "cycles", most: float = MOST_DEVIATION
+    rows: Sequence[Row], what: str = "cycles", most: float = MAX_DEVIATION
 ) -> Claim:
     """Return the claim, which is ours, that the cycles are those of the formula."""
-    found = max(abs(row["deviation"]) for row in rows)
+    result = max(abs(row["deviation"]) for row in rows)
     text = f"{what} within {most:.0%} of the formula"
-    return by_us(text, found <= most, f"at most {found:.2%} away, {len(rows)} points")
+    return by_us(text, result <= most, f"at most {result:.2%} away, {len(rows)} points")

@@ -34,7 +34,7 @@ class AllReduceSystem(Component):
                 "partial": In(activations).array(count),
                 "full": Out(activations).array(count),
                 "idle": Out(count),
-                "gave_up": Out(count),
+                "abandoned": Out(count),
                 "events": Out(NETWORK_EVENTS).array(count),
                 "s_axil": In(params.network.axil),
                 "link": In(params.network.link.settings),
@@ -63,7 +63,7 @@ class AllReduceSystem(Component):
                 transport.clear.eq(self.clear),
                 transport.allowed.eq(1),
                 self.idle[k].eq(transport.idle),
-                self.gave_up[k].eq(transport.gave_up),
+                self.abandoned[k].eq(transport.abandoned),
                 self.events[k].eq(transport.events),
             ]
         return m

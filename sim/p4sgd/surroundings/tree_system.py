@@ -28,7 +28,7 @@ class TreeSystemParams:
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: the tree and its sizes."""
-        parents = "_".join(str(one.parent or 0) for one in self.plan.members)
+        parents = "_".join(str(item.parent or 0) for item in self.plan.members)
         return f"{parents}_s{self.slots}_j{self.jobs}_{self.link.suffix}"
 
     @property

@@ -10,8 +10,8 @@ from hdl.u280.pcie_block_ip import BAR_BITS, STREAMS, TO_BLOCK
 from sim.surroundings.pcie_host import BarMaster, HostModel
 
 REGISTERS = 0  #: the BAR of registers
-MOST_PAYLOAD = 1024  #: bytes of a packet's data that the block may have, as the IP is set up
-MOST_CREDITS = 15  #: of room for reads at the host, as the block tells: as many or more
+MAX_PAYLOAD = 1024  #: bytes of a packet's data that the block may have, as the IP is set up
+MAX_CREDITS = 15  #: of room for reads at the host, as the block tells: as many or more
 DEVICE_CONTROL = 8  #: the register's place in the PCI Express capability (PCI Express 3.1, 7.8.4)
 INITIATE_RESET = 1 << 15  #: its bit that resets the function
 #: ports by which the model says words of the block
@@ -82,14 +82,14 @@ class BlockHost(Interrupts):
     def __init__(self, ip: Any) -> None:
         self.core = ip.core
         self.resets = 0  # that have been carried out
-        self.found: Any = None  # the function as the host sees it
-        ip.pcie_tfc_nph_av_said.value = MOST_CREDITS  # the model never says it
+        self.result: Any = None  # the function as the host sees it
+        ip.pcie_tfc_nph_av_said.value = MAX_CREDITS  # the model never says it
         self.signals = BlockSignals(ip)
         self.model = HostModel(
             self.signals,
             *STREAMS,
             bars=[(REGISTERS, 1 << BAR_BITS)],
-            max_payload_size=MOST_PAYLOAD,
+            max_payload_size=MAX_PAYLOAD,
             **self.signals.words(),
         )
         function = self.model.device.functions[0].pcie_cap
@@ -98,9 +98,9 @@ class BlockHost(Interrupts):
 
     async def begin(self, read_size: int = 2, payload: int = 1) -> BarMaster:
         """Find the card and switch its interrupts on; return what reaches its registers."""
-        self.found = found = await self.model.begin(read_size, payload)
+        self.result = result = await self.model.begin(read_size, payload)
         self.core.enabled.value = 1
-        return BarMaster(found.bar_window[REGISTERS])
+        return BarMaster(result.bar_window[REGISTERS])
 
     async def begin_reset(self) -> None:
         """Do as the block does when the host's write to its configuration resets the function."""
@@ -124,13 +124,13 @@ class BlockHost(Interrupts):
         """Reset the function by its control register, wait for the card, and set it up again."""
         before = self.resets
         where = PciCapId.EXP, DEVICE_CONTROL
-        control = await self.found.capability_read_word(*where)
-        await self.found.capability_write_word(*where, control | INITIATE_RESET)
+        control = await self.result.capability_read_word(*where)
+        await self.result.capability_write_word(*where, control | INITIATE_RESET)
 
         async def done() -> None:
             while self.resets == before:
                 await RisingEdge(self.signals.clk)
 
         await with_timeout(done(), timeout_us, "us")
-        await self.found.set_master()
+        await self.result.set_master()
         self.core.enabled.value = 1

@@ -87,11 +87,11 @@ module card_cmac #(
   localparam real PERIOD = 1.0e6 / (2.0 * REFERENCE_MHZ);
   localparam int SETTLE = 64;
   localparam int PULSE = 50;  // cycles of init_clk, of a reset
-  localparam int MOST_CREDIT = 64_000;  // a beat comes a cycle behind its tready
+  localparam int MAX_CREDIT = 64_000;  // a beat comes a cycle behind its tready
   localparam int AROUND = 24;  // bytes of preamble, checksum and gap
 
   logic [3:0] code;
-  longint way_ps;
+  longint path_ps;
   logic reference, init_good;
   logic corrupt  /* verilator public_flat_rw */ = 0;  // damage the next packet that is received
   logic dark  /* verilator public_flat_rw */ = 0;  // nothing comes from the far end
@@ -112,7 +112,7 @@ module card_cmac #(
   initial begin
     transmitters = transmitters + 1;
     code = 4'(transmitters);
-    way_ps = fibre_ps();
+    path_ps = fibre_ps();
   end
 
   // Resets.
@@ -157,14 +157,14 @@ module card_cmac #(
   logic started = 0, broken = 0, spoilt = 0, wire_free = 0;
 
   // Pauses (pfc.sv). The frame leaves behind the packet in progress, before the next.
-  logic pause_wanted, pause_leaves, control;
+  logic pause_required, pause_leaves, control;
   logic [511:0] pause_frame;
   card_pause_sender #(.PERIOD(PERIOD)) pauses (
       .clk(gt_txusrclk2), .reset(usr_tx_reset), .resend(ctl_tx_resend_pause),
       .request(ctl_tx_pause_req), .enable(ctl_tx_pause_enable), .quanta(ctl_tx_pause_quanta),
-      .refresh(ctl_tx_pause_refresh_timer), .wanted(pause_wanted), .taken(pause_leaves),
+      .refresh(ctl_tx_pause_refresh_timer), .wanted(pause_required), .taken(pause_leaves),
       .frame(pause_frame));
-  assign pause_leaves = pause_wanted && !started && !tx_axis_tready && wire_free && ctl_tx_enable
+  assign pause_leaves = pause_required && !started && !tx_axis_tready && wire_free && ctl_tx_enable
       && !broken;
 
   function automatic void send(beat_t beat);
@@ -177,13 +177,13 @@ module card_cmac #(
     told = ctl_tx_send_rfi || stat_rx_remote_fault ? told + 1 : 0;
     if (ctl_tx_send_rfi && ctl_tx_send_idle) $fatal(1, "%m: what is to be sent?");
     if (usr_tx_reset) begin
-      if (started) send('{'0, 64'b1, 1'b1, 1'b1, longint'($time) + way_ps});
+      if (started) send('{'0, 64'b1, 1'b1, 1'b1, longint'($time) + path_ps});
       {tx_axis_tready, started, broken, wire_free} <= '0;
       rsfec[code] = ctl_tx_rsfec_enable;
       credit = 0;
     end else begin
       credit = credit + int'(PERIOD * 12.5);  // thousandths of a byte
-      if (credit > MOST_CREDIT) credit = MOST_CREDIT;
+      if (credit > MAX_CREDIT) credit = MAX_CREDIT;
       if (tx_axis_tvalid && tx_axis_tready) begin
         automatic int count = $countones(tx_axis_tkeep);
         if (tx_axis_tkeep != ~64'b0 >> (64 - count) || count == 0 || (!tx_axis_tlast && count != 64))
@@ -194,7 +194,7 @@ module card_cmac #(
         credit = credit - 1000 * (count + (tx_axis_tlast ? AROUND : 0));
         if (ctl_tx_send_rfi || ctl_tx_send_idle) spoilt = 1;
         send('{tx_axis_tdata, tx_axis_tkeep, tx_axis_tlast, tx_axis_tlast & (tx_axis_tuser | spoilt),
-               longint'($time) + way_ps});
+               longint'($time) + path_ps});
         if (tx_axis_tlast) spoilt = 0;
         started <= !tx_axis_tlast;
         if (tx_axis_tlast) sent <= sent + 1;
@@ -205,12 +205,12 @@ module card_cmac #(
       if (pause_leaves) begin
         credit = credit - 1000 * (60 + AROUND);
         send('{pause_frame, 64'hFFF_FFFF_FFFF_FFFF, 1'b1, ctl_tx_send_rfi | ctl_tx_send_idle,
-               longint'($time) + way_ps});
+               longint'($time) + path_ps});
       end
       wire_free <= credit >= 0;
       tx_axis_tready <= credit >= 0 && !broken
           && !(tx_axis_tvalid && tx_axis_tready && (starve || overrun))
-          && (ctl_tx_enable && !pause_wanted ||
+          && (ctl_tx_enable && !pause_required ||
               started && !(tx_axis_tvalid && tx_axis_tready && tx_axis_tlast));
     end
   end

@@ -67,7 +67,7 @@ module card_far_end #(
   import fibre::*;
   import traffic::*;
   localparam real PERIOD = 1.0e6 / 322.265625;
-  localparam int QUANTUM_PS = 5120, AROUND = 24, MOST_CREDIT = 39_000, LINK = 1000;
+  localparam int QUANTUM_PS = 5120, AROUND = 24, MAX_CREDIT = 39_000, LINK = 1000;
   localparam int PRIORITY[2] = '{CLASS_0, CLASS_1};
   logic clk;
   logic on;
@@ -79,9 +79,9 @@ module card_far_end #(
     code = 4'(transmitters);
     rsfec[code] = 1;
     load();
-    way_ps = fibre_ps();
+    path_ps = fibre_ps();
   end
-  longint way_ps;
+  longint path_ps;
   assign tx_p = code;
   assign tx_n = ~code;
   wire [3:0] from = rx_p == ~rx_n ? rx_p : '0;
@@ -132,7 +132,7 @@ module card_far_end #(
   function automatic void send();
     automatic logic last = 64 * (beat + 1) >= packet.bytes;
     way[code].push_back('{data(packet, beat, number[kind], reads), keep(packet, beat), last, 1'b0,
-                          longint'($time) + way_ps});
+                          longint'($time) + path_ps});
     credit = credit - 1000 * (last ? packet.bytes - 64 * beat + AROUND : 64);
     beat = beat + 1;
     if (last) begin
@@ -146,7 +146,7 @@ module card_far_end #(
     automatic logic [8:0] due = 9'b1 << PRIORITY[k];
     automatic logic [8:0][15:0] quanta = {9{16'd2000}};
     way[code].push_back('{pfc::frame(due, stop ? due : '0, quanta), 64'hFFF_FFFF_FFFF_FFFF, 1'b1, 1'b0,
-                          longint'($time) + way_ps});
+                          longint'($time) + path_ps});
     credit = credit - 1000 * (60 + AROUND);
     if (stop) begin
       if (obey[k] < longint'($time)) asked[k] = $time;
@@ -199,7 +199,7 @@ module card_far_end #(
     else if (linked < LINK) linked = linked + 1;
     for (int k = 0; k < 2; k++) if (paused[k] && now >= until_[k]) paused[k] = 0;
     credit = credit + int'(PERIOD * 12.5);  // thousandths of a byte
-    if (credit > MOST_CREDIT) credit = MOST_CREDIT;
+    if (credit > MAX_CREDIT) credit = MAX_CREDIT;
     if (credit >= 0 && !sending && linked == LINK)
       for (int k = 0; k < 2; k++)
         if (pause[k] != 0 && now >= next_pause[k]) begin
@@ -219,7 +219,7 @@ module card_far_end #(
           bytes = 0;
           if (obey[k] > now && asked[k] != 0) begin
             if (now - asked[k] > latest) latest = now - asked[k];
-            if (now - asked[k] > 2 * way_ps + SLACK_PS)
+            if (now - asked[k] > 2 * path_ps + SLACK_PS)
               $fatal(1, "%m: class %0d goes on %0d ps after a pause", k, now - asked[k]);
           end
         end

@@ -15,7 +15,7 @@ from sim.surroundings.card.block_host import BlockHost, Interrupts
 from sim.surroundings.card.cards import CLOCKS
 
 WORD_BYTES = 4
-MOST_US = 200  #: most time that a run takes in a simulation of cards
+MAX_US = 200  #: most time that a run takes in a simulation of cards
 START_NS = 5000  #: time until everything on a card has started
 
 
@@ -120,12 +120,12 @@ class BlockCard:
         return BoardRegistersParams(cages=self.params.ports, hbm=False, pauses=self.pauses)
 
 
-async def switch_on(dut: Any, *found: Any) -> Sequence[Any]:
+async def switch_on(dut: Any, *result: Any) -> Sequence[Any]:
     """Start the clocks, end PCI Express's reset, and return the cards once they have started.
 
-    ``found`` are those that a host must find meanwhile (:class:`BlockCard`).
+    ``result`` are those that a host must find meanwhile (:class:`BlockCard`).
     """
-    finding = [cocotb.start_soon(card.begin()) for card in found]
+    finding = [cocotb.start_soon(card.begin()) for card in result]
     for name, period in CLOCKS.items():
         Clock(getattr(dut, name), period, unit="ps", impl="gpi").start()
     dut.reset_n.value = 0

@@ -7,7 +7,7 @@ from typing import Any
 from gen.base.emission.emit import Emission, module_name
 from hdl.common.component import Component
 from hdl.common.stream_pipeline import StreamPipeline
-from hdl.u280.board import PACKETS_WAY
+from hdl.u280.board import PACKET_PATH
 from hdl.u280.flow_control import FIBRE_NS_PER_METRE, INTERFACE_BITS, LINE_BITS_PER_NS
 from hdl.u280.mac import Mac, MacParams
 from sim.harness.assembly import Assembly, together
@@ -34,11 +34,11 @@ class Incast(Assembly):
 
     def emission(self, emit: Callable[[Component], Emission]) -> Emission:
         """Return the MAC with a model of its IP, the pipeline behind it, and their top."""
-        mac, way = Mac(self.params), StreamPipeline(PACKETS_WAY)
+        mac, path = Mac(self.params), StreamPipeline(PACKET_PATH)
         text = TOP.read_text()
-        for name, part in (("incast_mac", mac), ("incast_way", way)):
+        for name, part in (("incast_mac", mac), ("incast_path", path)):
             text = text.replace(f"  {name} ", f"  {module_name(part)} ")
-        return together([mac, way], {mac.cmac.name: model_of(mac.cmac), "incast": text}, emit)
+        return together([mac, path], {mac.cmac.name: model_of(mac.cmac), "incast": text}, emit)
 
 
 def simulate_incast(params: MacParams, test_module: str, **more: Any) -> Run:

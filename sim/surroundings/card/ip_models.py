@@ -114,22 +114,22 @@ def module(ip: VendorIp, ports: Sequence[IpPort], body: str) -> str:
 def placed(
     core: str,
     has: Sequence[IpPort],
-    wants: Sequence[IpPort],
+    needs: Sequence[IpPort],
     parameters: Mapping[str, object],
     ties: Mapping[str, int] | None = None,
 ) -> str:
     """Return an instance of ``core``; signals that the IP lacks are ``ties``, or zero."""
     names = {port.name for port in has}
     lines = []
-    for port in wants:
+    for port in needs:
         if port.name not in names:
             value = "" if port.output else f" = {port.bits}'d{(ties or {}).get(port.name, 0)}"
             lines.append(f"  wire [{port.bits - 1}:0] {port.name}{value};")
-    given = ", ".join(f".{name}({value})" for name, value in parameters.items())
-    pins = {port.name: port.name for port in wants}
+    provided = ", ".join(f".{name}({value})" for name, value in parameters.items())
+    pins = {port.name: port.name for port in needs}
     pins |= {f"s_axi_{port.name}": port.name for port in CLOCK}  # as only the IP calls them
-    wires = ", ".join(f".{pins[port.name]}({port.name})" for port in wants)
-    return "\n".join([*lines, f"  {core} #({given}) core ({wires});"])
+    wires = ", ".join(f".{pins[port.name]}({port.name})" for port in needs)
+    return "\n".join([*lines, f"  {core} #({provided}) core ({wires});"])
 
 
 def number(text: str) -> int:
@@ -168,10 +168,10 @@ def cmac(ip: VendorIp) -> str:
         }
     if config.get("RX_FLOW_CONTROL", "1") == "1":
         ports += PAUSE_RECEIVER_PORTS
-    wants = [*CMAC_PORTS, *PAUSE_CORE_PORTS, *inputs(*QUANTA, bits=144)]
+    needs = [*CMAC_PORTS, *PAUSE_CORE_PORTS, *inputs(*QUANTA, bits=144)]
     lines = [f"  wire [143:0] {name} = {value};" for name, value in tables.items()]
     has = [*ports, *inputs(*tables)]
-    return module(ip, ports, "\n".join([*lines, placed("card_cmac", has, wants, parameters)]))
+    return module(ip, ports, "\n".join([*lines, placed("card_cmac", has, needs, parameters)]))
 
 
 def hbm(ip: VendorIp) -> str:
@@ -234,11 +234,11 @@ def hbm_ports(k: int) -> list[IpPort]:
 
 def silent_port(k: int) -> str:
     """Return HBM's AXI port ``k`` if it is not used: nobody may ask it for anything."""
-    asks = " | ".join(f"AXI_{k:02}_{channel}VALID" for channel in ("AR", "AW", "W"))
+    demands = " | ".join(f"AXI_{k:02}_{channel}VALID" for channel in ("AR", "AW", "W"))
     return f"""
   wire far_{k} = 0;
   wire [31:0] missing_{k} = 0;
-  always @(posedge AXI_{k:02}_ACLK) if ({asks}) $fatal(1, "%m: port {k} is not listened to");"""
+  always @(posedge AXI_{k:02}_ACLK) if ({demands}) $fatal(1, "%m: port {k} is not listened to");"""
 
 
 def hbm_port(k: int, mhz: str) -> str:
@@ -385,7 +385,7 @@ def block(ip: VendorIp) -> str:
     ports = [
         *BLOCK_LINK,
         *(port for port, _ in BLOCK_TIED),
-        *(one for name, of in BLOCK_STREAMS.items() for one in block_stream(name, *of)),
+        *(item for name, of in BLOCK_STREAMS.items() for item in block_stream(name, *of)),
         *(
             IpPort(name=name, output=True, bits=bits, host=True)
             for name, bits in (
@@ -523,9 +523,9 @@ def crossbar(ip: VendorIp) -> str:
         "BASE": f"{{{', '.join(bases)}}}",
         "WIDTH": f"{{{', '.join(widths)}}}",
     }
-    wants = sides("AXI4", max(1, identifier), extras=False)
+    needs = sides("AXI4", max(1, identifier), extras=False)
     ties = {"s_axi_wlast": 1, "m_axi_rlast": (1 << count) - 1}
-    return module(ip, ports, placed("axi_decoder", ports, wants, parameters, ties))
+    return module(ip, ports, placed("axi_decoder", ports, needs, parameters, ties))
 
 
 CONVERTER_EXTRAS = ("lock", "cache", "prot", "region", "qos")
@@ -563,7 +563,7 @@ def converter(ip: VendorIp, prefix: str, wide: int, narrow: int, identifier: int
         *master(kind=kind, extras=extras),
     ]
     bits = max(1, identifier)
-    wants = [*clock, *slave(identifier=bits), *master()]
+    needs = [*clock, *slave(identifier=bits), *master()]
     parameters = {"ADDRESS": address, "SI": wide, "MI": narrow, "ID": bits, "BEATS": beats}
     parameters["LEN"] = 4 if kind == "AXI3" else 8
-    return module(ip, ports, placed("axi_converter", ports, wants, parameters, {"m_axi_rlast": 1}))
+    return module(ip, ports, placed("axi_converter", ports, needs, parameters, {"m_axi_rlast": 1}))

@@ -109,8 +109,8 @@ class CompletionCutter(Component):
         due = Signal(TIME_BITS)
         free, chosen = Signal(range(WINDOW)), Signal(range(WINDOW))
         any_free = Signal()
-        given = self.reads.payload
-        ripe = self.resets | ~(self.now - given.due)[TIME_BITS - 1]
+        provided = self.reads.payload
+        ripe = self.resets | ~(self.now - provided.due)[TIME_BITS - 1]
         now_used = Signal(WINDOW)  # without the one that ends in this cycle
         m.d.comb += [
             now_used.eq(used & ~Mux(goes & final, Const(1, WINDOW) << chosen, 0)),
@@ -142,27 +142,27 @@ class CompletionCutter(Component):
                     slot.skip.eq(0),
                 ]
             with m.If(taken & (free == k)):
-                m.d.sync += [slot.eq(given.read), begins.eq(due), waits.eq(1)]
+                m.d.sync += [slot.eq(provided.read), begins.eq(due), waits.eq(1)]
 
     def dwords(self, m: Module, read: Any) -> Value:
         """Return how many dwords of a read its next completion has, if it has data."""
         settings = self.settings
-        most, boundary, most_mask = Signal(11), Signal(6), Signal(11)
+        most, boundary, max_mask = Signal(11), Signal(6), Signal(11)
         with m.Switch(settings.payload):
             for k in range(PAYLOADS):
                 with m.Case(k):
                     m.d.comb += most.eq(32 << k)
         boundaries = Mux(settings.boundary, 32, 16)
-        m.d.comb += [boundary.eq(boundaries), most_mask.eq(most - 1)]
+        m.d.comb += [boundary.eq(boundaries), max_mask.eq(most - 1)]
         beyond = read.place & (boundary - 1)[:6]  # dwords behind the last boundary
         # A random multiple of the boundary below the largest payload.
-        some = (self.random[4:12] << Mux(settings.boundary, 5, 4)) & most_mask
+        some = (self.random[4:12] << Mux(settings.boundary, 5, 4)) & max_mask
         room = Signal(12)
         with m.Switch(settings.split):
             with m.Case(Split.LARGEST):
                 m.d.comb += room.eq(Mux(read.dwords <= most, most, most - beyond))
             with m.Case(Split.ALIGNED):
-                m.d.comb += room.eq(most - (read.place & most_mask))
+                m.d.comb += room.eq(most - (read.place & max_mask))
             with m.Case(Split.EVERY):
                 m.d.comb += room.eq(boundary - beyond)
             with m.Case(Split.RANDOM):

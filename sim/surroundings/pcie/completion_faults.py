@@ -38,7 +38,7 @@ STATUSES = {Fault.UNSUPPORTED: Status.UNSUPPORTED, Fault.ABORTED: Status.ABORTED
 
 def ends_read(fault: ValueLike) -> Value:
     """Return whether a completion with ``fault`` is the last one of its read."""
-    return Value.cast(fault).matches(*(one.value for one in LAST))
+    return Value.cast(fault).matches(*(item.value for item in LAST))
 
 
 def spoiled(m: Module, good: Any, fault: Any) -> Any:

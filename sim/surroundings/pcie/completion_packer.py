@@ -21,7 +21,7 @@ class CompletionPacker(Component):
 
     A beat ends where nothing more has come, and none has the end of one that is discontinued with
     that of another. Data comes from host memory: in a cycle of ``fetch``
-    each segment asks for four dwords of a place of its own, which are ``found`` a cycle later, and
+    each segment asks for four dwords of a place of its own, which are ``result`` a cycle later, and
     stay. ``stalls``: no beat begins.
 
     Throughput: a beat a cycle; as many completions as fit begin in it while some have waited.
@@ -39,7 +39,7 @@ class CompletionPacker(Component):
                 "stalls": In(1),
                 "fetch": Out(1),
                 "places": Out(data.ArrayLayout(params.place_bits, params.segments)),
-                "found": In(bits),
+                "result": In(bits),
                 "rc": Out(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
             },
         )
@@ -136,12 +136,12 @@ class CompletionPacker(Component):
 
     def enables(self, opens: Value, now: Any) -> Value:
         """Return which bytes of a segment are data of a packet."""
-        found = []
+        result = []
         for k in range(SEGMENT_DWORDS):
             first = Mux(opens, now.first if k == COMPLETION_DWORDS else 0, 15)
             last = Mux(now.left == k + 1, now.last, 15)
-            found.append(Mux(now.left > k, first & last, 0)[:4])
-        return Cat(found)
+            result.append(Mux(now.left > k, first & last, 0)[:4])
+        return Cat(result)
 
     def mark(self, m: Module, user: Any, begins: list[Marks], ends: list[Marks]) -> None:
         """Say in ``user`` where packets begin and end.
@@ -181,8 +181,8 @@ class CompletionPacker(Component):
         parts = []
         for k in range(self.params.segments):
             header = headers[k * size : (k + 1) * size]
-            found = self.found.word_select(k, SEGMENT_DWORDS * DWORD_BITS)
-            parts.append(Mux(header[0], Cat(header[1:], found[COMPLETION.size :]), found))
+            result = self.result.word_select(k, SEGMENT_DWORDS * DWORD_BITS)
+            parts.append(Mux(header[0], Cat(header[1:], result[COMPLETION.size :]), result))
         m.d.comb += [
             self.rc.tdata.eq(Cat(parts)),
             self.rc.tkeep.eq(-1),
@@ -194,6 +194,6 @@ def one_of(marks: list[Marks], number: int) -> tuple[Value, Value]:
     """Return whether ``marks`` has one with ``number`` others before it, and its place."""
     valid, place = Value.cast(Const(0)), Value.cast(Const(0))
     for is_one, before, where in marks:
-        here = is_one & (before == number)
-        valid, place = valid | here, place | Mux(here, where, 0)
+        near = is_one & (before == number)
+        valid, place = valid | near, place | Mux(near, where, 0)
     return valid, place

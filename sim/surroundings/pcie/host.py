@@ -74,7 +74,7 @@ class PcieHost(Component):
         m.submodules.cutter = cutter = CompletionCutter(params)
         m.submodules.packer = packer = CompletionPacker(params)
         depth = FifoParams(shape=params.timed_read, depth=READ_DEPTH, style="distributed")
-        connect_by(m, "way", Fifo(depth), taker.reads, cutter.reads)
+        connect_by(m, "path", Fifo(depth), taker.reads, cutter.reads)
         depth = FifoParams(shape=params.completion, depth=BUFFER, style="distributed")
         m.submodules.faults = faults = CompletionFaults(params)
         connect(m, cutter.completions, faults.completions)
@@ -93,7 +93,7 @@ class PcieHost(Component):
             taker.stalls.eq(chance[:8] < settings.stall),
             taker.answered.eq(cutter.answered),
             self.credits.eq(taker.credits),
-            self.numbers[0].eq(delay(m, taker.told, PASSING, "told", reset_less=False)),
+            self.numbers[0].eq(delay(m, taker.reported, PASSING, "reported", reset_less=False)),
             cutter.settings.eq(settings),
             cutter.now.eq(now),
             cutter.random.eq(chance[16:32]),
@@ -136,7 +136,7 @@ class PcieHost(Component):
             o_size=taker.size,
             i_read=packer.fetch,
             i_places=packer.places,
-            o_read_data=packer.found,
+            o_read_data=packer.result,
             i_write=write.valid,
             i_write_place=write.place,
             i_write_data=write.data,

@@ -28,8 +28,8 @@ class RequestTaker(Component):
     block. ``credits`` is ``pcie_tfc_nph_av``: reads that the host takes, 15 if more. ``stalls``:
     nothing is taken.
 
-    ``event`` tells, for a cycle, of a packet that begins, and its bytes on the link; ``told`` its
-    number.
+    ``event`` tells, for a cycle, of a packet that begins, and its bytes on the link; ``reported``
+    its number.
     """
 
     def __init__(self, params: PcieHostParams) -> None:
@@ -48,7 +48,7 @@ class RequestTaker(Component):
                 "write": Out(params.write),
                 "lost": Out(1),
                 "credits": Out(4),
-                "told": Out(NUMBERS.elem_shape),
+                "reported": Out(NUMBERS.elem_shape),
                 "under_way": Out(range(2049)),
                 "event": Out(data.StructLayout({"read": 1, "write": 1, "bytes": SIZE_BITS})),
             },
@@ -72,8 +72,8 @@ class RequestTaker(Component):
             self.reads.payload.due.eq(low_bits(self.now + 1 + self.delay, TIME_BITS)),
             event.read.eq(moves & reads),
             event.write.eq(moves & begins & ~reads),
-            self.told.valid.eq(moves & begins),
-            self.told.number.eq(self.number()),
+            self.reported.valid.eq(moves & begins),
+            self.reported.number.eq(self.number()),
             event.bytes.eq(Mux(reads, read_bytes(), written[:SIZE_BITS])),
         ]
         owed = left + Mux(moves & begins, event.bytes << RATE_BITS, 0)
@@ -90,7 +90,7 @@ class RequestTaker(Component):
         expect(
             m,
             self,
-            memory_alone_is_asked_for=lambda: (
+            memory_alone_is_requested=lambda: (
                 ~(moves & begins)
                 | (descriptor.kind == RequestType.MEMORY_READ)
                 | (descriptor.kind == RequestType.MEMORY_WRITE)
@@ -143,13 +143,13 @@ class RequestTaker(Component):
         beyond = Signal()  # the packet is for what no address of host memory is
         now_beyond = Mux(begins, descriptor.address[bits:].any(), beyond)
         now_left, now_at = Mux(begins, descriptor.dwords, dwords), Signal(bits)
-        here = Mux(begins, lanes - REQUEST_DWORDS, lanes)
+        near = Mux(begins, lanes - REQUEST_DWORDS, lanes)
         last_enable = Mux(begins, Mux(descriptor.dwords == 1, first, last), ends)
         enables = []
         for k in range(lanes):
             inner = Mux(begins, first, 15) if k == 0 else 15
             enable = Mux(now_left == k + 1, last_enable, inner)
-            enables.append(Mux((now_left > k) & (here > k), enable, Const(0, 4)))
+            enables.append(Mux((now_left > k) & (near > k), enable, Const(0, 4)))
         m.d.comb += [
             now_at.eq(Mux(begins, descriptor.address[:bits], place)),
             write.valid.eq(moves & ~now_beyond),
@@ -160,8 +160,8 @@ class RequestTaker(Component):
         ]
         with m.If(moves):
             m.d.sync += [
-                dwords.eq((now_left - here)[:11]),
-                place.eq(low_bits(now_at + here, bits)),
+                dwords.eq((now_left - near)[:11]),
+                place.eq(low_bits(now_at + near, bits)),
                 ends.eq(last_enable),
                 beyond.eq(now_beyond),
             ]

@@ -9,22 +9,22 @@ from sim.bench.limits import Limit, Row
 from sim.switchgnn.gcn.session import GcnSession
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 
-MOST_BEYOND = Limit(0.05)
-MOST_REPEATS = Limit(1.5)
+MAX_BEYOND = Limit(0.05)
+MAX_REPEATS = Limit(1.5)
 DROP = 0.1
 
 
 def rows(progress: Callable[[str], None], switch: GnnSwitchParams) -> list[Row]:
     """Train an epoch on links without faults, then on links that lose frames."""
-    found = {}
+    result = {}
     for drop in (0.0, DROP):
         progress(f"an epoch on links that lose {drop:.0%} of all frames")
-        asked = GcnWorkload(epochs=1, drop=drop, adder=Adder.RTL)
-        session = GcnSession(switch, asked)
-        simulator = session.build(session.hardware(switch, asked))
+        requested = GcnWorkload(epochs=1, drop=drop, adder=Adder.RTL)
+        session = GcnSession(switch, requested)
+        simulator = session.build(session.hardware(switch, requested))
         with tempfile.TemporaryDirectory() as folder:
-            found[drop] = session.run(simulator, Path(folder)).figures
-    return judge(found[0.0], found[DROP])
+            result[drop] = session.run(simulator, Path(folder)).figures
+    return judge(result[0.0], result[DROP])
 
 
 def judge(clean: Mapping[str, float], lossy: Mapping[str, float]) -> list[Row]:
@@ -36,14 +36,14 @@ def judge(clean: Mapping[str, float], lossy: Mapping[str, float]) -> list[Row]:
             what="bytes beyond features and sums",
             value=(sent - planned) / planned,
             unit="of them",
-            limit=MOST_BEYOND,
+            limit=MAX_BEYOND,
             note=f"{sent:,.0f} bytes of frames, {planned:,.0f} of features and sums, each once",
         ),
         Row(
             what=f"repeats at {DROP:.0%} loss",
             value=again / lost,
             unit="of a lost frame",
-            limit=MOST_REPEATS,
+            limit=MAX_REPEATS,
             note=f"{again:,.0f} frames sent again, {lost:,.0f} lost",
         ),
     ]

@@ -31,17 +31,17 @@ LARGE = SwitchShape(ports=MANY, banks=8, depth=1024, lanes=128)
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
     """Measure the plans of families at 8 and 128 workers, then that of a million edges."""
-    made: list[Row] = []
+    built: list[Row] = []
     for family in FAMILIES:
         progress(family)
         adjacency = load_graph(family).adjacency
         few, many = (
             cut_graph(adjacency, metis_workers(adjacency, workers)) for workers in (FEW, MANY)
         )
-        made += [*cut_rows(family, adjacency, many), bank_row(family, few)]
-        made += [bytes_row(family, cut, share) for cut in (few, many) for share in SHARES]
+        built += [*cut_rows(family, adjacency, many), bank_row(family, few)]
+        built += [bytes_row(family, cut, share) for cut in (few, many) for share in SHARES]
     progress("a million edges")
-    return [*made, *million_rows()]
+    return [*built, *million_rows()]
 
 
 def cut_rows(family: str, adjacency: csr_array, cut: CutGraph) -> list[Row]:
@@ -58,15 +58,15 @@ def cut_rows(family: str, adjacency: csr_array, cut: CutGraph) -> list[Row]:
 def bank_row(family: str, cut: CutGraph) -> Row:
     """Compare the rows of lists in the full switch's banks with those of random banks."""
     senders = senders_of(cut, destination_plan(cut, SHAPES["full"].aggregators))
-    drawn, ours = (
+    drawn, own = (
         int(rows_of(senders, make(senders, SHAPES["full"])).sum())
         for make in (placed_at_random, placed)
     )
     return Row(
         what=f"{family}: rows, {FEW} workers",
-        value=ours / drawn,
+        value=own / drawn,
         limit=Limit(0.9),
-        note=f"of random banks'; {ours / senders.count:.2f} for each feature sent",
+        note=f"of random banks'; {own / senders.count:.2f} for each feature sent",
     )
 
 
@@ -78,10 +78,10 @@ def bytes_row(family: str, cut: CutGraph, share: float) -> Row:
         multilevel_plan(cut, aggregators_in(memory, FEATURES)),
     )
     sizes = FrameSizes.of(LANES)
-    ours, paper = (traffic_of(senders_of(cut, plan), cut.workers).bytes(sizes) for plan in plans)
+    own, paper = (traffic_of(senders_of(cut, plan), cut.workers).bytes(sizes) for plan in plans)
     return Row(
         what=f"{family}: bytes, {cut.workers} workers, memory {share:g}",
-        value=ours / paper,
+        value=own / paper,
         limit=Limit(1),
         note="of the multi-level plan's",
     )
@@ -114,5 +114,5 @@ def wrong_sums(adjacency: csr_array, prepared: Prepared) -> int:
     shape = adjacency.indptr.size - 1, 4
     drawn = np.random.default_rng(1).integers(-(1 << 15), 1 << 15, shape)
     features = drawn.astype(np.int16)
-    found = executed(prepared.tables, adjacency, prepared.workers, features)
-    return int((found != aggregate(adjacency, features)).sum())
+    result = executed(prepared.tables, adjacency, prepared.workers, features)
+    return int((result != aggregate(adjacency, features)).sum())

@@ -8,9 +8,9 @@ from sim.bench.synth import synth
 
 #: Limits of preset full, as the design allows them.
 MOST = {"luts": Limit(120_000), "ff": Limit(220_000), "uram": Limit(560)}
-MOST_LEVELS = Limit(8)
-MOST_CHAINS = Limit(1)
-MOST_CROWDED = Limit(0)
+MAX_LEVELS = Limit(8)
+MAX_CHAINS = Limit(1)
+MAX_CROWDED = Limit(0)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -30,19 +30,19 @@ def held(figures: dict[str, Any]) -> list[Row]:
         Row(
             what="full: LUTs on any path",
             value=worst["depth"]["most_levels"],
-            limit=MOST_LEVELS,
+            limit=MAX_LEVELS,
             note=f"in {worst['component']}, from or to its children's registers too",
         ),
         Row(
             what="full: carry chains on any path",
             value=chained["depth"]["most_chains"],
-            limit=MOST_CHAINS,
+            limit=MAX_CHAINS,
             note=f"in {chained['component']}",
         ),
         Row(
             what="full: wires of too many loads without a flip-flop",
             value=len(crowded),
-            limit=MOST_CROWDED,
+            limit=MAX_CROWDED,
             note="; ".join(crowded),
         ),
     ]

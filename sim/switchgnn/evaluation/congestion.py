@@ -22,7 +22,7 @@ from sim.switchgnn.planning.saved import places, starts
 from sim.switchgnn.planning.senders import Senders
 
 Ints = NDArray[np.int64]
-MOST_SLOTS = 400  #: limit of the time, as a multiple of that on empty links
+MAX_SLOTS = 400  #: limit of the time, as a multiple of that on empty links
 
 
 class StuckError(Exception):
@@ -78,10 +78,10 @@ class Port:
     def put(self, ports: Ints, now: int) -> tuple[NDArray[np.bool_], Ints, Ints]:
         """Queue packets in this order; return which fit, how many each finds, when each leaves."""
         self.free = np.maximum(self.free, now)
-        found = self.free[ports] - now + places(ports)
-        fits = found < self.room
+        result = self.free[ports] - now + places(ports)
+        fits = result < self.room
         np.add.at(self.free, ports[fits], 1)
-        return fits, found, now + found
+        return fits, result, now + result
 
 
 class Aggregation:
@@ -111,7 +111,7 @@ class Aggregation:
         self.owner = senders.aggregator_worker.astype(np.int64)
         self.sent = np.zeros(workers, np.int64)  #: features, since the first turn
         self.before = [self.sent] * (2 * network.delay + 1)  #: the same, in slots before
-        self.on_way: dict[int, list[Any]] = {}  #: features, by the slot in which they come
+        self.on_path: dict[int, list[Any]] = {}  #: features, by the slot in which they come
         self.coming: dict[int, list[Any]] = {}  #: what workers get, by slot
         self.crossing: dict[int, Ints] = {}  #: targets of background, by slot
         self.yields = np.zeros(workers, bool)  #: which workers' links have just carried background
@@ -128,7 +128,7 @@ class Aggregation:
             self.cross(now)
             now += 1
         for _ in range(turns):
-            now = self.turn(now, begin + MOST_SLOTS * least)
+            now = self.turn(now, begin + MAX_SLOTS * least)
         self.outcome.slots = now - begin
         return self.outcome
 
@@ -136,10 +136,10 @@ class Aggregation:
         """Run one turn; return the slot in which the next one begins."""
         self.next = np.zeros(self.workers, np.int64)
         self.missing = self.senders.expected.copy()
-        self.wanted = np.bincount(self.owner, minlength=self.workers)
+        self.required = np.bincount(self.owner, minlength=self.workers)
         self.heard = np.full(self.workers, now)  #: when each worker got something
         self.repeats = Repeats(self.senders, self.workers, self.rules.repeats)
-        while (self.wanted > 0).any() or (self.next < self.lengths).any():
+        while (self.required > 0).any() or (self.next < self.lengths).any():
             if now > limit:
                 raise StuckError(f"no end after {now:,} slots")
             self.slot(now)
@@ -152,7 +152,7 @@ class Aggregation:
     def slot(self, now: int) -> None:
         """Pass a slot: background, sums and repeats enter queues; workers get, ask and send."""
         self.arrive(now)
-        self.release(self.added(self.on_way.pop(now, [])), now)
+        self.release(self.added(self.on_path.pop(now, [])), now)
         again, ports = self.repeats.leaving(now)
         fits, _, leave = self.queues.put(ports, now)
         self.outcome.repeated += again.size
@@ -161,7 +161,7 @@ class Aggregation:
         for packet, port, slot in zip(again[fits], ports[fits], leave[fits], strict=True):
             self.deliver(int(slot)).append((np.array([packet]), np.array([port]), None))
         marked = self.get(now)
-        self.ask(now)
+        self.issue(now)
         self.send(now, marked)
 
     def cross(self, now: int) -> None:
@@ -194,12 +194,12 @@ class Aggregation:
     def release(self, complete: Ints, now: int) -> None:
         """Put complete sums into their queues, or let them wait, or lose them."""
         sums = np.concatenate([self.waiting, complete])
-        fits, found, leave = self.queues.put(self.owner[sums], now)
-        full = found[fits] > self.network.mark
+        fits, result, leave = self.queues.put(self.owner[sums], now)
+        full = result[fits] > self.network.mark
         for slot in np.unique(leave[fits]).tolist():
             these = leave[fits] == slot
-            mine = sums[fits][these]
-            self.deliver(slot).append((mine, self.owner[mine], full[these]))
+            own = sums[fits][these]
+            self.deliver(slot).append((own, self.owner[own], full[these]))
         if self.rules.keeps_sums:
             self.waiting = sums[~fits]
         else:
@@ -217,18 +217,18 @@ class Aggregation:
             self.heard[ports] = now
             if full is None:
                 recovered = self.repeats.get(int(packets[0]), int(ports[0]))
-                self.wanted[ports[0]] -= recovered
+                self.required[ports[0]] -= recovered
             else:
-                np.subtract.at(self.wanted, ports, 1)
+                np.subtract.at(self.required, ports, 1)
                 marked[ports[full]] = True
                 self.outcome.marks += int(full.sum())
         return marked
 
-    def ask(self, now: int) -> None:
+    def issue(self, now: int) -> None:
         """Let workers that have heard nothing for long ask for what was lost."""
-        late = (now - self.heard >= self.network.timeout) & (self.wanted > 0)
+        late = (now - self.heard >= self.network.timeout) & (self.required > 0)
         for worker in np.flatnonzero(late).tolist():
-            self.repeats.ask(worker, now + self.network.delay * self.repeats.links)
+            self.repeats.issue(worker, now + self.network.delay * self.repeats.links)
             self.heard[worker] = now
 
     def send(self, now: int, marked: NDArray[np.bool_]) -> None:
@@ -244,7 +244,7 @@ class Aggregation:
         if self.buckets:
             self.outcome.halvings += int(self.buckets.step(marked, may).sum())
         workers = np.flatnonzero(may)
-        self.on_way.setdefault(now + self.network.delay, []).append(
+        self.on_path.setdefault(now + self.network.delay, []).append(
             self.lists[workers, self.next[workers]]
         )
         self.next[workers] += 1

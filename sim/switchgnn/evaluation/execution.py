@@ -10,7 +10,7 @@ from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, VALID, Tables
 from sim.switchgnn.planning.workers import WorkerPartition
 
 Ints = NDArray[np.int64]
-MOST_SUM = (1 << 31) - 1
+MAX_SUM = (1 << 31) - 1
 
 
 class WrongTableError(Exception):
@@ -42,7 +42,7 @@ def executed(
         for begin in range(0, width, tables.lanes):
             lanes = slice(begin, begin + tables.lanes)
             results = additions @ (payload @ features[:, lanes].astype(np.int64))
-            if np.abs(results).max(initial=0) > MOST_SUM:
+            if np.abs(results).max(initial=0) > MAX_SUM:
                 raise WrongTableError(f"block {block}: a sum is over 32 bits")
             sums[vertices, lanes] += results[used]
     return sums

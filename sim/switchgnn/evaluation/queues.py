@@ -18,7 +18,7 @@ class Drained:
     slots: int  #: slots until the last result has left
     bound: int  #: the most packets that one port sends, or receives
     longest_queue: int  #: results that wait at the end of a slot, over all ports
-    most_aggregators: int  #: aggregators that hold an unfinished sum at the end of a slot
+    max_aggregators: int  #: aggregators that hold an unfinished sum at the end of a slot
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,13 +40,13 @@ def passage(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool 
     a slot and port, from the same slot on. With ``one_link`` all packets share one port in and one
     out: k = 1 of the equations.
     """
-    mine = sequence[senders.block[sequence] == block]
-    here = np.flatnonzero(senders.aggregator_block == block)
-    entry, leaving = senders.worker[mine], senders.aggregator_worker[here]
+    own = sequence[senders.block[sequence] == block]
+    near = np.flatnonzero(senders.aggregator_block == block)
+    entry, leaving = senders.worker[own], senders.aggregator_worker[near]
     if one_link:
         entry, leaving = np.zeros_like(entry), np.zeros_like(leaving)
     slot = np.zeros(senders.count, np.int64)
-    slot[mine] = places(entry)
+    slot[own] = places(entry)
     sender, aggregator = senders.additions
     of_block = senders.aggregator_block[aggregator] == block
     complete = np.zeros(senders.aggregators, np.int64)
@@ -56,20 +56,20 @@ def passage(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool 
     return Passage(
         entry=entry,
         leaving=leaving,
-        taken=taken[here],
-        complete=complete[here],
-        left=departures(complete[here], leaving),
+        taken=taken[near],
+        complete=complete[near],
+        left=departures(complete[near], leaving),
     )
 
 
 def drained(senders: Senders, sequence: Ints, block: int = 0, *, one_link: bool = False) -> Drained:
     """Return what becomes of a block, as :func:`passage` finds it."""
-    made = passage(senders, sequence, block, one_link=one_link)
+    built = passage(senders, sequence, block, one_link=one_link)
     return Drained(
-        slots=int(made.left.max()) + 1,
-        bound=int(max(np.bincount(made.entry).max(), np.bincount(made.leaving).max())),
-        longest_queue=int(inside(made.complete, made.left).max()),
-        most_aggregators=int(inside(made.taken, made.complete).max()),
+        slots=int(built.left.max()) + 1,
+        bound=int(max(np.bincount(built.entry).max(), np.bincount(built.leaving).max())),
+        longest_queue=int(inside(built.complete, built.left).max()),
+        max_aggregators=int(inside(built.taken, built.complete).max()),
     )
 
 

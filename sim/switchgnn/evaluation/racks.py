@@ -99,10 +99,10 @@ def strawman_in_racks(cut: CutGraph, rack: Ints, aggregators: int, seed: int = 1
     summed = np.zeros((int(rack.max()) + 1, cut.n), bool)
     missed = np.zeros(cut.edges, bool)
     for each in range(len(summed)):
-        mine = of_source == each
-        edges = replace(cut, sources=cut.sources[mine], destinations=cut.destinations[mine])
+        own = of_source == each
+        edges = replace(cut, sources=cut.sources[own], destinations=cut.destinations[own])
         run = strawman_run(edges, aggregators, seed)
-        summed[each], missed[mine] = run.taken >= 0, run.missed
+        summed[each], missed[own] = run.taken >= 0, run.missed
     home = rack[cut.worker]
     sender, destination = np.nonzero(summed)
     sources, destinations = cut.sources[missed].astype(np.int64), cut.destinations[missed]
@@ -160,10 +160,10 @@ def _covered(cut: CutGraph, block: ArrayLike, rack: Ints) -> tuple[Ints, Ints, I
     for each in range(int(of_edge.max()) + 1):
         inside = of_edge == each
         edges = replace(cut, sources=cut.sources[inside], destinations=cut.destinations[inside])
-        made = rack_cover(edges, rack)
-        ways.append(np.stack([np.full(made.packets, each), made.sender, made.receiver]))
-    found = np.concatenate(ways, 1).astype(np.int64)
-    return found[0], found[1], found[2]
+        built = rack_cover(edges, rack)
+        ways.append(np.stack([np.full(built.packets, each), built.sender, built.receiver]))
+    result = np.concatenate(ways, 1).astype(np.int64)
+    return result[0], result[1], result[2]
 
 
 def _with_racks(

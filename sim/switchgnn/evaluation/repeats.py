@@ -17,9 +17,9 @@ class Repeats:
     workers send every feature of it, once to each worker that asks, which keeps it for other sums.
     """
 
-    def __init__(self, senders: Senders, workers: int, way: str) -> None:
-        self.way = way
-        self.links = {SUMS: 1, FEATURES: 3}[way]  #: number of links from who asks to the port
+    def __init__(self, senders: Senders, workers: int, path: str) -> None:
+        self.path = path
+        self.links = {SUMS: 1, FEATURES: 3}[path]  #: number of links from who asks to the port
         self.owner = senders.aggregator_worker
         sender, aggregator = senders.additions
         order = np.argsort(aggregator, kind="stable")
@@ -37,14 +37,14 @@ class Repeats:
 
     def needs(self, sums: list[int], worker: int) -> list[int]:
         """Return the packets that a worker still needs for its lost sums."""
-        if self.way == SUMS:
+        if self.path == SUMS:
             return list(sums)
         parts = {
             int(u) for each in sums for u in self.parts[self.first[each] : self.first[each + 1]]
         }
         return sorted(parts - self.has[worker])
 
-    def ask(self, worker: int, begin: int) -> None:
+    def issue(self, worker: int, begin: int) -> None:
         """Let a worker ask, unless it has; packets come to its port from slot ``begin`` on."""
         if self.lost[worker] and not self.open[worker]:
             packets = self.needs(self.lost[worker], worker)
@@ -54,14 +54,14 @@ class Repeats:
     def leaving(self, now: int) -> tuple[Ints, Ints]:
         """Return the packets that come to ports in this slot, and those ports."""
         ready = [worker for worker, (begin, _) in self.queued.items() if begin <= now]
-        found = []
+        result = []
         for worker in ready:
             packets = self.queued[worker][1]
-            found.append((packets.pop(0), worker))
+            result.append((packets.pop(0), worker))
             if not packets:
                 del self.queued[worker]
-        made = np.array(found, np.int64).reshape(-1, 2)
-        return made[:, 0], made[:, 1]
+        built = np.array(result, np.int64).reshape(-1, 2)
+        return built[:, 0], built[:, 1]
 
     def lose(self, ports: Ints) -> None:
         """Note that packets at these ports are lost: they will be asked for again."""
@@ -71,7 +71,7 @@ class Repeats:
         """Give a worker a packet; return how many of its lost sums are complete now."""
         self.open[worker] -= 1
         self.has[worker].add(packet)
-        if self.way == FEATURES and self.open[worker]:
+        if self.path == FEATURES and self.open[worker]:
             return 0
         before = len(self.lost[worker])
         self.lost[worker] = [each for each in self.lost[worker] if self.is_missing(each, worker)]
@@ -79,7 +79,7 @@ class Repeats:
 
     def is_missing(self, each: int, worker: int) -> bool:
         """Return whether a worker still lacks something of a lost sum."""
-        if self.way == SUMS:
+        if self.path == SUMS:
             return each not in self.has[worker]
         parts = self.parts[self.first[each] : self.first[each + 1]]
         return not self.has[worker].issuperset(parts.tolist())

@@ -48,13 +48,13 @@ def plan_timeline(senders: Senders, sequence: Ints, gap: int, turns: int = 1) ->
     """
     parts = []
     for block in range(senders.blocks):
-        made = passage(senders, sequence, block)
-        leaving = np.bincount(made.left)
+        built = passage(senders, sequence, block)
+        leaving = np.bincount(built.left)
         part = Timeline(
             leaving=leaving,
             sums=leaving,
-            queue=inside(made.complete, made.left),
-            held=_until(inside(made.taken, made.complete), leaving.size),
+            queue=inside(built.complete, built.left),
+            held=_until(inside(built.taken, built.complete), leaving.size),
         )
         parts += [part] * turns
     return Timeline.joined(parts, gap)

@@ -80,11 +80,11 @@ class CheckedAggregator:
 
     def aggregate(self, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return the other aggregator's sums, right or wrong."""
-        found, right = self.checked.aggregate(features), self.exact.aggregate(features)
+        result, right = self.checked.aggregate(features), self.exact.aggregate(features)
         self.aggregations += 1
-        for vertex, feature in np.argwhere(found != right)[:1]:
+        for vertex, feature in np.argwhere(result != right)[:1]:
             self.difference = self.difference or (
                 f"aggregation {self.aggregations}: the sum of vertex {vertex}, feature {feature}"
-                f" is {found[vertex, feature]}, must be {right[vertex, feature]}"
+                f" is {result[vertex, feature]}, must be {right[vertex, feature]}"
             )
-        return found
+        return result

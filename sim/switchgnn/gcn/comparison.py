@@ -34,8 +34,8 @@ class Row:
         """Return the row fit for JSON."""
         named = {
             f"{source}_{name}": value
-            for source, found in self.qualities.items()
-            for name, value in asdict(found).items()
+            for source, result in self.qualities.items()
+            for name, value in asdict(result).items()
         }
         return {name: value for name, value in vars(self).items() if name != "qualities"} | named
 
@@ -81,15 +81,15 @@ class Comparison:
     def difference_of(self, logits: Integers, golden: Integers) -> str:
         """Return the first weight, or else logit, that differs from the one-worker run's."""
         named = [
-            (f"weight {{}} of layer {number}", mine, other)
-            for number, (mine, other) in enumerate(
+            (f"weight {{}} of layer {number}", own, other)
+            for number, (own, other) in enumerate(
                 zip(self.switch.weights, self.golden.weights, strict=True)
             )
         ]
-        for what, mine, other in [*named, ("logit {}", logits, golden)]:
-            for place in np.argwhere(mine != other)[:1]:
+        for what, own, other in [*named, ("logit {}", logits, golden)]:
+            for place in np.argwhere(own != other)[:1]:
                 at = tuple(place.tolist())
-                return f"{what.format(list(at))} is {mine[at]}, one worker has {other[at]}"
+                return f"{what.format(list(at))} is {own[at]}, one worker has {other[at]}"
         return ""
 
     @property
@@ -105,17 +105,17 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """Return a line for each sign that the training has failed."""
-        found = []
+        result = []
         loss, chance = self.rows[-1].qualities["switch"].loss, np.log(self.run.problem.classes)
         if not loss <= chance:
-            found.append(
+            result.append(
                 f"the loss ends at {loss:.5g}, above the {chance:.5g} of no network; a lower --eta"
-                f" than {self.run.asked.eta:.3g} helps"
+                f" than {self.run.requested.eta:.3g} helps"
             )
         saturations = sum(row.saturations for row in self.rows)
         if saturations:
-            found.append(
-                f"{saturations:,} features did not fit {self.run.asked.bits} bits: they grew to"
+            result.append(
+                f"{saturations:,} features did not fit {self.run.requested.bits} bits: they grew to"
                 " more than twice the largest of the epoch before"
             )
-        return found
+        return result

@@ -35,6 +35,6 @@ def judged(
     problem: Problem, logits: NDArray[np.float64], among: NDArray[np.bool_]
 ) -> tuple[float, float]:
     """Return mean cross entropy and accuracy of the vertices ``among``."""
-    found, labels = logits[among], problem.labels[among]
-    right = found[np.arange(len(found)), labels]
-    return float((logsumexp(found, 1) - right).mean()), float((found.argmax(1) == labels).mean())
+    result, labels = logits[among], problem.labels[among]
+    right = result[np.arange(len(result)), labels]
+    return float((logsumexp(result, 1) - right).mean()), float((result.argmax(1) == labels).mean())

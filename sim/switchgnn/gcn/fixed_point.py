@@ -28,7 +28,7 @@ GRADIENT_FRACTION = 24  #: bits of gradients by vertex, which have 32
 ROOT_FRACTION = 28  #: bits of inverse square roots, at most 1
 
 EXACT_IN_FLOAT = 1 << 53  #: integers below are exact in float64
-MOST_PART = 1 << 58  #: largest part of a sum that a worker has: those of 32 workers fit 64 bits
+MAX_PART = 1 << 58  #: largest part of a sum that a worker has: those of 32 workers fit 64 bits
 
 
 def to_fixed(values: ArrayLike, fraction: int) -> Integers:
@@ -45,10 +45,10 @@ def product(left: Integers, right: Integers) -> Integers:
     bound = most(left, 0) @ most(right, 1)
     if bound < EXACT_IN_FLOAT / 2:  # the bound is a float64 itself
         return by_rows(left.astype(np.float64), right.astype(np.float64)).astype(np.int64)
-    if bound < MOST_PART:
+    if bound < MAX_PART:
         return left @ right
     raise RunFailed(
-        f"the training diverges: a sum could be {bound:.3g}, over the {MOST_PART:.3g} that a worker"
+        f"the training diverges: a sum could be {bound:.3g}, over the {MAX_PART:.3g} that a worker"
         " may add up; a lower --eta helps"
     )
 
@@ -70,7 +70,7 @@ def inverse_roots(counts: Integers) -> Integers:
     with one bit more, which is then rounded off.
     """
     kinds, place = np.unique(counts, return_inverse=True)
-    found = [
+    result = [
         (math.isqrt((1 << 2 * ROOT_FRACTION + 2) // count) + 1) >> 1 for count in kinds.tolist()
     ]
-    return np.array(found, np.int64)[place]
+    return np.array(result, np.int64)[place]

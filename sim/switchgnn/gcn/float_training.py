@@ -37,17 +37,17 @@ class FloatTraining:
 
     def learn(self) -> None:
         """Do the backward pass for what :meth:`look` has done, and change the weights."""
-        train, found = self.problem.train, list[Floats]()
+        train, result = self.problem.train, list[Floats]()
         slope = np.zeros_like(self.outputs[-1])
         slope[train] = softmax(self.outputs[-1][train])
         slope[train, self.problem.labels[train]] -= 1
         slope /= train.sum()
         for number in reversed(range(len(self.weights))):
             slope = self.normalised.T @ slope
-            found.insert(0, self.inputs[number].T @ slope)
+            result.insert(0, self.inputs[number].T @ slope)
             slope = by_rows(slope, self.weights[number].T) * (self.inputs[number] > 0)
         decay = 2.0**-self.schedule.l2_shift if self.schedule.l2_shift else 0.0
-        for number, gradient in enumerate(found):
+        for number, gradient in enumerate(result):
             self.momentum[number] = (1 - 2.0**-MOMENTUM_SHIFT) * self.momentum[number] + gradient
             taken = self.schedule.eta * self.momentum[number] + decay * self.weights[number]
             self.weights[number] = self.weights[number] - taken

@@ -20,7 +20,7 @@ from sim.switchgnn.planning.workers import WorkerPartition
 SWITCH: Place = "switch"
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
-MOST_ACK_EVERY = 8
+MAX_ACK_EVERY = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class SwitchSetup:
     @property
     def ack_every(self) -> int:
         """Return the number of frames that one ACK answers."""
-        return min(self.window, MOST_ACK_EVERY)
+        return min(self.window, MAX_ACK_EVERY)
 
 
 class Planner:
@@ -45,7 +45,7 @@ class Planner:
 
     def __init__(self, setup: SwitchSetup) -> None:
         self.setup = setup
-        self.made: list[tuple[csr_array, dict[int, Tables]]] = []
+        self.built: list[tuple[csr_array, dict[int, Tables]]] = []
 
     def planned(
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
@@ -55,11 +55,11 @@ class Planner:
         Asked for the same graph, it gives what it gave before; partition and widths are the same.
         UserError for what the switch has no room for.
         """
-        for known, tables in self.made:
+        for known, tables in self.built:
             if known is adjacency:
                 return tables
         setup = self.setup
-        made = prepare(
+        built = prepare(
             adjacency,
             partition,
             setup.shape,
@@ -68,8 +68,8 @@ class Planner:
             order=setup.order,
             seed=setup.seed,
         ).tables
-        tables = {width: with_program(made, setup.shape, [width]) for width in widths}
-        self.made.append((adjacency, tables))
+        tables = {width: with_program(built, setup.shape, [width]) for width in widths}
+        self.built.append((adjacency, tables))
         return tables
 
 

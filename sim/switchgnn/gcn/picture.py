@@ -17,7 +17,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "golden": {"label": "one worker", "color": "tab:blue"},
     "switch": {"label": "workers", "color": "tab:orange", "linestyle": "", "marker": ".", "ms": 5},
 }
-MOST_EDGES = 20_000  #: most edges that are drawn
+MAX_EDGES = 20_000  #: most edges that are drawn
 
 
 def draw_curves(rows: Sequence[Row], title: str, path: Path) -> None:
@@ -62,7 +62,7 @@ def draw_cut(run: GcnRun, path: Path) -> None:
     title = "vertices of each worker, and the edges between workers"
     with picture(path, title, 1) as (axis,):
         axis.add_collection(
-            LineCollection(list(places[ends[:MOST_EDGES]]), colors="0.6", linewidths=0.3)
+            LineCollection(list(places[ends[:MAX_EDGES]]), colors="0.6", linewidths=0.3)
         )
         for worker in range(partition.workers):
             own = places[partition.owner == worker]

@@ -71,7 +71,7 @@ def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
     train = drawn(name, known, labels, seed) if graph.train is None else graph.train
     refuse((train & (known == UNKNOWN)).any(), f"{name}: a vertex to train on has no label")
     refuse(not train.any(), f"{name}: there is no vertex to train on")
-    found = Problem(
+    result = Problem(
         name=name,
         adjacency=edges,
         features=features,
@@ -79,8 +79,8 @@ def problem_of(graph: Graph, labels: int, seed: int) -> Problem:
         train=train,
         directed=bool((edges != edges.T).nnz),
     )
-    refuse(not found.test.any(), f"{name}: no vertex with a label is left to test on")
-    return found
+    refuse(not result.test.any(), f"{name}: no vertex with a label is left to test on")
+    return result
 
 
 def scaled(graph: Graph) -> NDArray[np.float64]:
@@ -101,8 +101,8 @@ def lacking(graph: Graph, what: str) -> UserError:
     """Return the error for a graph without an array; it names the file that could hold it."""
     stem, suffix, _ = graph.name.rpartition(".mtx")
     beside = Path(f"{stem}.npz")
-    found = "has none" if beside.is_file() else "is not there, as numpy.savez writes it"
-    place = f": {beside} beside it {found}" if suffix else ""
+    result = "has none" if beside.is_file() else "is not there, as numpy.savez writes it"
+    place = f": {beside} beside it {result}" if suffix else ""
     return UserError(f"{graph.name}: has no {what}{place}")
 
 
@@ -122,12 +122,12 @@ def drawn(name: str, labels: Integers, count: int, seed: int) -> NDArray[np.bool
     rng = np.random.default_rng(seed)
     train = np.zeros(len(labels), bool)
     for label in np.unique(labels[labels != UNKNOWN]).tolist():
-        there = np.flatnonzero(labels == label)
+        present = np.flatnonzero(labels == label)
         refuse(
-            there.size < count,
-            f"{name}: class {label} has {there.size} vertices, but labels asks for {count}",
+            present.size < count,
+            f"{name}: class {label} has {present.size} vertices, but labels asks for {count}",
         )
-        train[rng.permutation(there)[:count]] = True
+        train[rng.permutation(present)[:count]] = True
     return train
 
 
@@ -135,6 +135,6 @@ def without_loops(adjacency: csr_array) -> csr_array:
     """Return the graph without edges from a vertex to itself, which a network adds itself."""
     edges = adjacency.tocoo()
     destinations, sources = edges.coords
-    kept = destinations != sources
-    ones = np.ones(int(kept.sum()), np.int8)
-    return csr_array((ones, (destinations[kept], sources[kept])), adjacency.shape)
+    stored = destinations != sources
+    ones = np.ones(int(stored.sum()), np.int8)
+    return csr_array((ones, (destinations[stored], sources[stored])), adjacency.shape)

@@ -63,13 +63,13 @@ class Propagation:
             features[part.vertices], saturations = scale.sent(own, part.sources)
             self.saturations += saturations
         between = None if self.aggregator is None else self.aggregator.aggregate(features)
-        found = []
+        result = []
         for part in self.parts:
             sums = aggregate(part.inside, features[part.vertices])
             if between is not None:
                 sums += between[part.vertices]
-            found.append(scale.received(sums, part.destinations))
-        return found
+            result.append(scale.received(sums, part.destinations))
+        return result
 
 
 def part_of(adjacency: csr_array, vertices: Integers) -> Part:

@@ -21,20 +21,24 @@ from sim.switchgnn.planning.workers import WorkerPartition, metis_workers, read_
 class GcnRun:
     """Holds a workload with its data; raises UserError for what is wrong with them."""
 
-    def __init__(self, asked: GcnWorkload) -> None:
-        self.asked = asked
-        graph = load_graph(asked.data)
-        self.labels_drawn = graph.train is None  #: whether ``asked.labels`` says what is trained on
-        self.problem: Problem = problem_of(graph, asked.labels, asked.seed)
+    def __init__(self, requested: GcnWorkload) -> None:
+        self.requested = requested
+        graph = load_graph(requested.data)
+        self.labels_drawn = (
+            graph.train is None
+        )  #: whether ``requested.labels`` says what is trained on
+        self.problem: Problem = problem_of(graph, requested.labels, requested.seed)
         self.network = Network(
             inputs=self.problem.features.shape[1],
-            hidden=asked.hidden,
+            hidden=requested.hidden,
             classes=self.problem.classes,
-            count=asked.layers,
+            count=requested.layers,
         )
-        self.schedule = Schedule(eta=asked.eta, l2_shift=asked.l2_shift, bits=asked.bits)
-        self.weights = self.network.first_weights(asked.seed)
-        self.partition = partition_of(asked, self.problem)
+        self.schedule = Schedule(
+            eta=requested.eta, l2_shift=requested.l2_shift, bits=requested.bits
+        )
+        self.weights = self.network.first_weights(requested.seed)
+        self.partition = partition_of(requested, self.problem)
 
     @property
     def alone(self) -> Training:
@@ -110,15 +114,15 @@ class SharedTraining(Training):
         return next((each.difference for each in self.aggregators if each.difference), "")
 
 
-def partition_of(asked: GcnWorkload, problem: Problem) -> WorkerPartition | None:
+def partition_of(requested: GcnWorkload, problem: Problem) -> WorkerPartition | None:
     """Return the owner of each vertex; None if one worker owns all.
 
     Raises UserError if there cannot be that many workers.
     """
-    if asked.workers > problem.vertices:
-        raise UserError(f"{asked.workers} workers cannot share {problem.vertices} vertices")
-    if asked.workers == 1:
+    if requested.workers > problem.vertices:
+        raise UserError(f"{requested.workers} workers cannot share {problem.vertices} vertices")
+    if requested.workers == 1:
         return None
-    if asked.partition == METIS:
-        return metis_workers(problem.adjacency, asked.workers, asked.seed)
-    return read_workers(Path(asked.partition), problem.vertices, asked.workers)
+    if requested.partition == METIS:
+        return metis_workers(problem.adjacency, requested.workers, requested.seed)
+    return read_workers(Path(requested.partition), problem.vertices, requested.workers)

@@ -39,8 +39,8 @@ class GcnSession(Session):
     workload = GcnWorkload
     counted = {
         **{
-            f"{source}_{name}": about.format(whose)
-            for source, whose in SOURCES.items()
+            f"{source}_{name}": about.format(owner)
+            for source, owner in SOURCES.items()
             for name, about in QUALITIES.items()
         },
         **{name: f"{about}; of an epoch, all workers" for name, about in COUNTERS.items()},
@@ -50,42 +50,42 @@ class GcnSession(Session):
     maximise = ("switch_test_accuracy",)
 
     params: GnnSwitchParams
-    asked: GcnWorkload
+    requested: GcnWorkload
 
-    def __init__(self, params: GnnSwitchParams, asked: GcnWorkload) -> None:
-        super().__init__(params, asked)
+    def __init__(self, params: GnnSwitchParams, requested: GcnWorkload) -> None:
+        super().__init__(params, requested)
         if params.links:
             raise ValueError(f"links must be 0, as no other switch is there: {params.links}")
-        self.training = GcnRun(asked)
+        self.training = GcnRun(requested)
         self.decided = {} if self.training.labels_drawn else {"labels": None}
         setup = SwitchSetup(
-            shape=shape_of(params, asked),
+            shape=shape_of(params, requested),
             window=params.window,
-            plan=asked.plan,
-            order=asked.order,
-            seed=asked.seed,
-            faults=asked.faults,
+            plan=requested.plan,
+            order=requested.order,
+            seed=requested.seed,
+            faults=requested.faults,
         )
         self.planner = Planner(setup)
         if self.training.partition is not None:
-            setup.shape.check_workers(asked.workers)
-            if asked.adder is not Adder.EXACT:  # what does not fit is found before all else
+            setup.shape.check_workers(requested.workers)
+            if requested.adder is not Adder.EXACT:  # what does not fit is found before all else
                 for adjacency in self.training.directions:
                     self.planner.planned(adjacency, self.training.partition, self.training.widths)
         self.comparison: Comparison | None = None
         self.hardware_counters: dict[str, Any] = {}
 
     @classmethod
-    def files(cls, asked: GcnWorkload) -> Sequence[Path]:
+    def files(cls, requested: GcnWorkload) -> Sequence[Path]:
         """Return the data and the partition, if they are files."""
-        return asked.paths
+        return requested.paths
 
     @classmethod
-    def hardware(cls, params: GnnSwitchParams, asked: GcnWorkload) -> Hashable:
+    def hardware(cls, params: GnnSwitchParams, requested: GcnWorkload) -> Hashable:
         """Return the network if hardware adds, else the name of the adder."""
-        if asked.adder is Adder.RTL and asked.workers > 1:
-            return network_of(params, asked.workers)
-        return asked.adder
+        if requested.adder is Adder.RTL and requested.workers > 1:
+            return network_of(params, requested.workers)
+        return requested.adder
 
     @classmethod
     def build(cls, hardware: Hashable) -> Build:
@@ -109,19 +109,19 @@ class GcnSession(Session):
 
         ``simulator`` is what :meth:`build` has made, ``folder`` where it may work.
         """
-        asked, hardware = self.asked, self.hardware(self.params, self.asked)
+        requested, hardware = self.requested, self.hardware(self.params, self.requested)
         if isinstance(hardware, NetworkParams):
             with RtlNetwork(
                 hardware,
                 simulator,
                 folder,
                 self.planner,
-                links=asked.links,
-                timeout=asked.timeout,
+                links=requested.links,
+                timeout=requested.timeout,
             ) as network:
                 yield network.aggregator
                 self.hardware_counters = network.counters(details=True).details
-        elif asked.adder is Adder.EXACT:
+        elif requested.adder is Adder.EXACT:
             yield ExactAggregator
         else:
             yield partial(GoldenAggregator, planner=self.planner)
@@ -147,7 +147,7 @@ class GcnSession(Session):
         """Return the result of all epochs that have ended."""
         return Result(
             figures=self.figures(comparison),
-            compared=text.EQUAL[self.asked.adder] if self.asked.has_links else "",
+            compared=text.EQUAL[self.requested.adder] if self.requested.has_links else "",
             uncompared=text.ALONE,
             difference=comparison.difference,
             warnings=comparison.warnings,
@@ -156,7 +156,7 @@ class GcnSession(Session):
 
     def train(self, comparison: Comparison, listener: Listener) -> None:
         """Train for all epochs."""
-        epochs = self.asked.epochs
+        epochs = self.requested.epochs
         listener.line(text.header())
         listener.progress("training", 0, epochs)
         for epoch in range(epochs + 1):
@@ -173,7 +173,7 @@ class GcnSession(Session):
             f"{source}_{name}": last[f"{source}_{name}"] for source in SOURCES for name in QUALITIES
         }
         counters = {name: comparison.total[name] / epochs for name in COUNTERS}
-        compared = self.asked.has_links or comparison.difference
+        compared = self.requested.has_links or comparison.difference
         exact = {"exact": float(not comparison.difference)} if compared else {}
         saturations = sum(row.saturations for row in rows) / epochs
         return qualities | counters | {"saturations": saturations} | exact
@@ -229,14 +229,14 @@ class GcnSession(Session):
         yield from text.summary(self.comparison)
 
 
-def shape_of(params: GnnSwitchParams, asked: GcnWorkload) -> SwitchShape:
+def shape_of(params: GnnSwitchParams, requested: GcnWorkload) -> SwitchShape:
     """Return what a plan must know of a switch."""
     return SwitchShape(
         ports=params.ports,
         banks=params.banks,
         depth=params.slots,
         lanes=params.lanes,
-        open_turns=asked.open_turns,
+        open_turns=requested.open_turns,
         rows=params.rows,
         descriptor_rows=params.descriptor_rows,
     )

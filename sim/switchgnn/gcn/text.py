@@ -30,11 +30,14 @@ ADDERS = {
 
 def title(run: GcnRun) -> str:
     """Describe data, network, bits and workers in a line."""
-    asked, widths = run.asked, [run.network.inputs, *(each.outputs for each in run.network.layers)]
+    requested, widths = (
+        run.requested,
+        [run.network.inputs, *(each.outputs for each in run.network.layers)],
+    )
     return (
-        f"{run.problem.name}, {' x '.join(map(str, widths))}, {asked.bits} bits, eta ="
-        f" {asked.eta:.3g}; {asked.workers} worker{'s' * (asked.workers > 1)}"
-        f"{ADDERS[asked.adder] if asked.workers > 1 else ''}"
+        f"{run.problem.name}, {' x '.join(map(str, widths))}, {requested.bits} bits, eta ="
+        f" {requested.eta:.3g}; {requested.workers} worker{'s' * (requested.workers > 1)}"
+        f"{ADDERS[requested.adder] if requested.workers > 1 else ''}"
     )
 
 
@@ -48,12 +51,12 @@ def about(run: GcnRun) -> Iterator[str]:
     )
     if problem.directed:
         lone = (problem.adjacency != problem.adjacency.T).nnz // 2
-        there = f"as an undirected graph it has {problem.edges + lone:,}"
-        yield f"{lone:,} edges have no way back, nothing is learnt along it; {there} edges"
+        present = f"as an undirected graph it has {problem.edges + lone:,}"
+        yield f"{lone:,} edges have no way back, nothing is learnt along it; {present} edges"
     yield f"{problem.train.sum():,} vertices are trained on, {problem.test.sum():,} tested on"
     if run.partition is not None:
         yield (
-            f"{run.asked.workers} workers: {run.cut.nnz:,} edges between them,"
+            f"{run.requested.workers} workers: {run.cut.nnz:,} edges between them,"
             f" {run.cut_vertices:,} vertices at their ends"
         )
 
@@ -81,8 +84,8 @@ def summary(comparison: Comparison) -> Iterator[str]:
     """Yield lines on how good the weights are, and on what was sent."""
     row, total = comparison.rows[-1], comparison.total
     for kind, name in (("training", "accuracy"), ("test", "test_accuracy")):
-        found = [f"{text} {getattr(row.qualities[n], name):.2%}" for n, text in NAMES.items()]
-        yield f"{kind} accuracy: {', '.join(found)}"
+        result = [f"{text} {getattr(row.qualities[n], name):.2%}" for n, text in NAMES.items()]
+        yield f"{kind} accuracy: {', '.join(result)}"
     if total["frames"]:
         yield (
             f"{total['frames']:,} frames of {total['bytes']:,} bytes,"

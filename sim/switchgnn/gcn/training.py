@@ -83,10 +83,10 @@ class Training:
     @property
     def logits(self) -> Integers:
         """Return what the last forward pass gives each class: [vertices, classes]."""
-        found = np.zeros((self.problem.vertices, self.network.classes), np.int64)
+        result = np.zeros((self.problem.vertices, self.network.classes), np.int64)
         for share, outputs in zip(self.shares, self.outputs[-1], strict=True):
-            found[share] = outputs
-        return found
+            result[share] = outputs
+        return result
 
     def look(self) -> Integers:
         """Do a forward pass; return the logits."""
@@ -107,13 +107,13 @@ class Training:
         """Do the backward pass for what :meth:`look` has done, and change the weights."""
         layers = self.network.layers
         gradients = self.of_loss()
-        found: list[Integers] = []
+        result: list[Integers] = []
         for number in reversed(range(len(layers))):
             name = len(layers) + number
             if not layers[number].aggregates_first:
                 gradients = self.backward(gradients, name, GRADIENT_FRACTION)
             pairs = zip(self.before_weights[number], gradients, strict=True)
-            found.insert(0, added([product(values.T, slope) for values, slope in pairs]))
+            result.insert(0, added([product(values.T, slope) for values, slope in pairs]))
             if number == 0:
                 break
             gradients = multiplied(gradients, self.weights[number].T)
@@ -121,7 +121,7 @@ class Training:
                 gradients = self.backward(gradients, name, GRADIENT_FRACTION)
             below = zip(gradients, self.outputs[number - 1], strict=True)
             gradients = [np.where(outputs > 0, slope, 0) for slope, outputs in below]
-        for number, gradient in enumerate(found):
+        for number, gradient in enumerate(result):
             self.change(number, gradient)
 
     def of_loss(self) -> Shares:
@@ -129,19 +129,19 @@ class Training:
 
         It is that of a sum over the training vertices; the step has the division by their number.
         """
-        found = []
+        result = []
         for share, logits in zip(self.shares, self.outputs[-1], strict=True):
             slope = np.zeros_like(logits)
             taught = np.flatnonzero(self.problem.train[share])
             slope[taught] = softmax(logits[taught])
             slope[taught, self.problem.labels[share[taught]]] -= 1 << GRADIENT_FRACTION
-            found.append(slope)
-        return found
+            result.append(slope)
+        return result
 
     def change(self, number: int, gradient: Integers) -> None:
         """Step a layer's weights along their gradient of 64 bits."""
-        kept = self.momentum[number] - round_shift(self.momentum[number], MOMENTUM_SHIFT)
-        grown = kept + round_shift(gradient, VALUE_FRACTION)
+        stored = self.momentum[number] - round_shift(self.momentum[number], MOMENTUM_SHIFT)
+        grown = stored + round_shift(gradient, VALUE_FRACTION)
         self.momentum[number] = saturate(grown, MOMENTUM_BITS)[0]
         shift = self.step.exponent + GRADIENT_FRACTION - WEIGHT_FRACTION
         taken = round_shift(self.momentum[number] * self.step.mantissa, shift)

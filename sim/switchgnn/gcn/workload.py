@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BITS = (8, 12, 16)
 METIS = "metis"
-MOST_WORKERS = 32
+MAX_WORKERS = 32
 
 
 class Adder(StrEnum):
@@ -58,7 +58,7 @@ class GcnWorkload(Workload):
         4,
         "Share the vertices between this many workers; a switch joins two or more.",
         least=1,
-        most=MOST_WORKERS,
+        most=MAX_WORKERS,
     )
     partition: str = setting(
         METIS,
@@ -127,12 +127,12 @@ class GcnWorkload(Workload):
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
-        found = {"partition", "adder"} if self.workers == 1 else set()
+        result = {"partition", "adder"} if self.workers == 1 else set()
         if not self.has_links:
-            found |= {"plan", "order", "open_turns", *CHANCES}
+            result |= {"plan", "order", "open_turns", *CHANCES}
         if not self.has_links or self.adder is not Adder.RTL:
-            found |= {"link_latency", "displacement", "timeout"}
-        return found if self.duplicate or self.reorder else found | {"displacement"}
+            result |= {"link_latency", "displacement", "timeout"}
+        return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property
     def has_links(self) -> bool:

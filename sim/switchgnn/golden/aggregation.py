@@ -29,7 +29,7 @@ def edges_between(adjacency: csr_array, owner: NDArray[np.integer]) -> csr_array
     return _those(adjacency, owner[destinations] != owner[sources])
 
 
-def _those(adjacency: csr_array, kept: NDArray[np.bool_]) -> csr_array:
+def _those(adjacency: csr_array, stored: NDArray[np.bool_]) -> csr_array:
     destinations, sources = adjacency.tocoo().coords
-    ones = np.ones(int(kept.sum()), np.int64)
-    return csr_array((ones, (destinations[kept], sources[kept])), adjacency.shape)
+    ones = np.ones(int(stored.sum()), np.int64)
+    return csr_array((ones, (destinations[stored], sources[stored])), adjacency.shape)

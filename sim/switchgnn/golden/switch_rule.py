@@ -82,8 +82,8 @@ def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
         job = with_sender(setup, job, frame.turn, port, replace(sender, acked=acked))
         return Outcome(job, Verdict.ACKNOWLEDGED)
     if frame.kind in (Kind.RAW, Kind.RAWFETCH):
-        asking = 1 << port if frame.kind is Kind.RAWFETCH else 0
-        passed = replace(frame, raw=asking, **NOT_PASSED)
+        requesting = 1 << port if frame.kind is Kind.RAWFETCH else 0
+        passed = replace(frame, raw=requesting, **NOT_PASSED)
         return Outcome(job, Verdict.PASSED, copies(setup, passed, frame.raw & setup.workers))
     return contribution_rule(setup, job, frame, port)
 
@@ -217,10 +217,12 @@ def load_rule(setup: JobSetup, job: Job, turn: int) -> Job:
     block = setup.blocks[setup.block(turn)]
     entries = list(job.entries)
     for aggregator in range(setup.size):
-        place, given = setup.place(turn, aggregator), block.get(aggregator)
+        place, provided = setup.place(turn, aggregator), block.get(aggregator)
         loaded = Entry(tag=turn - 1, queued=entries[place].queued)
-        if given is not None:
-            loaded = replace(loaded, expected=given.expected, port=given.port, target=given.target)
+        if provided is not None:
+            loaded = replace(
+                loaded, expected=provided.expected, port=provided.port, target=provided.target
+            )
         entries[place] = loaded
     held = exchanged(job.loaded, setup.slot(turn), setup.block(turn))
     return replace(job, entries=tuple(entries), loaded=held)

@@ -120,8 +120,8 @@ def is_acknowledged(setup: WorkerSetup, worker: Worker, turn: int) -> bool:
 
 def has_all(setup: WorkerSetup, worker: Worker, turn: int) -> bool:
     """Return whether the worker has all that it gets in an open turn."""
-    share, kept = setup.share(turn), worker.open[turn - worker.lo]
-    return kept.sums == ones(len(share.sums)) and kept.copies == ones(len(share.copies))
+    share, stored = setup.share(turn), worker.open[turn - worker.lo]
+    return stored.sums == ones(len(share.sums)) and stored.copies == ones(len(share.copies))
 
 
 def worker_rule(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
@@ -131,23 +131,23 @@ def worker_rule(setup: WorkerSetup, worker: Worker, frame: Frame) -> Reaction:
         return advance_rule(setup, worker, turn)
     if not worker.is_open(setup, turn):
         return Reaction(worker, Taken.CLOSED)
-    share, kept = setup.share(turn), worker.open[turn - worker.lo]
+    share, stored = setup.share(turn), worker.open[turn - worker.lo]
     if frame.kind is Kind.ACK:
-        acked = kept.acked.acknowledged(frame.seq, frame.bitmap)
-        return Reaction(with_turn(worker, turn, replace(kept, acked=acked)), Taken.ACKNOWLEDGED)
+        acked = stored.acked.acknowledged(frame.seq, frame.bitmap)
+        return Reaction(with_turn(worker, turn, replace(stored, acked=acked)), Taken.ACKNOWLEDGED)
     if frame.kind is Kind.RAWFETCH:
         return rawfetch_rule(setup, worker, frame)
     if frame.kind is Kind.RESULT:
         bit, news = bit_of(frame.list, share.sums), Taken.SUM
-        after = replace(kept, sums=kept.sums | bit)
+        after = replace(stored, sums=stored.sums | bit)
     elif frame.kind is Kind.RAW:
         bit, news = bit_of(frame.source, [copy.source for copy in share.copies]), Taken.FEATURE
-        after = replace(kept, copies=kept.copies | bit)
+        after = replace(stored, copies=stored.copies | bit)
     else:
         return Reaction(worker, Taken.UNWANTED)
     if not bit:
         return Reaction(worker, Taken.UNWANTED)
-    if after == kept:
+    if after == stored:
         return Reaction(worker, Taken.REPEATED)
     return Reaction(with_turn(worker, turn, after), news)
 
@@ -192,12 +192,12 @@ def contributions(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
 def requests(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
     """Yield FETCH and RAWFETCH for what is missing in the open turns."""
     for turn in range(worker.lo, min(worker.lo + setup.open_turns, setup.turns)):
-        share, kept = setup.share(turn), worker.open[turn - worker.lo]
+        share, stored = setup.share(turn), worker.open[turn - worker.lo]
         for k, aggregator in enumerate(share.sums):
-            if not kept.sums >> k & 1:
+            if not stored.sums >> k & 1:
                 yield Frame(kind=Kind.FETCH, turn=turn, list=aggregator)
         for k, copy in enumerate(share.copies):
-            if not kept.copies >> k & 1:
+            if not stored.copies >> k & 1:
                 owner = 1 << copy.owner
                 yield Frame(kind=Kind.RAWFETCH, turn=turn, source=copy.source, raw=owner)
 
@@ -215,10 +215,10 @@ def sends(setup: WorkerSetup, worker: Worker) -> Iterator[Frame]:
     yield from done(setup, worker)
 
 
-def with_turn(worker: Worker, turn: int, kept: WorkerTurn) -> Worker:
+def with_turn(worker: Worker, turn: int, stored: WorkerTurn) -> Worker:
     """Return the worker with what it keeps of an open turn replaced."""
     at = turn - worker.lo
-    return replace(worker, open=(*worker.open[:at], kept, *worker.open[at + 1 :]))
+    return replace(worker, open=(*worker.open[:at], stored, *worker.open[at + 1 :]))
 
 
 def bit_of(item: int, items: Sequence[int]) -> int:

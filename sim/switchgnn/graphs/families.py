@@ -77,9 +77,9 @@ class Family:
 
 def simple(sources: Ints, destinations: Ints, count: int) -> csr_array:
     """Return the undirected graph with these edges: no edge twice, none from a vertex to itself."""
-    kept = sources != destinations
-    low = np.minimum(sources, destinations)[kept]
-    high = np.maximum(sources, destinations)[kept]
+    stored = sources != destinations
+    low = np.minimum(sources, destinations)[stored]
+    high = np.maximum(sources, destinations)[stored]
     keys = np.unique(low * count + high)
     ones = np.ones(keys.size, np.int8)
     upper = csr_array((ones, (keys // count, keys % count)), (count, count))

@@ -27,7 +27,7 @@ class Vertices:
     @classmethod
     def of(cls, archive: Archive, vertices: int) -> "Vertices":
         """Read those of an .npz file; raise InputError for a wrong shape or type."""
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             name: archive.take(name, kinds, vertices, *more).astype(kind)
             for name, kinds, kind, *more in (
                 ("features", "biuf", np.float64, "features"),
@@ -36,7 +36,7 @@ class Vertices:
             )
             if name in archive
         }
-        return cls(**found)
+        return cls(**result)
 
 
 DIGITS = "digits"
@@ -102,11 +102,11 @@ def digits() -> Graph:
         ) from None
     features, labels = load_digits(return_X_y=True)
     nearest = NearestNeighbors(n_neighbors=DIGITS_NEIGHBOURS, algorithm="brute").fit(features)
-    found = nearest.kneighbors(return_distance=False).astype(np.int64)
+    result = nearest.kneighbors(return_distance=False).astype(np.int64)
     of = np.repeat(np.arange(len(features)), DIGITS_NEIGHBOURS)
     return Graph(
         name=DIGITS,
-        adjacency=simple(of, found.ravel(), len(features)),
+        adjacency=simple(of, result.ravel(), len(features)),
         features=features,
         labels=labels.astype(np.int64),
     )

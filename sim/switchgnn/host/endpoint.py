@@ -143,9 +143,9 @@ class Endpoint:
         Raises :class:`JobFailed` if the job ends before that, and :class:`DeviceError` if the turns
         are not over within ``seconds``.
         """
-        wanted = len(self.layout.placed) if turns is None else turns
-        within("turns", (wanted,), len(self.layout.placed) + 1)
-        self._wait(lambda: self.turns_over() >= wanted, "the job")
+        expected = len(self.layout.placed) if turns is None else turns
+        within("turns", (expected,), len(self.layout.placed) + 1)
+        self._wait(lambda: self.turns_over() >= expected, "the job")
 
     def sums(self, turn: int) -> dict[int, NDArray[np.int32]]:
         """Return the sums [lanes] of a turn that is over, by aggregator."""
@@ -183,10 +183,10 @@ class Endpoint:
 
     def _rows(self, base: int, items: Iterable[int], lane: Any) -> dict[int, NDArray[Any]]:
         """Return rows of the table at ``base``, by number: numbers of type ``lane``, one a lane."""
-        lanes, wanted, rows = self.build.fixed["lanes"], np.array(sorted(items), int), {}
+        lanes, expected, rows = self.build.fixed["lanes"], np.array(sorted(items), int), {}
         size = lanes * lane.itemsize
-        apart = np.diff(wanted) > 1 + self.gap // size
-        for run in np.split(wanted, np.flatnonzero(apart) + 1) if wanted.size else ():
+        apart = np.diff(expected) > 1 + self.gap // size
+        for run in np.split(expected, np.flatnonzero(apart) + 1) if expected.size else ():
             first, count = int(run[0]), int(run[-1] - run[0]) + 1
             octets = self.device.read_memory(
                 self._by_dma("sums", base + first * size), count * size
@@ -197,8 +197,8 @@ class Endpoint:
 
     def _by_dma(self, region: str, address: int) -> int:
         """Return the address for DMA of an address that the hardware uses in a region."""
-        there = self.build.region(region)
-        return there.dma + address - there.address
+        present = self.build.region(region)
+        return present.dma + address - present.address
 
     def _name(self, field: str) -> str:
         value = self.registers.read(field)

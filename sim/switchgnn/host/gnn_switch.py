@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from sim.host.device import Device, chosen
-from sim.host.switch.started_jobs import MOST_EPOCH, StartedJobs
+from sim.host.switch.started_jobs import MAX_EPOCH, StartedJobs
 
 LISTS, DESCRIPTORS, PROGRAM = range(3)  #: tables
 ENTRY_BITS, VALID, PORT_SHIFT, WORD_BITS = 16, 1 << 15, 16, 32
-MOST_CONTRIBUTIONS, MOST_STEPS = (1 << 16) - 1, 256
+MAX_CONTRIBUTIONS, MAX_STEPS = (1 << 16) - 1, 256
 
 Row = Sequence[int | None]  #: for each bank an index, or None where nothing is added
 #: contributions to a sum and the port that it leaves by, by the aggregator's number
@@ -77,7 +77,7 @@ class GnnSwitch(StartedJobs):
         before anything is written, what is wrong with tables or ports.
         """
         fixed = self.build.fixed
-        self._check_job(job, epoch, MOST_EPOCH)
+        self._check_job(job, epoch, MAX_EPOCH)
         if not ports or any(not 0 <= port < fixed["ports"] for port in ports):
             raise ValueError(f"ports must be some of 0 to {fixed['ports'] - 1}: {list(ports)}")
         if depth < 1 or base < 0 or base + depth > fixed["depth"] or (two and depth % 2):
@@ -103,7 +103,7 @@ class GnnSwitch(StartedJobs):
 
     def table_errors(self, job: int) -> TableErrors:
         """Return what is wrong with a job's lists and descriptors."""
-        self._check_job(job, 0, MOST_EPOCH)
+        self._check_job(job, 0, MAX_EPOCH)
         self.registers.write(job_number=job)
         names = [name for name in self.build.errors if name != "NONE"]
         counts = {name: int(self.registers.read(f"error_{name.lower()}")) for name in names}
@@ -149,22 +149,22 @@ class GnnSwitch(StartedJobs):
         for block in tables.blocks:
             height = 1 + max(block, default=-1) // banks
             places.append((tables.descriptor_base + len(rows), height))
-            made = [0] * height
+            built = [0] * height
             for aggregator, (count, port) in block.items():
-                right = 0 <= aggregator < depth * banks and 1 <= count <= MOST_CONTRIBUTIONS
+                right = 0 <= aggregator < depth * banks and 1 <= count <= MAX_CONTRIBUTIONS
                 if not right or port not in ports:
                     raise ValueError(
                         f"aggregator {aggregator} must be below {depth * banks}, with 1 to"
-                        f" {MOST_CONTRIBUTIONS} contributions and a port of the job:"
+                        f" {MAX_CONTRIBUTIONS} contributions and a port of the job:"
                         f" {count}, {port}"
                     )
                 word = count | port << PORT_SHIFT
-                made[aggregator // banks] |= word << WORD_BITS * (aggregator % banks)
-            rows += made
+                built[aggregator // banks] |= word << WORD_BITS * (aggregator % banks)
+            rows += built
         if tables.descriptor_base + len(rows) > self.build.fixed["descriptor_rows"]:
             raise ValueError(f"there are {self.build.fixed['descriptor_rows']} rows of descriptors")
-        if not 1 <= len(tables.program) <= MOST_STEPS:
-            raise ValueError(f"a program has 1 to {MOST_STEPS} steps: {len(tables.program)}")
+        if not 1 <= len(tables.program) <= MAX_STEPS:
+            raise ValueError(f"a program has 1 to {MAX_STEPS} steps: {len(tables.program)}")
         steps: list[int] = []
         for block, turns in tables.program:
             if not 0 <= block < len(places) or not 1 <= turns < 1 << WORD_BITS:

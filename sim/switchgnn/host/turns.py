@@ -85,14 +85,14 @@ class Layout:
 
     def payloads(self, turn: int, values: ArrayLike) -> bytes:
         """Return the bytes in memory of a turn's payloads ``values`` [frames, lanes]."""
-        placed, given = self.placed[turn], np.asarray(values)
+        placed, provided = self.placed[turn], np.asarray(values)
         sends = placed.turn.sends
-        if given.shape != (len(sends), self.lanes) or given.dtype.kind not in "iu":
+        if provided.shape != (len(sends), self.lanes) or provided.dtype.kind not in "iu":
             raise ValueError(f"turn {turn} has {len(sends)} payloads of {self.lanes} integers")
         octets, begins = np.zeros(placed.offsets[-1], np.uint8), placed.offsets[:-1]
         partial = np.array([send.partial for send in sends], bool)
         for kind, chosen in ((FEATURE, ~partial), (PARTIAL, partial)):
-            lane, numbers = f"<i{LANE_BYTES[kind]}", given[chosen]
+            lane, numbers = f"<i{LANE_BYTES[kind]}", provided[chosen]
             if (numbers != numbers.astype(lane)).any():
                 raise ValueError(f"a {kind} has lanes of {8 * LANE_BYTES[kind]} bits")
             places = begins[chosen, None] + np.arange(self.lanes * LANE_BYTES[kind])
@@ -137,11 +137,11 @@ class Layout:
         sources |= {vertex: {"port": port} for vertex, port in turn.copies.items()}
         known = range(self.build.fixed["copies"])
         table = b"".join(self.build.record("source", **sources.get(s, {})) for s in known)
-        tables = {"list": sends, "wanted": self._wanted(turn), "sources": table}
+        tables = {"list": sends, "required": self._expected(turn), "sources": table}
         named = {name: self._write(octets) for name, octets in tables.items()}
         return named, np.array([*offsets, end])
 
-    def _wanted(self, turn: Turn) -> bytes:
+    def _expected(self, turn: Turn) -> bytes:
         """Return the bitmap of the sums, then of the copies, to get; each has whole words."""
         parts = (
             (turn.sums, self.build.fixed["aggregators"]),

@@ -89,8 +89,8 @@ class Cluster(Component):
                 m.submodules[f"{name}_{k}"] = ram = AxiRam(self.params.ram)
                 for bus in buses[name]:
                     for signal, member in bus.signature.members.items():
-                        here, there = getattr(ram.axi, signal), getattr(bus, signal)
-                        m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
+                        near, far = getattr(ram.axi, signal), getattr(bus, signal)
+                        m.d.comb += near.eq(far) if member.flow is Out else far.eq(near)
                 m.d.comb += [
                     ram.index.eq(2 * k + j),
                     ram.settings.eq(getattr(self, f"{name}_settings_{k}")),

@@ -16,23 +16,23 @@ from sim.switchgnn.network.requests import JOB, Aggregate, Answer, Count, Counte
 @cocotb.test()
 async def serve(dut: Any) -> None:
     """Answer requests until nobody is there to ask; no time passes in between."""
-    with Client(os.environ[JOB]) as asked:
-        host = NetworkHost(dut, params_in_simulator(), asked.recv())
+    with Client(os.environ[JOB]) as requested:
+        host = NetworkHost(dut, params_in_simulator(), requested.recv())
         await host.begin()
         plans: dict[int, Plans] = {}
-        while (request := heard(asked)) is not None:
+        while (request := heard(requested)) is not None:
             if isinstance(request, Plan):
                 plans[request.number] = request.jobs
             elif isinstance(request, Count):
-                asked.send(await counted(host, request))
+                requested.send(await counted(host, request))
             else:
-                asked.send(await answer(host, plans, request))
+                requested.send(await answer(host, plans, request))
 
 
-def heard(asked: Connection) -> Any:
+def heard(requested: Connection) -> Any:
     """Wait for the next request and return it; None if there will be no more."""
     try:
-        return asked.recv()
+        return requested.recv()
     except EOFError:
         return None
 

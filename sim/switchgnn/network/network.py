@@ -84,26 +84,26 @@ class Network(Component):
             memory, first = self.params.switch.table_memory, self.params.endpoints.memories
             add_rams(m, memory, self, switch.m_axi_tables, first=first)
         for name in self.inherited:
-            here, there = getattr(self, name), getattr(endpoints, name)
+            near, far = getattr(self, name), getattr(endpoints, name)
             if name.startswith("axil"):
-                connect(m, flipped(here), there)
+                connect(m, flipped(near), far)
             elif self.signature.members[name].flow is In:
-                m.d.comb += there.eq(here)
+                m.d.comb += far.eq(near)
             else:
-                m.d.comb += here.eq(there)
+                m.d.comb += near.eq(far)
         links: list[Link] = []
         for k in range(self.params.endpoints.workers):
             ends = (
                 (getattr(endpoints, f"m_axis_{k}"), switch.s_axis[k]),
                 (switch.m_axis[k], getattr(endpoints, f"s_axis_{k}")),
             )
-            for way, (source, sink) in enumerate(ends):
-                m.submodules[f"link_{k}_{way}"] = link = Link(self.params.link)
+            for path, (source, sink) in enumerate(ends):
+                m.submodules[f"link_{k}_{path}"] = link = Link(self.params.link)
                 links.append(link)
                 connect(m, source, link.i)
                 connect(m, link.o, sink)
                 m.d.comb += [
-                    link.index.eq(2 * k + way),
+                    link.index.eq(2 * k + path),
                     link.settings.eq(self.link_settings),
                 ]
         m.d.comb += [

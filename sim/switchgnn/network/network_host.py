@@ -98,9 +98,9 @@ class NetworkHost:
         pairs = zip(self.workers, setups, strict=True)
         await gather(*(worker.start(setup, job=JOB, epoch=self.epoch) for worker, setup in pairs))
         await self.ends(job)
-        found = await self.switch.table_errors(JOB)
-        if found.cause != "NONE":
-            raise RunFailed(f"the switch found an error in its tables: {found}")
+        result = await self.switch.table_errors(JOB)
+        if result.cause != "NONE":
+            raise RunFailed(f"the switch found an error in its tables: {result}")
         sums = await gather(*(worker.sums() for worker in self.workers))
         self.sums += sum(map(len, sums))
         workers: list[Any] = [SimpleNamespace(sums=each) for each in sums]
@@ -129,8 +129,8 @@ class NetworkHost:
         lists = len(setup.rows)
         descriptors = rows_of_descriptors(setup)
         place = Place(
-            max((one.lists_end for one in self.places.values()), default=0),
-            max((one.descriptors_end for one in self.places.values()), default=0),
+            max((item.lists_end for item in self.places.values()), default=0),
+            max((item.descriptors_end for item in self.places.values()), default=0),
             lists,
             descriptors,
         )
@@ -142,7 +142,7 @@ class NetworkHost:
 
     async def ends(self, job: PlannedJob) -> None:
         """Wait until all workers finish; raise RunFailed if one fails, or they take too long."""
-        most = self.patience.most_cycles(job)
+        most = self.patience.max_cycles(job)
         ends = gather(*(self.end_of(worker) for worker in self.workers))
         try:
             await with_timeout(ends, most * PERIOD_NS, "ns")

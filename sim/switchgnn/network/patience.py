@@ -68,16 +68,16 @@ class Patience:
             return 1
         return math.ceil(math.log(UNLIKELY / max(1, frames)) / math.log(lost))
 
-    def most_cycles(self, job: PlannedJob) -> int:
+    def max_cycles(self, job: PlannedJob) -> int:
         """Return the cycles within which all turns of a job end, except for UNLIKELY luck."""
         blocks = range(job.tables.blocks)
-        frames = sum(len(one.sends) + len(one.sums) + 1 for each in job.shares for one in each)
+        frames = sum(len(item.sends) + len(item.sums) + 1 for each in job.shares for item in each)
         attempts = self.attempts(frames * len(job.slices))
         turns = {
             block: self.turn_cycles([shares[block] for shares in job.shares], attempts)
             for block in blocks
         }
-        return 2 * sum(turns[one.block] for one in job.slices)
+        return 2 * sum(turns[item.block] for item in job.slices)
 
     def turn_cycles(self, shares: list[Share], attempts: int) -> int:
         """Return the most cycles of a turn, if everything comes as late as it can.

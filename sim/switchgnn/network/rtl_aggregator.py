@@ -55,12 +55,12 @@ class RtlNetwork:
             self.socket = f"{place}/socket"
             with Listener(self.socket) as listener:
                 self.thread.start()
-                self.asked: Connection = listener.accept()
-        self.tell(self.use)
+                self.requested: Connection = listener.accept()
+        self.report(self.use)
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.asked.close()
+        self.requested.close()
         self.thread.join()
         if self.failure is not None and exception[0] is None:
             raise self.failure
@@ -85,24 +85,24 @@ class RtlNetwork:
         with suppress(OSError):  # one that died before it asked for work leaves who waits for it
             Client(self.socket).close()
 
-    def tell(self, request: Any) -> None:
+    def report(self, request: Any) -> None:
         """Send a request; if the simulation has ended, raise what ended it."""
         try:
-            self.asked.send(request)
+            self.requested.send(request)
         except OSError:
             self.raise_end()
 
-    def ask(self, request: Any) -> Any:
+    def issue(self, request: Any) -> Any:
         """Return the answer to a request; if the simulation has ended, raise what ended it."""
-        self.tell(request)
+        self.report(request)
         try:
-            return self.asked.recv()
+            return self.requested.recv()
         except (EOFError, OSError):
             self.raise_end()
 
     def aggregate(self, number: int, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return the sums by the plans of a number; raise RunFailed if there are none."""
-        answer = self.ask(Aggregate(number=number, features=features))
+        answer = self.issue(Aggregate(number=number, features=features))
         if answer.sums is None:
             raise RunFailed(answer.failure)
         return answer.sums
@@ -126,7 +126,7 @@ class RtlNetwork:
 
     def counters(self, *, details: bool = False) -> Counters:
         """Return what the hardware has counted since the beginning."""
-        return self.ask(Count(details=details))
+        return self.issue(Count(details=details))
 
     def raise_end(self) -> NoReturn:
         """Raise the reason why there is no simulation any more."""
@@ -154,7 +154,7 @@ class RtlAggregator:
         self.network, self.number = network, network.plans
         network.plans += 1
         self.counted: Counter[str] = Counter()
-        network.tell(Plan(number=self.number, jobs=dict(jobs)))
+        network.report(Plan(number=self.number, jobs=dict(jobs)))
 
     @property
     def counts(self) -> Counter[str]:

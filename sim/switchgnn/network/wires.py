@@ -47,7 +47,7 @@ class Wire:
     ) -> None:
         self.clock, self.port, self.taken, self.faults = dut.clk, port, taken, faults
         self.source = AxiSource(dut, f"s_axis_{port}")
-        self.sink = PacketSink(dut, f"m_axis_{port}", stall=stall, told=self.leaves)
+        self.sink = PacketSink(dut, f"m_axis_{port}", stall=stall, reported=self.leaves)
         self.cleared = 0  #: cycle
 
     @property

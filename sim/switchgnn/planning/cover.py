@@ -76,29 +76,29 @@ def port_cover(cut: CutGraph) -> RackCover:
 
 
 def _covered(
-    cut: CutGraph, one: NDArray[np.integer], other: NDArray[np.integer], racks: int
+    cut: CutGraph, item: NDArray[np.integer], other: NDArray[np.integer], racks: int
 ) -> RackCover:
-    pair = one.astype(np.int64) * racks + other
-    pair[one == other] = -1
+    pair = item.astype(np.int64) * racks + other
+    pair[item == other] = -1
     order = np.argsort(pair, kind="stable")
     bounds = np.flatnonzero(np.diff(pair[order], prepend=-1, append=-2))
-    found: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
+    result: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
     alone = np.zeros(2, np.int64)
     for low, high in pairwise(bounds.tolist()):
         edges = order[low:high]
         sources, left = np.unique(cut.sources[edges], return_inverse=True)
         destinations, right = np.unique(cut.destinations[edges], return_inverse=True)
         copied, summed = least_vertex_cover(left, right)
-        found.append((int(pair[edges[0]]), sources[copied], destinations[summed]))
+        result.append((int(pair[edges[0]]), sources[copied], destinations[summed]))
         alone += sources.size, destinations.size
-    sizes = [(pairs, copied.size, summed.size) for pairs, copied, summed in found]
+    sizes = [(pairs, copied.size, summed.size) for pairs, copied, summed in result]
     pairs = np.repeat([p for p, _, _ in sizes], [c + s for _, c, s in sizes]).astype(np.int64)
     empty = np.empty(0, np.int32)
     return RackCover(
         racks=racks,
         sender=(pairs // racks).astype(np.int32),
         receiver=(pairs % racks).astype(np.int32),
-        vertex=np.concatenate([empty, *(part for each in found for part in each[1:])]),
+        vertex=np.concatenate([empty, *(part for each in result for part in each[1:])]),
         is_sum=np.concatenate(
             [np.empty(0, bool), *(np.repeat([False, True], [c, s]) for _, c, s in sizes)]
         ),

@@ -11,7 +11,7 @@ from gen.base.errors import UserError
 from sim.switchgnn.planning.saved import Int32s, Int64s, Saved, refuse
 from sim.switchgnn.planning.workers import WorkerPartition
 
-MOST_IN_DEGREE = (1 << 16) - 1  #: features of 16 bits whose sum is exact in 32 bits
+MAX_IN_DEGREE = (1 << 16) - 1  #: features of 16 bits whose sum is exact in 32 bits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -46,11 +46,11 @@ class CutGraph(Saved):
             or (self.worker[self.sources] == self.worker[self.destinations]).any(),
             "the cut graph's edges must ascend and be between workers",
         )
-        if self.edges and (most := int(self.in_degrees.max())) > MOST_IN_DEGREE:
+        if self.edges and (most := int(self.in_degrees.max())) > MAX_IN_DEGREE:
             vertex = self.vertices[self.in_degrees.argmax()]
             raise UserError(
                 f"vertex {vertex} has {most} neighbours at other workers, a sum of 32 bits holds"
-                f" {MOST_IN_DEGREE}"
+                f" {MAX_IN_DEGREE}"
             )
 
     @property
@@ -83,10 +83,10 @@ class CutGraph(Saved):
         rows = self.sources if edges is None else self.sources[edges]
         columns = self.destinations if edges is None else self.destinations[edges]
         both = np.concatenate([rows, columns]), np.concatenate([columns, rows])
-        made = csr_array((np.ones(2 * rows.size, np.int32), both), (self.n, self.n))
-        made.sum_duplicates()
-        made.data[:] = 1
-        return made
+        built = csr_array((np.ones(2 * rows.size, np.int32), both), (self.n, self.n))
+        built.sum_duplicates()
+        built.data[:] = 1
+        return built
 
 
 def cut_graph(adjacency: csr_array, partition: WorkerPartition) -> CutGraph:
@@ -105,13 +105,13 @@ def cut_graph(adjacency: csr_array, partition: WorkerPartition) -> CutGraph:
     cut = partition.owner[sources] != partition.owner[destinations]
     refuse(not cut.any(), "the partition cuts no edge: there is nothing for the switch to do")
     sources, destinations = sources[cut], destinations[cut]
-    kept = np.zeros(vertices, bool)
-    kept[sources] = kept[destinations] = True
-    place = np.cumsum(kept, dtype=np.int32) - 1
+    stored = np.zeros(vertices, bool)
+    stored[sources] = stored[destinations] = True
+    place = np.cumsum(stored, dtype=np.int32) - 1
     return CutGraph(
         workers=partition.workers,
-        vertices=np.flatnonzero(kept).astype(np.int64),
-        worker=partition.owner[kept],
+        vertices=np.flatnonzero(stored).astype(np.int64),
+        worker=partition.owner[stored],
         **_ascending(place[sources].astype(np.int32), place[destinations].astype(np.int32)),
     )
 

@@ -32,13 +32,13 @@ class Levels:
     spine: Tables  #: tables of the spine, which has no workers, so no lists and packets
 
 
-def levels(made: Prepared, rack: ArrayLike, ports: int) -> Levels:
+def levels(built: Prepared, rack: ArrayLike, ports: int) -> Levels:
     """Divide a job between leaves of ``ports`` ports and a spine; ``rack`` has one for each worker.
 
     The same for the same arguments. UserError if ``rack`` is of another length, if there is one
     rack only or one without workers, and for a leaf that has a port too few.
     """
-    tables, of_worker = made.tables, np.asarray(rack)
+    tables, of_worker = built.tables, np.asarray(rack)
     refuse(
         of_worker.shape != (tables.workers,)
         or of_worker.dtype.kind not in "iu"
@@ -58,7 +58,7 @@ def levels(made: Prepared, rack: ArrayLike, ports: int) -> Levels:
         " leads to the spine",
     )
     workers = [np.flatnonzero(of_worker == k) for k in range(racks)]
-    expected, home = _contributions(made, of_worker, racks)
+    expected, home = _contributions(built, of_worker, racks)
     return Levels(
         up=ports - 1,
         workers=workers,
@@ -67,13 +67,13 @@ def levels(made: Prepared, rack: ArrayLike, ports: int) -> Levels:
     )
 
 
-def _contributions(made: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]:
+def _contributions(built: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]:
     """Count what each rack adds to each aggregator: [racks, descriptor rows, P]; and find its
     owner.
 
     The rack of an aggregator that is not used is -1: [descriptor rows, P].
     """
-    tables, senders, placement = made.tables, made.senders, made.banks
+    tables, senders, placement = built.tables, built.senders, built.banks
     row = tables.descriptor_first[senders.aggregator_block] + placement.index
     sender, aggregator = senders.additions
     expected = np.zeros((racks, *tables.descriptors.shape), np.int64)
@@ -86,12 +86,12 @@ def _contributions(made: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]:
 
 def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: Ints) -> Tables:
     """Return the tables of leaf ``k``: its workers' packets, and the rows that these name."""
-    here = home == k
+    near = home == k
     others = expected.sum(0) > expected[k]
     port = np.zeros(tables.workers, np.int64)
     port[workers] = np.arange(workers.size)
     worker = tables.descriptors.astype(np.int64) >> PORT_SHIFT
-    descriptors = _descriptors(expected[k] + (here & others), np.where(here, port[worker], up))
+    descriptors = _descriptors(expected[k] + (near & others), np.where(near, port[worker], up))
     group = (workers[:, None] * tables.blocks + np.arange(tables.blocks)).ravel()
     packets = _ranges(tables.packet_first[group], tables.packet_first[group + 1])
     rows = np.where(tables.packet_kind == FEATURE, tables.packet_rows, 0)[packets].astype(np.int64)
@@ -107,7 +107,7 @@ def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: 
         descriptor_first=tables.descriptor_first,
         program=tables.program,
         widths=tables.widths,
-        result_vertex=np.where(here, tables.result_vertex, -1),
+        result_vertex=np.where(near, tables.result_vertex, -1),
         packet_first=starts(tables.packet_first[group + 1] - tables.packet_first[group]),
         packet_kind=tables.packet_kind[packets],
         packet_list=np.where(listed, begins, first).astype(np.uint32),

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from gen.base.errors import UserError
 
 SEEDS = 1 << 31  #: METIS' integers
-MOST_TRIES = 8  #: most attempts with more parts, before vertices of too large ones are moved
+MAX_TRIES = 8  #: most attempts with more parts, before vertices of too large ones are moved
 
 Ints = NDArray[np.int32]
 
@@ -28,9 +28,9 @@ def undirected(adjacency: csr_array) -> csr_array:
     """Return ones for edges in either direction; none from a vertex to itself."""
     both = csr_array(adjacency.astype(bool) + adjacency.T.astype(bool)).tocoo()
     rows, columns = both.coords
-    kept = rows != columns
-    ones = np.ones(int(kept.sum()), np.int32)
-    return csr_array((ones, (rows[kept], columns[kept])), both.shape)
+    stored = rows != columns
+    ones = np.ones(int(stored.sum()), np.int32)
+    return csr_array((ones, (rows[stored], columns[stored])), both.shape)
 
 
 def metis(graph: csr_array, parts: int, seed: int, weights: Ints | None = None) -> Ints:
@@ -54,7 +54,7 @@ def metis(graph: csr_array, parts: int, seed: int, weights: Ints | None = None) 
     return np.asarray(part, np.int32)
 
 
-def parts_within(graph: csr_array, most: int, seed: int, tries: int = MOST_TRIES) -> Ints:
+def parts_within(graph: csr_array, most: int, seed: int, tries: int = MAX_TRIES) -> Ints:
     """Return the part of each vertex, with at most ``most`` vertices in a part.
 
     There are ceil(vertices / most) parts, and more, as often as ``tries`` says, while one is too
@@ -87,11 +87,11 @@ def moved_to_room(graph: csr_array, part: Ints, most: int) -> Ints:
     inside = np.bincount(edges.coords[0][same], minlength=part.size)
     for large in np.flatnonzero(sizes > most):
         members = np.flatnonzero(part == large)
-        given = members[np.argsort(inside[members], kind="stable")][: sizes[large] - most]
-        for vertex in given:
+        provided = members[np.argsort(inside[members], kind="stable")][: sizes[large] - most]
+        for vertex in provided:
             near = part[graph.indices[graph.indptr[vertex] : graph.indptr[vertex + 1]]]
-            wanted = np.bincount(near, minlength=sizes.size) + 1
-            to = int(np.argmax(np.where(sizes < most, wanted, 0)))
+            expected = np.bincount(near, minlength=sizes.size) + 1
+            to = int(np.argmax(np.where(sizes < most, expected, 0)))
             part[vertex] = to
             sizes[to] += 1
             sizes[large] -= 1

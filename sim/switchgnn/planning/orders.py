@@ -63,7 +63,7 @@ def priority_bfs(senders: Senders, rng: np.random.Generator, root: int = -1) -> 
     sends[node] = True
     sender_of = np.zeros(degree.size, np.int64)
     sender_of[node] = np.arange(senders.count)
-    found: list[int] = []
+    result: list[int] = []
     by_degree = _by_degree(degree[node], senders.block)
     first = starts(np.bincount(senders.block, minlength=senders.blocks))
     seen = np.zeros(degree.size, bool)
@@ -72,8 +72,8 @@ def priority_bfs(senders: Senders, rng: np.random.Generator, root: int = -1) -> 
         begin = root if low <= root < high else int(rng.integers(low, high))
         for start in (begin, *by_degree[low:high].tolist()):
             if not seen[node[start]]:
-                found += _component(graph, degree, seen, int(node[start]))
-    visited = np.array(found, np.int64)
+                result += _component(graph, degree, seen, int(node[start]))
+    visited = np.array(result, np.int64)
     return sender_of[visited[sends[visited]]]
 
 
@@ -83,17 +83,17 @@ def _component(graph: csr_array, degree: Ints, seen: NDArray[np.bool_], root: in
     seen[root] = True
     queue = [(0, 0, root)]
     arrivals = 1
-    found: list[int] = []
+    result: list[int] = []
     while queue:
         node = heapq.heappop(queue)[2]
-        found.append(node)
+        result.append(node)
         near = indices[indptr[node] : indptr[node + 1]]
         near = near[~seen[near]]
         seen[near] = True
         for priority, each in zip((-degree[near]).tolist(), near.tolist(), strict=True):
             heapq.heappush(queue, (priority, arrivals, each))
             arrivals += 1
-    return found
+    return result
 
 
 def _graph(senders: Senders) -> tuple[Ints, csr_array]:
@@ -109,11 +109,11 @@ def _graph(senders: Senders) -> tuple[Ints, csr_array]:
     node = np.empty(senders.count, np.int64)
     node[feature] = np.searchsorted(vertices, key[feature])
     node[~feature] = vertices.size + np.arange(senders.partial.sum())
-    one, aggregator = senders.additions
-    one, other = node[one], np.searchsorted(vertices, ends)[aggregator]
+    item, aggregator = senders.additions
+    item, other = node[item], np.searchsorted(vertices, ends)[aggregator]
     count = vertices.size + int(senders.partial.sum())
-    both = np.concatenate([one, other]), np.concatenate([other, one])
-    graph = csr_array((np.ones(2 * one.size, np.int8), both), (count, count))
+    both = np.concatenate([item, other]), np.concatenate([other, item])
+    graph = csr_array((np.ones(2 * item.size, np.int8), both), (count, count))
     graph.sum_duplicates()
     return node, graph
 
@@ -143,7 +143,7 @@ def finish_first(senders: Senders, rng: np.random.Generator, root: int = -1) -> 
     waiting = np.ones(senders.count, bool)
     missing = senders.expected.copy()
     bounds = starts(np.bincount(senders.aggregator_block, minlength=senders.blocks))
-    found: list[Ints] = []
+    result: list[Ints] = []
     for low, high in pairwise(bounds.tolist()):
         block = missing[low:high]
         for _ in range(high - low):
@@ -152,11 +152,11 @@ def finish_first(senders: Senders, rng: np.random.Generator, root: int = -1) -> 
             sent = of_aggregator.indices[first:last]
             sent = sent[waiting[sent]]
             waiting[sent] = False
-            found.append(sent.astype(np.int64))
-            for one in sent.tolist():
-                missing[of_sender.indices[slice(*of_sender.indptr[one : one + 2])]] -= 1
+            result.append(sent.astype(np.int64))
+            for item in sent.tolist():
+                missing[of_sender.indices[slice(*of_sender.indptr[item : item + 2])]] -= 1
             missing[nearest] = DONE
-    return np.concatenate(found)
+    return np.concatenate(result)
 
 
 Order = Callable[[Senders, np.random.Generator, int], Ints]

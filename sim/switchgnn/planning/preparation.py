@@ -71,14 +71,14 @@ def prepare(
     cut = cut_graph(adjacency, workers)
     options: dict[str, Any] = {"partitioner": partitioner} if plan == PLANS[0] else {}
     make = destination_plan if plan == PLANS[0] else multilevel_plan
-    made = make(cut, shape.aggregators, seed, **options)
-    senders = senders_of(cut, made, theta)
+    built = make(cut, shape.aggregators, seed, **options)
+    senders = senders_of(cut, built, theta)
     sequence = ordered(senders, order, seed)
     banks = placed(senders, shape)
     return Prepared(
         workers=workers,
         cut=cut,
-        plan=made,
+        plan=built,
         senders=senders,
         order=sequence,
         banks=banks,

@@ -50,11 +50,11 @@ class Saved:
 
     def __post_init__(self) -> None:
         for name, (dtype, dimensions) in _arrays(type(self)).items():
-            found = getattr(self, name)
+            result = getattr(self, name)
             refuse(
-                found.dtype != dtype or found.ndim != dimensions,
+                result.dtype != dtype or result.ndim != dimensions,
                 f"{name} must be {dimensions}-dimensional {np.dtype(dtype)},"
-                f" not {found.ndim}-dimensional {found.dtype}",
+                f" not {result.ndim}-dimensional {result.dtype}",
             )
         self.check()
 
@@ -110,9 +110,9 @@ def _arrays(step: type[Saved]) -> dict[str, Held]:
 
 
 def _plain(name: str, content: dict[str, NDArray[Any]]) -> int | str:
-    found = content[name]
-    refuse(found.ndim or found.dtype.kind not in "iuU", f"{name} must be an integer or a text")
-    return found.item()
+    result = content[name]
+    refuse(result.ndim or result.dtype.kind not in "iuU", f"{name} must be an integer or a text")
+    return result.item()
 
 
 def starts(sizes: NDArray[np.integer]) -> NDArray[np.int64]:
@@ -124,6 +124,6 @@ def places(group: NDArray[np.integer]) -> NDArray[np.int64]:
     """Count for each item how many of its group, a number from 0 on, come before it."""
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group)
-    found = np.empty(group.size, np.int64)
-    found[order] = np.arange(group.size) - np.repeat(starts(sizes)[:-1], sizes)
-    return found
+    result = np.empty(group.size, np.int64)
+    result[order] = np.arange(group.size) - np.repeat(starts(sizes)[:-1], sizes)
+    return result

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from sim.switchgnn.planning.saved import refuse
 
 ENTRY_INDEX_BITS = 15  #: width of an index in an entry of a row; the 16th bit says that it is valid
-MOST_PORTS = 1 << 16  #: ports that descriptors can name; hardware has 32 at most
+MAX_PORTS = 1 << 16  #: ports that descriptors can name; hardware has 32 at most
 STEPS = 256  #: steps of a turn program
 
 
@@ -28,8 +28,8 @@ class SwitchShape:
 
     def __post_init__(self) -> None:
         refuse(
-            not 2 <= self.ports <= MOST_PORTS,
-            f"a switch has 2 to {MOST_PORTS} ports, not {self.ports}",
+            not 2 <= self.ports <= MAX_PORTS,
+            f"a switch has 2 to {MAX_PORTS} ports, not {self.ports}",
         )
         refuse(self.banks < 1, f"a switch has at least 1 bank, not {self.banks}")
         refuse(self.lanes < 1, f"a packet has at least 1 feature, not {self.lanes}")

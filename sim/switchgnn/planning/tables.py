@@ -35,7 +35,7 @@ from sim.switchgnn.planning.shape import ENTRY_INDEX_BITS, STEPS, SwitchShape
 
 VALID = 1 << ENTRY_INDEX_BITS
 PORT_SHIFT = 16
-MOST_ROWS = (1 << 16) - 1  #: most rows of a list: 16 bits in the frame
+MAX_ROWS = (1 << 16) - 1  #: most rows of a list: 16 bits in the frame
 FEATURE, PARTIAL = 0, 1
 
 Ints = NDArray[np.int64]
@@ -95,8 +95,10 @@ class Tables(Saved):
         refuse((self.program[:, 0] >= self.blocks).any(), "the program names a block too many")
 
 
-def _are_bounds(found: Ints, end: int) -> bool:
-    return bool(found.size and found[0] == 0 and found[-1] == end and (np.diff(found) >= 0).all())
+def _are_bounds(result: Ints, end: int) -> bool:
+    return bool(
+        result.size and result[0] == 0 and result[-1] == end and (np.diff(result) >= 0).all()
+    )
 
 
 def tables(
@@ -126,8 +128,8 @@ def tables(
         f" holds {shape.descriptor_rows}",
     )
     refuse(
-        length.max() > MOST_ROWS,
-        f"a list has {length.max()} rows, a frame says {MOST_ROWS} at most",
+        length.max() > MAX_ROWS,
+        f"a list has {length.max()} rows, a frame says {MAX_ROWS} at most",
     )
     group = senders.worker[order.sequence].astype(np.int64) * senders.blocks
     group += senders.block[order.sequence]
@@ -151,10 +153,10 @@ def tables(
     )
 
 
-def with_program(made: Tables, shape: SwitchShape, widths: Sequence[int]) -> Tables:
+def with_program(built: Tables, shape: SwitchShape, widths: Sequence[int]) -> Tables:
     """Return the tables for aggregations of other widths: only the turn program depends on them."""
-    program = turn_program(made.blocks, shape, widths)
-    return replace(made, program=program, widths=np.array(widths, np.int64))
+    program = turn_program(built.blocks, shape, widths)
+    return replace(built, program=program, widths=np.array(widths, np.int64))
 
 
 def turn_program(blocks: int, shape: SwitchShape, widths: Sequence[int]) -> NDArray[np.uint32]:

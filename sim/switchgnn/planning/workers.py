@@ -48,28 +48,28 @@ def metis_workers(adjacency: csr_array, workers: int, seed: int = 1) -> WorkerPa
     return WorkerPartition(workers=workers, owner=metis(undirected(adjacency), workers, seed))
 
 
-def given_workers(owner: ArrayLike, vertices: int, workers: int) -> WorkerPartition:
+def provided_workers(owner: ArrayLike, vertices: int, workers: int) -> WorkerPartition:
     """Check and return the partition ``owner``, an integer for each vertex."""
-    found: NDArray[Any] = np.asarray(owner)
+    result: NDArray[Any] = np.asarray(owner)
     refuse(
-        found.shape != (vertices,),
+        result.shape != (vertices,),
         f"the partition must have a worker for each of {vertices} vertices, has"
-        f" {' x '.join(map(str, found.shape)) or 'one'}",
+        f" {' x '.join(map(str, result.shape)) or 'one'}",
     )
     refuse(
-        found.dtype.kind not in "iu" and not _whole(found),
+        result.dtype.kind not in "iu" and not _whole(result),
         "the partition must be whole numbers, the workers",
     )
     limit = np.iinfo(np.int32)
     return WorkerPartition(
-        workers=workers, owner=np.clip(found, limit.min, limit.max).astype(np.int32)
+        workers=workers, owner=np.clip(result, limit.min, limit.max).astype(np.int32)
     )
 
 
-def _whole(found: NDArray[Any]) -> bool:
-    if found.dtype.kind != "f" or not np.isfinite(found).all():
+def _whole(result: NDArray[Any]) -> bool:
+    if result.dtype.kind != "f" or not np.isfinite(result).all():
         return False
-    return bool((found == np.floor(found)).all())
+    return bool((result == np.floor(result)).all())
 
 
 def read_workers(path: Path, vertices: int, workers: int) -> WorkerPartition:
@@ -82,6 +82,6 @@ def read_workers(path: Path, vertices: int, workers: int) -> WorkerPartition:
     except InputError as error:
         raise UserError(str(error)) from None
     try:
-        return given_workers(owner, vertices, workers)
+        return provided_workers(owner, vertices, workers)
     except UserError as error:
         raise UserError(f"{path}: {error}") from None

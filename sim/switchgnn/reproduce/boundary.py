@@ -29,12 +29,12 @@ def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
         for each in subjects
         for count in workers
     ]
-    most = {each.family: each.cut(paper.MOST_WORKERS).copies for each in subjects}
+    most = {each.family: each.cut(paper.MAX_WORKERS).copies for each in subjects}
 
     def draw(column: str, label: str, axes: Axes) -> None:
         for each in subjects:
-            mine = [row[column] for row in rows if row["graph"] == each.name]
-            axes.plot(workers, mine, "o-", label=each.family)
+            own = [row[column] for row in rows if row["graph"] == each.name]
+            axes.plot(workers, own, "o-", label=each.family)
         doubling(axes, workers, "workers")
         axes.set_ylabel(label)
 
@@ -61,7 +61,7 @@ def copies(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
         ],
         claims=[
             by_paper(
-                f"a vertex of Reddit has {paper.COPIES} copies at {paper.MOST_WORKERS} workers,"
+                f"a vertex of Reddit has {paper.COPIES} copies at {paper.MAX_WORKERS} workers,"
                 " within 15 %",
                 abs(most["reddit"] / paper.COPIES - 1) <= 0.15,
                 f"{most['reddit']:.1f}",
@@ -118,8 +118,8 @@ def degrees(subjects: Sequence[Subject]) -> Figure:
 
 def whole_share(subject: Subject) -> float:
     """Return the share of all neighbours that a fifth of a graph's vertices has, before any cut."""
-    found = np.sort(np.diff(subject.adjacency.indptr))[::-1]
-    return float(found[: round(paper.TOP_VERTICES * found.size)].sum() / found.sum())
+    result = np.sort(np.diff(subject.adjacency.indptr))[::-1]
+    return float(result[: round(paper.TOP_VERTICES * result.size)].sum() / result.sum())
 
 
 def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
@@ -135,16 +135,16 @@ def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
         for each in subjects
         for count in workers
     ]
-    found = {
+    result = {
         row["family"]: row["connected"] / row["boundary"]
         for row in rows
-        if row["workers"] == paper.MOST_WORKERS
+        if row["workers"] == paper.MAX_WORKERS
     }
 
     def draw(axes: Axes) -> None:
         for each in subjects:
-            mine = [row for row in rows if row["graph"] == each.name]
-            shares = [100 * row["connected"] / row["boundary"] for row in mine]
+            own = [row for row in rows if row["graph"] == each.name]
+            shares = [100 * row["connected"] / row["boundary"] for row in own]
             axes.plot(workers, shares, "o-", label=each.family)
         doubling(axes, workers, "workers")
         axes.set_ylabel("largest component, % of the boundary")
@@ -160,9 +160,9 @@ def components(subjects: Sequence[Subject], workers: Sequence[int]) -> Figure:
         claims=[
             by_paper(
                 f"{paper.CONNECTED:.0%} of the boundary vertices are connected at"
-                f" {paper.MOST_WORKERS} workers, or nearly: more than {NEARLY:.0%}",
-                min(found[name] for name in paper.DATA_SETS) > NEARLY,
-                ", ".join(f"{name} {share:.2%}" for name, share in found.items()),
+                f" {paper.MAX_WORKERS} workers, or nearly: more than {NEARLY:.0%}",
+                min(result[name] for name in paper.DATA_SETS) > NEARLY,
+                ", ".join(f"{name} {share:.2%}" for name, share in result.items()),
             )
         ],
     )

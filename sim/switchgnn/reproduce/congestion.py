@@ -30,8 +30,8 @@ UNTIL = 0.015  #: seconds in which flows begin
 DRAWS = 3  #: of the background
 LOADS = (0.0, 0.2, 0.4, 0.6)
 QUICK_LOADS = (0.0, 0.4)
-PAPER, OURS = "paper's switch", "ours"
-SWITCHES = (PAPER, OURS)
+PAPER, OWN = "paper's switch", "ours"
+SWITCHES = (PAPER, OWN)
 
 
 class Scale:
@@ -64,8 +64,8 @@ def outcome(cut: Cut, load: float, switch: str, control: bool, draws: int) -> Ma
 
     Figures are means over draws of the background.
     """
-    made = [_drawn(cut, load, switch, control, SEED + draw) for draw in range(draws)]
-    means = {name: float(np.mean([each[name] for each in made])) for name in made[0]}
+    built = [_drawn(cut, load, switch, control, SEED + draw) for draw in range(draws)]
+    means = {name: float(np.mean([each[name] for each in built])) for name in built[0]}
     return {"workers": cut.workers, "load": load, "switch": switch, "control": control, **means}
 
 
@@ -82,8 +82,8 @@ def _drawn(cut: Cut, load: float, switch: str, control: bool, seed: int) -> Mapp
         scale.rules(switch, control),
         Background(cut.workers, load, slots, scale.packet, rng),
     )
-    made = asdict(job.run(TURNS, round(AHEAD / scale.slot)))
-    return {"ms": 1e3 * made.pop("slots") * scale.slot, **made}
+    built = asdict(job.run(TURNS, round(AHEAD / scale.slot)))
+    return {"ms": 1e3 * built.pop("slots") * scale.slot, **built}
 
 
 def congestion(
@@ -91,26 +91,26 @@ def congestion(
     workers: Sequence[int],
     loads: Sequence[float],
     draws: int = 1,
-    tell: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
 ) -> Figure:
     """Make figure 19: the time of communication by the load of the background."""
     rows = []
     for count in workers:
         for load in loads:
-            tell(f"congestion: {count} workers, background of {load:.0%}")
+            report(f"congestion: {count} workers, background of {load:.0%}")
             rows += [
                 outcome(subject.cut(count), load, switch, control, draws)
                 for switch in SWITCHES
                 for control in (False, True)
             ]
-    found = MappingProxyType(
+    result = MappingProxyType(
         {(row["workers"], row["load"], row["switch"], row["control"]): row for row in rows}
     )
 
     def draw(count: int, axes: Axes) -> None:
         for switch in SWITCHES:
             for control, style in ((False, "o--"), (True, "o-")):
-                times = [found[count, load, switch, control]["ms"] for load in loads]
+                times = [result[count, load, switch, control]["ms"] for load in loads]
                 label = f"{switch}, rate control {'on' if control else 'off'}"
                 axes.plot([100 * load for load in loads], times, style, label=label)
         axes.set_xlabel("background, % of every link")
@@ -152,9 +152,9 @@ def congestion(
             for row in rows
         ],
         panels=[Panel(f"{count} workers", partial(draw, count)) for count in workers],
-        claims=[claim for count in workers for claim in claims(found, count, loads)],
+        claims=[claim for count in workers for claim in claims(result, count, loads)],
         note=f"In the *{PAPER}* sums that find no room in a queue are lost, and their worker"
-        f" fetches all features that they are made of (section 3.4); in *{OURS}* they wait in their"
+        f" fetches all features that they are made of (section 3.4); in *{OWN}* they wait in their"
         " aggregators until there is room. Both mark sums. The mark reaches the worker whose own"
         " port is full, but what fills that port comes from all others, and at high loads most of"
         " it is background, which does not slow down here: a halved rate costs time where nothing"
@@ -167,12 +167,12 @@ def congestion(
     )
 
 
-def claims(found: Mapping[Any, Any], workers: int, loads: Sequence[float]) -> list[Claim]:
+def claims(result: Mapping[Any, Any], workers: int, loads: Sequence[float]) -> list[Claim]:
     """Return the paper's statements, and whether each holds."""
     first, last = loads[0], loads[-1]
 
     def time(load: float, control: bool, switch: str = PAPER) -> float:
-        return found[workers, load, switch, control]["ms"]
+        return result[workers, load, switch, control]["ms"]
 
     def text(control: bool, switch: str = PAPER) -> str:
         return ", ".join(f"{load:.0%}: {time(load, control, switch):.2f} ms" for load in loads)
@@ -200,10 +200,10 @@ def claims(found: Mapping[Any, Any], workers: int, loads: Sequence[float]) -> li
             f"{workers} workers: sums that wait in aggregators need no rate control: never lost,"
             " never later than the paper's switch with it",
             all(
-                found[workers, load, OURS, False]["lost"] == 0
-                and time(load, False, OURS) <= time(load, True)
+                result[workers, load, OWN, False]["lost"] == 0
+                and time(load, False, OWN) <= time(load, True)
                 for load in loads
             ),
-            f"ours, off {text(False, OURS)}",
+            f"ours, off {text(False, OWN)}",
         ),
     ]

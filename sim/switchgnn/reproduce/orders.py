@@ -15,7 +15,7 @@ from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.orders import ORDERS, ordered
 from sim.switchgnn.planning.senders import Senders, senders_of
-from sim.switchgnn.planning.workers import given_workers
+from sim.switchgnn.planning.workers import provided_workers
 from sim.switchgnn.reproduce import paper
 from sim.switchgnn.reproduce.subjects import SEED, Subject
 
@@ -28,12 +28,12 @@ GRAPHS = ("star", "ring")
 def orders(subjects: Sequence[Subject]) -> Figure:
     """Make figure 17: time and queues of a block that holds every boundary vertex."""
     rows = [_of_order(each, order) for each in subjects for order in ORDERS]
-    found = {(row["family"], row["order"]): row for row in rows}
-    random, ours = found["reddit", "random"], found["reddit", "priority-bfs"]
+    result = {(row["family"], row["order"]): row for row in rows}
+    random, own = result["reddit", "random"], result["reddit", "priority-bfs"]
 
     def draw(column: str, label: str, axes: Axes) -> None:
         for at, order in enumerate(ORDERS):
-            values = [found[each.family, order][column] for each in subjects]
+            values = [result[each.family, order][column] for each in subjects]
             places = [place + 0.2 * at for place in range(len(subjects))]
             axes.bar(places, values, 0.2, label=order)
         axes.set_xticks(
@@ -48,7 +48,7 @@ def orders(subjects: Sequence[Subject]) -> Figure:
         quote="GAMR enhances the pipeline efficiency for each block, improving the overall"
         " aggregation throughput. Moreover, as the switch memory increases, the maximum queue"
         " length under SwitchGNN without GAMR grows rapidly.",
-        setting=f"{paper.MOST_WORKERS} workers, all boundary vertices in one block, a packet in and"
+        setting=f"{paper.MAX_WORKERS} workers, all boundary vertices in one block, a packet in and"
         " one out of each port in a slot (equations 3 to 6). The bound is what the busiest port"
         " sends or receives.",
         rows=rows,
@@ -68,13 +68,13 @@ def orders(subjects: Sequence[Subject]) -> Figure:
         claims=[
             by_paper(
                 "the paper's order shortens Reddit's queue to less than half",
-                ours["queue"] < random["queue"] / 2,
-                f"{ours['queue']:.2f} n, random {random['queue']:.2f} n",
+                own["queue"] < random["queue"] / 2,
+                f"{own['queue']:.2f} n, random {random['queue']:.2f} n",
             ),
             by_paper(
                 "and its time",
-                ours["time"] < random["time"],
-                f"{ours['time']:.2f} x the bound, random {random['time']:.2f}",
+                own["time"] < random["time"],
+                f"{own['time']:.2f} x the bound, random {random['time']:.2f}",
             ),
         ],
         note="The degree alone, without a search, does as well; finish-first needs more of the"
@@ -83,16 +83,16 @@ def orders(subjects: Sequence[Subject]) -> Figure:
 
 
 def _of_order(subject: Subject, order: str) -> dict[str, Any]:
-    cut = subject.cut(paper.MOST_WORKERS)
+    cut = subject.cut(paper.MAX_WORKERS)
     senders = cut.unlimited().senders
-    made = drained(senders, ordered(senders, order, SEED).sequence)
+    built = drained(senders, ordered(senders, order, SEED).sequence)
     return {
         "family": subject.family,
         "graph": subject.name,
         "order": order,
-        "time": made.slots / made.bound,
-        "queue": made.longest_queue / cut.n,
-        "aggregators": made.most_aggregators / cut.n,
+        "time": built.slots / built.bound,
+        "queue": built.longest_queue / cut.n,
+        "aggregators": built.max_aggregators / cut.n,
     }
 
 
@@ -104,9 +104,9 @@ def star_and_ring() -> Figure:
     stars = [row for row in rows if row["graph"] == "star"]
 
     def draw(graph: str, axes: Axes) -> None:
-        mine = [row for row in rows if row["graph"] == graph]
+        own = [row for row in rows if row["graph"] == graph]
         for name in ("priority_bfs", "mean", "worst"):
-            axes.plot(SMALL, [row[name] for row in mine], "o-", label=name)
+            axes.plot(SMALL, [row[name] for row in own], "o-", label=name)
         axes.set_xlabel("vertices")
         axes.set_ylabel("slots")
 
@@ -158,10 +158,10 @@ def _senders(graph: str, count: int) -> Senders:
     """Return a star or a ring, each of whose vertices has a worker of its own, in one block."""
     hub = np.zeros(count - 1, np.int64), np.arange(1, count)
     around = np.arange(count), (np.arange(count) + 1) % count
-    one, other = hub if graph == "star" else around
-    both = np.concatenate([one, other]), np.concatenate([other, one])
+    item, other = hub if graph == "star" else around
+    both = np.concatenate([item, other]), np.concatenate([other, item])
     adjacency = csr_array((np.ones(both[0].size, np.int8), both), (count, count))
-    cut: CutGraph = cut_graph(adjacency, given_workers(np.arange(count), count, count))
+    cut: CutGraph = cut_graph(adjacency, provided_workers(np.arange(count), count, count))
     return senders_of(cut, destination_plan(cut, count))
 
 
@@ -173,11 +173,11 @@ def _small(graph: str, count: int) -> dict[str, Any]:
     senders = _senders(graph, count)
     all_orders = [np.array(each) for each in permutations(range(count))]
     slots = [_slots(senders, each) for each in all_orders]
-    ours = ordered(senders, "priority-bfs", SEED, root=0).sequence
+    own = ordered(senders, "priority-bfs", SEED, root=0).sequence
     return {
         "graph": graph,
         "n": count,
-        "priority_bfs": _slots(senders, ours),
+        "priority_bfs": _slots(senders, own),
         "best": min(slots),
         "mean": float(np.mean(slots)),
         "worst": max(slots),
@@ -187,20 +187,20 @@ def _small(graph: str, count: int) -> dict[str, Any]:
 def _large(graph: str) -> tuple[float, float, int, float]:
     """Return a large graph's times and aggregators, by n, in the paper's and in random orders."""
     senders = _senders(graph, LARGE)
-    ours = drained(senders, ordered(senders, root=0).sequence, one_link=True)
+    own = drained(senders, ordered(senders, root=0).sequence, one_link=True)
     drawn = [ordered(senders, "random", seed).sequence for seed in range(DRAWN)]
     random = [drained(senders, each, one_link=True) for each in drawn]
     return (
-        ours.slots / LARGE,
+        own.slots / LARGE,
         float(np.mean([each.slots for each in random])) / LARGE,
-        ours.most_aggregators,
-        float(np.mean([each.most_aggregators for each in random])) / LARGE,
+        own.max_aggregators,
+        float(np.mean([each.max_aggregators for each in random])) / LARGE,
     )
 
 
-def _words(graph: str, ours: float, mean: float, aggregators: int, share: float) -> str:
+def _words(graph: str, own: float, mean: float, aggregators: int, share: float) -> str:
     return (
-        f"A {graph} of {LARGE} vertices takes {ours:.3f} n slots in the paper's order and"
+        f"A {graph} of {LARGE} vertices takes {own:.3f} n slots in the paper's order and"
         f" {mean:.2f} n in a random one, and its switch has up to {aggregators} unfinished sums,"
         f" {share:.2f} n in a random one."
     )

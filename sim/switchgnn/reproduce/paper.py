@@ -20,7 +20,7 @@ DATA_SETS: Mapping[str, DataSet] = MappingProxyType(
         "products": DataSet(vertices=2_449_029, features=100),
     }
 )
-MOST_WORKERS = 128
+MAX_WORKERS = 128
 RACKS, SPINES = 8, 8  #: of section 6.2; a leaf has a link to each spine
 MEMORY = 100  #: MB of aggregators, unless a figure sweeps it
 LINK = 100e9  #: bits a second of a host's link (section 6)

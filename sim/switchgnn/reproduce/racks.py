@@ -24,9 +24,9 @@ OTHERS = ("BNS-GCN", "G3", "strawman")
 
 def racks(subject: Subject, workers: Sequence[int]) -> Figure:
     """Make figure 16: the time of communication, and what each class of links carries."""
-    made = {count: of_racks(subject.cut(count)) for count in workers}
-    times = [{"workers": count, **times_of(subject.cut(count), made[count])} for count in workers]
-    last = made[workers[-1]]
+    built = {count: of_racks(subject.cut(count)) for count in workers}
+    times = [{"workers": count, **times_of(subject.cut(count), built[count])} for count in workers]
+    last = built[workers[-1]]
     links = [
         {
             "system": name,
@@ -73,7 +73,7 @@ def racks(subject: Subject, workers: Sequence[int]) -> Figure:
         rows=[
             {"workers": row["workers"], "system": name, "time": row[name], **each.packets}
             for row in times
-            for name, each in made[row["workers"]].items()
+            for name, each in built[row["workers"]].items()
         ],
         shown=[
             {name: f"{value:.2f}" if name in kinds else value for name, value in row.items()}
@@ -83,7 +83,7 @@ def racks(subject: Subject, workers: Sequence[int]) -> Figure:
             Panel("time of communication", draw_times),
             Panel(f"links at {workers[-1]} workers", draw_links),
         ],
-        claims=claims(times, made, kinds[1]),
+        claims=claims(times, built, kinds[1]),
         note="The paper's plan has many blocks, which wait for each other, and each block's"
         " vertices are at few workers, so that few links are busy at a time; *together* has them"
         " all at once. *slices* is the plan of destinations with the fewest packets between racks,"
@@ -96,49 +96,49 @@ def racks(subject: Subject, workers: Sequence[int]) -> Figure:
 def of_racks(cut: Cut) -> dict[str, RackTraffic]:
     """Return what every system sends."""
     rack = racks_of(cut.workers, min(paper.RACKS, cut.workers))
-    theirs, ours = cut.multilevel(paper.MEMORY), cut.destinations(paper.MEMORY, slices=True)
+    reference, own = cut.multilevel(paper.MEMORY), cut.destinations(paper.MEMORY, slices=True)
     graph = cut.graph
     return {
         "BNS-GCN": hosts_alone(graph, rack),
         "strawman": strawman_in_racks(graph, rack, cut.aggregators(paper.MEMORY), SEED),
-        "multi-level": plan_in_racks(graph, theirs.plan, theirs.senders, rack, cover=False),
-        SUMS: plan_in_racks(graph, ours.plan, ours.senders, rack, cover=False),
-        "slices": plan_in_racks(graph, ours.plan, ours.senders, rack, cover=True),
+        "multi-level": plan_in_racks(graph, reference.plan, reference.senders, rack, cover=False),
+        SUMS: plan_in_racks(graph, own.plan, own.senders, rack, cover=False),
+        "slices": plan_in_racks(graph, own.plan, own.senders, rack, cover=True),
     }
 
 
-def times_of(cut: Cut, made: dict[str, RackTraffic]) -> dict[str, float]:
+def times_of(cut: Cut, built: dict[str, RackTraffic]) -> dict[str, float]:
     """Return packets at the busiest link per boundary vertex; for G3, at the mean link."""
-    slots = {name: each.slots(paper.SPINES) for name, each in made.items()}
-    slots["G3"] = made["BNS-GCN"].mean_slots(paper.SPINES)
-    slots[TOGETHER] = made["multi-level"].together().slots(paper.SPINES)
+    slots = {name: each.slots(paper.SPINES) for name, each in built.items()}
+    slots["G3"] = built["BNS-GCN"].mean_slots(paper.SPINES)
+    slots[TOGETHER] = built["multi-level"].together().slots(paper.SPINES)
     order = (*OTHERS, "multi-level", TOGETHER, SUMS, "slices")
     return {name: slots[name] / cut.n for name in order}
 
 
 def claims(
-    times: Sequence[dict[str, Any]], made: dict[int, dict[str, RackTraffic]], uplink: str
+    times: Sequence[dict[str, Any]], built: dict[int, dict[str, RackTraffic]], uplink: str
 ) -> list[Claim]:
     """Return the paper's statements, and whether each holds."""
     first, last = times[0], times[-1]
     shares = {
         count: each["BNS-GCN"].packets[uplink] / sum(each["BNS-GCN"].packets.values())
-        for count, each in made.items()
+        for count, each in built.items()
     }
-    crossing = {name: each.packets[uplink] for name, each in made[last["workers"]].items()}
-    hosts = [each["BNS-GCN"].packets[uplink] for each in made.values()]
+    crossing = {name: each.packets[uplink] for name, each in built[last["workers"]].items()}
+    hosts = [each["BNS-GCN"].packets[uplink] for each in built.values()]
     return [
         by_paper(
             "traffic between racks grows with the workers (BNS-GCN)",
             all(less < more for less, more in pairwise(hosts)),
             ", ".join(
-                f"{count} workers: {value:,}" for count, value in zip(made, hosts, strict=True)
+                f"{count} workers: {value:,}" for count, value in zip(built, hosts, strict=True)
             ),
         ),
         by_paper(
             "at most workers the links between leaves and spines are the bottleneck (BNS-GCN)",
-            "spine" in made[last["workers"]]["BNS-GCN"].bottleneck(paper.SPINES),
-            f"{made[last['workers']]['BNS-GCN'].bottleneck(paper.SPINES)}; their share of all"
+            "spine" in built[last["workers"]]["BNS-GCN"].bottleneck(paper.SPINES),
+            f"{built[last['workers']]['BNS-GCN'].bottleneck(paper.SPINES)}; their share of all"
             f" packets {shares[last['workers']]:.0%}",
         ),
         by_paper(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of
 from sim.switchgnn.reproduce import boundary, congestion, orders, paper, racks, timeline, traffic
-from sim.switchgnn.reproduce.asked import FIGURES, SwitchGnnAsked
+from sim.switchgnn.reproduce.requested import FIGURES, SwitchGnnRequest
 from sim.switchgnn.reproduce.subjects import (
     QUICK_SCALE,
     QUICK_WORKERS,
@@ -25,11 +25,11 @@ QUICK = "\n\nMade with `--quick`: graphs of a quarter of the vertices, fewer num
 
 
 def reproduce(
-    names: Sequence[str], asked: SwitchGnnAsked, *, quick: bool, progress: Progress
+    names: Sequence[str], requested: SwitchGnnRequest, *, quick: bool, progress: Progress
 ) -> Report:
     """Make the figures of these names, in the order of the paper."""
-    scale = asked.graph_scale * (QUICK_SCALE if quick else 1)
-    graphs = subjects(asked.graph or (), scale)
+    scale = requested.graph_scale * (QUICK_SCALE if quick else 1)
+    graphs = subjects(requested.graph or (), scale)
     reddit = graphs[0]
     # Time goes with the size of a graph that is generated.
     half = reddit if quick or not reddit.generated else Subject("reddit", scale / 2)
@@ -39,7 +39,7 @@ def reproduce(
     loads = congestion.QUICK_LOADS if quick else congestion.LOADS
     sizes = (10, 100) if quick else paper.MEMORIES
 
-    def tell(text: str) -> None:
+    def report(text: str) -> None:
         progress(text, 0, 1)
 
     makers: dict[str, Callable[[], Figure]] = {
@@ -53,7 +53,7 @@ def reproduce(
         "leaf-spine": lambda: racks.racks(reddit, workers),
         "order": lambda: orders.orders(graphs),
         "memory": lambda: traffic.memories(graphs, sizes),
-        "congestion": lambda: congestion.congestion(half, busy, loads, draws, tell),
+        "congestion": lambda: congestion.congestion(half, busy, loads, draws, report),
     }
     figures = figures_of(FIGURES, names, makers, progress)
     return Report(title="SwitchGNN", method=METHOD + QUICK * quick, figures=figures)

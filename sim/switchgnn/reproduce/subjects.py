@@ -73,14 +73,14 @@ class Subject:
         return self._cuts[workers]
 
 
-def subjects(given: Sequence[str], scale: float) -> list[Subject]:
+def subjects(provided: Sequence[str], scale: float) -> list[Subject]:
     """Return every family's graph, generated or from its file; then the other files.
 
     UserError for a file that cannot be read or has fewer vertices than there are workers, and for a
     name that is given twice.
     """
     paths: dict[str, str] = {}
-    for text in given:
+    for text in provided:
         family, equals, path = text.partition("=")
         if not equals or family not in paper.DATA_SETS:
             family, path = Path(text).name.partition(".")[0], text
@@ -92,13 +92,13 @@ def subjects(given: Sequence[str], scale: float) -> list[Subject]:
         refuse(not Path(path).suffix, f"--graph {text}: must be a Matrix Market or an .npz file")
         paths[family] = path
     names = [*paper.DATA_SETS, *(name for name in paths if name not in paper.DATA_SETS)]
-    found = [Subject(name, scale, paths.get(name, "")) for name in names]
-    for each in found:
+    result = [Subject(name, scale, paths.get(name, "")) for name in names]
+    for each in result:
         refuse(
-            each.family in paths and each.vertices < paper.MOST_WORKERS,
-            f"{each.name}: a graph for {paper.MOST_WORKERS} workers has at least as many vertices",
+            each.family in paths and each.vertices < paper.MAX_WORKERS,
+            f"{each.name}: a graph for {paper.MAX_WORKERS} workers has at least as many vertices",
         )
-    return found
+    return result
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class Cut:
 
     def aggregators(self, megabytes: float, *, slices: bool = False) -> int:
         """Return K of a memory in proportion to the graph: for whole vertices, or for a slice."""
-        ours = megabytes * MEGABYTE * self.subject.vertices / self.subject.paper.vertices
-        return max(2, aggregators_in(ours, SLICE if slices else self.subject.paper.features))
+        own = megabytes * MEGABYTE * self.subject.vertices / self.subject.paper.vertices
+        return max(2, aggregators_in(own, SLICE if slices else self.subject.paper.features))
 
     def multilevel(self, megabytes: float) -> Reduced:
         """Return the paper's plan."""

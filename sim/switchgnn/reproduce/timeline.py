@@ -16,7 +16,7 @@ from sim.switchgnn.reproduce.subjects import MEGABYTE, SEED, SLICE, Cut, Reduced
 
 POINTS = 240  #: of a curve over the longest time
 BUSY = 0.5  #: share of the maximum from which on an aggregation counts as under way
-UNLIMITED, STRAWMAN, OURS, SLICES = "Straw-UL", "Straw-100MB", "SwitchGNN", "slices"
+UNLIMITED, STRAWMAN, OWN, SLICES = "Straw-UL", "Straw-100MB", "SwitchGNN", "slices"
 Curve = NDArray[np.floating]
 
 
@@ -69,14 +69,14 @@ def timed(cut: Cut) -> Mapping[str, Timed]:
     slices = -(-data.features // SLICE)
     wait = 4 * paper.DELAY  # the result, DONE, ADVANCE and the next block's first feature
 
-    def plan(made: Reduced, slot: float, turns: int = 1) -> Timeline:
-        sequence = ordered(made.senders, "priority-bfs", SEED).sequence
-        return plan_timeline(made.senders, sequence, round(wait / slot), turns)
+    def plan(built: Reduced, slot: float, turns: int = 1) -> Timeline:
+        sequence = ordered(built.senders, "priority-bfs", SEED).sequence
+        return plan_timeline(built.senders, sequence, round(wait / slot), turns)
 
-    found = {
+    result = {
         UNLIMITED: (strawman_timeline(cut.graph, cut.n, SEED), 1),
         STRAWMAN: (strawman_timeline(cut.graph, cut.aggregators(paper.MEMORY), SEED), 1),
-        OURS: (plan(cut.multilevel(paper.MEMORY), slot), 1),
+        OWN: (plan(cut.multilevel(paper.MEMORY), slot), 1),
         SLICES: (
             plan(cut.destinations(paper.MEMORY, slices=True), slot / slices, slices),
             slices,
@@ -84,30 +84,30 @@ def timed(cut: Cut) -> Mapping[str, Timed]:
     }
     return {
         name: Timed(line=line, slot=1e3 * slot / part, unit=whole / part / MEGABYTE)
-        for name, (line, part) in found.items()
+        for name, (line, part) in result.items()
     }
 
 
 def timelines(subject: Subject) -> Figure:
     """Make figures 2(a) to 2(c)."""
-    found = timed(subject.cut(paper.MOST_WORKERS))
-    edges = np.linspace(0, max(each.time for each in found.values()), POINTS + 1)
+    result = timed(subject.cut(paper.MAX_WORKERS))
+    edges = np.linspace(0, max(each.time for each in result.values()), POINTS + 1)
     middle = (edges[1:] + edges[:-1]) / 2
     curves = {
         (name, column): each.at(column, edges)
-        for name, each in found.items()
+        for name, each in result.items()
         for column in ("leaving", "sums", "held", "queue")
     }
 
     def draw(column: str, label: str, axes: Axes) -> None:
-        for name, each in found.items():
+        for name, each in result.items():
             while_it_lasts = edges[:-1] <= each.time
             axes.plot(middle[while_it_lasts], curves[name, column][while_it_lasts], label=name)
         if column == "sums":
             axes.plot(middle, curves[STRAWMAN, "leaving"], ":", label=f"{STRAWMAN}, total")
         axes.set_xlabel("ms")
         axes.set_ylabel(label)
-        axes.set_xlim(0, found[STRAWMAN].time)
+        axes.set_xlim(0, result[STRAWMAN].time)
 
     return Figure(
         name="timeline",
@@ -117,7 +117,7 @@ def timelines(subject: Subject) -> Figure:
         " 1000MB. [...] when aggregator resources are unlimited, the aggregation resource usage is"
         " approximately 500MB. [...] With a 100MB aggregator limit, the aggregation throughput is"
         " significantly reduced to only about 10% of the total throughput.",
-        setting=f"{subject.name}, {paper.MOST_WORKERS} workers, one aggregation of all features,"
+        setting=f"{subject.name}, {paper.MAX_WORKERS} workers, one aggregation of all features,"
         " ports that move a packet in and one out in a slot, queues without end. The paper's"
         " pictures are not to be had; these are the quantities that its text names, of all packets"
         " that leave the switch: how many, how many of them are sums that the switch made, how many"
@@ -140,27 +140,28 @@ def timelines(subject: Subject) -> Figure:
                 "most aggregators, MB": f"{each.held.max():.0f}",
                 "longest queues, MB": f"{each.queue.max():.0f}",
             }
-            for name, each in found.items()
+            for name, each in result.items()
         ],
         panels=[
             Panel("2(a): sums that leave", partial(draw, "sums", "Tb/s")),
             Panel("2(b): aggregators in use", partial(draw, "held", "MB")),
             Panel("2(c): packets that wait", partial(draw, "queue", "MB")),
         ],
-        claims=claims(found),
+        claims=claims(result),
         note="A sum waits once, at one port, and is no larger than a feature: all sums together are"
-        f" {found[UNLIMITED].line.sums.sum() * found[UNLIMITED].unit:.0f} MB, so that the queues of"
-        f" *{UNLIMITED}* cannot reach 1000 MB without heads, which are not counted here. *{OURS}*"
+        f" {result[UNLIMITED].line.sums.sum() * result[UNLIMITED].unit:.0f} MB, so that the"
+        " queues of"
+        f" *{UNLIMITED}* cannot reach 1000 MB without heads, which are not counted here. *{OWN}*"
         " is the paper's plan and order, whose dips are where blocks wait for each other;"
         f" *{SLICES}* is the plan of destinations, a slice of {SLICE} features at a time.",
     )
 
 
-def claims(found: Mapping[str, Timed]) -> list[Claim]:
+def claims(result: Mapping[str, Timed]) -> list[Claim]:
     """Return the paper's statements, and whether each holds."""
-    unlimited, strawman, ours = (found[name] for name in (UNLIMITED, STRAWMAN, OURS))
+    unlimited, strawman, own = (result[name] for name in (UNLIMITED, STRAWMAN, OWN))
     full = strawman.held > BUSY * strawman.held.max()
-    first = {name: in_first_ms(found[name]) for name in (UNLIMITED, STRAWMAN)}
+    first = {name: in_first_ms(result[name]) for name in (UNLIMITED, STRAWMAN)}
     text = ", ".join(f"{name} {value:.0f} MB" for name, value in first.items())
     return [
         by_paper(
@@ -186,18 +187,18 @@ def claims(found: Mapping[str, Timed]) -> list[Claim]:
         ),
         by_paper(
             f"SwitchGNN never uses more than {paper.MEMORY} MB",
-            ours.held.max() <= paper.MEMORY,
-            f"{ours.held.max():.0f} MB; {SLICES} {found[SLICES].held.max():.0f} MB",
+            own.held.max() <= paper.MEMORY,
+            f"{own.held.max():.0f} MB; {SLICES} {result[SLICES].held.max():.0f} MB",
         ),
         by_paper(
             "and avoids queue backlog: less than a quarter of the unlimited strawman's",
-            ours.queue.max() < unlimited.queue.max() / 4,
-            ", ".join(f"{name} {each.queue.max():.0f} MB" for name, each in found.items()),
+            own.queue.max() < unlimited.queue.max() / 4,
+            ", ".join(f"{name} {each.queue.max():.0f} MB" for name, each in result.items()),
         ),
         by_paper(
             "and ends before the strawman",
-            ours.time < strawman.time,
-            ", ".join(f"{name} {each.time:.2f} ms" for name, each in found.items()),
+            own.time < strawman.time,
+            ", ".join(f"{name} {each.time:.2f} ms" for name, each in result.items()),
         ),
     ]
 

@@ -19,7 +19,7 @@ COUNT = (
 )
 FRAMES = FrameSizes.of(128)
 FULL = 128 * 4  #: bytes of an aggregator of the full preset
-OURS = ("multi-level", "multi-level, together", "slices")
+OWN = ("multi-level", "multi-level, together", "slices")
 NEAR = 0.05  #: difference, by the full graph's traffic, that counts as none
 Row = dict[str, Any]
 
@@ -31,7 +31,7 @@ def against(cut: Cut, traffic: Traffic, sizes: FrameSizes = PAPER) -> float:
 
 def strawmen(subjects: Sequence[Subject]) -> Figure:
     """Make figure 2(d): what the strawman sends with different memories."""
-    rows = [{"graph": each.name, **_of_strawman(each.cut(paper.MOST_WORKERS))} for each in subjects]
+    rows = [{"graph": each.name, **_of_strawman(each.cut(paper.MAX_WORKERS))} for each in subjects]
     reddit = rows[[each.family for each in subjects].index("reddit")]
     names = [name for name in reddit if name != "graph"]
 
@@ -50,7 +50,7 @@ def strawmen(subjects: Sequence[Subject]) -> Figure:
         source="section 2.4.1, figure 2(d)",
         quote="for the Reddit dataset, the traffic volume in the Straw-UL is reduced by 94% and 92%"
         " compared to the full-graph and Straw-100MB, respectively.",
-        setting=f"{paper.MOST_WORKERS} workers, {paper.MEMORY} MB. {COUNT}",
+        setting=f"{paper.MAX_WORKERS} workers, {paper.MEMORY} MB. {COUNT}",
         rows=rows,
         shown=[
             {"graph": row["graph"], **{name: f"{row[name]:+.1%}" for name in names}} for row in rows
@@ -98,24 +98,24 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
             **_of_memory(each.cut(workers), size),
         }
         for each in subjects
-        for workers in (paper.MOST_WORKERS // 2, paper.MOST_WORKERS)
+        for workers in (paper.MAX_WORKERS // 2, paper.MAX_WORKERS)
         for size in sizes
     ]
     reddit = {
         row["MB"]: row
         for row in rows
-        if row["family"] == "reddit" and row["workers"] == paper.MOST_WORKERS
+        if row["family"] == "reddit" and row["workers"] == paper.MAX_WORKERS
     }
     plans = ("multi-level", "destinations", "slices")
 
     def draw(subject: Subject, axes: Axes) -> None:
-        mine = [
+        own = [
             row
             for row in rows
-            if row["graph"] == subject.name and row["workers"] == paper.MOST_WORKERS
+            if row["graph"] == subject.name and row["workers"] == paper.MAX_WORKERS
         ]
         for name in plans:
-            axes.plot(sizes, [100 * (1 + row[name]) for row in mine], "o-", label=name)
+            axes.plot(sizes, [100 * (1 + row[name]) for row in own], "o-", label=name)
         axes.set_xlabel("MB")
         axes.set_ylabel("traffic, % of the full graph's")
 
@@ -138,7 +138,7 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
                 **{name: f"{row[name]:+.1%}" for name in (*plans, "frames")},
             }
             for row in rows
-            if row["workers"] == paper.MOST_WORKERS
+            if row["workers"] == paper.MAX_WORKERS
         ],
         panels=[Panel(each.family, partial(draw, each)) for each in subjects],
         claims=[
@@ -175,8 +175,8 @@ def memories(subjects: Sequence[Subject], sizes: Sequence[int]) -> Figure:
 
 def _of_memory(cut: Cut, megabytes: int) -> Row:
     paper_plan = cut.multilevel(megabytes)
-    ours = megabytes * cut.subject.paper.features * 4 / FULL
-    frames = cut.destinations(ours, slices=False)
+    own = megabytes * cut.subject.paper.features * 4 / FULL
+    frames = cut.destinations(own, slices=False)
     return {
         "blocks": paper_plan.plan.blocks,
         "levels": paper_plan.plan.levels,
@@ -189,12 +189,12 @@ def _of_memory(cut: Cut, megabytes: int) -> Row:
 
 def _costs(rows: Sequence[Row], family: str, less: int, more: int) -> float:
     """Return the paper's plan at the small memory relative to the large one, at most workers."""
-    found = {
+    result = {
         row["MB"]: 1 + row["multi-level"]
         for row in rows
-        if row["family"] == family and row["workers"] == paper.MOST_WORKERS
+        if row["family"] == family and row["workers"] == paper.MAX_WORKERS
     }
-    return found[less] / found[more]
+    return result[less] / result[more]
 
 
 def times(subject: Subject, workers: Sequence[int]) -> Figure:
@@ -232,7 +232,7 @@ def times(subject: Subject, workers: Sequence[int]) -> Figure:
             by_paper(
                 f"the paper's plan takes {-change:.0%} off the time of {other}",
                 last["multi-level"] / last[other] - 1 <= change,
-                ", ".join(f"{name} {last[name] / last[other] - 1:+.0%}" for name in OURS),
+                ", ".join(f"{name} {last[name] / last[other] - 1:+.0%}" for name in OWN),
             )
             for other, change in paper.EPOCH.items()
         ],

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gen.base.heads import made_line, own_version, with_heads
+from gen.base.heads import built_line, own_version, with_heads
 
 HEAD = f"SPDX-License-Identifier: Apache-2.0; made by ingather {own_version()}"
 
@@ -39,14 +39,14 @@ def test_others_are_as_they_were(name):
 
 def test_a_page_says_its_day_and_its_clocks(monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86400 * 365 - 1))
-    assert made_line() == f"ingather {own_version()}, 31 December 1970"
-    assert made_line([250.0]).endswith("1970, clock 250 MHz")
-    assert made_line([322.5, 250, 250.0]).endswith(", clock 250 and 322.5 MHz")
+    assert built_line() == f"ingather {own_version()}, 31 December 1970"
+    assert built_line([250.0]).endswith("1970, clock 250 MHz")
+    assert built_line([322.5, 250, 250.0]).endswith(", clock 250 and 322.5 MHz")
 
 
 def test_without_an_epoch_it_is_today(monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH")
     before = datetime.now(UTC)
-    line = made_line()
+    line = built_line()
     days = {f"{day.day} {day:%B %Y}" for day in (before, datetime.now(UTC))}
     assert line.partition(", ")[2] in days

@@ -26,9 +26,9 @@ class Outer:
 
 
 def test_parameters_show_path_default_and_comment():
-    found = {p.path: (p.default, p.doc) for p in parameters(Outer)}
-    assert found["inner.banks"] == (8, "how many")
-    assert list(found) == ["engines", "inner.banks", "inner.fast", "inner.size", "size"]
+    result = {p.path: (p.default, p.doc) for p in parameters(Outer)}
+    assert result["inner.banks"] == (8, "how many")
+    assert list(result) == ["engines", "inner.banks", "inner.fast", "inner.size", "size"]
 
 
 def test_every_parameter_of_a_design_is_explained():
@@ -42,8 +42,8 @@ def test_every_parameter_of_a_design_is_explained():
 
 
 def test_later_settings_win():
-    made = make_params(Outer, {"engines": 4, "banks": 2}, parse_settings(["banks=3", "fast=true"]))
-    assert made == Outer(engines=4, inner=Inner(banks=3, fast=True))
+    built = make_params(Outer, {"engines": 4, "banks": 2}, parse_settings(["banks=3", "fast=true"]))
+    assert built == Outer(engines=4, inner=Inner(banks=3, fast=True))
 
 
 def test_dotted_names():

@@ -16,6 +16,6 @@ def test_only_html_is_escaped(folder, html, text):
     assert template.render(yes=True, text="a&b") == text
 
 
-def test_what_is_not_given_is_an_error(folder):
+def test_what_is_not_provided_is_an_error(folder):
     with pytest.raises(UndefinedError, match="yes"):
         render(folder, "a.j2", text="a")

@@ -50,9 +50,9 @@ def catalogue(folder):
     """Return the stub's IP: the newest version of each kind, its properties and their values."""
     tables = [ip_table.read_table(path) for path in sorted(folder.glob("*.toml"))]
     properties = [
-        f"{{{table.ip}}} {{{name}}} {{^(?:{one.pattern})$}}"
+        f"{{{table.ip}}} {{{name}}} {{^(?:{item.pattern})$}}"
         for table in tables
-        for name, one in table.properties.items()
+        for name, item in table.properties.items()
     ]
     return {
         "STUB_IPS": " ".join(f"{table.ip} {table.versions[-1]}" for table in tables),
@@ -72,8 +72,8 @@ def cells_below(folder, name="", path=""):
 
 def boxes_below(folder):
     """Return instances of modules that a package has no Verilog of: the vendor's cells."""
-    ours = {path.stem for path in folder.glob("rtl/*.v")}
-    return [(cell, kind) for cell, kind in cells_below(folder) if kind not in ours]
+    own = {path.stem for path in folder.glob("rtl/*.v")}
+    return [(cell, kind) for cell, kind in cells_below(folder) if kind not in own]
 
 
 @contextmanager
@@ -138,14 +138,14 @@ def vivado(tmp_path):
             env=environment,
             timeout=120,
         )
-        told = log.read_text().splitlines() if log.exists() else []
+        reported = log.read_text().splitlines() if log.exists() else []
         log.unlink(missing_ok=True)
-        return result, told
+        return result, reported
 
     return make
 
 
-def told_in_one_line(result):
+def reported_in_one_line(result):
     """Check that Vivado's error is one line, after which make adds that it has ended."""
     line, ending = result.stderr.splitlines()
     assert ending.startswith("make: ***")

@@ -33,7 +33,7 @@ def test_presets_of_the_card_make_parameters(name):
         entry.settings_of("u281")
 
 
-def test_the_snic_of_the_card_reads_its_host_by_the_faster_way():
+def test_the_snic_of_the_card_reads_its_host_by_the_faster_path():
     entry = find_board("u280").find("netsparse-snic")
     assert entry.settings_of(entry.preset)["host_bus"] == "pcie"
     assert "host_bus" not in entry.design.presets["u280"]  # alone it is for any bus
@@ -52,7 +52,7 @@ def test_what_the_card_has_no_room_for():
         entry.make(params)
 
 
-def test_the_sample_is_made():
+def test_the_sample_is_built():
     path = "tests.gen.board.sample:SampleBoard"
     card = Card(component=path, preset="", most={"engines": Most(value=2, because="so")})
     entry = BoardDesign(DESIGN, card)

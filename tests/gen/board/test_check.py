@@ -12,13 +12,13 @@ from tests.gen.board.sample import CoreParams, SampleBoard
 TABLE = find_board("u280").constraints / "pins.csv"
 
 
-def found(folder):
+def result(folder):
     with sample_tables():
         return problems(folder, TABLE, SampleBoard(CoreParams()))
 
 
 def test_the_package_is_right(package):
-    assert found(package) == []
+    assert result(package) == []
 
 
 #: file, what is replaced in it (None: nothing), by what, what the checker says
@@ -229,23 +229,23 @@ SPOILED = {
 
 
 @pytest.mark.parametrize("what", SPOILED)
-def test_what_is_spoiled_is_found(what, copy):
+def test_what_is_spoiled_is_detected(what, copy):
     name, pattern, by, says = SPOILED[what]
     path = copy / name
     text = path.read_text()
     spoiled = re.sub(pattern, by, text)
     assert spoiled != text
     path.write_text(spoiled)
-    assert re.search(says, "\n".join(found(copy)))
+    assert re.search(says, "\n".join(result(copy)))
 
 
 @pytest.mark.parametrize("name", ["rtl/core.v", "xdc/pins.xdc", "component.xml"])
 def test_a_file_that_is_gone(name, copy):
     (copy / name).unlink()
-    assert any(name in line for line in found(copy))
+    assert any(name in line for line in result(copy))
 
 
 @pytest.mark.parametrize("name", ["rtl/new.v", "xdc/new.xdc", "notes.txt"])
 def test_a_file_too_many(name, copy):
     (copy / name).write_text("\n")
-    assert f"{name} is not in the manifest" in found(copy)
+    assert f"{name} is not in the manifest" in result(copy)

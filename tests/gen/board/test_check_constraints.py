@@ -43,23 +43,23 @@ def test_names_of_queries(text):
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "result"),
     [
         ("set_property A b [get_ports x]", {"A": "b"}),
         ("set_property -dict {A b C d} [get_ports x]", {"A": "b", "C": "d"}),
         ("set_property A", {}),
     ],
 )
-def test_properties(text, found):
-    assert properties_of(commands(text)[0]) == found
+def test_properties(text, result):
+    assert properties_of(commands(text)[0]) == result
 
 
 def test_files_that_are_no_xdc(tmp_path):
     (tmp_path / "a.xdc").write_text("set_false_path -to [get_cells x]\nputs hello\n")
     (tmp_path / "b.xdc").write_text("set x {\n")
     wrong = []
-    found = read_constraints(sorted(tmp_path.glob("*")), wrong)
-    assert [str(constraint) for constraint in found] == ["a.xdc:1", "a.xdc:2"]
+    result = read_constraints(sorted(tmp_path.glob("*")), wrong)
+    assert [str(constraint) for constraint in result] == ["a.xdc:1", "a.xdc:2"]
     assert wrong[0] == "a.xdc:2: puts is no constraint"
     assert wrong[1].startswith("b.xdc is not Tcl")
 
@@ -74,7 +74,7 @@ def test_cells_and_pins():
     ]
 
 
-def test_clocks_that_ip_makes_are_found_by_their_pins():
+def test_clocks_that_ip_makes_are_detected_by_their_pins():
     text = """create_clock -name a -period 4.000 [get_ports p]
 set_clock_groups -asynchronous -group [get_clocks a] -group [get_clocks -of_objects [get_pins x]]
 create_generated_clock -name b -source [get_pins x] [get_pins y]
@@ -83,7 +83,7 @@ set_false_path -from [get_clocks b] -to [get_clocks c]"""
     assert list(check_clocks(constraints(text), known, {})) == ["x.xdc:4: no clock c is defined"]
 
 
-def test_a_clock_that_an_ip_makes_is_not_made_again():
+def test_a_clock_that_an_ip_makes_is_not_built_again():
     text = "create_clock -name a -period 10.000 [get_ports p]"
     assert list(check_clocks(constraints(text), {}, {"p": "clocking"})) == [
         "port p has the clock of clocking, which another would replace"

@@ -59,5 +59,5 @@ def test_a_module_that_nothing_places(tmp_path):
     script = Path(tmp_path / "ip.tcl")
     script.write_text("")
     modules = {name: VerilogModule(name) for name in ("top", "leaf")}
-    found = list(check_ips(script, Hierarchy("top", modules), [], []))
-    assert found == ["module leaf is placed nowhere"]
+    result = list(check_ips(script, Hierarchy("top", modules), [], []))
+    assert result == ["module leaf is placed nowhere"]

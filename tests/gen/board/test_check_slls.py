@@ -22,7 +22,7 @@ PLAN = Plan(
     )
 )
 THERE = ("payload", "sent", "reset")  #: what passes a stream's way in its direction
-WAYS = ("frame_way", "status_way", "group/way")
+WAYS = ("frame_path", "status_path", "group/path")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def design():
     return {f"{name}.v": module.verilog for name, module in emission.modules.items()}, xdc
 
 
-def found(folder, verilog, xdc):
+def result(folder, verilog, xdc):
     (folder / "rtl").mkdir()
     for name, text in verilog.items():
         (folder / "rtl" / name).write_text(text)
@@ -45,16 +45,16 @@ def found(folder, verilog, xdc):
 
 
 def test_the_floorplan_fits_the_verilog(design, tmp_path):
-    assert found(tmp_path, *design) == []
+    assert result(tmp_path, *design) == []
 
 
-def test_every_way_has_a_pair_at_each_edge(design):
+def test_every_path_has_a_pair_at_each_edge(design):
     marked = re.findall(r"USER_SLL_REG TRUE \[get_cells \{(.*)\}\]", design[1])
     assert sorted(marked) == sorted(
-        [f"group/way/{name}_{k}_reg*" for name in (*THERE, "left") for k in (1, 2)]
-        + [f"group/{name}_way/{k}_reg*" for name in ("mode", "heard") for k in ("wires_1", "o")]
-        + [f"frame_way/{k}_reg*" for k in ("wires_1", "wires_2", "wires_3", "o")]
-        + [f"status_way/{k}_reg*" for k in ("wires_1", "wires_2", "wires_4", "o")]
+        [f"group/path/{name}_{k}_reg*" for name in (*THERE, "left") for k in (1, 2)]
+        + [f"group/{name}_path/{k}_reg*" for name in ("mode", "heard") for k in ("wires_1", "o")]
+        + [f"frame_path/{k}_reg*" for k in ("wires_1", "wires_2", "wires_3", "o")]
+        + [f"status_path/{k}_reg*" for k in ("wires_1", "wires_2", "wires_4", "o")]
     )
 
 
@@ -67,69 +67,69 @@ SPOILED = {
     "a pblock is soft": ("", "IS_SOFT FALSE", "IS_SOFT TRUE", "pblock pblock_slr1 is soft"),
     "a register is not marked": (
         "",
-        rf"{SLL}group/way/sent_2_reg.*\n",
+        rf"{SLL}group/path/sent_2_reg.*\n",
         "",
-        "register group/way/sent_2 passes an edge and is not marked",
+        "register group/path/sent_2 passes an edge and is not marked",
     ),
     "a way is left out": (
         "",
-        r".*\{status_way/.*\n",
+        r".*\{status_path/.*\n",
         "",
-        "the way at status_way has no register that is marked USER_SLL_REG",
+        "the way at status_path has no register that is marked USER_SLL_REG",
     ),
     "a register inside an SLR is marked": (
         "",
         r"\Z",
-        "set_property USER_SLL_REG TRUE [get_cells {status_way/wires_3_reg*}]\n",
-        "status_way/wires_3 is marked USER_SLL_REG, but 0 of its wires pass an edge",
+        "set_property USER_SLL_REG TRUE [get_cells {status_path/wires_3_reg*}]\n",
+        "status_path/wires_3 is marked USER_SLL_REG, but 0 of its wires pass an edge",
     ),
     "a register is in no pblock": (
         "",
-        rf"{IN_BLOCK}frame_way/wires_2_reg.*\n",
+        rf"{IN_BLOCK}frame_path/wires_2_reg.*\n",
         "",
-        "frame_way/wires_2 is marked USER_SLL_REG, but in no pblock",
+        "frame_path/wires_2 is marked USER_SLL_REG, but in no pblock",
     ),
     "a register lies on the wrong side": (
         "",
-        r"pblock_slr1(\] \[get_cells \{frame_way/wires_2_reg)",
+        r"pblock_slr1(\] \[get_cells \{frame_path/wires_2_reg)",
         r"pblock_slr0\1",
-        "frame_way/wires_3 is marked USER_SLL_REG, but 2 of its wires pass an edge",
+        "frame_path/wires_3 is marked USER_SLL_REG, but 2 of its wires pass an edge",
     ),
     "a register is two SLRs from the next": (
         "",
-        r"pblock_slr1(\] \[get_cells \{frame_way/wires_[23]_reg)",
+        r"pblock_slr1(\] \[get_cells \{frame_path/wires_[23]_reg)",
         r"pblock_slr2\1",
-        "frame_way/wires_1 passes two edges at once",
+        "frame_path/wires_1 passes two edges at once",
     ),
     "a register has a reset": (
         FRAME,
         r"wires_2 <= wires_1;",
         "if (rst) wires_2 <= 7'd0; else wires_2 <= wires_1;",
-        r"frame_way/wires_2 is marked USER_SLL_REG, but is no plain register \(\$sdff\)",
+        r"frame_path/wires_2 is marked USER_SLL_REG, but is no plain register \(\$sdff\)",
     ),
     "a register has an enable": (
         FRAME,
         r"wires_2 <= wires_1;",
         "if (i[0]) wires_2 <= wires_1;",
-        r"frame_way/wires_2 is marked USER_SLL_REG, but is no plain register \(\$dffe\)",
+        r"frame_path/wires_2 is marked USER_SLL_REG, but is no plain register \(\$dffe\)",
     ),
     "logic is between": (
         FRAME,
         r"wires_2 <= wires_1;",
         "wires_2 <= ~wires_1;",
-        "frame_way/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
+        "frame_path/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
     ),
     "somebody else looks at it": (
         FRAME,
         r"o <= wires_3;",
         "o <= wires_3 ^ wires_1;",
-        "frame_way/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
+        "frame_path/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
     ),
     "a register may be shared": (
         FRAME,
         r'\(\* dont_touch = "true" \*\) (?=.*wires_3)',
         "",
-        "frame_way/wires_3 is marked USER_SLL_REG, but has no dont_touch true",
+        "frame_path/wires_3 is marked USER_SLL_REG, but has no dont_touch true",
     ),
 }
 
@@ -145,5 +145,5 @@ def test_what_does_not_fit_is_said(how, design, tmp_path):
         verilog[file] = new
     else:
         xdc = new
-    wrong = found(tmp_path, verilog, xdc)
+    wrong = result(tmp_path, verilog, xdc)
     assert any(re.search(says, line) for line in wrong), wrong

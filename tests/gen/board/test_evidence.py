@@ -10,7 +10,7 @@ from gen.synth.evidence import read_evidence
 from gen.synth.resources import Resources
 from tests.gen.board.conftest import HERE, MODULES, package_of
 from tests.gen.board.sample import DESIGN
-from tests.gen.synth.made import REPORTS, module, synthesis_of
+from tests.gen.synth.built import REPORTS, module, synthesis_of
 
 CORE = ClockTiming(
     name="core", mhz=250.0, module="core", depth=Depth(levels=9, most_levels=9, start="a", end="b")

@@ -5,7 +5,7 @@ The reports have the form of Vivado's: ``vivado/README.md`` names the sources.
 
 import pytest
 
-from tests.gen.board.conftest import HERE, MODULES, told_in_one_line
+from tests.gen.board.conftest import HERE, MODULES, reported_in_one_line
 
 EMPTY = ("utilization", "drc", "methodology", "qor_assessment")
 
@@ -19,8 +19,8 @@ def changed(report, *changes):
     return {"reports": f"{report} {{{text}}}"}
 
 
-def strategies(told):
-    return [line.split()[1] for line in told if line.startswith("launch_runs impl")]
+def strategies(reported):
+    return [line.split()[1] for line in reported if line.startswith("launch_runs impl")]
 
 
 def no_bitstream(folder):
@@ -54,13 +54,13 @@ def no_bitstream(folder):
 )
 def test_no_strategy_passes(how, says, copy, vivado):
     """Each of the four is tried, and improved once."""
-    result, told = vivado(copy, "bitstream", modules=MODULES, **how)
+    result, reported = vivado(copy, "bitstream", modules=MODULES, **how)
     assert result.returncode == 2
-    line = told_in_one_line(result)
+    line = reported_in_one_line(result)
     assert line.startswith("no strategy passes; the last: ")
     assert says in line
-    assert sum(line.startswith("phys_opt_design") for line in told) == 4
-    assert strategies(told) == [f"impl_{k}" for k in range(1, 5)]
+    assert sum(line.startswith("phys_opt_design") for line in reported) == 4
+    assert strategies(reported) == [f"impl_{k}" for k in range(1, 5)]
     assert no_bitstream(copy)
 
 
@@ -77,10 +77,10 @@ def crossing(rule, severity, path):
 def check(name, count, listed, clean=0):
     """Return a report of check_timing in which a check has found something."""
     heading = f"checking {name} ({clean})\n-"
-    found = f"checking {name} ({count})\n There are {count} of it. (HIGH)\n\n{listed}\n-"
+    result = f"checking {name} ({count})\n There are {count} of it. (HIGH)\n\n{listed}\n-"
     return changed(
         "check_timing",
-        (heading, found),
+        (heading, result),
         (f"checking {name} ({clean})", f"checking {name} ({count})"),
     )
 
@@ -152,10 +152,10 @@ VENDOR = "[/home/a/package/build/project/x.gen/sources_1/ip/hbm/xdc/hbm.xdc:63]"
 )
 def test_constraints_end_the_build_at_once(how, says, copy, vivado):
     """No other strategy is tried, as none helps."""
-    result, told = vivado(copy, "bitstream", modules=MODULES, **how)
+    result, reported = vivado(copy, "bitstream", modules=MODULES, **how)
     assert result.returncode == 2
-    assert says in told_in_one_line(result)
-    assert strategies(told) == ["impl_1"]
+    assert says in reported_in_one_line(result)
+    assert strategies(reported) == ["impl_1"]
     assert no_bitstream(copy)
 
 
@@ -176,9 +176,9 @@ def test_constraints_end_the_build_at_once(how, says, copy, vivado):
 )
 def test_the_build_goes_on(how, copy, vivado):
     """What lies in the vendor's IP and what is explained does not end it."""
-    result, told = vivado(copy, "bitstream", modules=MODULES, **how)
+    result, reported = vivado(copy, "bitstream", modules=MODULES, **how)
     assert result.returncode == 0, result.stderr
-    assert strategies(told) == ["impl_1"]
+    assert strategies(reported) == ["impl_1"]
 
 
 @pytest.mark.parametrize(
@@ -198,26 +198,26 @@ def test_the_build_goes_on(how, copy, vivado):
     ],
 )
 def test_messages_about_the_package_s_constraints_end_the_build(text, ends, copy, vivado):
-    result, told = vivado(copy, "bitstream", modules=MODULES, **message(text))
+    result, reported = vivado(copy, "bitstream", modules=MODULES, **message(text))
     assert result.returncode == (2 if ends else 0)
     assert no_bitstream(copy) == ends
     if ends:
-        assert told_in_one_line(result) == f"synth_1: CRITICAL WARNING: {text.splitlines()[0]}"
-        assert strategies(told) == []
+        assert reported_in_one_line(result) == f"synth_1: CRITICAL WARNING: {text.splitlines()[0]}"
+        assert strategies(reported) == []
 
 
 def test_messages_that_are_not_written_end_the_build(copy, vivado):
     text = "Message 'Vivado 12-4739' appears 100 times"
     cut = changed("messages", ("INFO: [Common 17-83]", f"INFO: [Common 17-14] {text} and"))
     result, _ = vivado(copy, "bitstream", modules=MODULES, **cut)
-    assert told_in_one_line(result) == f"synth_1: {text}"
+    assert reported_in_one_line(result) == f"synth_1: {text}"
 
 
 def test_a_clock_that_constraints_create_keeps_its_name(copy, vivado):
     path = copy / "xdc" / "clocks.xdc"
     path.write_text(path.read_text().replace("-name board", "-name other"))
     result, _ = vivado(copy, "bitstream", modules=MODULES)
-    assert told_in_one_line(result) == "the clock at clk_100mhz_0_p is other, not board"
+    assert reported_in_one_line(result) == "the clock at clk_100mhz_0_p is other, not board"
 
 
 def test_every_bus_skew_is_looked_at(copy, vivado):

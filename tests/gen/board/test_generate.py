@@ -51,13 +51,13 @@ def build(folder, vivado):
     script = (folder / "tcl" / "ip.tcl").read_text()
     modules = re.findall(r"-module_name (\w+)", script)
     reports = f"cdc {{{crossings_report(folder)}}}"
-    result, told = vivado(folder, "bitstream", modules=modules, tables=FOLDER, reports=reports)
+    result, reported = vivado(folder, "bitstream", modules=modules, tables=FOLDER, reports=reports)
     assert result.returncode == 0, result.stderr
-    return told
+    return reported
 
 
-def properties(told, pattern):
-    return [line for line in told if re.match(rf"set_property {pattern}", line)]
+def properties(reported, pattern):
+    return [line for line in reported if re.match(rf"set_property {pattern}", line)]
 
 
 def generate(design, folder):
@@ -82,10 +82,10 @@ CROSSINGS = re.compile(
 def assert_crossings_alone_are_kept(folder):
     """Check that synthesis keeps only boundaries of crossings, of clocks and of dies."""
     texts = {path.stem: path.read_text() for path in (folder / "rtl").glob("*.v")}
-    kept = {name for name, text in texts.items() if "keep_hierarchy" in text}
-    assert kept == {name for name in texts if CROSSINGS.fullmatch(name)}
-    assert len(kept) > 5
-    for name in kept:
+    stored = {name for name, text in texts.items() if "keep_hierarchy" in text}
+    assert stored == {name for name in texts if CROSSINGS.fullmatch(name)}
+    assert len(stored) > 5
+    for name in stored:
         assert f'(* keep_hierarchy = "yes" *)\nmodule {name} (' in texts[name]
 
 
@@ -100,16 +100,16 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert manifest["board"]["name"] == "u280"
     assert {"hbm_cattrip", "pcie_reset_n"} <= {port["name"] for port in manifest["ports"]}
     assert {"registers.json", "component.xml", "core.html"} <= set(manifest["files"])
-    told = build(folder, vivado)
-    assert properties(told, r"STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY rebuilt")
+    reported = build(folder, vivado)
+    assert properties(reported, r"STEPS.SYNTH_DESIGN.ARGS.FLATTEN_HIERARCHY rebuilt")
     assert_crossings_alone_are_kept(folder)
     result, _ = vivado(folder, "program", "mcs", "evidence", modules=())
     assert result.returncode == 0, result.stderr
     for name in (f"{manifest['top']}.bit", f"{manifest['top']}.mcs", "evidence.txt"):
         assert (folder / "build" / name).exists()
     bits = sum(port["bits"] for port in manifest["ports"])
-    assert len(properties(told, r".*PACKAGE_PIN")) == bits
-    assert properties(told, r".*PULLUP TRUE") == [
+    assert len(properties(reported, r".*PACKAGE_PIN")) == bits
+    assert properties(reported, r".*PULLUP TRUE") == [
         "set_property -dict {PACKAGE_PIN BH26 IOSTANDARD LVCMOS18 PULLUP TRUE} pcie_reset_n"
     ]
     # NetSparse asks nobody again, so its link must lose nothing; P4SGD's packets may be lost.
@@ -118,9 +118,9 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert ("| responses and errors | 32 (CS4) | 4 |" in readme) == lossless
     assert ("up to 100 m\nof fibre" in readme) == lossless
     assert ("CONFIG.TX_FLOW_CONTROL 1" in (folder / "tcl" / "ip.tcl").read_text()) == lossless
-    made = {line.split()[-1] for line in told if line.startswith("create_clock")}
-    assert "pcie_refclk_1_p" in made
-    assert "clk_100mhz_0_p" not in made  # clk_wiz makes it, with its jitter
+    built = {line.split()[-1] for line in reported if line.startswith("create_clock")}
+    assert "pcie_refclk_1_p" in built
+    assert "clk_100mhz_0_p" not in built  # clk_wiz makes it, with its jitter
     again = ingather("generate", design, "--preset", "tiny", *BOARD, "-o", folder)
     assert again.returncode == 2
     assert "holds what ingather did not write, such as build/" in again.stderr
@@ -226,10 +226,10 @@ def test_the_worker_of_the_card(tmp_path, vivado):
     assert result.returncode == 0, result.stderr
     manifest = json.loads((folder / "manifest.json").read_text())
     assert (manifest["preset"], manifest["parameters"]["slrs"]) == ("u280", 3)
-    told = build(folder, vivado)
-    made = [line.split()[-1] for line in told if line.startswith("create_ip")]
-    assert {"hbm", "cmac_0"} <= set(made)
-    enabled = re.findall(r"CONFIG.USER_SAXI_(\d\d) true", "\n".join(told))
+    reported = build(folder, vivado)
+    built = [line.split()[-1] for line in reported if line.startswith("create_ip")]
+    assert {"hbm", "cmac_0"} <= set(built)
+    enabled = re.findall(r"CONFIG.USER_SAXI_(\d\d) true", "\n".join(reported))
     # Of eight engines: two ports of words each, one of labels, one of the host.
     assert len(enabled) == 8 * 2 + 2
 
@@ -268,10 +268,10 @@ def test_mistakes_are_one_line_and_leave_nothing(arguments, text, tmp_path, call
     (tmp_path / "taken" / "file").write_text("precious")
     result = called(*arguments, cwd=tmp_path)
     assert result.returncode == 2
-    told = without_progress(result.stderr)
-    assert told.startswith("ingather: ")
-    assert told.count("\n") == 1
-    assert text in told
+    reported = without_progress(result.stderr)
+    assert reported.startswith("ingather: ")
+    assert reported.count("\n") == 1
+    assert text in reported
     assert tree(tmp_path) == {"taken/file": b"precious"}
 
 

@@ -92,7 +92,7 @@ def test_what_is_no_verilog(tmp_path):
         read_verilog([tmp_path / "x.v"])
 
 
-def test_every_flop_of_an_emission_is_found(emission, package):
+def test_every_flop_of_an_emission_is_detected(emission, package):
     modules = read_verilog(sorted(package.glob("rtl/*.v")))
     assert set(modules) == set(emission.modules)
     for name, module in emission.modules.items():

@@ -52,7 +52,7 @@ IDS = {"ID_WIDTH": "4", "S00_THREAD_ID_WIDTH": "4"}
 
 
 @pytest.mark.parametrize(
-    ("config", "ports", "found"),
+    ("config", "ports", "result"),
     [
         (IDS, [CLOCK, ID, port("irq_1", "output", 2)], []),
         ({}, [CLOCK], []),
@@ -73,11 +73,11 @@ IDS = {"ID_WIDTH": "4", "S00_THREAD_ID_WIDTH": "4"}
         ({}, [CLOCK, port("irq_1", "output")], ["irq_1 has 2 bits, not 1: 1 + 1 (table 6)"]),
     ],
 )
-def test_what_is_not_as_the_guide_says(table, config, ports, found):
+def test_what_is_not_as_the_guide_says(table, config, ports, result):
     ip = VendorIp(name="x", vlnv="xilinx.com:ip:switch:2.1", ports=tuple(ports))
     lines = list(table.check(ip, config))
-    assert len(lines) == len(found)
-    for line, start in zip(lines, found, strict=True):
+    assert len(lines) == len(result)
+    for line, start in zip(lines, result, strict=True):
         assert line.startswith(f"x: {start}")
 
 
@@ -93,18 +93,18 @@ def test_every_table_can_be_evaluated(path):
     """Each default is an allowed value, and each rule is of properties that exist."""
     known = read_table(path)
     assert known.ip == path.stem
-    for name, one in known.properties.items():
-        assert one.default is None or one.allows(one.default), name
-    for one in known.ports.values():
-        assert one.direction in ("input", "output", "inout")
-    texts = [text for one in known.ports.values() for text in (one.when, one.bits)]
+    for name, item in known.properties.items():
+        assert item.default is None or item.allows(item.default), name
+    for item in known.ports.values():
+        assert item.direction in ("input", "output", "inout")
+    texts = [text for item in known.ports.values() for text in (item.when, item.bits)]
     for text in (*texts, *(rule.holds for rule in known.rule)):
         assert set(names_of(text)) <= {*known.properties, *FUNCTIONS}, text
 
 
 @pytest.mark.parametrize("name", ["c_s_axi_num_read", "c_s_axi_num_write"])
 @pytest.mark.parametrize("value", [None, "8"])
-def test_a_bridge_that_takes_few_accesses_of_host_memory_is_found(name, value):
+def test_a_bridge_that_takes_few_accesses_of_host_memory_is_detected(name, value):
     known = read_table(FOLDER / "xdma.toml")
     config = dict(BRIDGE.config)
     assert list(known.check(BRIDGE, config)) == []

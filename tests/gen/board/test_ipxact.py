@@ -25,10 +25,10 @@ ORDER = [
 
 
 def test_buses_of_a_signature():
-    found = {bus.name: bus for bus in buses(Core(CoreParams()).signature)}
-    assert list(found) == ["s_axil", "m_axi_words_0", "m_axi_words_1", "m_axis", "s_axis"]
-    assert [bus.master for bus in found.values()] == [False, True, True, True, False]
-    words = found["m_axi_words_1"]
+    result = {bus.name: bus for bus in buses(Core(CoreParams()).signature)}
+    assert list(result) == ["s_axil", "m_axi_words_0", "m_axi_words_1", "m_axis", "s_axis"]
+    assert [bus.master for bus in result.values()] == [False, True, True, True, False]
+    words = result["m_axi_words_1"]
     assert words.ports["ARADDR"] == "m_axi_words_1_araddr"
     assert (words.ports["ARID"], words.ports["RID"]) == (
         "m_axi_words_1_arid",
@@ -37,8 +37,8 @@ def test_buses_of_a_signature():
     assert words.parameters["ID_WIDTH"] == 1
     assert words.parameters["READ_WRITE_MODE"] == "READ_ONLY"
     assert (words.parameters["DATA_WIDTH"], words.address_bits) == (256, 33)
-    assert found["s_axil"].parameters["PROTOCOL"] == "AXI4LITE"
-    assert found["m_axis"].parameters == {
+    assert result["s_axil"].parameters["PROTOCOL"] == "AXI4LITE"
+    assert result["m_axis"].parameters == {
         **{"TDATA_NUM_BYTES": 64, "TUSER_WIDTH": 1},
         **{"HAS_TKEEP": 1, "HAS_TLAST": 1, "HAS_TREADY": 1},
     }
@@ -48,11 +48,11 @@ def test_a_flipped_bus_inside_out():
     full = Axi4Signature(address_bits=20, data_bits=32, id_bits=3)
     write = AxiWriteSignature(address_bits=20, data_bits=32)
     members = {"s": In(full), "t": Out(full.flip()), "n": In(full.flip()), "m": Out(write)}
-    found = list(buses(Signature(members)))
-    sides = [(bus.name, bus.master) for bus in found]
+    result = list(buses(Signature(members)))
+    sides = [(bus.name, bus.master) for bus in result]
     assert sides == [("s", False), ("t", False), ("n", True), ("m", True)]
-    assert found[0].parameters["ID_WIDTH"] == 3
-    assert found[3].parameters["READ_WRITE_MODE"] == "WRITE_ONLY"
+    assert result[0].parameters["ID_WIDTH"] == 3
+    assert result[3].parameters["READ_WRITE_MODE"] == "WRITE_ONLY"
 
 
 def test_document(emission):

@@ -9,7 +9,7 @@ from gen.base.emission.emit import emit
 from gen.board.boards import find_board
 from gen.board.package import package_files
 from gen.output.folder import check_target
-from tests.gen.board.conftest import MODULES, PLACEMENT, package_of, told_in_one_line
+from tests.gen.board.conftest import MODULES, PLACEMENT, package_of, reported_in_one_line
 from tests.gen.board.sample import CLOCKING, DESIGN, MAC, CoreParams, SampleBoard
 
 REPORTS = (
@@ -30,10 +30,10 @@ REPORTS = (
 )
 
 
-def test_all_files_are_in_the_manifest_and_ours(package):
+def test_all_files_are_in_the_manifest_and_our_own(package):
     manifest = json.loads((package / "manifest.json").read_text())
-    there = {str(p.relative_to(package)) for p in package.rglob("*") if p.is_file()}
-    assert there == {*manifest["files"], "manifest.json"}
+    present = {str(p.relative_to(package)) for p in package.rglob("*") if p.is_file()}
+    assert present == {*manifest["files"], "manifest.json"}
     assert manifest["board"] == {"name": "u280", "part": "xcu280-fsvh2892-2L-e"}
     check_target(package)  # may be written again
 
@@ -98,42 +98,42 @@ def test_without_a_floorplan(emission):
     assert "floorplan" not in files["tcl/project.tcl"] + files["README.md"]
 
 
-def test_make_bitstream_tells_vivado_everything(package, copy, vivado):
-    result, told = vivado(copy, "bitstream", modules=MODULES)
+def test_make_bitstream_reports_vivado_everything(package, copy, vivado):
+    result, reported = vivado(copy, "bitstream", modules=MODULES)
     assert result.returncode == 0, result.stderr
     assert (copy / "build" / "sample_board.bit").exists()
     for ip in (CLOCKING, MAC):
         vendor, library, kind, _ = ip.vlnv.split(":")
-        made = f"create_ip -vendor {vendor} -library {library} -name {kind}"
-        assert f"{made} -module_name {ip.name}" in told
-        assert f"generate_target all {ip.name}" in told
+        built = f"create_ip -vendor {vendor} -library {library} -name {kind}"
+        assert f"{built} -module_name {ip.name}" in reported
+        assert f"generate_target all {ip.name}" in reported
     values = "CONFIG.PRIM_IN_FREQ 100.000 CONFIG.CLKOUT1_REQUESTED_OUT_FREQ {250 {really}}"
-    assert f"set_property -dict {{{values}}} clocking" in told
-    added = " ".join(line for line in told if line.startswith("add_files"))
+    assert f"set_property -dict {{{values}}} clocking" in reported
+    added = " ".join(line for line in reported if line.startswith("add_files"))
     for path in (*package.glob("rtl/*.v"), *package.glob("xdc/*.xdc")):
         assert f"/{path.parent.name}/{path.name}" in added
-    assert "set_property top sample_board sources_1" in told
+    assert "set_property top sample_board sources_1" in reported
     for late in ("crossings.xdc", "floorplan.xdc"):
-        assert f"set_property PROCESSING_ORDER LATE {{{copy}/xdc/{late}}}" in told
-    assert "create_clock -name board -period 10.000 clk_100mhz_0_p" in told
+        assert f"set_property PROCESSING_ORDER LATE {{{copy}/xdc/{late}}}" in reported
+    assert "create_clock -name board -period 10.000 clk_100mhz_0_p" in reported
     reports = {path.name for path in (copy / "reports").iterdir()}
     assert reports == {f"{name}.rpt" for name in REPORTS}
 
-    result, told = vivado(copy, "bitstream", modules=MODULES)
-    assert (result.returncode, told) == (0, [])  # nothing has changed
-    result, told = vivado(copy, "reports", modules=MODULES)
+    result, reported = vivado(copy, "bitstream", modules=MODULES)
+    assert (result.returncode, reported) == (0, [])  # nothing has changed
+    result, reported = vivado(copy, "reports", modules=MODULES)
     assert result.returncode == 0
-    assert any(line.startswith("report_timing_summary") for line in told)
+    assert any(line.startswith("report_timing_summary") for line in reported)
     result, _ = vivado(copy, "clean", modules=MODULES)
     assert result.returncode == 0
     check_target(copy)
 
 
 def test_make_shows_what_it_would_do(copy, vivado):
-    result, told = vivado(copy, "-n", "bitstream", modules=())
+    result, reported = vivado(copy, "-n", "bitstream", modules=())
     assert result.returncode == 0
     assert re.findall(r"-source (\S+)", result.stdout) == ["tcl/project.tcl", "tcl/build.tcl"]
-    assert told == []
+    assert reported == []
     result, _ = vivado(copy, modules=())
     assert "make bitstream" in result.stdout
 
@@ -160,7 +160,7 @@ def test_make_without_vivado_says_so(copy, vivado):
 def test_a_failing_build_ends_with_an_error(how, says, copy, vivado):
     result, _ = vivado(copy, "bitstream", **{"modules": MODULES, **how})
     assert result.returncode == 2
-    assert told_in_one_line(result).startswith(says)
+    assert reported_in_one_line(result).startswith(says)
     assert not (copy / "build" / "sample_board.bit").exists()
 
 
@@ -179,27 +179,27 @@ def test_what_vivado_refuses_ends_the_build(how, says, copy, vivado):
 
 
 def test_a_run_that_dies_is_tried_again(copy, vivado):
-    result, told = vivado(copy, "bitstream", modules=MODULES, failing="synth_1 impl_1")
+    result, reported = vivado(copy, "bitstream", modules=MODULES, failing="synth_1 impl_1")
     assert result.returncode == 0, result.stderr
     for run in ("synth_1", "impl_1"):
-        assert told.count(f"launch_runs {run} -jobs 4") == 2
+        assert reported.count(f"launch_runs {run} -jobs 4") == 2
 
 
 def test_the_card_gets_the_bitstream(copy, vivado):
-    result, told = vivado(copy, "program", modules=MODULES)
+    result, reported = vivado(copy, "program", modules=MODULES)
     assert result.returncode == 0, result.stderr
-    assert f"set_property PROGRAM.FILE {{{copy}/build/sample_board.bit}} xcu280_0" in told
-    assert told[-2:] == ["program_hw_devices xcu280_0", "close_hw_manager"]
-    result, told = vivado(copy, "program", modules=MODULES, devices="xcu250_0")
-    assert told_in_one_line(result).startswith("0 devices xcu280 on localhost:3121, not one")
+    assert f"set_property PROGRAM.FILE {{{copy}/build/sample_board.bit}} xcu280_0" in reported
+    assert reported[-2:] == ["program_hw_devices xcu280_0", "close_hw_manager"]
+    result, reported = vivado(copy, "program", modules=MODULES, devices="xcu250_0")
+    assert reported_in_one_line(result).startswith("0 devices xcu280 on localhost:3121, not one")
     result, _ = vivado(copy, "program", "SERVER=elsewhere:1", modules=MODULES)
     assert "no hw_server there" in result.stderr
 
 
 def test_the_flash_gets_a_file(copy, vivado):
-    result, told = vivado(copy, "mcs", modules=MODULES)
+    result, reported = vivado(copy, "mcs", modules=MODULES)
     assert result.returncode == 0, result.stderr
-    (line,) = (line for line in told if line.startswith("write_cfgmem"))
+    (line,) = (line for line in reported if line.startswith("write_cfgmem"))
     assert "-interface SPIx4 -size 128 -loadbit {up 0x01002000" in line
     assert (copy / "build" / "sample_board.mcs").exists()
 

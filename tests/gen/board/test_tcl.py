@@ -15,22 +15,22 @@ last"""
 
 
 def test_commands_words_and_lines():
-    found = commands(SCRIPT)
-    assert [(c.name, c.line) for c in found] == [
+    result = commands(SCRIPT)
+    assert [(c.name, c.line) for c in result] == [
         ("set_property", 2),
         ("next", 2),
         ("create_ip", 3),
         ("last", 6),
     ]
-    assert found[0].option("-dict") == "PACKAGE_PIN BJ43 IOSTANDARD LVDS"
-    assert found[0].option("-nothing") is None
-    assert found[1].words == ("next", "two words")
-    assert found[2].words[3:5] == ("-more", '[list {p q} [deep "]" r]]')
-    assert [c.words for c in found[2].calls] == [
+    assert result[0].option("-dict") == "PACKAGE_PIN BJ43 IOSTANDARD LVDS"
+    assert result[0].option("-nothing") is None
+    assert result[1].words == ("next", "two words")
+    assert result[2].words[3:5] == ("-more", '[list {p q} [deep "]" r]]')
+    assert [c.words for c in result[2].calls] == [
         ("list", "p q", '[deep "]" r]'),
         ("deep", "]", "r"),
     ]
-    assert found[0].calls == [Command(("get_ports", "a[0]"), 2)]
+    assert result[0].calls == [Command(("get_ports", "a[0]"), 2)]
 
 
 def test_a_comment_starts_only_where_a_command_may():
@@ -72,6 +72,6 @@ def test_what_braces_cannot_hold_is_an_error(value):
         quote(value)
 
 
-def test_unbalanced_the_other_way_is_an_error():
+def test_unbalanced_the_other_direction_is_an_error():
     with pytest.raises(ValueError, match="cannot be written in braces"):
         quote("} {")

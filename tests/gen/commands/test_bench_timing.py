@@ -37,15 +37,15 @@ def test_each_limit_is_judged_and_says_where_it_is_passed():
         (3, figures(crowded=[NET, WORSE]), "part.enable of top"),
         (5, figures(crossings=["no floorplan: a wire"]), "no floorplan: a wire"),
     ]
-    for place, found, note in passed:
-        made = judged("worker", found, {})
-        assert [row.holds for row in made] == [k != place for k in range(len(made))]
-        assert made[place].note == note
+    for place, result, note in passed:
+        built = judged("worker", result, {})
+        assert [row.holds for row in built] == [k != place for k in range(len(built))]
+        assert built[place].note == note
 
 
 def test_what_a_design_takes_stands_beside_what_it_took():
-    made = judged("worker", figures(), {"most_chains": 2, "uram": 1_234})
-    notes = {row.what: (row.value, row.note) for row in made}
+    built = judged("worker", figures(), {"most_chains": 2, "uram": 1_234})
+    notes = {row.what: (row.value, row.note) for row in built}
     assert notes["worker: levels on any path of clock hbm, 250 MHz"] == (4, "top: a to b")
     assert notes["worker: carry chains on any path"] == (1, "2 before")
     assert notes["worker: registers that a wire resets"] == (99, "part.core_reset of top")
@@ -60,16 +60,16 @@ def test_what_was_before_is_of_designs_and_figures_that_there_are():
         assert set(before) <= kinds
 
 
-def test_every_design_with_a_card_is_asked(monkeypatch):
-    asked = []
+def test_every_design_with_a_card_is_queried(monkeypatch):
+    requested = []
 
     def synth(name, *, card):
-        asked.append((name, card))
+        requested.append((name, card))
         return 1.0, figures()
 
     monkeypatch.setattr(bench_timing, "synth", synth)
-    made = rows(lambda text: None)
-    assert ("p4sgd-worker", "u280") in asked
-    assert ("netsparse-snic", "u280") in asked
-    assert not any(name == "p4sgd-engine" for name, _ in asked)
-    assert len(made) == 11 * len(asked)
+    built = rows(lambda text: None)
+    assert ("p4sgd-worker", "u280") in requested
+    assert ("netsparse-snic", "u280") in requested
+    assert not any(name == "p4sgd-engine" for name, _ in requested)
+    assert len(built) == 11 * len(requested)

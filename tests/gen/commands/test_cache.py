@@ -25,7 +25,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_it_holds_and_would_remove_and_removes(folder):
-    kept, gone = make("sim", "a", DAY, 4000), make("modules", "b", 50 * DAY, 2500)
+    stored, gone = make("sim", "a", DAY, 4000), make("modules", "b", 50 * DAY, 2500)
     lines = ingather("--older-than", "30d")
     assert lines[0] == f"cache {folder}"
     assert [line.split()[0] for line in lines[1:4]] == ["sim", "modules", "all"]
@@ -33,7 +33,7 @@ def test_what_it_holds_and_would_remove_and_removes(folder):
     assert lines[4:] == ["--prune would remove 1 entry, 2.5 KB"]
     assert gone.is_dir()
     assert ingather("--prune", "--older-than", "30d")[-1] == "removed 1 entry, 2.5 KB"
-    assert kept.is_dir()
+    assert stored.is_dir()
     assert not gone.exists()
     assert ingather("--prune", "--most", "5KB")[-1] == "removed 0 entries, 0 B"
 

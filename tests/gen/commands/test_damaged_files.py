@@ -29,7 +29,7 @@ from sim.workloads.datasets import load
 from sim.workloads.files import InputError
 from sim.workloads.matrices import load_matrix
 from tests.gen.report import sample
-from tests.gen.synth.made import REPORTS
+from tests.gen.synth.built import REPORTS
 from tests.long import long
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -97,13 +97,13 @@ WORK += " commands.first_epoch.train_an_epoch sweep.sweeping.sweep"
 def damaged(content, random):
     """Return it with a bit flipped, bytes cut or doubled, or another number; in .npz repacked."""
     if content.startswith(b"PK") and random.random() < 0.7:
-        made = io.BytesIO()
-        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:
+        built = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(built, "w") as new:
             victim = random.choice(old.namelist())
             for name in old.namelist():
                 array = old.read(name)
                 new.writestr(name, damaged(array, random) if name == victim else array)
-        return made.getvalue()
+        return built.getvalue()
     start = random.randrange(len(content))
     end = start + random.choice((1, 1, 8, 100))
     changed = content[start:end] * random.choice((0, 2))

@@ -121,7 +121,7 @@ def test_an_epoch(card, package, run, capsys):
     assert card.heard("epoch_micro_batches") == -(-run.samples // PARAMS.engine.banks)
 
 
-def test_other_weights_are_told(card, package, run, capsys):
+def test_other_weights_are_reported(card, package, run, capsys):
     with card.file("c2h_0").open("r+b") as file:
         file.seek(MODEL)
         file.write((1 << 30).to_bytes(4, "little"))
@@ -142,7 +142,7 @@ def test_other_weights_are_told(card, package, run, capsys):
         ({"busy": 1}, r"the soft reset has not ended within 0\.1 s"),
     ],
 )
-def test_what_is_wrong_with_a_card_is_told(card, run, says, text):
+def test_what_is_wrong_with_a_card_is_reported(card, run, says, text):
     card.say(**says)
     with pytest.raises(DeviceError, match=text):
         train_an_epoch(run, str(card.folder / "xdma0"), seconds=0.1)

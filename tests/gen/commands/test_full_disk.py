@@ -41,15 +41,15 @@ def full_disk(tmp_path_factory):
     folder = tmp_path_factory.mktemp("full")
     source, library = Path(__file__).with_name("full_disk.c"), folder / "full_disk.so"
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
-    kept = {"INGATHER_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}  # or it leaves halves
-    return {"LD_PRELOAD": str(library), **kept}
+    stored = {"INGATHER_CACHE": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}  # or it leaves halves
+    return {"LD_PRELOAD": str(library), **stored}
 
 
 def contents(work, but):
     """Return what is in a folder, by path, except in temporary files and in what ``but`` finds."""
     left = {"tmp", *(path.name for path in work.glob(but))}
-    there = [path for path in work.rglob("*") if path.relative_to(work).parts[0] not in left]
-    return {path: path.is_file() and path.read_bytes() for path in there}
+    present = [path for path in work.rglob("*") if path.relative_to(work).parts[0] not in left]
+    return {path: path.is_file() and path.read_bytes() for path in present}
 
 
 @pytest.mark.parametrize(
@@ -76,20 +76,22 @@ def test_a_full_disk_is_one_line(name, places, full_disk, tmp_path):
     cases = [partial(outcome, place * total // places) for place in range(places)]
     for most in range(0, max(files), 1 + 3 * max(files) // places):
         cases.append(partial(outcome, before=partial(setrlimit, RLIMIT_FSIZE, (most, most))))
-    found = []
+    result = []
     for number, case in enumerate(cases):
         if number % 2 or name in KEEPS:  # SQLite has files of its own beside that of a sweep
             subprocess.run(["rm", "-rf", *work.glob("out*")], check=True)
         before = contents(work, but := "out*" if name in KEEPS else "tmp")
         status, errors = case()
-        found.append(status)
-        told = "\n".join(line for line in errors.splitlines() if not line.endswith(" s"))
-        assert status == 0 or (status == 2 and is_one_line(told)), f"{number}: {status} {errors}"
+        result.append(status)
+        reported = "\n".join(line for line in errors.splitlines() if not line.endswith(" s"))
+        assert status == 0 or (status == 2 and is_one_line(reported)), (
+            f"{number}: {status} {errors}"
+        )
         assert status == 0 or contents(work, but) == before
         assert not list((work / "tmp").iterdir())
         if status and name in KEEPS and any(work.glob("out*")):
             assert outcome()[0] == 0  # it goes on there
-    print(f"{name}: {total:,} bytes, {len(cases)} places, exit statuses {found}")
+    print(f"{name}: {total:,} bytes, {len(cases)} places, exit statuses {result}")
 
 
 def test_standard_output_that_is_full_is_one_line(tmp_path):
@@ -97,7 +99,7 @@ def test_standard_output_that_is_full_is_one_line(tmp_path):
     assert (status, is_one_line(errors)) == (2, True)
 
 
-def test_a_mistake_ends_in_its_status_though_nobody_can_be_told():
+def test_a_mistake_ends_in_its_status_though_nobody_can_be_informed():
     with open("/dev/full", "w") as full:
         done = subprocess.run([sys.executable, "-m", "gen", "trian"], stderr=full, check=False)
     assert done.returncode == 2

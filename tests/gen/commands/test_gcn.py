@@ -24,10 +24,10 @@ def shared_build(monkeypatch):
     """Use the simulator of the network's tests, which has the preset's switch."""
     hardware = GcnSession.hardware
 
-    def known(params, asked):
-        made = hardware(params, asked)
-        assert isinstance(made, NetworkParams)
-        assert made.switch == SIZES["tiny"].switch
+    def known(params, requested):
+        built = hardware(params, requested)
+        assert isinstance(built, NetworkParams)
+        assert built.switch == SIZES["tiny"].switch
         return SIZES["tiny"]
 
     monkeypatch.setattr(GcnSession, "hardware", staticmethod(known))
@@ -45,19 +45,19 @@ def test_trains_on_the_rtl_on_bad_links(ingather, shared_build, tmp_path):
     assert len(re.findall(r"^ +\d+ +\d\.\d{4} +[\d.]+%  = ", out, re.M)) == 2
     assert "sums equal A X, weights those of one worker, bit for bit" in said
     assert "cycles of the hardware" in said
-    made = tmp_path / "made"
-    result = json.loads((made / "result.json").read_text())
+    built = tmp_path / "made"
+    result = json.loads((built / "result.json").read_text())
     assert result["exact"]
     assert (result["workload"]["adder"], result["workload"]["drop"]) == ("rtl", 0.3)
     assert result["figures"]["repeats"] > 0
     counters = result["hardware_counters"]
     assert len(counters["workers"]) == len(counters["ports"]) == 3
     assert sum(worker["sent_again"] for worker in counters["workers"]) > 0
-    total = {name: sum(one["counters"][name] for one in result["epochs"]) for name in ("turns",)}
+    total = {name: sum(item["counters"][name] for item in result["epochs"]) for name in ("turns",)}
     assert counters["switch"]["turns"] == total["turns"]
     for name in (CURVES, CUT, TRAFFIC):
-        assert (made / name).read_bytes().startswith(b"\x89PNG")
-    with np.load(made / WEIGHTS) as weights:
+        assert (built / name).read_bytes().startswith(b"\x89PNG")
+    with np.load(built / WEIGHTS) as weights:
         assert weights["fixed_point_0"].dtype == np.int64
 
 

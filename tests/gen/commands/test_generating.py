@@ -56,7 +56,7 @@ def kinds(built):
 
 
 def generate(folder, design, **how):
-    generating.generate(generating.Wanted(design=design, changes={}, **how), folder)
+    generating.generate(generating.Order(design=design, changes={}, **how), folder)
 
 
 def test_an_estimated_design_builds_each_once(built, tmp_path):

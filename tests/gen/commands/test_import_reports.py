@@ -45,7 +45,7 @@ def test_modules_total_and_timing(table, capsys):
     assert list(rows) == ["sum_16", "parity_6", "circuits"]
     assert rows["sum_16"]["ratios"]["lut"] == 0.5
     assert rows["parity_6"]["count"] == 2
-    assert rows["parity_6"]["found"] == 1
+    assert rows["parity_6"]["listed"] == 1
     assert content["total"]["vivado"]["ff"] == 106
     assert content["total"]["ratios"]["ff"] == 0.5
     assert content["timing"]["wns"] == -0.213
@@ -76,7 +76,7 @@ def test_reports_of_another_design_are_refused():
         ({"utilization": [REPORTS / "flat.rpt"], "json_file": "."}, "is a folder"),
     ],
 )
-def test_mistakes_are_told_before_any_work(options, words, monkeypatch):
+def test_mistakes_are_reported_before_any_work(options, words, monkeypatch):
     monkeypatch.setattr(import_reports_command, "estimate", None)
     with pytest.raises(UserError) as error:
         import_reports("circuits", **options)

@@ -73,7 +73,7 @@ def test_report_and_resume(examined, tmp_path):
     assert "common.streams.Fork" in result.stdout
     assert f"not explained: <{FIFO}>: inv $add $9.Y[0]\n" in result.stdout
     content = json.loads((target / "mutate.json").read_text())
-    assert [one["component"] for one in content["components"]] == [FIFO, FORK]
+    assert [item["component"] for item in content["components"]] == [FIFO, FORK]
     assert content["components"][0]["percent"] == 90
     assert content["components"][0]["survivors"][0]["reason"] == ""
     assert content["below"] == []
@@ -109,7 +109,7 @@ def test_seeds_are_taken_together(monkeypatch, tmp_path):
     content = json.loads((tmp_path / "mutate.json").read_text())
     assert content["plan"]["seeds"] == 3
     assert content["components"][0]["mutants"] == 10
-    assert content["components"][0]["found"] == 9
+    assert content["components"][0]["detected"] == 9
     assert run("Fifo", "-o", tmp_path, "--seed", 4, "--seeds", 2).exception is not None  # 60 %
     assert seen == [4, 5, 6]
 
@@ -163,14 +163,14 @@ def test_outside_a_checkout(monkeypatch):
 def test_planted_mistakes(monkeypatch, tmp_path):
     def try_mistake(mistake, seed, most_seconds):
         fate = "survived" if mistake.file.endswith("axi_read_port.py") else "found"
-        told = {"name": mistake.name, "kind": mistake.kind, "file": mistake.file}
-        return {**told, "fate": fate, "how": f"seed {seed}", "seconds": 1.0}
+        reported = {"name": mistake.name, "kind": mistake.kind, "file": mistake.file}
+        return {**reported, "fate": fate, "how": f"seed {seed}", "seconds": 1.0}
 
     monkeypatch.setattr(mistakes, "try_mistake", try_mistake)
     result = run("--planted", "hdl.common.axi_write_port", "-o", tmp_path)
     assert result.exception is None
     content = json.loads((tmp_path / "planted.json").read_text())
-    assert [one["fate"] for one in content["mistakes"]] == ["found"]
+    assert [item["fate"] for item in content["mistakes"]] == ["found"]
     result = run("--planted", "AxiReadPort", "-o", tmp_path)
     assert str(result.exception) == "1 of 1 planted mistakes are not found"
     assert "survived: hdl/common/axi_read_port.py: A late beat" in result.stdout

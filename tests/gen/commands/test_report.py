@@ -14,9 +14,9 @@ def test_a_page_of_a_folder(tmp_path, capsys):
     sample.write(tmp_path / "in/empty.sqlite", "")
     output = tmp_path / "page.html"
     report([tmp_path / "in"], output)
-    told = capsys.readouterr().out.splitlines()
-    assert told[0] == "left out: in/empty.sqlite is no SQLite file, not that of a sweep"
-    assert told[1].startswith(f"wrote {output} (0.")
+    reported = capsys.readouterr().out.splitlines()
+    assert reported[0] == "left out: in/empty.sqlite is no SQLite file, not that of a sweep"
+    assert reported[1].startswith(f"wrote {output} (0.")
     assert output.read_text().startswith("<!DOCTYPE html>")
 
 
@@ -29,7 +29,7 @@ def test_what_cannot_be_written(tmp_path):
         report([tmp_path], tmp_path / "file/page.html")
 
 
-def test_a_folder_that_is_not_there_is_named_and_not_made(tmp_path):
+def test_a_folder_that_is_not_there_is_named_and_not_built(tmp_path):
     sample.write(tmp_path / "result.json", sample.training())
     output = tmp_path / "new/page.html"
     with pytest.raises(UserError) as error:

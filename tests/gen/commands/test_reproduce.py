@@ -7,7 +7,7 @@ import pytest
 
 from gen.papers.catalogue import PAPERS
 from sim.p4sgd.reproduce import report
-from sim.p4sgd.reproduce.asked import FIGURES
+from sim.p4sgd.reproduce.requested import FIGURES
 from sim.reproduce.figure import Figure, Panel, by_paper, by_us
 from sim.reproduce.report import Report
 from tests.gen.commands.running import refused, running
@@ -33,52 +33,52 @@ command = running("reproduce")
 @pytest.fixture
 def ingather(command, monkeypatch):
     """Run the command with made-up figures; return status, output and errors."""
-    asked = []
+    requested = []
 
-    def reproduce(names, given, *, quick, progress):
-        asked.append((list(names), quick, given.link_latency))
+    def reproduce(names, provided, *, quick, progress):
+        requested.append((list(names), quick, provided.link_latency))
         progress("measuring", 0, 1)
         figures = [figure(name, holds=name != "scale-up") for name in names]
         return Report(title="P4SGD", method="In RTL.", figures=figures)
 
     monkeypatch.setattr(report, "reproduce", reproduce)
-    command.asked = asked
+    command.requested = requested
     return command
 
 
 def test_leaves_a_report(ingather, tmp_path):
     status, out, err = ingather("p4sgd", "-o", "made", "--only", "scale-up", "--only", "allreduce")
     assert (status, err) == (0, "")
-    assert ingather.asked == [(["scale-up", "allreduce"], False, 130)]
-    made = tmp_path / "made"
-    manifest = json.loads((made / "manifest.json").read_text())
+    assert ingather.requested == [(["scale-up", "allreduce"], False, 130)]
+    built = tmp_path / "made"
+    manifest = json.loads((built / "manifest.json").read_text())
     assert sorted(manifest["files"]) == sorted(
         ["report.md", "scale-up.csv", "scale-up.png", "allreduce.csv", "allreduce.png"]
     )
-    text = (made / "report.md").read_text()
+    text = (built / "report.md").read_text()
     assert "| it is faster | paper | 2 times | NO |" in text
     assert "| it is faster | paper | 2 times | yes |" in text
     assert "[About scale-up](#about-scale-up) | section 5 | paper: 0 of 1, ours: 1 of 1 |" in text
     assert "![About scale-up](scale-up.png)" in text
-    assert (made / "scale-up.png").read_bytes().startswith(b"\x89PNG")
+    assert (built / "scale-up.png").read_bytes().startswith(b"\x89PNG")
     assert "NO" in out
     assert "paper" in out
     assert "ours" in out
 
     status, _, _ = ingather("p4sgd", "-o", "made", "--quick", "--link-latency", 0)
     assert status == 0  # what was made by us may be made again
-    assert ingather.asked[-1] == (list(FIGURES), True, 0)
-    assert not (set(FIGURES) - {path.stem for path in made.glob("*.csv")})
+    assert ingather.requested[-1] == (list(FIGURES), True, 0)
+    assert not (set(FIGURES) - {path.stem for path in built.glob("*.csv")})
 
 
-def test_every_name_is_made():
-    assert set(FIGURES) == set(report.OF_POINTS) | set(report.OF_THEIR_OWN)
+def test_every_name_is_built():
+    assert set(FIGURES) == set(report.OF_POINTS) | set(report.SIMULATED_ALONE)
     for paper in PAPERS.values():
         assert len(set(paper.figure_names)) == len(paper.figure_names) > 0
 
 
 def test_no_two_papers_have_an_option_of_one_name():
-    names = [one.name for paper in PAPERS.values() for one in fields(paper.asked_class)]
+    names = [item.name for paper in PAPERS.values() for item in fields(paper.requested_class)]
     assert len(set(names)) == len(names)
 
 
@@ -117,7 +117,7 @@ def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says)
     few = "%%MatrixMarket matrix coordinate pattern general\n3 3 1\n1 2\n"
     (tmp_path / "taken" / "few.mtx").write_text(few)
     refused(ingather, tmp_path, ("-o", "made", *arguments), says)
-    assert ingather.asked == []
+    assert ingather.requested == []
 
 
 def test_nothing_is_left_of_a_failure(ingather, tmp_path, monkeypatch):

@@ -34,29 +34,29 @@ def strict(path):
 def test_leaves_tables_timeline_and_page(ingather, tmp_path):
     status, out, err = ingather(*FEW, "--gpu-speed", 1.5, "--ratio", 1.5, "-o", "made")
     assert (status, err) == (0, "")
-    made = tmp_path / "made"
-    summary = strict(made / SUMMARY)
+    built = tmp_path / "made"
+    summary = strict(built / SUMMARY)
     assert 0.5 < summary["score"] <= summary["bound"] <= 1 + 1e-9
     assert f"{summary['score']:.4f}" in out
     assert summary["workload"]["placement"] == "aware"
     assert set(summary["seconds_by_phase"]) == {"placement", "trees", "events", "bound"}
-    rows = list(csv.DictReader((made / JOBS).open()))
+    rows = list(csv.DictReader((built / JOBS).open()))
     assert len(rows) == summary["jobs"] == 40
     total = sum(int(row["hosts"]) * float(row["seconds"]) for row in rows)
     used = sum(int(row["hosts"]) * float(row["seconds_of_ina"]) for row in rows)
     assert used / total == pytest.approx(summary["utilisation"])
-    events = strict(made / TIMELINE)["traceEvents"]
+    events = strict(built / TIMELINE)["traceEvents"]
     jobs = [event for event in events if event.get("cat") == "job"]
     assert len(jobs) == 40
     assert {event["cat"] for event in events if event["ph"] == "X"} == {"job", "ina", "plain"}
     for thread in {(event["pid"], event["tid"]) for event in jobs}:  # a host runs one at a time
-        mine = sorted((e["ts"], e["dur"]) for e in jobs if (e["pid"], e["tid"]) == thread)
-        for (begun, took), (after, _) in pairwise(mine):
+        own = sorted((e["ts"], e["dur"]) for e in jobs if (e["pid"], e["tid"]) == thread)
+        for (begun, took), (after, _) in pairwise(own):
             assert begun + took <= after + 1e-3
-    page = (made / "index.html").read_text()
+    page = (built / "index.html").read_text()
     assert page.count('src="data:image/png;base64,') == 4
-    files = strict(made / "manifest.json")["files"]
-    assert {path.name for path in made.iterdir()} == {"manifest.json", *files}
+    files = strict(built / "manifest.json")["files"]
+    assert {path.name for path in built.iterdir()} == {"manifest.json", *files}
 
 
 def test_a_score_that_is_undefined_says_so(ingather, tmp_path):
@@ -94,9 +94,9 @@ AGREEMENT = Agreement(
 def test_switches_that_do_otherwise_are_status_1(
     ingather, tmp_path, monkeypatch, agreement, status, says
 ):
-    monkeypatch.setattr(comparison, "compare", lambda asked, folder: agreement)
-    found, out, _ = ingather(*FOUR_JOBS, "-o", "made")
-    assert found == status
+    monkeypatch.setattr(comparison, "compare", lambda requested, folder: agreement)
+    result, out, _ = ingather(*FOUR_JOBS, "-o", "made")
+    assert result == status
     assert says in " ".join(out.split())
     assert says in (tmp_path / "made" / "index.html").read_text()
     assert strict(tmp_path / "made" / "rtl.json")["holds"] == (status == 0)

@@ -65,7 +65,7 @@ def test_a_sweep_by_formula_and_its_repetition(tmp_path):
         (FORMULA.replace("features_per_cycle", "luts"), {"scheduler": "here"}, "tcp://HOST"),
     ],
 )
-def test_mistakes_are_told(text, options, words, tmp_path, monkeypatch):
+def test_mistakes_are_reported(text, options, words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.toml").write_text(text)
     if "output" in options:
@@ -74,8 +74,8 @@ def test_mistakes_are_told(text, options, words, tmp_path, monkeypatch):
         sweep(Path("a.toml"), **options)
     assert words in str(error.value)
     assert Path("a.toml").read_text() == text
-    made = [path.name for path in tmp_path.iterdir()]
-    assert made == ["a.toml"] or "scheduler" in options
+    built = [path.name for path in tmp_path.iterdir()]
+    assert built == ["a.toml"] or "scheduler" in options
 
 
 def test_a_mistake_is_one_line(tmp_path):

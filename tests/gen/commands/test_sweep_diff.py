@@ -69,10 +69,10 @@ def test_figures(value, shown):
     assert figure(value) == shown
 
 
-def test_a_single_point_is_told_in_full(tmp_path, capsys):
-    one = sample.write_sweep(tmp_path / "one.sqlite", [sample.point(1, 2)])
-    none = sample.write_sweep(tmp_path / "none.sqlite", [])
-    assert status_of(one, none) == 1
+def test_a_single_point_is_reported_in_full(tmp_path, capsys):
+    item = sample.write_sweep(tmp_path / "one.sqlite", [sample.point(1, 2)])
+    empty = sample.write_sweep(tmp_path / "none.sqlite", [])
+    assert status_of(item, empty) == 1
     assert "points only in A: 1, such as engines=1, engine.banks=8" in capsys.readouterr().out
 
 

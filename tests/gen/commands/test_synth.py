@@ -77,13 +77,13 @@ def on_card(monkeypatch):
     return monkeypatch
 
 
-def test_a_card_tells_of_its_dies(on_card, capsys):
+def test_a_card_reports_its_dies(on_card, capsys):
     said = {"kept": (object(), []), "wrong": (None, ["no floorplan: a wire has no register"])}
     for placed in said.values():
         on_card.setattr(placement, "place", lambda *args, placed=placed: placed)
         synth("circuits", card=True)
-    kept, wrong = capsys.readouterr().out.split("Estimate by module")[1:]
-    assert kept.splitlines()[-1] == "every wire between dies has a register at both ends"
+    stored, wrong = capsys.readouterr().out.split("Estimate by module")[1:]
+    assert stored.splitlines()[-1] == "every wire between dies has a register at both ends"
     assert wrong.splitlines()[-1] == "warning: no floorplan: a wire has no register"
 
 
@@ -102,7 +102,7 @@ def test_a_design_without_a_top_has_no_card():
         ({"json_file": "none/x.json"}, "there is no folder none"),
     ],
 )
-def test_mistakes_are_told_before_any_work(options, words, monkeypatch, tmp_path):
+def test_mistakes_are_reported_before_any_work(options, words, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(synth_command, "estimate", None)
     with pytest.raises(UserError) as error:
@@ -110,7 +110,7 @@ def test_mistakes_are_told_before_any_work(options, words, monkeypatch, tmp_path
     assert words in str(error.value)
 
 
-def test_a_missing_yosys_is_told_before_any_work(monkeypatch):
+def test_a_missing_yosys_is_reported_before_any_work(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyosys.libyosys", None)
     with pytest.raises(UserError, match="pip install ingather"):
         synth("circuits")

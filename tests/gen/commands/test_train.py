@@ -26,8 +26,8 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     assert "test: 12 samples held out" in said
     assert "loss and accuracy on the training samples" in said
     assert "warning" not in said
-    made = tmp_path / "made"
-    result = json.loads((made / "result.json").read_text())
+    built = tmp_path / "made"
+    result = json.loads((built / "result.json").read_text())
     assert result["exact"]
     assert len(result["epochs"]) == 3
     assert result["data"]["features"] == 21
@@ -43,8 +43,8 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     assert result["data"]["test"] == {"name": "data.npz", "samples": 12}
     assert result["workload"]["eta"] is None
     assert f"eta = {result['eta']:.3g} from the data: 1 / (0.25 x" in said
-    assert (made / "training.png").read_bytes().startswith(b"\x89PNG")
-    weights = np.load(made / "weights.npz")
+    assert (built / "training.png").read_bytes().startswith(b"\x89PNG")
+    weights = np.load(built / "weights.npz")
     z = np.hstack([features, np.ones((60, 1))]) @ weights["original"] + weights["intercept"]
     right = 48 * last["rtl_accuracy"] + 12 * last["rtl_test_accuracy"]
     assert np.sum((z > 0) == labels) == pytest.approx(right)
@@ -52,7 +52,7 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     options = ["--epochs", 1, "--no-shuffle", "--eta", 1e5, "--test", "data.npz"]
     again, out, _ = ingather("--data", "data.npz", "-o", "made", *options, *TINY)
     assert again == 0  # what was made by us may be made again
-    result, said = json.loads((made / "result.json").read_text()), " ".join(out.split())
+    result, said = json.loads((built / "result.json").read_text()), " ".join(out.split())
     assert len(result["epochs"]) == 1
     assert result["workload"]["eta"] == result["eta"] == 1e5
     assert "data.npz: 60 samples in the order of the source" in said

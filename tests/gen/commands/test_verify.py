@@ -62,8 +62,8 @@ def test_what_it_writes(root, failed):
     assert (document.tests, document.failures, document.errors) == (6, 1, 0)
     assert "test_odd" in (folder / "index.html").read_text()
     manifest = json.loads((folder / "manifest.json").read_text())
-    there = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
-    assert set(manifest["files"]) == there - {"manifest.json"}
+    present = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    assert set(manifest["files"]) == present - {"manifest.json"}
     assert set(json.loads((root / "cache" / "durations.json").read_text())) == {
         f"tests/sim/test_fake.py::test_{name}" for name in ("good[1]", "good[2]", "odd")
     }

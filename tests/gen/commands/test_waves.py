@@ -27,18 +27,18 @@ def counted(design, folder, *options):
 
 
 def test_waves_stand_beside_the_result(design, tmp_path):
-    made = tmp_path / "made"
-    done = counted(design, made, "--waves")
+    built = tmp_path / "made"
+    done = counted(design, built, "--waves")
     assert done.exit_code == 0, done.exception
-    assert f"waves: gtkwave {made / 'view.gtkw'}" in done.output
-    assert (made / "dump.vcd").read_text().count("\n#") > 10
-    view = (made / "view.gtkw").read_text()
+    assert f"waves: gtkwave {built / 'view.gtkw'}" in done.output
+    assert (built / "dump.vcd").read_text().count("\n#") > 10
+    view = (built / "view.gtkw").read_text()
     assert '[dumpfile] "dump.vcd"' in view
     assert "tally.count[3:0]" in view
-    files = json.loads((made / "manifest.json").read_text())["files"]
+    files = json.loads((built / "manifest.json").read_text())["files"]
     assert {"dump.vcd", "view.gtkw"} < set(files)
-    assert counted(design, made).exit_code == 0  # whose folder is ours, and has no waves any more
-    assert not (made / "dump.vcd").exists()
+    assert counted(design, built).exit_code == 0  # whose folder is ours, and has no waves any more
+    assert not (built / "dump.vcd").exists()
 
 
 def test_waves_of_a_run_that_fails_are_kept(design, tmp_path, monkeypatch):
@@ -55,10 +55,10 @@ def test_waves_of_a_run_that_fails_are_kept(design, tmp_path, monkeypatch):
     monkeypatch.setattr("sim.harness.verilator.new_scratch", lambda name: scratch)
     error = counted(design, tmp_path / "made", "--waves").exception
     assert isinstance(error, UserError)
-    kept = tmp_path / "count-waves"
-    assert str(error) == f"it stopped; its waves: gtkwave {kept / 'view.gtkw'}"
-    assert sorted(path.name for path in kept.iterdir()) == ["dump.vcd", "view.gtkw"]
-    assert list(tmp_path.iterdir()) == [kept]
+    stored = tmp_path / "count-waves"
+    assert str(error) == f"it stopped; its waves: gtkwave {stored / 'view.gtkw'}"
+    assert sorted(path.name for path in stored.iterdir()) == ["dump.vcd", "view.gtkw"]
+    assert list(tmp_path.iterdir()) == [stored]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_model_has_no_waves(command, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", words)
     with pytest.raises(SystemExit) as end:
         main()
-    told = capsys.readouterr().err
-    assert (end.value.code, told.count("\n")) == (2, 1)
-    assert "--waves needs RTL, and this run is of a model" in told
+    reported = capsys.readouterr().err
+    assert (end.value.code, reported.count("\n")) == (2, 1)
+    assert "--waves needs RTL, and this run is of a model" in reported
     assert not (tmp_path / "made").exists()

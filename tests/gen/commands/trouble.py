@@ -59,10 +59,10 @@ def ended(process):
     return process.returncode, errors
 
 
-def until(found):
-    """Return the first true value of ``found``."""
+def until(result):
+    """Return the first true value of ``result``."""
     end = time.monotonic() + SECONDS
-    while not (value := found()):
+    while not (value := result()):
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
     return value

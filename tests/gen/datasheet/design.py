@@ -55,7 +55,7 @@ class Sum(Component):
             params,
             {
                 "i": In(word).array(params.units),
-                "given": In(params.bits),
+                "provided": In(params.bits),
                 "memory": Out(Axi4Signature(address_bits=12, data_bits=64, id_bits=2)),
                 "axis": Out(AxiStreamSignature(data_bits=64)),
             },
@@ -65,10 +65,10 @@ class Sum(Component):
         m = Module()
         for i in self.i:
             m.d.comb += i.ready.eq(self.axis.tready)
-            m.d.sync += self.axis.tdata.eq((self.axis.tdata + i.payload + self.given)[:64])
+            m.d.sync += self.axis.tdata.eq((self.axis.tdata + i.payload + self.provided)[:64])
         m.d.comb += [
             self.memory.awaddr.eq(self.axis.tdata[:12]),
-            self.memory.araddr.eq(self.given[:12]),
+            self.memory.araddr.eq(self.provided[:12]),
         ]
         return m
 
@@ -111,7 +111,7 @@ class Demo(Component):
                 unit.o.ready.eq(total.i[k].ready),
             ]
             if k == 0:
-                m.d.comb += total.given.eq(unit.wide)
+                m.d.comb += total.provided.eq(unit.wide)
         connect(m, flipped(self.s_axil), registers.axil)
         connect(m, total.memory, flipped(self.m_axi))
         connect(m, total.axis, flipped(self.m_axis))

@@ -77,7 +77,7 @@ def test_same_structure_same_text(demo):
     assert diagram(structure(demo)) == diagram(structure(demo))
 
 
-def way(path):
+def route(path):
     """Return points along the path of an arrow: its straight parts, and samples of its bends."""
     points = []
     for letter, numbers in re.findall(r"([MHC])([-\d. ]+)", path):
@@ -105,8 +105,8 @@ def way(path):
 def crossed(svg):
     """Return labels with an arrow through their letters."""
     tree = ElementTree.fromstring(svg)
-    arrows = [way(path.get("d")) for path in tree.iter(f"{SVG}path") if path.get("class")]
-    found = []
+    arrows = [route(path.get("d")) for path in tree.iter(f"{SVG}path") if path.get("class")]
+    result = []
     for text in tree.iter(f"{SVG}text"):
         if text.get("class") != "label":
             continue
@@ -119,8 +119,8 @@ def crossed(svg):
             for p in arrow
             if left < p[0] < left + width and y - 8 < p[1] < y + 2
         ]
-        found += [words] * bool(hits)
-    return found
+        result += [words] * bool(hits)
+    return result
 
 
 def test_no_arrow_crosses_a_label(demo):

@@ -8,15 +8,15 @@ from tests.gen.datasheet.design import Demo, DemoParams
 
 
 def test_streams_and_buses_join_blocks_and_ports(demo):
-    found = structure(demo)
-    assert {(b.title, b.module, b.count) for b in found.blocks.values()} == {
+    result = structure(demo)
+    assert {(b.title, b.module, b.count) for b in result.blocks.values()} == {
         ("registers", "register_block_demo", 1),
         ("sum", "sum_2x40", 1),
         ("unit_0..1", "unit_2x40", 2),
     }
     streams = {
         (link.source, link.sink, link.label, link.bits, link.count)
-        for link in found.links
+        for link in result.links
         if link.is_stream
     }
     assert streams == {

@@ -75,8 +75,8 @@ def test_ports_in_their_interfaces(page):
 def test_parameters_registers_timing_and_modules(page, demo):
     assert ["bits", "40", "of a word"] in page.rows
     assert ["0x000", "all", "All there is."] in page.rows
-    told = [row[2:6] for row in page.rows if row[2:3] in (["step"], ["sum_low"])]
-    assert told == [["step", "7:0", "rw", "0x0"], ["sum_low", "15:8", "ro", ""]]
+    reported = [row[2:6] for row in page.rows if row[2:3] in (["step"], ["sum_low"])]
+    assert reported == [["step", "7:0", "rw", "0x0"], ["sum_low", "15:8", "ro", ""]]
     assert ["word to sum", "2"] in page.rows
     assert ["unit_2x40", "2", "Adds step."] in page.rows
     text = sheet(demo)

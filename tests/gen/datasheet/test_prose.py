@@ -11,7 +11,7 @@ from gen.datasheet.prose import of_build, paragraphs, sentence_about, to_html
 from gen.designs.catalogue import designs
 from hdl.common.component import Component
 
-OURS = re.compile(r":[a-z]+:|\b(?:gen|hdl|sim|tests)[./]|\bparams\.|\w\.py\b")
+OWN = re.compile(r":[a-z]+:|\b(?:gen|hdl|sim|tests)[./]|\bparams\.|\w\.py\b")
 PRESETS = [(name, preset) for name, design in designs().items() for preset in design.presets]
 
 
@@ -24,7 +24,7 @@ def component_of(name, preset):
 def test_a_design_speaks_of_what_its_reader_has(name, preset):
     component = component_of(name, preset)
     for text in paragraphs(type(component).__doc__):
-        assert not OURS.search(to_html(of_build(text, component.params)))
+        assert not OWN.search(to_html(of_build(text, component.params)))
 
 
 def all_components():
@@ -40,7 +40,7 @@ def all_components():
 def test_a_module_speaks_of_what_its_reader_has():
     lines = {kind.__name__: to_html(first_line(kind.__doc__)) for kind in all_components()}
     assert len(lines) > 100
-    assert {name: line for name, line in lines.items() if OURS.search(line)} == {}
+    assert {name: line for name, line in lines.items() if OWN.search(line)} == {}
 
 
 @pytest.mark.parametrize("name", designs())
@@ -60,19 +60,21 @@ TEXT = "Is. With ``params.cache``, it keeps 1.5 of hdl.x. Without ``params.cache
 
 
 @pytest.mark.parametrize(
-    ("cache", "told"),
+    ("cache", "reported"),
     [
         (8, "Is. With ``cache``, it keeps 1.5 of hdl.x. Ends."),
         (0, "Is. Without ``cache``, none. Ends."),
     ],
 )
-def test_options_that_a_build_lacks(cache, told):
-    assert of_build(TEXT, SimpleNamespace(cache=cache)) == told
+def test_options_that_a_build_lacks(cache, reported):
+    assert of_build(TEXT, SimpleNamespace(cache=cache)) == reported
 
 
-@pytest.mark.parametrize(("bus", "told"), [("axi", ""), ("pcie", "With ``bus`` pcie, it is so.")])
-def test_options_with_a_value(bus, told):
-    assert of_build("With ``params.bus`` pcie, it is so.", SimpleNamespace(bus=bus)) == told
+@pytest.mark.parametrize(
+    ("bus", "reported"), [("axi", ""), ("pcie", "With ``bus`` pcie, it is so.")]
+)
+def test_options_with_a_value(bus, reported):
+    assert of_build("With ``params.bus`` pcie, it is so.", SimpleNamespace(bus=bus)) == reported
 
 
 def test_the_sentence_about_a_port_or_its_group():

@@ -24,10 +24,10 @@ MAC = VendorIp(
 
 def delayed(m, name, wires, stages):
     """Return ``wires`` after an instance that has ``name`` in its own."""
-    way = WirePipeline(WirePipelineParams(shape=len(wires), stages=stages))
-    m.submodules[f"{name}_way"] = way
-    m.d.comb += way.i.eq(wires)
-    return way.o
+    path = WirePipeline(WirePipelineParams(shape=len(wires), stages=stages))
+    m.submodules[f"{name}_path"] = path
+    m.d.comb += path.i.eq(wires)
+    return path.o
 
 
 class Producer(Component):
@@ -65,16 +65,16 @@ class Group(Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.way = way = StreamPipeline(StreamPipelineParams(shape=16))
+        m.submodules.path = path = StreamPipeline(StreamPipelineParams(shape=16))
         m.submodules.consumer = consumer = Consumer()
         m.d.comb += [
-            way.i.payload.eq(self.i.payload),
-            way.i.valid.eq(self.i.valid),
-            self.i.ready.eq(way.i.ready),
+            path.i.payload.eq(self.i.payload),
+            path.i.valid.eq(self.i.valid),
+            self.i.ready.eq(path.i.ready),
             consumer.mode.eq(delayed(m, "mode", self.mode, 2)),
             self.heard.eq(delayed(m, "heard", consumer.heard, 2)),
         ]
-        connect(m, way.o, consumer.i)
+        connect(m, path.o, consumer.i)
         return m
 
 

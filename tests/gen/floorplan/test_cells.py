@@ -14,8 +14,8 @@ from tests.gen.floorplan.design import MAC, Board, Consumer
 
 
 def cells(top, *parts):
-    found = cells_of(Hierarchy(emit(top), Plan(parts=parts)))
-    return {name: ["/".join(path) for path in paths] for name, paths in found.items()}
+    result = cells_of(Hierarchy(emit(top), Plan(parts=parts)))
+    return {name: ["/".join(path) for path in paths] for name, paths in result.items()}
 
 
 def test_beside_what_must_stay_free():

@@ -36,7 +36,7 @@ def test_amounts_and_place():
     assert cluster.slr == 1
 
 
-def test_the_way_is_named():
+def test_the_path_is_named():
     parts = [part("a", slr=2), *PARTS[1:3], part("d", slr=1)]
     links = [link("a", "b", 5, registered=False), link("c", "a", 6, registered=False)]
     links += [link("c", "d", 2_000, registered=False)]

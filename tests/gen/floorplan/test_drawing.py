@@ -23,12 +23,12 @@ def texts(root):
 
 def boxes(root):
     """Return each part's left edge and width."""
-    found = {}
+    result = {}
     for group in root.iter(f"{SVG}g"):
         name = group.find(f"{SVG}title").text.partition(":")[0]
         rect = group.find(f"{SVG}rect")
-        found.setdefault(name, (float(rect.get("x")), float(rect.get("width"))))
-    return found
+        result.setdefault(name, (float(rect.get("x")), float(rect.get("width"))))
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +37,18 @@ def groups():
 
 
 def test_says_what_lies_where(groups):
-    found = texts(drawn(groups, "Eight engines"))
-    assert found[0] == "Eight engines on U280"
+    result = texts(drawn(groups, "Eight engines"))
+    assert result[0] == "Eight engines on U280"
     for text in ("SLR0", "SLR2", "group_1", "hub", "32,000 LUT", "shell", "4,950 of 11,520 wires"):
-        assert text in found
-    assert found.count("198 of 256") == 2, "URAM of SLR0 and of SLR1"
-    assert found.index("SLR2") < found.index("SLR1") < found.index("SLR0"), "SLR0 is below"
+        assert text in result
+    assert result.count("198 of 256") == 2, "URAM of SLR0 and of SLR1"
+    assert result.index("SLR2") < result.index("SLR1") < result.index("SLR0"), "SLR0 is below"
 
 
 def test_boxes_are_as_wide_as_their_luts(groups):
-    found = boxes(drawn(groups))
-    assert found["group_0"][1] / found["hub"][1] == pytest.approx(33 / 32, abs=0.01)
-    assert found["group_2"][1] / found["group_1"][1] == pytest.approx(2 / 3, abs=0.01)
+    result = boxes(drawn(groups))
+    assert result["group_0"][1] / result["hub"][1] == pytest.approx(33 / 32, abs=0.01)
+    assert result["group_2"][1] / result["group_1"][1] == pytest.approx(2 / 3, abs=0.01)
 
 
 def test_a_use_beyond_the_limit_is_marked(groups):
@@ -62,8 +62,8 @@ def test_a_use_beyond_the_limit_is_marked(groups):
 def test_boxes_stay_inside(count):
     parts, links = engines_alone(count)
     parts += [part(f"tiny_{k}", 1, slr=0) for k in range(8)]
-    found = boxes(drawn(solve(parts, links, U280)))
-    assert all(left + width <= MARGIN + BOXES_WIDTH for left, width in found.values())
+    result = boxes(drawn(solve(parts, links, U280)))
+    assert all(left + width <= MARGIN + BOXES_WIDTH for left, width in result.values())
     assert MARGIN + BOXES_WIDTH < WIDTH
 
 

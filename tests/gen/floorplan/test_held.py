@@ -44,9 +44,9 @@ class Chain(Component):
         wire = near.heard[0]
         m.d.comb += near.i.valid.eq(self.i)
         for k, component in enumerate(self.params):
-            m.submodules[f"way_{k}"] = way = component
-            m.d.comb += way.i.eq(wire)
-            wire = way.o
+            m.submodules[f"path_{k}"] = path = component
+            m.d.comb += path.i.eq(wire)
+            wire = path.o
         m.d.comb += [far.i.valid.eq(wire), self.o.eq(far.heard)]
         return m
 
@@ -56,19 +56,19 @@ def held(*ways):
     return list(held_of(hierarchy, Wires(hierarchy, {}), {"hub": 1, "far": 0}))
 
 
-def test_a_way_to_another_slr():
+def test_a_path_to_another_slr():
     assert held(WirePipeline(WirePipelineParams(shape=1, stages=3))) == [
-        Held("way_0/wires_1_reg*", 1),
-        Held("way_0/wires_2_reg*", 1, at_edge=True),
-        Held("way_0/o_reg*", 0, at_edge=True),
+        Held("path_0/wires_1_reg*", 1),
+        Held("path_0/wires_2_reg*", 1, at_edge=True),
+        Held("path_0/o_reg*", 0, at_edge=True),
     ]
 
 
 def test_a_synchroniser_lies_with_its_readers():
-    assert held(Synchroniser(SynchroniserParams())) == [Held("way_0", 0)]
+    assert held(Synchroniser(SynchroniserParams())) == [Held("path_0", 0)]
 
 
 def test_ways_in_a_row_have_no_place_between():
     ways = [WirePipeline(WirePipelineParams(shape=1, stages=s)) for s in (2, 3)]
-    with pytest.raises(FloorplanError, match=r"way_\d: no part is between it and another way"):
+    with pytest.raises(FloorplanError, match=r"path_\d: no part is between it and another way"):
         held(*ways)

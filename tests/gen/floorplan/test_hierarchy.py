@@ -46,16 +46,16 @@ def test_opened_where_ways_are(board):
     hierarchy = Hierarchy(board, Plan())
     assert named(hierarchy.places) == {"": "hub", "group": "hub"}
     assert set(named(hierarchy.leaves)) == {
-        "frame_way",
+        "frame_path",
         "group/consumer",
-        "group/heard_way",
-        "group/mode_way",
-        "group/way",
+        "group/heard_path",
+        "group/mode_path",
+        "group/path",
         "mac",
         "near",
         "pad",
         "producer",
-        "status_way",
+        "status_path",
     }
 
 
@@ -71,7 +71,7 @@ def test_owners(board):
     hierarchy = Hierarchy(board, Plan(parts=(far, inner), rest="rest", rest_slr=None))
     assert named(hierarchy.places) == {"": "rest", "group": "far"}
     owners = named(hierarchy.leaves)
-    assert owners["group/way"] == "far"
+    assert owners["group/path"] == "far"
     assert owners["group/consumer"] == "inner"
     assert owners["near"] == "rest"
     assert hierarchy.slrs == {"rest": None, "far": 1, "inner": None}

@@ -16,13 +16,13 @@ def board():
 def test_instances(board):
     instances = {c.name: c.type for c in board.cells if not c.type.startswith("$")}
     assert instances == {
-        "frame_way": "wire_pipeline_7_4",
+        "frame_path": "wire_pipeline_7_4",
         "group": "group",
         "mac": "mac",
         "near": "consumer",
         "pad": "OBUF",
         "producer": "producer",
-        "status_way": "wire_pipeline_2_5",
+        "status_path": "wire_pipeline_2_5",
     }
     assert sorted(c.type for c in board.cells if c.type.startswith("$")) == ["$and", "$xor"]
 
@@ -30,12 +30,14 @@ def test_instances(board):
 @pytest.mark.parametrize("language", ["rtlil", "verilog"])
 def test_registers_are_one_cell_with_or_without_reset(language):
     consumer = emit(Consumer()).top
-    way = emit(WirePipeline(WirePipelineParams(shape=2, stages=2))).top
-    (found,) = netlists(getattr(consumer, language), language).values()
-    assert {c.type for c in found.cells} == {"$sdffe", "$xor"}
-    (found,) = netlists(getattr(way, language), language).values()
-    plain = {tuple(c.wires["Q"]) for c in found.cells if c.type == "$dff" and len(c.wires["Q"]) > 1}
-    assert plain == {tuple(found.nets[name]) for name in ("wires_1", "o")}
+    path = emit(WirePipeline(WirePipelineParams(shape=2, stages=2))).top
+    (result,) = netlists(getattr(consumer, language), language).values()
+    assert {c.type for c in result.cells} == {"$sdffe", "$xor"}
+    (result,) = netlists(getattr(path, language), language).values()
+    plain = {
+        tuple(c.wires["Q"]) for c in result.cells if c.type == "$dff" and len(c.wires["Q"]) > 1
+    }
+    assert plain == {tuple(result.nets[name]) for name in ("wires_1", "o")}
 
 
 def test_ports(board):

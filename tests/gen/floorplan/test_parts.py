@@ -91,9 +91,9 @@ def test_wires_of_logic_are_named_by_its_place(board):
 
 
 def test_placed(board):
-    found = floorplan(board, synthesis(board), U280, PLAN)
-    assert found.assignment == {"hub": 0, "far": 0, "mac": 2}
-    assert found.wires == (7 + 2, 7 + 2)
+    result = floorplan(board, synthesis(board), U280, PLAN)
+    assert result.assignment == {"hub": 0, "far": 0, "mac": 2}
+    assert result.wires == (7 + 2, 7 + 2)
 
 
 def test_what_has_no_registers_cannot_lie_apart(board):

@@ -6,7 +6,7 @@ from gen.floorplan.plan import Plan, PlanPart
 
 PLAN = Plan(
     parts=(
-        PlanPart(name="one", cells=("core/group_1", "core/way_*")),
+        PlanPart(name="one", cells=("core/group_1", "core/path_*")),
         PlanPart(name="all", cells=("core/group_*", "x/y/z")),
     )
 )
@@ -16,7 +16,7 @@ PLAN = Plan(
     ("path", "name"),
     [
         ("core/group_1", "one"),
-        ("core/way_12", "one"),
+        ("core/path_12", "one"),
         ("core/group_2", "all"),
         ("core/group_2/engine", None),
         ("core", None),

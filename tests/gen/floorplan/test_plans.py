@@ -15,7 +15,7 @@ from gen.synth.device import U280
 from gen.synth.resources import Resources
 from hdl.p4sgd.engine.engine import Engine
 from hdl.switchgnn.switch.banks.sum_memory import SumMemory
-from hdl.u280.mac_signals import ASKS, LEVELS, SETTINGS
+from hdl.u280.mac_signals import DEMANDS, LEVELS, SETTINGS
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
@@ -60,9 +60,9 @@ def cut(worker):
 
 
 def test_engines_lie_three_three_two(cut):
-    found = solve(*cut, U280)
-    assert found.assignment == {"hub": 0, "group_0": 0, "group_1": 1, "group_2": 2, "cages": 2}
-    assert [use.uram for use in found.use] == [3 * 66, 3 * 66, 2 * 66]
+    result = solve(*cut, U280)
+    assert result.assignment == {"hub": 0, "group_0": 0, "group_1": 1, "group_2": 2, "cages": 2}
+    assert [use.uram for use in result.use] == [3 * 66, 3 * 66, 2 * 66]
 
 
 def test_ways_are_registered(cut):
@@ -83,15 +83,17 @@ def test_ways_are_registered(cut):
     }
 
 
-def test_every_way_between_dies_has_registers_at_their_edges(worker):
+def test_every_path_between_dies_has_registers_at_their_edges(worker):
     plan = plan_on_card(worker, "p4sgd-worker")
-    found = floorplan(worker, synthesis(worker), U280, plan)
-    at_edge = {held.cells.rpartition("/")[0] for held in found.held if held.at_edge}
+    result = floorplan(worker, synthesis(worker), U280, plan)
+    at_edge = {held.cells.rpartition("/")[0] for held in result.held if held.at_edge}
     ways = {"/".join(leaf.path) for leaf in Hierarchy(worker, plan).leaves if is_long(leaf.module)}
-    named = {way for way in ways if "crossing_" in way or "mac_" in way} | {"reset_to_cages"}
+    named = {path for path in ways if "crossing_" in path or "mac_" in path} | {"reset_to_cages"}
     assert at_edge == named == ways
     # Levels of a cage are synchronised in the hub, those to it in the cage.
-    assert not [held for held in found.held if "levels_of" in held.cells or "told" in held.cells]
+    assert not [
+        held for held in result.held if "levels_of" in held.cells or "reported" in held.cells
+    ]
 
 
 def test_words_of_all_engines_beyond_cross(worker, cut):
@@ -111,20 +113,20 @@ def test_words_of_all_engines_beyond_cross(worker, cut):
 )
 def test_boards(board, design, settings, cages):
     emission = emission_of(board(params(design, "tiny", **settings)), generated=True)
-    found = floorplan(emission, synthesis(emission), U280, plan_on_card(emission, design))
-    assert found.assignment == {"hub": 0, "cages": 2}
-    parts = {part.name: part for part in found.parts}
+    result = floorplan(emission, synthesis(emission), U280, plan_on_card(emission, design))
+    assert result.assignment == {"hub": 0, "cages": 2}
+    parts = {part.name: part for part in result.parts}
     assert parts["cages"].cells == ("cages_apb_reset", *(f"mac_{k}" for k in range(cages)))
     assert "core" in parts["hub"].cells
-    for way in emission.top.component.slr_crossings:
-        lies = [held.slr for held in found.held if held.cells.startswith(f"{way.path}/payload_")]
-        assert lies == ([0, 1, 1, 1, 2] if way.source == "core" else [2, 1, 1, 1, 0])
-    ways = sum(way.wires for way in emission.top.component.slr_crossings)
+    for path in emission.top.component.slr_crossings:
+        lies = [held.slr for held in result.held if held.cells.startswith(f"{path.path}/payload_")]
+        assert lies == ([0, 1, 1, 1, 2] if path.source == "core" else [2, 1, 1, 1, 0])
+    ways = sum(path.wires for path in emission.top.component.slr_crossings)
     # A way of counts is always valid and nobody asks whether it is ready; of its counts of cuts the
     # upper bits are for a second class. The reset that goes with a way is its own.
-    levels = LEVELS.size + SETTINGS.size + ASKS.size
-    assert ways - 7 * cages <= found.wires[0] - levels * cages <= ways + 50 * cages
-    assert found.wires[0] == found.wires[1]
+    levels = LEVELS.size + SETTINGS.size + DEMANDS.size
+    assert ways - 7 * cages <= result.wires[0] - levels * cages <= ways + 50 * cages
+    assert result.wires[0] == result.wires[1]
 
 
 def test_the_upper_lanes_of_a_switch_lie_apart():
@@ -132,14 +134,14 @@ def test_the_upper_lanes_of_a_switch_lie_apart():
     emission = emission_of(board, generated=True)
     # Of four such memories one SLR has room for three.
     large = synthesis(emission, SumMemory, Resources(uram=U280.slrs[0].budget["uram"] // 3))
-    found = floorplan(emission, large, U280, plan_on_card(emission, "switchgnn-switch"))
-    assert found.assignment == {"hub": 0, "upper_lanes": 1, "cages": 2}
-    assert [use.uram for use in found.use] == [2 * 85, 2 * 85, 0]
-    parts = {part.name: part.cells for part in found.parts}
+    result = floorplan(emission, large, U280, plan_on_card(emission, "switchgnn-switch"))
+    assert result.assignment == {"hub": 0, "upper_lanes": 1, "cages": 2}
+    assert [use.uram for use in result.use] == [2 * 85, 2 * 85, 0]
+    parts = {part.name: part.cells for part in result.parts}
     assert parts["upper_lanes"] == ("core/aggregation/far/lanes",)
-    far = {held.cells: held for held in found.held if "/far/" in held.cells}
-    for way, lies in {"there": [0, 1], "back": [1, 0]}.items():
-        held = [far[f"core/aggregation/far/{way}/{name}_reg*"] for name in ("wires_1", "o")]
+    far = {held.cells: held for held in result.held if "/far/" in held.cells}
+    for path, lies in {"far": [0, 1], "back": [1, 0]}.items():
+        held = [far[f"core/aggregation/far/{path}/{name}_reg*"] for name in ("wires_1", "o")]
         assert [register.slr for register in held] == lies
         assert all(register.at_edge for register in held)
 

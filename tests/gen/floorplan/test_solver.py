@@ -37,8 +37,8 @@ def brute_force(parts, links, device):
             device=device, parts=tuple(parts), links=tuple(links), assignment=assignment
         )
         if keeps_registers(floorplan) and not passed_limits(floorplan):
-            found = floorplan.objective, floorplan.fill
-            best = found if best is None else min(best, found)
+            result = floorplan.objective, floorplan.fill
+            best = result if best is None else min(best, result)
     return best
 
 
@@ -76,21 +76,21 @@ def test_as_good_as_trying_everything(seeds):
             with pytest.raises(FloorplanError):
                 solve(parts, links, device)
             continue
-        found = solve(parts, links, device)
-        assert keeps_registers(found), seed
-        assert passed_limits(found) == [], seed
-        assert found.objective == best[0], seed
-        assert found.fill == pytest.approx(best[1], abs=1e-4), seed
+        result = solve(parts, links, device)
+        assert keeps_registers(result), seed
+        assert passed_limits(result) == [], seed
+        assert result.objective == best[0], seed
+        assert result.fill == pytest.approx(best[1], abs=1e-4), seed
     assert outcomes == {True, False}, "the cases are of both kinds"
 
 
 def test_limits_are_reached_but_not_passed():
     device = small_device(luts=1000, wires=50)
     parts = [part("a", 1000, slr=0), part("b", 1000)]
-    found = solve(parts, [link("a", "b", 50)], device)
-    assert found.wires == (50, 0)
-    assert found.assignment == {"a": 0, "b": 1}
-    assert found.fill == 1.0
+    result = solve(parts, [link("a", "b", 50)], device)
+    assert result.wires == (50, 0)
+    assert result.assignment == {"a": 0, "b": 1}
+    assert result.fill == 1.0
 
 
 def test_wires_beyond_a_neighbour_count_at_both_boundaries():
@@ -105,13 +105,13 @@ def test_shared_wires_count_once_at_a_boundary():
 
 
 def test_even_where_wires_leave_a_choice():
-    found = solve([part(f"p{i}", 400) for i in range(6)], [], small_device())
-    assert [use.luts for use in found.use] == [800, 800, 800]
+    result = solve([part(f"p{i}", 400) for i in range(6)], [], small_device())
+    assert [use.luts for use in result.use] == [800, 800, 800]
 
 
 def test_alike_parts_lie_in_order():
-    found = solve([part(f"p{i}", 400) for i in range(6)], [], small_device())
-    assert list(found.assignment.values()) == [0, 0, 1, 1, 2, 2]
+    result = solve([part(f"p{i}", 400) for i in range(6)], [], small_device())
+    assert list(result.assignment.values()) == [0, 0, 1, 1, 2, 2]
 
 
 def test_nothing_to_place():
@@ -125,16 +125,16 @@ def test_the_same_every_time():
 
 @pytest.mark.parametrize("case", [engines_alone, engine_groups])
 def test_eight_engines_lie_three_three_two(case):
-    found = solve(*case(), U280)
-    assert [use.uram // 66 for use in found.use] == [3, 3, 2]
+    result = solve(*case(), U280)
+    assert [use.uram // 66 for use in result.use] == [3, 3, 2]
     assert all(
         getattr(use, kind) <= slr.budget[kind]
-        for use, slr in zip(found.use, U280.slrs, strict=True)
+        for use, slr in zip(result.use, U280.slrs, strict=True)
         for kind in LIMITED
     )
-    assert max(found.wires) <= U280.crossing_wires
-    assert found.assignment["hub"] == 0
-    assert found.assignment["mac"] == 2
+    assert max(result.wires) <= U280.crossing_wires
+    assert result.assignment["hub"] == 0
+    assert result.assignment["mac"] == 2
 
 
 def test_groups_cross_by_their_chain():

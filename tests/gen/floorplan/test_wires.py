@@ -50,7 +50,7 @@ class Clocked(Component):
 
 
 @pytest.mark.parametrize("params", ["instance", "register"])
-def test_a_made_clock_joins_nothing_and_a_reset_is_a_wire_like_any_other(params):
+def test_a_generated_clock_joins_nothing_and_a_reset_is_a_wire_like_any_other(params):
     emission = emit(Clocked(params))
     hierarchy = Hierarchy(emission, Plan(parts=(PlanPart(name="pll", cells=("pll",)),)))
     assert list(Wires(hierarchy, vendor_outputs(emission))) == [Wire("pll", (("hub", 0),))]
@@ -70,16 +70,16 @@ class Resets(Component):
         m.d.comb += [ClockSignal("fast").eq(ClockSignal()), ResetSignal("fast").eq(reset)]
         m.submodules.first = first = Consumer()
         m.submodules.second = second = Consumer()
-        way = StreamPipeline(StreamPipelineParams(shape=5))
-        m.submodules.way = DomainRenamer("fast")(way)
+        path = StreamPipeline(StreamPipelineParams(shape=5))
+        m.submodules.path = DomainRenamer("fast")(path)
         m.d.comb += [
             first.i.payload.eq(self.i),
             first.i.valid.eq(1),
-            way.i.payload.eq(first.heard),
-            way.i.valid.eq(1),
-            way.o.ready.eq(1),
-            second.i.payload.eq(way.o.payload),
-            second.i.valid.eq(way.o.valid),
+            path.i.payload.eq(first.heard),
+            path.i.valid.eq(1),
+            path.o.ready.eq(1),
+            second.i.payload.eq(path.o.payload),
+            second.i.valid.eq(path.o.valid),
             self.o.eq(second.heard),
         ]
         return m
@@ -88,11 +88,11 @@ class Resets(Component):
 def resets_to(name):
     """Return what the reset's register is joined with, if the consumer ``name`` lies apart."""
     plan = Plan(parts=(PlanPart(name="far", cells=(name,)),))
-    found = Wires(Hierarchy(emit(Resets(None)), plan), {})
-    return [wire.sinks for wire in found if "logic" in wire.port and wire.source == "hub"]
+    result = Wires(Hierarchy(emit(Resets(None)), plan), {})
+    return [wire.sinks for wire in result if "logic" in wire.port and wire.source == "hub"]
 
 
-def test_the_reset_of_a_way_comes_in_at_its_source():
+def test_the_reset_of_a_path_comes_in_at_its_source():
     assert resets_to("second") == []
     assert resets_to("first") == [(("far", 0),)]
 
@@ -155,6 +155,6 @@ def test_other_ports_of_the_vendor(name):
     assert not VENDOR_CLOCK.fullmatch(name)
 
 
-def test_sides_of_a_way():
+def test_sides_of_a_path():
     names = ["i_payload", "o_ready", "empty", "i", "other_side"]
     assert [mirrored(n) for n in names] == ["o_payload", "i_ready", "empty", "o", "other_side"]

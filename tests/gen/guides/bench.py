@@ -41,7 +41,7 @@ class RegisterHost:
         return int.from_bytes(answer.data, "little") >> first & (1 << bits) - 1
 
 
-def octets_of(told):
+def octets_of(reported):
     """Return the bytes of a frame of which the guide shows those that are not zero."""
-    shown = bytes.fromhex("".join(line.partition(":")[2] for line in told["lines"]))
-    return shown[: told["bytes"]].ljust(told["bytes"], b"\0")
+    shown = bytes.fromhex("".join(line.partition(":")[2] for line in reported["lines"]))
+    return shown[: reported["bytes"]].ljust(reported["bytes"], b"\0")

@@ -30,8 +30,8 @@ class Registers:
         address, first, bits = self.places[field]
         if not 0 <= value < 1 << bits:
             raise ValueError(f"{field} has {bits} bits: {value}")
-        kept = self.words.get(address, 0) & ~(((1 << bits) - 1) << first)
-        self.words[address] = kept | value << first
+        stored = self.words.get(address, 0) & ~(((1 << bits) - 1) << first)
+        self.words[address] = stored | value << first
         return address
 
     def write(self, **fields):
@@ -197,16 +197,16 @@ class Rings:
 
     def completions(self):
         """Return the completions that are new."""
-        found = []
+        result = []
         while True:
             turn, place = divmod(self.read, 1 << self.size)
             at = self.address + ENTRY_BYTES * place
             entry = entry_of(self.memory[at : at + ENTRY_BYTES])
             if entry.phase != (turn + 1) % 2:
-                return found
+                return result
             self.read += 1
             self.consumed += (entry.consumer - self.consumed) % (1 << 16)
-            found.append(entry)
+            result.append(entry)
 
 
 def filter_image(has_come):
@@ -314,7 +314,7 @@ def parsed(octets):
     return kind, dest, length, prs
 
 
-def verdict(octets, node, nodes, mtu, most_bytes, responses, broken=False):
+def verdict(octets, node, nodes, mtu, max_bytes, responses, broken=False):
     """Return why a packet is dropped, or '' if it is good."""
 
     def number(first, last):
@@ -322,8 +322,8 @@ def verdict(octets, node, nodes, mtu, most_bytes, responses, broken=False):
 
     if broken:
         return "BROKEN"
-    ours = ((12, 13, 0x800), (14, 14, 0x45), (23, 23, 0x11), (36, 37, 0x4E53))
-    if len(octets) < 38 or any(number(a, b) != value for a, b, value in ours):
+    own = ((12, 13, 0x800), (14, 14, 0x45), (23, 23, 0x11), (36, 37, 0x4E53))
+    if len(octets) < 38 or any(number(a, b) != value for a, b, value in own):
         return "FOREIGN"
     if len(octets) > mtu:
         return "OVERSIZE"
@@ -335,7 +335,7 @@ def verdict(octets, node, nodes, mtu, most_bytes, responses, broken=False):
     if dest != node:
         return "DEST"
     each = PR_BYTES + (length if kind == RESPONSE else 0)
-    legal = length % 4 == 0 and 4 <= length <= most_bytes
+    legal = length % 4 == 0 and 4 <= length <= max_bytes
     lengths = {len(octets), number(16, 17) + 14, number(38, 39) + 34, HEADER_BYTES + count * each}
     if not legal or not count or (kind == ERROR and count != 1) or len(lengths) != 1:
         return "LENGTH"

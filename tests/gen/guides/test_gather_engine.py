@@ -38,13 +38,13 @@ def params(request):
     return DESIGN.params_of(**request.param)
 
 
-def test_every_counter_and_code_is_told(params):
-    told = values(params)
+def test_every_counter_and_code_is_reported(params):
+    reported = values(params)
     for codes, numbered in (("outcomes", Outcome), ("causes", Cause)):
-        assert numbers_of(told[codes]) == {one.name: one.value for one in numbered}
-    assert [*numbers_of(told["orders"]).items()] == [*zip(ORDERS[:-1], range(3), strict=True)]
+        assert numbers_of(reported[codes]) == {item.name: item.value for item in numbered}
+    assert [*numbers_of(reported["orders"]).items()] == [*zip(ORDERS[:-1], range(3), strict=True)]
     assert list(AFTER_FAULT) == [fault for fault in Fault if fault is not Fault.WRITE]
-    assert [*numbers_of(told["counts"]).values()] == [*range(len(COUNTED))]
+    assert [*numbers_of(reported["counts"]).values()] == [*range(len(COUNTED))]
 
 
 def test_the_text_is_whole(params):
@@ -57,8 +57,8 @@ def test_the_text_is_whole(params):
     assert "which is bit 7 of byte 15." in text
 
 
-def test_bytes_are_told():
-    told = values(DESIGN.params_of("tiny", descriptors=4))
-    for layout, wanted in (("completion", COMPLETION), ("descriptor", DESCRIPTOR)):
-        found = ", ".join("{bytes} {field}".format(**row) for row in told[layout])
-        assert found == " ".join(wanted.split())
+def test_bytes_are_reported():
+    reported = values(DESIGN.params_of("tiny", descriptors=4))
+    for layout, expected in (("completion", COMPLETION), ("descriptor", DESCRIPTOR)):
+        result = ", ".join("{bytes} {field}".format(**row) for row in reported[layout])
+        assert result == " ".join(expected.split())

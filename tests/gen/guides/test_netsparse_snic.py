@@ -84,7 +84,7 @@ def as_driven(request):
     return Request(**fields)
 
 
-def test_every_cause_fault_and_drop_is_told():
+def test_every_cause_fault_and_drop_is_reported():
     assert set(meanings(Cause)) == set(Cause)
     assert set(meanings(Fault)) == set(Fault)
     assert list(DROPS) == [drop.name for drop in Drop]
@@ -97,7 +97,7 @@ def test_the_text_is_whole(params):
 
 
 @pytest.mark.parametrize("host_bus", ["axi", "pcie"])
-def test_the_way_to_host_memory_is_the_one_that_is_there(host_bus):
+def test_the_path_to_host_memory_is_the_one_that_is_there(host_bus):
     text = guide(DESIGN.params_of("tiny", host_bus=host_bus))
     over_pcie = host_bus == "pcie"
     assert ("`m_axi_host` reads" in text) != over_pcie
@@ -106,41 +106,41 @@ def test_the_way_to_host_memory_is_the_one_that_is_there(host_bus):
 
 
 def test_the_same_registers_are_written(params):
-    driven, told, registers = Card(params), Card(params), independent.Registers(guide(params))
+    driven, reported, registers = Card(params), Card(params), independent.Registers(guide(params))
     rng = random.Random(1)
     boundaries = [0, *sorted(rng.randrange(1 << 20) for _ in range(min(params.rig.nodes, 3)))]
     requests = list(requests_of(params, rng, 20))
     snic = driven.attach()
     snic.set_up(1, boundaries, servers=[])
-    told.take(
+    reported.take(
         independent.partition_writes(registers, 1, boundaries, params.rig.nodes, MAC_BASE, IP_BASE)
     )
     for request in requests:
         snic.submit([as_driven(request)])
-        told.take(independent.submit_writes(registers, request))
-    assert told.moments == driven.moments
-    assert len(told.moments) == params.rig.nodes + len(requests)
+        reported.take(independent.submit_writes(registers, request))
+    assert reported.moments == driven.moments
+    assert len(reported.moments) == params.rig.nodes + len(requests)
 
 
 def test_the_rings_are_used_alike(params):
-    driven, told, registers = Card(params), Card(params), independent.Registers(guide(params))
+    driven, reported, registers = Card(params), Card(params), independent.Registers(guide(params))
     at, places, entries = 0x400, (4, 8), 0x400 + 64 * 4
     own = bytearray(entries + 16 * 8)
     snic = driven.attach()
-    mine = independent.Rings(registers, own, at, 2, entries, 3)
+    own_one = independent.Rings(registers, own, at, 2, entries, 3)
     rng = random.Random(2)
     snic.use_rings(at, *places)
-    told.take(mine.open())
-    assert told.written() == driven.written()
+    reported.take(own_one.open())
+    assert reported.written() == driven.written()
     written = 0
     for burst in range(200):
-        requests = list(requests_of(params, rng, rng.randrange(1, snic._way.room + 1)))
+        requests = list(requests_of(params, rng, rng.randrange(1, snic._path.room + 1)))
         assert snic.submit([as_driven(request) for request in requests]) == len(requests)
-        told.take(mine.submit(requests))
+        reported.take(own_one.submit(requests))
         for request in requests:
             entry = {"tag": request.tag, "unit": request.unit, "cause": Cause.DONE.value}
             entry["consumer"] = (
-                mine.produced - rng.randrange(2) * (request is requests[0])
+                own_one.produced - rng.randrange(2) * (request is requests[0])
             ) % 65536
             entry["phase"] = 1 - written // 8 % 2
             octets = ENTRY.const(entry).as_bits().to_bytes(16, "little")
@@ -148,13 +148,13 @@ def test_the_rings_are_used_alike(params):
             written += 1
         own[entries:] = driven.read_memory(entries, 16 * 8)
         done = snic.completions()
-        found = mine.completions()
-        assert [(one.unit, one.tag, Cause(one.cause).name) for one in found] == done
-        assert len(found) == len(requests)
+        result = own_one.completions()
+        assert [(item.unit, item.tag, Cause(item.cause).name) for item in result] == done
+        assert len(result) == len(requests)
         assert own[at:] == driven.read_memory(at, len(own) - at)
         snic.acknowledge()
-        told.take(mine.doorbells())
-        assert told.written() == driven.written(), burst
+        reported.take(own_one.doorbells())
+        assert reported.written() == driven.written(), burst
 
 
 def test_bytes_of_descriptors_and_completions(params):
@@ -211,20 +211,20 @@ def some_packet(params, rng, node):
     ]
     dest = rng.choice((node, dest))
     sizes = (MAC_BASE, IP_BASE, params.mtu)
-    mine = independent.packet(kind, source, dest, length, prs, *sizes)
+    own = independent.packet(kind, source, dest, length, prs, *sizes)
     golden = [
-        concatenation.Request(kind=concatenation.Kind(kind), dest=dest, length=length, **vars(one))
-        for one in prs
+        concatenation.Request(kind=concatenation.Kind(kind), dest=dest, length=length, **vars(item))
+        for item in prs
     ]
     addresses = concatenation.Addresses(mac_base=MAC_BASE, ip_base=IP_BASE)
-    return mine, (kind, dest, length, prs), concatenation.to_bytes(golden, source, addresses)
+    return own, (kind, dest, length, prs), concatenation.to_bytes(golden, source, addresses)
 
 
 def test_packets_are_the_same_bytes(params):
     rng = random.Random(5)
     for _ in range(100):
-        mine, fields, golden = some_packet(params, rng, 0)
-        assert mine == golden
+        own, fields, golden = some_packet(params, rng, 0)
+        assert own == golden
         assert independent.parsed(golden) == fields
 
 
@@ -242,25 +242,25 @@ def test_packets_are_dropped_alike(params):
         octets += rng.randbytes(rng.choice((0, 0, 0, 0, 1, 2000)))
         responses, broken = rng.random() < 0.5, rng.random() < 0.05
         sizes = (params.rig.nodes, params.mtu, params.rig.most_property_bytes)
-        found = independent.verdict(bytes(octets), node, *sizes, responses, broken)
+        result = independent.verdict(bytes(octets), node, *sizes, responses, broken)
         beats = wire.to_beats(bytes(octets), broken=broken)
         drop, _ = verdict(beats, params.deconcatenator(responses), node)
-        assert found == (drop.name if drop is not None else "")
-        met.add(found)
+        assert result == (drop.name if drop is not None else "")
+        met.add(result)
     assert met == {"", *DROPS}
 
 
-def octets_of(told):
-    return bytes.fromhex("".join(line.partition(":")[2] for line in told))
+def octets_of(reported):
+    return bytes.fromhex("".join(line.partition(":")[2] for line in reported))
 
 
 def test_the_known_answer_is_right(params):
     known = values(params)["known"]
     partition = Partition(known["boundaries"])
-    idxs, asked = known["idxs"], list(known["asked"])
+    idxs, requested = known["idxs"], list(known["asked"])
     counts = expected(partition, 0, [idxs])
-    assert (counts.consumed, counts.local, counts.distinct) == (len(idxs), 1, len(asked))
-    assert asked == list(dict.fromkeys(idx for idx in idxs if idx >= partition.boundaries[1]))
+    assert (counts.consumed, counts.local, counts.distinct) == (len(idxs), 1, len(requested))
+    assert requested == list(dict.fromkeys(idx for idx in idxs if idx >= partition.boundaries[1]))
     assert bytes.fromhex(known["array"]) == np.array(idxs, "<u4").tobytes()
     addresses = [int(known[name], 16) for name in ("idx_address", "property_address")]
     assert octets_of(known["descriptor"]) == pack_descriptor(
@@ -278,7 +278,7 @@ def test_the_known_answer_is_right(params):
     words = np.array([[idx, 2 * idx] for idx in range(partition.count)], np.uint32)
     memory = gather(words, partition, [idxs, []])[0]
     assert known["written"] == [
-        (f"0x{addresses[1] + 8 * idx:X}", memory[idx].tobytes().hex(" "), idx) for idx in asked
+        (f"0x{addresses[1] + 8 * idx:X}", memory[idx].tobytes().hex(" "), idx) for idx in requested
     ]
     reads, responses = octets_of(known["reads"]), octets_of(known["responses"])
     addresses = concatenation.Addresses(
@@ -292,6 +292,6 @@ def test_the_known_answer_is_right(params):
         reads, 1, own.start, own.stop, known["bytes"], lambda idx: words[idx].tobytes()
     )
     assert responses == independent.packet(
-        independent.RESPONSE, 1, 0, 8, [one[3] for one in answers], MAC_BASE, IP_BASE, params.mtu
+        independent.RESPONSE, 1, 0, 8, [item[3] for item in answers], MAC_BASE, IP_BASE, params.mtu
     )
-    assert {one[:3] for one in answers} == {(independent.RESPONSE, 0, 8)}
+    assert {item[:3] for item in answers} == {(independent.RESPONSE, 0, 8)}

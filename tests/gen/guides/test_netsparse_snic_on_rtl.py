@@ -24,7 +24,7 @@ REQUESTS, COMPLETIONS = 0x8000, 0xA000  #: where the rings are
 
 
 @cache
-def told():
+def reported():
     """Return the guide's text, and the bytes of its known answer."""
     known = values(PARAMS)["known"]
     octets = {
@@ -50,7 +50,7 @@ class Host(RegisterHost):
     """A host with registers at the addresses of the guide, memory, and a network of packets."""
 
     def __init__(self, dut):
-        text, self.known, self.octets = told()
+        text, self.known, self.octets = reported()
         self.dut, self.registers = dut, independent.Registers(text)
         self.bus = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axil"), dut.clk, dut.rst)
         quiet(dut, "s_axil")
@@ -71,8 +71,8 @@ class Host(RegisterHost):
             await RisingEdge(self.dut.clk)
             if self.dut.rst.value or not pins["tvalid"].value:
                 continue
-            kept = int(pins["tkeep"].value).bit_count()
-            packet += int(pins["tdata"].value).to_bytes(64, "little")[:kept]
+            stored = int(pins["tkeep"].value).bit_count()
+            packet += int(pins["tdata"].value).to_bytes(64, "little")[:stored]
             if pins["tlast"].value:
                 self.sent[kind].append(packet)
                 packet = b""
@@ -149,10 +149,10 @@ class Host(RegisterHost):
         kind, dest, length, prs = independent.parsed(packet)
         ids = [int(own, 16) for own in self.known["ids"]]
         known = independent.parsed(self.octets["reads"])
-        asked = [
+        requested = [
             independent.Pr(pr.src, pr.tid, pr.idx, own) for pr, own in zip(prs, ids, strict=True)
         ]
-        assert (kind, dest, length, asked) == known
+        assert (kind, dest, length, requested) == known
         assert packet[:64] == self.octets["reads"][:64]
         kind, dest, length, answers = independent.parsed(self.octets["responses"])
         body = self.octets["responses"][:64]
@@ -185,8 +185,8 @@ async def a_client_gathers_by_registers(dut):
     while not dut.irq.value:
         await RisingEdge(dut.clk)
     assert await host.read("completion_valid")
-    found = [await host.read(f"completion_{name}") for name in ("unit", "tag", "cause")]
-    assert found == [0, host.known["tag"], 0]
+    result = [await host.read(f"completion_{name}") for name in ("unit", "tag", "cause")]
+    assert result == [0, host.known["tag"], 0]
     await host.make(host.registers.command("next_completion"))
     assert not await host.read("completion_valid")
     await host.check()

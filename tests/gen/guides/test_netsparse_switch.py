@@ -22,14 +22,14 @@ def params(request):
     return DESIGN.params_of(request.param)
 
 
-def test_every_counter_and_drop_is_told(params):
+def test_every_counter_and_drop_is_reported(params):
     assert list(uses.DROPS) == [drop.name for drop in Drop]
-    told = values(params)
+    reported = values(params)
     for counters, bank in (("port_counters", PORT_COUNTERS), ("pipe_counters", PIPE_COUNTERS)):
-        assert [(k, name) for k, name, _ in told[counters]] == [
+        assert [(k, name) for k, name, _ in reported[counters]] == [
             (k, name) for k, (name, _) in enumerate(bank.counters)
         ]
-        assert all(what for _, _, what in told[counters])
+        assert all(what for _, _, what in reported[counters])
 
 
 def test_the_text_is_whole(params):

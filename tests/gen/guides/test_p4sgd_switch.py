@@ -24,10 +24,10 @@ def params(request):
     return design.params_of(preset)
 
 
-def test_every_verdict_reason_and_kind_is_told(params):
-    kept = {name for _, name, _ in values(params)["verdicts"]}
-    mine = set(params.verdict.__members__) - {"NONE"}
-    assert kept == (mine if params.parents or not params.tenants else mine - set(uses.OF_PARENTS))
+def test_every_verdict_reason_and_kind_is_reported(params):
+    stored = {name for _, name, _ in values(params)["verdicts"]}
+    own = set(params.verdict.__members__) - {"NONE"}
+    assert stored == (own if params.parents or not params.tenants else own - set(uses.OF_PARENTS))
     assert set(uses.VERDICTS) == set(TenantVerdict.__members__) - {"NONE"}
     assert list(WHY_REFUSED) == list(Refusal)
     assert list(REASONS) == list(Reason)

@@ -24,16 +24,16 @@ def params(request):
     return DESIGN.params_of(request.param)
 
 
-def test_every_state_cause_and_counter_is_told(params):
+def test_every_state_cause_and_counter_is_reported(params):
     assert list(meanings(State)) == list(State)
     assert list(meanings(Cause)) == list(Cause)
     assert list(uses.COUNTED) == [name for name, _ in ENDPOINT_COUNTERS.counters]
-    told = values(params)
+    reported = values(params)
     for name, enum in (("states", State), ("causes", Cause), ("counters", Counter)):
-        numbers = {number: told_name.lower() for number, told_name, _ in told[name]}
-        assert numbers == {one.value: one.name.lower() for one in enum}
+        numbers = {number: reported_name.lower() for number, reported_name, _ in reported[name]}
+        assert numbers == {item.value: item.name.lower() for item in enum}
     fields = {"L": "lanes", "W": "window", "K": "aggregators", "C": "copies"}
-    assert {name: told[name] for name in fields} == {
+    assert {name: reported[name] for name in fields} == {
         name: constants(params)[field] for name, field in fields.items()
     }
 

@@ -31,23 +31,23 @@ def params(request):
     return BUILDS[request.param]
 
 
-def test_every_number_and_kind_is_told(params):
+def test_every_number_and_kind_is_reported(params):
     assert set(uses.VERDICTS) == set(LinkVerdict.__members__) - {"NONE"}
     assert list(REASONS) == list(Refusal)
     assert list(meanings(TableError)) == list(TableError)
     assert list(KINDS) == list(Kind)
-    told, build = values(params), software(params).build
-    assert len(told["verdicts"]) == 18 + 2 * bool(params.links)
-    assert numbers_of(told["verdicts"]) == build["verdicts"]
-    assert numbers_of(told["reasons"]) == {one.name: one.value for one in Refusal}
-    errors = {one.name: one.value for one in TableError}
-    assert numbers_of(told["errors"]) | {"NONE": 0} == errors
+    reported, build = values(params), software(params).build
+    assert len(reported["verdicts"]) == 18 + 2 * bool(params.links)
+    assert numbers_of(reported["verdicts"]) == build["verdicts"]
+    assert numbers_of(reported["reasons"]) == {item.name: item.value for item in Refusal}
+    errors = {item.name: item.value for item in TableError}
+    assert numbers_of(reported["errors"]) | {"NONE": 0} == errors
     for name in ("port_counters", "total_counters"):
-        assert tuple(numbers_of(told[name])) == build[name]
-        assert [*numbers_of(told[name]).values()] == [*range(len(build[name]))]
+        assert tuple(numbers_of(reported[name])) == build[name]
+        assert [*numbers_of(reported[name]).values()] == [*range(len(build[name]))]
     fields = {"P": "banks", "D": "depth", "L": "lanes", "W": "window", "J": "jobs"}
     fixed = build["fixed"]
-    assert {n: told[n] for n in fields} == {n: fixed[field] for n, field in fields.items()}
+    assert {n: reported[n] for n in fields} == {n: fixed[field] for n, field in fields.items()}
 
 
 def test_the_text_is_whole(params):
@@ -57,17 +57,17 @@ def test_the_text_is_whole(params):
 
 
 def test_the_known_answer_is_of_frames(params):
-    told = values(params)
-    sizes = {name: size for _, name, _, _, size, _ in told["kinds"]}
-    for step in told["known"]["steps"]:
-        for one in (step, *step["left"]):
-            frame = from_octets(octets_of(one), params.lanes)
+    reported = values(params)
+    sizes = {name: size for _, name, _, _, size, _ in reported["kinds"]}
+    for step in reported["known"]["steps"]:
+        for item in (step, *step["left"]):
+            frame = from_octets(octets_of(item), params.lanes)
             assert frame.bm in (1, 2)
-            assert one["bytes"] == sizes[frame.kind.name]
+            assert item["bytes"] == sizes[frame.kind.name]
 
 
-def test_bits_of_a_field_across_bytes_are_told():
+def test_bits_of_a_field_across_bytes_are_reported():
     uses_of = {name: name for name, _ in Head.as_shape()}
-    found = {row["field"]: row["bytes"] for row in little_rows(Head.as_shape(), uses_of)}
-    assert found["no_flags"] == "32, bits 7:1, and 33"
-    assert found["ecn"] == "32, bit 0"
+    result = {row["field"]: row["bytes"] for row in little_rows(Head.as_shape(), uses_of)}
+    assert result["no_flags"] == "32, bits 7:1, and 33"
+    assert result["ecn"] == "32, bit 0"

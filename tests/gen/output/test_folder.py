@@ -33,7 +33,7 @@ def test_empty_folder_is_filled(tmp_path):
     assert names(tmp_path / "out") == [MANIFEST, "x.v"]
 
 
-def test_ours_is_replaced(tmp_path):
+def test_our_own_is_replaced(tmp_path):
     write(tmp_path / "out", x="1", y="1")
     write(tmp_path / "out", x="2")
     assert names(tmp_path) == ["out"]
@@ -41,7 +41,7 @@ def test_ours_is_replaced(tmp_path):
     assert (tmp_path / "out" / "x.v").read_text() == "2"
 
 
-def test_what_python_caches_in_ours_is_replaced(tmp_path):
+def test_what_python_caches_in_our_own_is_replaced(tmp_path):
     write(tmp_path / "out", x="1")
     (tmp_path / "out" / "host" / "__pycache__").mkdir(parents=True)
     (tmp_path / "out" / "host" / "__pycache__" / "worker.pyc").write_bytes(b"")
@@ -88,7 +88,7 @@ def test_a_file_is_no_folder_to_write_to(tmp_path, target):
 
 
 @pytest.mark.parametrize("manifest", [None, "{}", "[]", "not JSON", '{"made_by": "me"}'])
-def test_what_others_made_is_refused(tmp_path, manifest):
+def test_what_others_built_is_refused(tmp_path, manifest):
     (tmp_path / "precious").write_text("")
     if manifest is not None:
         (tmp_path / MANIFEST).write_text(manifest)
@@ -98,7 +98,7 @@ def test_what_others_made_is_refused(tmp_path, manifest):
     assert names(tmp_path) == before
 
 
-def test_what_others_added_to_ours_is_refused(tmp_path):
+def test_what_others_added_to_our_own_is_refused(tmp_path):
     write(tmp_path / "out", x="1")
     (tmp_path / "out" / "notes.txt").write_text("")
     with pytest.raises(UserError, match=r"such as notes\.txt"):

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import pytest
 
-from gen.base.heads import made_line
+from gen.base.heads import built_line
 from gen.page import page
 from gen.page.page import PLOTLY, Section, environment, render, thousands
 from tests.gen.page.reader import Reader
@@ -14,7 +14,7 @@ from tests.gen.page.reader import Reader
 
 def test_version_day_and_clock_are_on_top():
     head = render("t", [Section("One", "<p>clock</p>")]).partition("<header>")[2]
-    assert head.startswith(f"<h1>t</h1><p>{made_line([250])}</p></header>")
+    assert head.startswith(f"<h1>t</h1><p>{built_line([250])}</p></header>")
     assert "MHz" not in render("t", [], clocks_mhz=())
 
 
@@ -50,14 +50,14 @@ def test_nothing_is_loaded_from_elsewhere(plotly):
 
 #: Of package/plotly-cartesian.min.js in npm's plotly.js-cartesian-dist-min 4.1.1.
 PUBLISHED = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
-MOST_BYTES = 750_000  # of a page with plotly, before there is anything on it
+MAX_BYTES = 750_000  # of a page with plotly, before there is anything on it
 
 
 def test_plotly_stands_in_the_page_once():
     text = render("t", [], plotly=True)
     scripts = Reader(text).scripts
     assert len(scripts) == 3
-    assert len(text) < MOST_BYTES
+    assert len(text) < MAX_BYTES
     library = gzip.decompress(b64decode(scripts[0]))
     assert sha256(library).hexdigest() == PUBLISHED
     assert b"* plotly.js (cartesian - minified) v4.1.1" in library

@@ -313,7 +313,7 @@ def gcn_epoch(number):
 def gcn_run(**changes):
     """Return a run as ``ingather gcn`` writes it, a small one."""
     workers = [{name: 10 * k for name in GCN_COUNTERS} | {"sent_again": 0} for k in (1, 2)]
-    found = {
+    result = {
         "title": "digits, 64 x 32 x 10",
         "preset": "small",
         "workload": {"adder": "rtl", "workers": 2, "plan": "destinations"},
@@ -327,4 +327,4 @@ def gcn_run(**changes):
         "hardware_counters": {"workers": workers, "switch": {"rows": 123456}},
         "traffic": traffic(workers),
     }
-    return found | changes
+    return result | changes

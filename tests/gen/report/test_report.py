@@ -62,8 +62,8 @@ def test_the_summary_counts(page):
         '"good">1 of 1</b><span>runs of spmm exact',
     ):
         assert figure in page
-    one, two = ("spmm", sample.gather()), ("spmm", sample.gather(exact=None))
-    assert tiles(Parts(results={"regression": [], "estimate": [], "spmm": [one, two]})) == [
+    item, two = ("spmm", sample.gather()), ("spmm", sample.gather(exact=None))
+    assert tiles(Parts(results={"regression": [], "estimate": [], "spmm": [item, two]})) == [
         ("1 of 2", "runs of spmm exact, 1 compared with nothing", "warn")
     ]
 

@@ -58,11 +58,11 @@ def test_a_browser_must_be_there(tmp_path, monkeypatch):
         screenshot(tmp_path / "a.html", tmp_path / "a.png")
 
 
-def test_what_the_browser_is_asked(tmp_path, monkeypatch):
-    asked = []
+def test_what_the_browser_gets(tmp_path, monkeypatch):
+    requested = []
 
     def run(command, **_):
-        asked.extend(command)
+        requested.extend(command)
         (tmp_path / "a.png").write_bytes(b"")
         said = '[1:2:INFO:CONSOLE:7] "Uncaught x", source: a (7)\n[1:2:ERROR:x.cc(1)] bus\n'
         return subprocess.CompletedProcess(command, 0, "", said)
@@ -72,8 +72,8 @@ def test_what_the_browser_is_asked(tmp_path, monkeypatch):
     (tmp_path / "a.html").write_text("")
     said = screenshot(tmp_path / "a.html", tmp_path / "a.png", width=800, height=600, dark=True)
     assert said == ['"Uncaught x", source: a (7)']
-    assert "--window-size=800,600" in asked
-    assert "--blink-settings=preferredColorScheme=0" in asked
+    assert "--window-size=800,600" in requested
+    assert "--blink-settings=preferredColorScheme=0" in requested
 
 
 VIEWS = [(1280, False), (600, True)]  # pixels across, dark

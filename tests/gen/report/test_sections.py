@@ -23,8 +23,8 @@ def test_a_run_shows_its_settings_figures_and_curves():
     assert '<code>load</code></td><td class="n">3' in section.html
     assert "<code>kind</code>" not in section.html  # it was not set
     assert '<code>cycles</code></td><td class="n">1,234' in section.html
-    (found,) = re.findall(r'class="figure">(.*?)</script>', section.html)
-    plot = json.loads(found)
+    (result,) = re.findall(r'class="figure">(.*?)</script>', section.html)
+    plot = json.loads(result)
     assert [(trace["name"], trace["x"], trace["y"]) for trace in plot["data"]] == [
         ("sum", [1, 2], [3, 5])
     ]
@@ -40,14 +40,16 @@ SECTIONS = {
 }
 
 
-@pytest.mark.parametrize(("section", "made"), SECTIONS.items())
-def test_the_verdict_is_the_runs_own(section, made):
+@pytest.mark.parametrize(("section", "built"), SECTIONS.items())
+def test_the_verdict_is_the_runs_own(section, built):
     for exact, shown in (
         (True, '<p class="good verdict">a &lt; b</p>'),
         (None, '<p class="warn verdict">a &lt; b</p>'),
         (False, '<p class="bad">Not what it must be: a &lt; b</p>'),
     ):
-        html = section([("a", made | {"exact": exact, "verdict": "a < b", "warnings": ["w"]})]).html
+        html = section(
+            [("a", built | {"exact": exact, "verdict": "a < b", "warnings": ["w"]})]
+        ).html
         assert (
             html.count("a &lt; b") == html.count(shown) == html.count('<p class="bad">w</p>') == 1
         )
@@ -61,8 +63,8 @@ def test_what_links_carried_is_a_bar():
     section = rows_section([("out/result.json", run)])
     assert section.title == "Gathers from host memory"
     assert '<code>cycles</code></td><td class="n">1,234' in section.html
-    (found,) = re.findall(r'class="figure">(.*?)</script>', section.html)
-    assert [(trace["name"], trace["x"]) for trace in json.loads(found)["data"]] == [
+    (result,) = re.findall(r'class="figure">(.*?)</script>', section.html)
+    assert [(trace["name"], trace["x"]) for trace in json.loads(result)["data"]] == [
         ("rows", [600]),
         ("idxs, and what is read beside rows", [100]),
         ("headers and framing", [300]),

@@ -7,30 +7,30 @@ from gen.report.sources import DEPTH, find, kind_of
 from tests.gen.report import sample
 
 
-def labels(found):
-    return {kind: [label for label, _ in results] for kind, results in found.results.items()}
+def labels(result):
+    return {kind: [label for label, _ in results] for kind, results in result.results.items()}
 
 
-def test_everything_is_found(tmp_path):
-    found = find([sample.everything(tmp_path / "all")])
-    assert labels(found) == {
+def test_everything_is_detected(tmp_path):
+    result = find([sample.everything(tmp_path / "all")])
+    assert labels(result) == {
         "regression": ["all/verify/verify.json"],
         "estimate": ["all/engine.json"],
         "run": ["all/digits/result.json", "all/stokes/result.json"],
     }
-    assert [sweep.label for sweep in found.sweeps] == ["all/scaling.sqlite"]
-    assert len(found.sweeps[0].points) == 12
-    assert found.left_out == ()
+    assert [sweep.label for sweep in result.sweeps] == ["all/scaling.sqlite"]
+    assert len(result.sweeps[0].points) == 12
+    assert result.left_out == ()
 
 
 def test_a_regression_has_the_coverage_beside_it(tmp_path):
-    found = find([sample.everything(tmp_path / "all")])
-    assert found.of("regression")[0][1]["coverage"] == sample.coverage()
+    result = find([sample.everything(tmp_path / "all")])
+    assert result.of("regression")[0][1]["coverage"] == sample.coverage()
     alone = find([sample.write(tmp_path / "alone/verify.json", sample.verify())])
     assert alone.of("regression")[0][1]["coverage"] is None
 
 
-def test_a_file_that_is_asked_for(tmp_path):
+def test_a_file_that_is_requested(tmp_path):
     path = sample.write(tmp_path / "any.json", sample.training())
     assert labels(find([path]))["run"] == [f"{tmp_path.name}/any.json"]
 

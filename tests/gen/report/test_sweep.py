@@ -9,12 +9,12 @@ from gen.report.sweep import LOG_END, Axes, Sweep, cell, more_is_better, read_sw
 from tests.gen.report import sample
 
 
-def made(points, spec=None):
+def built(points, spec=None):
     return Sweep("label", spec or {}, tuple(points))
 
 
 def test_what_varies_and_what_does_not():
-    sweep = made(sample.grid())
+    sweep = built(sample.grid())
     assert sweep.varying == ["engines", "bits"]
     assert sweep.values["bits"] == [1, 2, 4, 8]
     assert sweep.constant == {"engine.banks": 8, "l2": False, "data": "digits"}
@@ -23,18 +23,18 @@ def test_what_varies_and_what_does_not():
 
 def test_axes_of_a_scaling_sweep():
     axes = Axes("engines", "bits", "cycles", "lut", "samples_per_second")
-    assert made(sample.grid()).axes == axes
+    assert built(sample.grid()).axes == axes
 
 
 def test_objectives_of_a_search_are_the_axes():
     spec = {"search": {"maximise": ["cycles"], "minimise": ["samples_per_second"]}}
-    axes = made(sample.grid(), spec).axes
+    axes = built(sample.grid(), spec).axes
     assert (axes.cost, axes.gain) == ("samples_per_second", "cycles")
 
 
-def test_metrics_that_were_asked_for_come_first():
-    sweep = made(sample.grid(), {"metrics": ["lut", "never"]})
-    assert sweep.asked == ["lut"]
+def test_metrics_that_were_requested_come_first():
+    sweep = built(sample.grid(), {"metrics": ["lut", "never"]})
+    assert sweep.requested == ["lut"]
     assert sweep.metrics == ["lut", "cycles", "samples_per_second"]
 
 
@@ -42,7 +42,7 @@ def test_text_varies_but_is_no_axis_of_curves():
     points = [
         sample.point(1, 4, key=name, workload={"data": name}) for name in ("digits", "iris", "a")
     ]
-    sweep = made(points)
+    sweep = built(points)
     assert sweep.axes.x is None
     assert sweep.axes.lines == "data"
     assert sweep.values["data"] == ["a", "digits", "iris"]
@@ -50,31 +50,31 @@ def test_text_varies_but_is_no_axis_of_curves():
 
 def test_a_setting_that_not_all_points_have_varies():
     points = [sample.point(1, 4), sample.point(1, 4, key="b", workload={})]
-    assert made(points).varying == ["bits", "data"]
+    assert built(points).varying == ["bits", "data"]
 
 
 def test_a_name_of_parameters_and_workload():
-    sweep = made([sample.point(1, 4, workload={"engines": 7})])
+    sweep = built([sample.point(1, 4, workload={"engines": 7})])
     assert sweep.constant["engines"] == 1
     assert sweep.constant["workload.engines"] == 7
 
 
 def test_no_points_have_no_axes():
-    assert made([]).axes == Axes(None, None, None, None, None)
-    assert made([sample.point(1, 4, "failed")]).axes.y is None
+    assert built([]).axes == Axes(None, None, None, None, None)
+    assert built([sample.point(1, 4, "failed")]).axes.y is None
 
 
 def test_a_grid_and_what_is_none():
-    assert made(sample.grid()).is_grid
-    assert made([sample.point(e, e % 2) for e in range(1, 5)]).is_grid
-    assert not made([sample.point(e, e + 1) for e in range(1, 9)]).is_grid
+    assert built(sample.grid()).is_grid
+    assert built([sample.point(e, e % 2) for e in range(1, 5)]).is_grid
+    assert not built([sample.point(e, e + 1) for e in range(1, 9)]).is_grid
 
 
 @pytest.mark.parametrize(
     ("metric", "more"),
     [("samples_per_second", True), ("efficiency", True), ("cycles", False), ("luts", False)],
 )
-def test_which_way_is_good(metric, more):
+def test_which_path_is_good(metric, more):
     assert more_is_better(metric) is more
 
 
@@ -94,9 +94,9 @@ def data_of(html):
 
 
 def test_points_in_a_table():
-    made = section(sample.grid())
-    assert made.title == "Sweep scaling"
-    table = made.html.partition("All points")[2]
+    built = section(sample.grid())
+    assert built.title == "Sweep scaling"
+    table = built.html.partition("All points")[2]
     assert table.count("<tr") == 1 + 12
     assert '<tr class="bad"><td class="n">1</td><td class="n">2</td><td>failed</td>' in table
     assert '<td class="n" data-key="1100.0">1,100</td>' in table

@@ -54,12 +54,12 @@ class TwoClocks(Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.chain = chain = Chain(self.params)
-        kept, slow = Signal(self.params.bits), Signal(self.params.bits)
-        m.d.fast += kept.eq(self.fast_0)
+        stored, slow = Signal(self.params.bits), Signal(self.params.bits)
+        m.d.fast += stored.eq(self.fast_0)
         m.d.slow += slow.eq(self.slow_0)
         end = Signal(self.params.bits)
         m.d.slow += end.eq(chain.last)
-        m.d.comb += [chain.first.eq(slow), self.fast_1.eq(kept), self.slow_1.eq(end)]
+        m.d.comb += [chain.first.eq(slow), self.fast_1.eq(stored), self.slow_1.eq(end)]
         return m
 
 

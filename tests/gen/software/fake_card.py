@@ -47,8 +47,8 @@ class FakeCard(Fake):
             for k in range(field.words):
                 mask = (1 << field.bits) - 1 << field.offset
                 place = field.address + 4 * k
-                kept = self.words.get(place, 0) & ~(mask >> 32 * k)
-                self.words[place] = (kept | value << field.offset >> 32 * k) & 0xFFFF_FFFF
+                stored = self.words.get(place, 0) & ~(mask >> 32 * k)
+                self.words[place] = (stored | value << field.offset >> 32 * k) & 0xFFFF_FFFF
 
     def board(self, **fields):
         """Set what fields of the card itself read as, each of which has a register alone."""

@@ -44,9 +44,9 @@ def carried_out(request, host, device, build):
     except ValueError:
         assert not legal, request
         return Completion(request.tag, "ILLEGAL", "NONE", 0, 0), [], []
-    rows, made = rows_of(host, device, work), reads_of(work, work.idxs(host, device))
+    rows, built = rows_of(host, device, work), reads_of(work, work.idxs(host, device))
     beyond = carry_out(host, device, work, fixed["idx_bits"]).beyond
-    return Completion(request.tag, "DONE", "NONE", beyond, 0), rows, made
+    return Completion(request.tag, "DONE", "NONE", beyond, 0), rows, built
 
 
 def completion(tag, outcome, cause=0, beyond=0, failed=0):

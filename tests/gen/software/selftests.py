@@ -44,11 +44,11 @@ class SelfTest:
         assert lines[-1].startswith("PASS: ")
         return lines
 
-    def fails(self, told, *names):
+    def fails(self, reported, *names):
         """See the first of some checks fail, or of all."""
         status, lines = self(*(part for name in names for part in ("--only", name)))
         assert (status, len(lines)) == (1, 1), lines
-        assert lines[0].startswith(f"FAIL: {told}"), lines
+        assert lines[0].startswith(f"FAIL: {reported}"), lines
 
     async def on_rtl(self):
         """See a simulated card pass, and fail when it is broken."""
@@ -59,7 +59,10 @@ class SelfTest:
         """See the test fail by a version, and then by a bit of a register, that reads wrong."""
         fields = self.attach().registers.fields
         version, other = fields["version"], next(f for f in fields.values() if f.access == "rw")
-        for place, told in ((version, "the device holds another design"), (other, "registers: ")):
+        for place, reported in (
+            (version, "the device holds another design"),
+            (other, "registers: "),
+        ):
             self.device.flipped = {place.address: 1 << place.offset}
-            self.fails(told)
+            self.fails(reported)
         self.device.flipped = {}

@@ -26,7 +26,7 @@ SMALLEST = {
     "gather-engine": {},
 }
 
-MADE = "made by 'me' for $1; n° 2"  #: a folder's name that a shell or make could stumble over
+BUILT = "made by 'me' for $1; n° 2"  #: a folder's name that a shell or make could stumble over
 SHORT = ["netsparse-snic", "gather-engine"]  #: those that are quick to build
 #: in Icarus Verilog: a design of each system, in one of the two standards
 SHORT_IN_ICARUS = [
@@ -53,7 +53,7 @@ def bench(folder, *arguments, **environment):
     (folder / "home").mkdir(exist_ok=True)
     path = "/usr/local/bin:/usr/bin:/bin"
     return subprocess.run(
-        [sys.executable, f"{MADE}/bench/run.py", *arguments],
+        [sys.executable, f"{BUILT}/bench/run.py", *arguments],
         cwd=folder,
         env={"PATH": path, "HOME": str(folder / "home"), **environment},
         stdout=subprocess.PIPE,
@@ -65,7 +65,7 @@ def bench(folder, *arguments, **environment):
 
 @pytest.mark.parametrize("name", short_and_long(SMALLEST, SHORT))
 def test_a_bench_runs_as_it_is(name, tmp_path):
-    folder = tmp_path / MADE
+    folder = tmp_path / BUILT
     folder.mkdir()
     write(name.split()[0], "tiny", folder, **SMALLEST[name])
     before = sorted(folder.rglob("*"))
@@ -84,7 +84,7 @@ def test_a_bench_runs_as_it_is(name, tmp_path):
 )
 def test_no_output_is_unknown(name, standard, tmp_path):
     """The reset is as short as the datasheet allows."""
-    folder = tmp_path / MADE
+    folder = tmp_path / BUILT
     folder.mkdir()
     design = find_design(name.split()[0])
     write(design.name, "tiny", folder, **SMALLEST[name])
@@ -97,7 +97,7 @@ def test_no_output_is_unknown(name, standard, tmp_path):
 
 @with_icarus
 def test_an_unknown_output_is_named(tmp_path):
-    folder = tmp_path / MADE
+    folder = tmp_path / BUILT
     folder.mkdir()
     write("p4sgd-switch", "tiny", folder, slots=16)
     for path in folder.glob("rtl/switch_*.v"):

@@ -39,7 +39,7 @@ def test_a_card_that_is_right_passes(card):
     assert "clear_counters" in card.log
 
 
-def test_a_field_that_reads_wrong_is_told(card):
+def test_a_field_that_reads_wrong_is_reported(card):
     card, selftest, field, _ = card
     place = card.module.FIELDS[field]
     card.read = lambda address: (
@@ -50,7 +50,7 @@ def test_a_field_that_reads_wrong_is_told(card):
     assert lines[0].startswith(f"FAIL: registers: {field} reads 0x")
 
 
-def test_a_counter_that_cannot_be_cleared_is_told(card):
+def test_a_counter_that_cannot_be_cleared_is_reported(card):
     card, selftest, _, counter = card
     card.say(**{name: 7 for name in COUNTS if name in card.module.FIELDS})
     status, lines = selftest(*CHECKS)
@@ -60,20 +60,20 @@ def test_a_counter_that_cannot_be_cleared_is_told(card):
     )
 
 
-def test_another_version_is_told(card):
+def test_another_version_is_reported(card):
     card, selftest, *_ = card
-    wanted = card.software.build["fixed"]["version"]
-    card.say(version=wanted + 1)
-    told = f"the device holds another design: version is {wanted + 1}, not {wanted}"
-    assert selftest() == (1, [f"FAIL: {told}"])
+    expected = card.software.build["fixed"]["version"]
+    card.say(version=expected + 1)
+    reported = f"the device holds another design: version is {expected + 1}, not {expected}"
+    assert selftest() == (1, [f"FAIL: {reported}"])
 
 
 @pytest.mark.parametrize("card", [*DESIGNS][:-1], indirect=True)
-def test_a_mac_that_does_not_hear_itself_is_told(card):
+def test_a_mac_that_does_not_hear_itself_is_reported(card):
     card, selftest, *_ = card
     assert selftest("--only", "links")[0] == 0
     assert {*card.loops} == {0, 2}
     card.linked = 0
     status, lines = selftest("--only", "links", "--loopback", "pcs")
-    told = "the wait for the link of cage 0 to itself has not ended within 0.05 s"
-    assert (status, lines, card.loops[-2:]) == (1, [f"FAIL: links: {told}"], [1, 0])
+    reported = "the wait for the link of cage 0 to itself has not ended within 0.05 s"
+    assert (status, lines, card.loops[-2:]) == (1, [f"FAIL: links: {reported}"], [1, 0])

@@ -57,7 +57,7 @@ def test_a_wait_ends_in_time(monkeypatch):
     device.wait_until(SimpleNamespace(pause=pause), lambda: now[0] >= 104, "the thing", 2)
 
 
-def test_a_fake_tells_of_writes():
+def test_a_fake_reports_writes():
     heard = []
     fake = Fake(lambda address, word: heard.append((address, word)))
     fake.write(8, 5)
@@ -143,16 +143,18 @@ STRUCTURES = {
 
 @pytest.mark.skipif(not HEADER.exists(), reason="the kernel's header is not installed")
 def test_numbers_and_structures_are_those_of_the_kernel(tmp_path):
-    wanted = dict(NUMBERS)
+    expected = dict(NUMBERS)
     for name, (form, fields) in STRUCTURES.items():
-        wanted[f"sizeof(struct {name})"] = struct.calcsize(form)
+        expected[f"sizeof(struct {name})"] = struct.calcsize(form)
         for k, field in enumerate(fields.split()):
-            wanted[f"offsetof(struct {name}, {field})"] = struct.calcsize(form[: k + 1])
-    prints = "".join(f'printf("%lu\\n", (unsigned long)({name}));' for name in wanted)
+            expected[f"offsetof(struct {name}, {field})"] = struct.calcsize(form[: k + 1])
+    prints = "".join(f'printf("%lu\\n", (unsigned long)({name}));' for name in expected)
     heads = "".join(f"#include <{name}.h>\n" for name in ("linux/vfio", "stddef", "stdio"))
     (tmp_path / "ask.cpp").write_text(f"{heads}int main() {{ {prints} }}\n")
-    found = subprocess.check_output("g++ -o ask ask.cpp && ./ask", shell=True, cwd=tmp_path).split()
-    assert dict(zip(wanted, map(int, found), strict=True)) == wanted
+    result = subprocess.check_output(
+        "g++ -o ask ask.cpp && ./ask", shell=True, cwd=tmp_path
+    ).split()
+    assert dict(zip(expected, map(int, result), strict=True)) == expected
 
 
 class Kernel:
@@ -192,10 +194,10 @@ class Kernel:
 
 @pytest.fixture
 def kernel(tmp_path, monkeypatch):
-    made = Kernel(tmp_path)
+    built = Kernel(tmp_path)
     system = SimpleNamespace(
-        open=made.open,
-        close=made.closed.append,
+        open=built.open,
+        close=built.closed.append,
         eventfd=os.eventfd,
         read=os.read,
         readlink=lambda path: f"../../kernel/iommu_groups/{17 if '0000:01' in path else 18}",
@@ -205,9 +207,9 @@ def kernel(tmp_path, monkeypatch):
         O_RDWR=os.O_RDWR,
     )
     monkeypatch.setattr(vfio, "os", system)
-    monkeypatch.setattr(vfio, "ioctl", made.ioctl)
-    yield made
-    os.close(made.device)
+    monkeypatch.setattr(vfio, "ioctl", built.ioctl)
+    yield built
+    os.close(built.device)
 
 
 def mapped(file, offset, size):

@@ -17,8 +17,8 @@ class Card(FakeCard):
 
     def __init__(self, lost=0, linked=1):
         self.lost, self.linked, self.counts = lost, linked, {}
-        made = software(find_design("switchgnn-endpoint").params_of("tiny"))
-        super().__init__(made, start=self.send, stop=lambda: self.say(state=State.IDLE.value))
+        built = software(find_design("switchgnn-endpoint").params_of("tiny"))
+        super().__init__(built, start=self.send, stop=lambda: self.say(state=State.IDLE.value))
 
     def send(self):
         self.say(state=State.RUNNING.value)
@@ -50,7 +50,7 @@ def few_looks(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("faults", "told"),
+    ("faults", "reported"),
     [
         ({"lost": 3}, f"FAIL: mac: {SENT - 3} of {SENT} frames came back"),
         (
@@ -59,7 +59,7 @@ def few_looks(monkeypatch):
         ),
     ],
 )
-def test_what_is_wrong_is_told(faults, told):
+def test_what_is_wrong_is_reported(faults, reported):
     card = Card(**faults)
-    assert main(card, "--only", "mac") == (1, [told])
+    assert main(card, "--only", "mac") == (1, [reported])
     assert card.loops == [2, 0]

@@ -105,7 +105,7 @@ def test_a_request_that_cannot_be(card, engine, how, text):
         ((Outcome.STOPPED.value, 0, 0, 0), "as STOPPED, the host has stopped it"),
     ],
 )
-def test_what_failed_is_told(card, engine, end, text):
+def test_what_failed_is_reported(card, engine, end, text):
     card.ends = [end]
     engine.submit(REQUEST)
     with pytest.raises(GatherFailed, match=text) as failed:

@@ -118,20 +118,20 @@ def the_known_answer(card, engine):
     rows = np.full((table.rows, table.step // 4), 0xA5A5A5A5, "<u4")
     rows[:, 0], rows[:, 1] = range(table.rows), range(0, 2 * table.rows, 2)
     card.write_memory(table.address, rows.tobytes())
-    wanted = card.device()
+    expected = card.device()
     for address, octets, _ in known["written"]:
-        wanted[int(address, 16) :][: table.row_bytes] = [*bytes.fromhex(octets)]
+        expected[int(address, 16) :][: table.row_bytes] = [*bytes.fromhex(octets)]
     engine.clear_counters()
     engine.submit(request)
     engine.wait(request, interrupt=True)
-    told = card.read_memory(request.completion, COMPLETION_BYTES)
-    assert told.hex(" ") == known["completion"]
-    assert np.array_equal(card.device(), wanted)
-    made = reads_of(golden(request), known["idxs"])
-    assert [(f"0x{at:X}", size) for at, size in made] == known["reads"]
-    last, found = guide(card.params).rpartition("The counters then have")[2], engine.counters()
+    reported = card.read_memory(request.completion, COMPLETION_BYTES)
+    assert reported.hex(" ") == known["completion"]
+    assert np.array_equal(card.device(), expected)
+    built = reads_of(golden(request), known["idxs"])
+    assert [(f"0x{at:X}", size) for at, size in built] == known["reads"]
+    last, result = guide(card.params).rpartition("The counters then have")[2], engine.counters()
     counts = {name: int(number) for name, number in re.findall(r"`(\w+)` (\d+)", last)}
-    assert counts == {name: found[name] for name in ("rows", "rows_beyond", "reads")}
+    assert counts == {name: result[name] for name in ("rows", "rows_beyond", "reads")}
 
 
 def some_request(number, place=IDXS):
@@ -166,20 +166,20 @@ def requests_of_all_kinds(card, engine):
     device, model = card.device(), Counter()  # of requests whose equal idxs are each read
 
     def gather(request):
-        told, rows, reads = carried_out(request, card.bench.card.host(), device, engine.build)
-        if told.outcome == "ILLEGAL":
+        reported, rows, reads = carried_out(request, card.bench.card.host(), device, engine.build)
+        if reported.outcome == "ILLEGAL":
             with pytest.raises(ValueError, match="must be"):
                 engine.submit(request)
-            return told.outcome
+            return reported.outcome
         model.update(rows=len(rows), reads=len(reads), read_bytes=sum(size for _, size in reads))
         engine.submit(request)
-        assert engine.wait(request) == told, request
+        assert engine.wait(request) == reported, request
         octets = card.read_memory(request.completion, COMPLETION_BYTES)
-        assert octets == completion(told.tag, Outcome.DONE, beyond=told.beyond), request
+        assert octets == completion(reported.tag, Outcome.DONE, beyond=reported.beyond), request
         assert np.array_equal(card.device(), device)
         card.pause()
         assert card.consumer.rows() == (rows if request.streamed else [])
-        return told.outcome
+        return reported.outcome
 
     outcomes = set()
     for coalesce in (False, True):
@@ -197,8 +197,8 @@ def requests_of_all_kinds(card, engine):
             else:
                 engine.put_idxs(idxs, request.idx_address, request.idx_bytes)
             outcomes.add(gather(replace(request, coalesce=coalesce)))
-        found = engine.counters()
-        counts = {name: found[name] for name in model}
+        result = engine.counters()
+        counts = {name: result[name] for name in model}
         if coalesce:
             assert counts["reads"] < model["reads"]
             assert counts["rows"] == model["rows"]
@@ -212,24 +212,24 @@ def a_full_queue(card, engine):
     """A request waits for room; one that is refused all the same is not carried out."""
     table = Table(address=TABLE, rows=60, row_bytes=160)
     engine.put_idxs([random.randrange(60) for _ in range(200)], IDXS)
-    asked = [
+    requested = [
         Request(table=table, idx_address=IDXS, count=200, completion=place, destination=4)
         for place in range(COMPLETIONS, COMPLETIONS + 16 * 4, 16)
     ]
     engine.limit_reads(1)
-    for request in asked[:3]:  # one runs and two wait
+    for request in requested[:3]:  # one runs and two wait
         engine.submit(request)
     engine.seconds = 0
     with pytest.raises(DeviceError, match="the queue has not ended within 0 s"):
-        engine.submit(asked[3])
+        engine.submit(requested[3])
     engine.seconds = PATIENCE
     with patch.object(engine, "_wait"), pytest.raises(DeviceError, match="its queue was full"):
-        engine.submit(asked[3])
+        engine.submit(requested[3])
     engine.stop()
-    for request in asked[:3]:
+    for request in requested[:3]:
         with pytest.raises(GatherFailed, match="STOPPED"):
             engine.wait(request)
-    assert engine.completion(asked[3]) is None
+    assert engine.completion(requested[3]) is None
     engine.limit_reads(0)
-    engine.submit(asked[3])
-    assert engine.wait(asked[3]).outcome == "DONE"
+    engine.submit(requested[3])
+    assert engine.wait(requested[3]).outcome == "DONE"

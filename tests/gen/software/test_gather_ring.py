@@ -16,11 +16,11 @@ PLACES, ADDRESS = 4, 0x8000
 
 
 class RingCard(Card):
-    """Stands in for a card that reads a ring while ``reads``; ``found`` are its descriptors."""
+    """Stands in for a card that reads a ring while ``reads``; ``result`` are its descriptors."""
 
     def __init__(self):
         super().__init__(WITH_RING)
-        self.found, self.reads = [], True
+        self.result, self.reads = [], True
 
     def hear(self, address, word):
         super().hear(address, word)
@@ -38,7 +38,7 @@ class RingCard(Card):
         while self.reads and is_open and self.read_so_far() != self.heard("request_producer"):
             number = self.read_so_far() % (1 << self.heard("request_ring_size"))
             place = self.heard_wide("request_ring_address") + DESCRIPTOR_BYTES * number
-            self.found.append(bytes(self.read_memory(place, DESCRIPTOR_BYTES)))
+            self.result.append(bytes(self.read_memory(place, DESCRIPTOR_BYTES)))
             self.say(request_consumer=(self.read_so_far() + 1) & 0xFFFF)
 
     def read_so_far(self):
@@ -54,9 +54,9 @@ def card():
 def ring(card):
     engine = card.attach()
     engine.seconds = 0.05
-    made = Ring(engine, ADDRESS, PLACES)
-    made.open()
-    return made
+    built = Ring(engine, ADDRESS, PLACES)
+    built.open()
+    return built
 
 
 def test_requests_are_written(card, ring):
@@ -68,7 +68,7 @@ def test_requests_are_written(card, ring):
         replace(REQUEST, streamed=True, order="ALIGNED"),
     ]
     ring.submit(*requests)
-    assert card.found == [pack(golden(request)) for request in requests]
+    assert card.result == [pack(golden(request)) for request in requests]
     assert card.read_memory(0x2000, 16) == bytes(16)
     assert ring.read() == 4
 
@@ -78,7 +78,7 @@ def test_a_ring_without_room_is_waited_for(card, ring):
     ring.submit(*[REQUEST] * PLACES)
     with pytest.raises(DeviceError, match=r"for room in the ring has not ended within 0\.05 s"):
         ring.submit(REQUEST)
-    assert not card.found
+    assert not card.result
 
 
 @pytest.mark.parametrize(
@@ -95,10 +95,10 @@ def test_a_ring_that_has_stopped(card, ring, says, text):
     card.step = lambda: None
     ring.submit(REQUEST)
     card.say(**says)
-    wanted = f"the ring has stopped after 2 requests: .*{text}"
-    with pytest.raises(RingStopped, match=wanted) as told:
+    expected = f"the ring has stopped after 2 requests: .*{text}"
+    with pytest.raises(RingStopped, match=expected) as reported:
         ring.submit(REQUEST)
-    assert told.value.read == 2
+    assert reported.value.read == 2
 
 
 @pytest.mark.parametrize(
@@ -123,5 +123,5 @@ def test_a_build_without_a_ring():
 def test_nothing_is_written_of_a_request_that_cannot_be(card, ring):
     with pytest.raises(ValueError, match="completion must be a multiple of 16: 8"):
         ring.submit(REQUEST, replace(REQUEST, completion=8))
-    assert not card.found
+    assert not card.result
     assert not card.memory.pages

@@ -29,9 +29,9 @@ def test_frames_are_those_of_the_hardware(kind, request):
     frame = Frame(kind=kind, ecn=bool(rng.getrandbits(1)), **fields)
     octets = to_octets(frame, LANES, TO, SOURCE)
     assert octets == wire.to_octets(frame, LANES, wire.Addresses(TO, SOURCE))
-    found = from_octets(octets, LANES)
-    assert np.array_equal(found.payload, frame.payload)
-    assert {**vars(found), "payload": None} == {**vars(frame), "payload": None}
+    result = from_octets(octets, LANES)
+    assert np.array_equal(result.payload, frame.payload)
+    assert {**vars(result), "payload": None} == {**vars(frame), "payload": None}
 
 
 def test_a_kind_that_there_is_none_of():

@@ -76,9 +76,9 @@ def snic(card):
 
 def test_descriptors_are_those_of_the_guide(card, snic):
     snic.use_rings(RINGS, places=4)
-    told = {"request_ring": 1, "completion_ring": 1}
-    told |= {"request_ring_size": 2, "completion_ring_size": 2}
-    assert {name: card.heard(name) for name in told} == told
+    reported = {"request_ring": 1, "completion_ring": 1}
+    reported |= {"request_ring_size": 2, "completion_ring_size": 2}
+    assert {name: card.heard(name) for name in reported} == reported
     assert card.heard_wide("request_ring_address") == RINGS
     assert card.heard_wide("completion_ring_address") == RINGS + 4 * DESCRIPTOR_BYTES
     idxs = np.arange(100, 113)
@@ -104,7 +104,7 @@ def test_rings_go_round_and_round(card, snic, places):
 
 
 @pytest.mark.parametrize(("places", "doorbells"), [((8, 8), 3), ((4, 4), 5), ((4, 16), 4)])
-def test_the_snic_is_told_of_half_a_ring_or_with_requests(card, snic, places, doorbells):
+def test_the_snic_is_informed_of_half_a_ring_or_with_requests(card, snic, places, doorbells):
     """Six requests that end at once: it is told when rings are opened, and at the end, too."""
     snic.use_rings(RINGS, *places)
     snic.gather(np.arange(100, 106), TABLE, **HOW)
@@ -115,9 +115,11 @@ def test_the_snic_is_told_of_half_a_ring_or_with_requests(card, snic, places, do
 
 def test_indices_count_modulo_2_to_the_16(card, snic):
     snic.use_rings(RINGS, 8)
-    rings = snic._way
+    rings = snic._path
     far = (1 << 16) - 16  # a multiple of 2 x 8 places
-    rings._written = rings._free = rings._read = rings._told = card.consumer = card.producer = far
+    rings._written = rings._free = rings._read = rings._reported = card.consumer = card.producer = (
+        far
+    )
     card.ends = {3: Cause.DESCRIPTOR}
     with pytest.raises(GatherFailed, match="ended as DESCRIPTOR"):
         snic.gather(np.arange(100, 106), TABLE, **HOW)
@@ -136,7 +138,7 @@ def test_what_a_lost_packet_stopped_is_tried_again(card, snic):
         snic.gather(np.arange(100, 106), TABLE, **HOW)
 
 
-def test_waits_are_bounded_and_faults_are_told(card, snic):
+def test_waits_are_bounded_and_faults_are_reported(card, snic):
     snic.use_rings(RINGS)
     card.silent, snic.seconds = True, 0.01
     with pytest.raises(DeviceError, match=r"the gather has not ended within 0\.01 s"):

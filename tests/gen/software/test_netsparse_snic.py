@@ -43,7 +43,7 @@ class Card(FakeCard):
         self.requests.append(request | {name: self.heard_wide(name) for name in wide})
         self.waiting.append((request, self.ends.pop(0) if self.ends else Cause.DONE))
         self.most = max(
-            self.most, *Counter(one["request_unit"] for one, _ in self.waiting).values()
+            self.most, *Counter(item["request_unit"] for item, _ in self.waiting).values()
         )
         self.show()
 
@@ -119,7 +119,7 @@ def test_what_a_lost_packet_stopped_is_tried_again(card, snic):
         ([Cause.RANGE], 1, "ended as RANGE, an idx is not below columns"),
     ],
 )
-def test_what_cannot_succeed_is_told(card, snic, ends, count, text):
+def test_what_cannot_succeed_is_reported(card, snic, ends, count, text):
     card.ends = list(ends)
     with pytest.raises(GatherFailed, match=text) as failed:
         snic.gather([100], TABLE, idx_address=IDX_ADDRESS)
@@ -138,20 +138,20 @@ def some_requests(count=10, **changes):
 def test_units_have_as_many_requests_as_their_queues_hold(card, snic):
     requests = some_requests()
     done = snic.carry_out(requests)
-    assert sorted(done) == [Completion(one.unit, one.tag, "DONE") for one in requests[::2]] + [
-        Completion(one.unit, one.tag, "DONE") for one in requests[1::2]
+    assert sorted(done) == [Completion(item.unit, item.tag, "DONE") for item in requests[::2]] + [
+        Completion(item.unit, item.tag, "DONE") for item in requests[1::2]
     ]
     assert card.most == snic.build.queue == PARAMS.rig.commands
     for unit in range(2):
-        taken = [one["request_tag"] for one in card.requests if one["request_unit"] == unit]
-        assert taken == [one.tag for one in requests if one.unit == unit]
+        taken = [item["request_tag"] for item in card.requests if item["request_unit"] == unit]
+        assert taken == [item.tag for item in requests if item.unit == unit]
 
 
 def test_requests_of_a_program_are_tried_again(card, snic):
     requests, before = some_requests(), card.log.count("clear_filter")
     card.ends = [Cause.DONE, Cause.WATCHDOG]
     done = snic.complete(requests)
-    assert sorted(one.tag for one in done) == [one.tag for one in requests]
+    assert sorted(item.tag for item in done) == [item.tag for item in requests]
     assert len(card.requests) == len(requests) + 1
     assert card.log.count("clear_filter") == before + 1
     card.ends = [Cause.WATCHDOG, Cause.RANGE]

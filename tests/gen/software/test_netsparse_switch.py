@@ -128,7 +128,7 @@ def test_routes_are_judged_as_topologies_are(sizes):
     check_routes(routes, ends)
     for switch in range(topology.racks):
         assert uplinks_of(switch, ends) == [*topology.uplinks(switch)]
-    found = set()
+    result = set()
     rng = random.Random(1)
     for _ in range(200):
         tables = topology.tables()
@@ -137,8 +137,8 @@ def test_routes_are_judged_as_topologies_are(sizes):
         changed = [dict(enumerate(row)) for row in tables.tolist()]
         good = verdict(topology.check_symmetric, tables)
         assert verdict(check_routes, changed, ends) == good
-        found.add(good)
-    assert found == {True, False}
+        result.add(good)
+    assert result == {True, False}
 
 
 def verdict(check, *arguments):
@@ -150,7 +150,7 @@ def verdict(check, *arguments):
     return True
 
 
-def test_what_is_wrong_with_routes_is_told():
+def test_what_is_wrong_with_routes_is_reported():
     routes, ends = cluster(LeafSpine(racks=2, nodes_per_rack=2, spines=2))
     cases = (
         (0, 2, None, "switch 0 has no route to node 2"),

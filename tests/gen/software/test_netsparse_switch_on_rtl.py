@@ -159,20 +159,22 @@ class Model:
 
     def compare(self, switch):
         """Compare all counters of a switch, and what it tells of faults."""
-        found = Counter()
+        result = Counter()
         for where, parts in (("port", switch.port_counters()), ("pipe", switch.pipe_counters())):
             for part, counters in parts.items():
                 for name, count in counters.items():
                     place = ("pipes", 0) if "_sent_" in name else (where, part)
-                    found[*place, name] += 0 if name.endswith(TIMING) else count
-        assert +found == +self.counts
+                    result[*place, name] += 0 if name.endswith(TIMING) else count
+        assert +result == +self.counts
         faults = {(fault.where, fault.number, fault.name): fault.count for fault in switch.faults()}
-        assert faults == {key: n for key, n in found.items() if key[2] in switch.build.faults and n}
+        assert faults == {
+            key: n for key, n in result.items() if key[2] in switch.build.faults and n
+        }
 
 
 def a_packet(params, routes, port, number):
     """Draw a packet that may come by a port, and its class; ``number`` is that of its first PR."""
-    src = random.choice([node for node, way in routes.items() if way == port] or [0])
+    src = random.choice([node for node, path in routes.items() if path == port] or [0])
     kind = random.choice((Kind.READ, Kind.READ, Kind.RESPONSE, Kind.RESPONSE, Kind.ERROR))
     dest = random.choice([node for node in routes if node != src])
     length = random.choice((LENGTH, LENGTH, LENGTH, 4, 64))
@@ -244,25 +246,25 @@ async def packets_pass_whole(dut):
     await compare(dut, 60, False)
 
 
-def octets_of(told):
+def octets_of(reported):
     """Return the bytes of a packet whose lines each begin with the number of their first."""
-    return bytes.fromhex("".join(line.partition(":")[2] for line in told["packet"]))
+    return bytes.fromhex("".join(line.partition(":")[2] for line in reported["packet"]))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_known_answer_of_the_guide_is_right(dut):
     """What is in the cache is forgotten with a reset of the packets; joining can be switched."""
-    told = values(params_in_simulator(NetSparseSwitchParams))
-    known = told["known"]
+    reported = values(params_in_simulator(NetSparseSwitchParams))
+    known = reported["known"]
     addresses = {"mac_base": int(known["mac"], 16), "ip_base": int(known["ip"], 16)}
     bench = await Bench(dut).begin(
         {0: 0, 1: 1}, [1], known["bytes"], number=known["switch"], addresses=addresses
     )
     read = bridge(bench.switch.registers.read)
-    assert f"0x{await read('identity'):08X}" == told["identity"]
+    assert f"0x{await read('identity'):08X}" == reported["identity"]
     for step in known["steps"] if bench.params.pipes else ():
         bench.send(step["kind"], step["port"], octets_of(step))
-        right = [(one["kind"], one["port"], octets_of(one), False) for one in step["left"]]
+        right = [(item["kind"], item["port"], octets_of(item), False) for item in step["left"]]
         assert sorted(await bench.left()) == sorted(right)
     await bridge(bench.switch.reset_packets)()
     for joins in (True, False):
@@ -277,7 +279,7 @@ async def the_known_answer_of_the_guide_is_right(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_link_that_takes_nothing_is_told(dut):
+async def a_link_that_takes_nothing_is_reported(dut):
     bench = await Bench(dut).begin({0: 0, 1: 1}, [1], 0)
     await bridge(bench.switch.set_stall_limit)(200)
     bench.receivers[RESPONSES, 1].stall = always

@@ -80,15 +80,15 @@ def test_two_workers_train_as_the_golden_model_does(tmp_path, seed):
     fixed = to_fixed(np.asarray(labels, float), engine.fraction_bits)
     images = []
     for worker in range(WORKERS):
-        made = hbm_images(codes, fixed, BITS, geometry, worker)
-        images += [*(port for ports in made.words for port in ports), made.labels]
+        built = hbm_images(codes, fixed, BITS, geometry, worker)
+        images += [*(port for ports in built.words for port in ports), built.labels]
     simulate("a_job_is_loaded_run_and_read_back", images, tmp_path, seed)
 
 
 def test_the_known_answer_of_the_guide_is_right(tmp_path, seed):
     words = b"".join(int(word, 16).to_bytes(32, "little") for word in KNOWN["words"])
-    one = 1 << WORKER.engine.fraction_bits
-    labels = b"".join((label * one).to_bytes(4, "little") for label in KNOWN["labels"])
+    item = 1 << WORKER.engine.fraction_bits
+    labels = b"".join((label * item).to_bytes(4, "little") for label in KNOWN["labels"])
     images = [words, labels.ljust(64, b"\0")] * WORKERS
     simulate("a_worker_alone_finds_the_known_answer", images, tmp_path, seed)
 
@@ -120,8 +120,8 @@ class Card(SimulatedRegisters):
         self.seen.add(address)
 
 
-def attached(made, kind, build, card):
-    return kind(card, driver_of(made.map, card), build)
+def attached(built, kind, build, card):
+    return kind(card, driver_of(built.map, card), build)
 
 
 async def begin(dut):
@@ -131,20 +131,20 @@ async def begin(dut):
     links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
     dut.link.value = pack(params.network.link.settings, links.fields)
     dut.cut.value, dut.fail_index.value = 0, 0
-    made = p4sgd_worker.software(WORKER)
-    cards = [Card(dut, number, Build(**made.build)) for number in range(WORKERS)]
+    built = p4sgd_worker.software(WORKER)
+    cards = [Card(dut, number, Build(**built.build)) for number in range(WORKERS)]
     switch_card = SimulatedRegisters(dut, "s_axil_switch")
     await start(dut)
-    return params, made, cards, switch_card
+    return params, built, cards, switch_card
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_worker_alone_finds_the_known_answer(dut):
-    _, made, (card, _), _ = await begin(dut)
+    _, built, (card, _), _ = await begin(dut)
     how = {"loss": "logistic", "batch": 8, "rate": 1.0}  # the step is 65536 / 2^19
 
     def program():
-        worker = attached(made, Worker, card.build, card)
+        worker = attached(built, Worker, card.build, card)
         worker.seconds = PATIENCE
         for _ in range(2):  # the second time after a failure
             worker.load(KNOWN["codes"], KNOWN["labels"], bits=2, signed=True)
@@ -161,15 +161,15 @@ async def a_worker_alone_finds_the_known_answer(dut):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 async def a_job_is_loaded_run_and_read_back(dut):
-    params, made, cards, switch_card = await begin(dut)
+    params, built, cards, switch_card = await begin(dut)
     build = cards[0].build
-    switch_made = p4sgd_switch.software(params.network.switch)
+    switch_built = p4sgd_switch.software(params.network.switch)
 
     def program():
-        workers = [attached(made, Worker, build, card) for card in cards]
-        switch = attached(switch_made, Switch, SwitchBuild(**switch_made.build), switch_card)
-        for one in (*workers, switch):
-            one.seconds = PATIENCE
+        workers = [attached(built, Worker, build, card) for card in cards]
+        switch = attached(switch_built, Switch, SwitchBuild(**switch_built.build), switch_card)
+        for item in (*workers, switch):
+            item.seconds = PATIENCE
         job = Job(workers, switch, timeout=600)
         codes, labels = drawn(int(os.environ[SEED]))
         job.load(codes, labels, bits=BITS)
@@ -194,25 +194,25 @@ def fakes():
     from tests.gen.software.worker_card import Card as FakeWorker
 
     cards = [FakeWorker(WORKER) for _ in range(WORKERS)]
-    told = []
+    reported = []
     switch = SimpleNamespace(
-        set_addresses=lambda switch, group: told.append((switch, group)),
-        start_job=lambda job, **how: told.append((job, how)),
+        set_addresses=lambda switch, group: reported.append((switch, group)),
+        start_job=lambda job, **how: reported.append((job, how)),
     )
     for card in cards:
         card.commands["start_job"] = lambda card=card: card.say(job_open=1)
-    return cards, switch, told
+    return cards, switch, reported
 
 
-def test_what_a_job_tells_switch_and_workers(fakes):
-    cards, switch, told = fakes
+def test_what_a_job_reports_switch_and_workers(fakes):
+    cards, switch, reported = fakes
     job = Job([card.attach() for card in cards], switch, number=1, base=4, epoch=(1 << 16) - 2)
     codes, labels = drawn(1)
     slots = cards[0].build.fixed["slots"]
     for epoch in ((1 << 16) - 1, 0):
-        told.clear()
+        reported.clear()
         job.load(codes, labels, bits=BITS)
-        (own, group), (number, how) = told
+        (own, group), (number, how) = reported
         assert (number, how) == (1, {"ports": [0, 1], "epoch": epoch, "base": 4, "slots": slots})
         for index, card in enumerate(cards):
             fields = {"worker": index, "workers": 3, "job": 1, "epoch": epoch}
@@ -234,7 +234,7 @@ def test_what_a_job_tells_switch_and_workers(fakes):
 
 
 def test_jobs_that_cannot_be(fakes):
-    cards, switch, told = fakes
+    cards, switch, reported = fakes
     workers = [card.attach() for card in cards]
     with pytest.raises(ValueError, match="at least one worker"):
         Job([], switch)
@@ -247,5 +247,5 @@ def test_jobs_that_cannot_be(fakes):
     ):
         with pytest.raises(ValueError, match=text):
             job.load(codes, labels, bits=BITS, weights=weights)
-    assert not told
+    assert not reported
     assert not any(card.memory.pages for card in cards)

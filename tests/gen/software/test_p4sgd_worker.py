@@ -18,7 +18,7 @@ HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
 def card(request):
     params = find_design("p4sgd-worker").params_of(request.param, **SIZES[request.param])
     card = Card(params)
-    card.told = values(params)
+    card.reported = values(params)
     return card
 
 
@@ -38,22 +38,22 @@ def drawn(card, signed=False, bits=4):
 
 def place_of(card, port):
     """Return where the guide has the memory behind a port, of words unless it is the labels'."""
-    told = card.told
+    reported = card.reported
     if port is LABELS:
-        return told["channel_bytes"] * told["label_channel"]
-    engine, half = divmod(port, told["P"])
-    return told["channel_bytes"] * (told["channels"] * engine + half)
+        return reported["channel_bytes"] * reported["label_channel"]
+    engine, half = divmod(port, reported["P"])
+    return reported["channel_bytes"] * (reported["channels"] * engine + half)
 
 
 def test_the_known_answer_of_the_guide_is_written(card):
-    told, known, worker = card.told, card.told["known"], card.attach()
+    reported, known, worker = card.reported, card.reported["known"], card.attach()
     worker.load(known["codes"], known["labels"], bits=2, signed=True)
-    words = [int(word, 16).to_bytes(told["P"] * 32, "little") for word in known["words"]]
-    for port in range(told["N"] * told["P"]):
+    words = [int(word, 16).to_bytes(reported["P"] * 32, "little") for word in known["words"]]
+    for port in range(reported["N"] * reported["P"]):
         half = slice(32 * port, 32 * port + 32)
         image = b"".join(word[half].ljust(32, b"\0") for word in words)
         assert card.read_memory(place_of(card, port), len(image)) == image
-    image = b"".join((label << told["F"]).to_bytes(4, "little") for label in known["labels"])
+    image = b"".join((label << reported["F"]).to_bytes(4, "little") for label in known["labels"])
     assert card.read_memory(place_of(card, LABELS), 64) == image.ljust(64, b"\0")
     weights = np.zeros(2, int)
     assert (worker.golden(weights, loss="logistic", batch=8, rate=1.0) == known["weights"]).all()
@@ -72,18 +72,18 @@ def test_the_known_answer_of_the_guide_is_written(card):
 
 def test_the_example_of_the_guide_is_right(card):
     """A bit of a code, and the weights of all features, are where the guide says."""
-    told, ex, worker = card.told, card.told["ex"], card.attach()
+    reported, ex, worker = card.reported, card.reported["ex"], card.attach()
     codes = np.zeros((ex["i"] + 1, ex["D"]), int)
     codes[ex["i"], ex["j"]] = 1 << ex["s"] - 1 - ex["p"]
     weights = np.arange(ex["D"]) - 99
     worker.load(codes, np.zeros(len(codes)), bits=ex["s"], weights=weights)
-    port = told["P"] * ex["n"] + ex["port"]
+    port = reported["P"] * ex["n"] + ex["port"]
     assert card.read_memory(place_of(card, port) + ex["byte"], 1) == bytes([1 << ex["bit_of_byte"]])
-    base = int(told["model_base"], 16)
+    base = int(reported["model_base"], 16)
     for feature, weight in enumerate(weights.tolist()):
-        chunk, lane = divmod(feature, told["L"])
+        chunk, lane = divmod(feature, reported["L"])
         engine, chunk = divmod(chunk, ex["C"])
-        at = base + engine * told["engine_stride"] + chunk * told["chunk_stride"] + 4 * lane
+        at = base + engine * reported["engine_stride"] + chunk * reported["chunk_stride"] + 4 * lane
         assert int.from_bytes(card.read_memory(at, 4), "little", signed=True) == weight
     assert (worker.weights() == weights).all()
     worker.set_weights(weights + 1)
@@ -105,7 +105,7 @@ def test_another_design_is_refused(tiny):
         ({}, "did not begin the run"),
     ],
 )
-def test_failures_are_told_by_cause(tiny, end, text):
+def test_failures_are_reported_by_cause(tiny, end, text):
     codes, labels, _ = drawn(tiny)
     tiny.end = end
     worker = tiny.attach()

@@ -22,7 +22,7 @@ SIZE, START = 1 << 14, 1 << 13
 PACKETS = 21 * 8
 
 
-def no_tell(text):
+def no_report(text):
     pass
 
 
@@ -63,7 +63,7 @@ class Memory:
 
 
 def exercise(memory):
-    memory_test.exercise_memory(memory, START, SIZE, no_tell)
+    memory_test.exercise_memory(memory, START, SIZE, no_report)
 
 
 def test_memory_that_is_right_passes_and_all_of_it_is_tested():
@@ -85,24 +85,24 @@ LINES = [3, 5, 9, 10, 12]  # address bits within a block of 1 KB, and above it
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_an_address_line_without_effect_is_found(line):
+def test_an_address_line_without_effect_is_detected(line):
     with pytest.raises(CheckFailed, match="of memory at"):
         exercise(Memory(lambda address: address & ~(1 << line)))
 
 
-def swapped(address, one, other):
-    low, high = address >> one & 1, address >> other & 1
-    return address & ~(1 << one | 1 << other) | low << other | high << one
+def swapped(address, item, other):
+    low, high = address >> item & 1, address >> other & 1
+    return address & ~(1 << item | 1 << other) | low << other | high << item
 
 
 @pytest.mark.parametrize("line", LINES[:-1])
-def test_address_lines_that_only_writes_swap_are_found(line):
+def test_address_lines_that_only_writes_swap_are_detected(line):
     with pytest.raises(CheckFailed, match="of memory at"):
         exercise(Memory(lambda a: swapped(a, line, 12), reads=lambda address: address))
 
 
 @pytest.mark.parametrize("places", [(0x2100, 0x3000), (0x3000, 0x2100)])
-def test_a_bit_that_sets_another_is_found(places):
+def test_a_bit_that_sets_another_is_detected(places):
     """A bit that rises sets the same bit of another word, and only the march can show this.
 
     If the other word is lower, only the march down finds it, as the bit is 1 already in the march
@@ -112,9 +112,9 @@ def test_a_bit_that_sets_another_is_found(places):
         exercise(Memory(rises=(*places, 13)))
 
 
-def test_rates_are_told_and_what_comes_back_is_compared():
-    told = memory_test.rates(Memory(), START, SIZE)
-    assert re.fullmatch(r"16,384 bytes at [\d.]+ GB/s to the card, [\d.]+ GB/s from it", told)
+def test_rates_are_reported_and_what_comes_back_is_compared():
+    reported = memory_test.rates(Memory(), START, SIZE)
+    assert re.fullmatch(r"16,384 bytes at [\d.]+ GB/s to the card, [\d.]+ GB/s from it", reported)
     with pytest.raises(CheckFailed, match="bit 2 of memory at 0x2005 reads 1, not 0"):
         memory_test.rates(Memory(stuck=(START + 5, 2, 1)), START, SIZE)
     memory = Memory()
@@ -183,7 +183,7 @@ def test_a_card_that_is_right_passes(capsys):
 
 
 @pytest.mark.parametrize(
-    ("faults", "check", "told"),
+    ("faults", "check", "reported"),
     [
         ({"lost": 1}, "mac", f"{PACKETS - 1} of {PACKETS} packets came back"),
         (
@@ -196,10 +196,10 @@ def test_a_card_that_is_right_passes(capsys):
         ({"wrong": 3}, "epoch", "3 of 35 weights differ from the golden model's"),
     ],
 )
-def test_what_is_wrong_is_told(faults, check, told, capsys):
+def test_what_is_wrong_is_reported(faults, check, reported, capsys):
     card = Card(**faults)
     assert main(card, "--only", check, "--loopback", "pcs") == 1
-    assert capsys.readouterr().out.splitlines()[-1].startswith(f"FAIL: {check}: {told}")
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"FAIL: {check}: {reported}")
     assert card.loops == ([1, 0] if check == "mac" else [])
     assert card.heard("retries") == 100
 
@@ -224,22 +224,22 @@ def test_amounts_that_cannot_be(text, capsys):
     assert "--bytes" in capsys.readouterr().err
 
 
-def test_checks_after_one_that_fails_are_not_made(capsys):
-    made = []
+def test_checks_after_one_that_fails_are_not_run(capsys):
+    built = []
 
     def fail(tell):
-        made.append("one")
+        built.append("one")
         raise CheckFailed("it is broken")
 
-    assert run_checks({"one": fail, "two": made.append}) == 1
-    assert (made, capsys.readouterr().out) == (["one"], "FAIL: one: it is broken\n")
+    assert run_checks({"one": fail, "two": built.append}) == 1
+    assert (built, capsys.readouterr().out) == (["one"], "FAIL: one: it is broken\n")
 
 
 def test_the_package_is_a_program(tmp_path):
     write("p4sgd-worker", "tiny", tmp_path)
     (tmp_path / "hidden").mkdir()
     path = f"{tmp_path}:{poisoned(tmp_path / 'hidden')}"
-    for arguments, status, told in (
+    for arguments, status, reported in (
         (["--help"], 0, "PASS or FAIL"),
         (["--device", "nowhere"], 1, "FAIL: cannot open nowhere_user: No such file"),
         (["--bytes", "3"], 2, "must be a multiple of 64"),
@@ -252,4 +252,4 @@ def test_the_package_is_a_program(tmp_path):
             check=False,
         )
         assert done.returncode == status, done.stderr
-        assert told in " ".join((done.stdout + done.stderr).split())
+        assert reported in " ".join((done.stdout + done.stderr).split())

@@ -58,9 +58,9 @@ def test_it_needs_numpy_alone(name):
 
 @pytest.mark.parametrize("name", WITH_SOFTWARE)
 def test_the_same_parameters_give_the_same_files(name):
-    one, other = software_of(name), software_of(name)
-    assert one.package_files() == other.package_files()
-    assert one.bench_files("") == other.bench_files("")
+    item, other = software_of(name), software_of(name)
+    assert item.package_files() == other.package_files()
+    assert item.bench_files("") == other.bench_files("")
 
 
 @pytest.mark.parametrize("name", WITH_SOFTWARE)

@@ -23,8 +23,8 @@ ANSWERED = 100  #: cycles after which each frame is answered
 test_the_software_runs_switches = simulated(Switch, [P4SGD, MINA], __name__)
 
 
-def octets_of(told):
-    return bytes.fromhex("".join(line.partition(":")[2] for line in told))
+def octets_of(reported):
+    return bytes.fromhex("".join(line.partition(":")[2] for line in reported))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -34,13 +34,13 @@ async def the_known_answer_of_the_guide_is_right(dut):
     sinks = [PacketSink(dut, f"m_axis_{port}") for port in range(params.ports)]
     switch, known = HostProgram(dut, "s_axil", switch_side(params)), values(params)["known"]
 
-    async def send(port, told):
+    async def send(port, reported):
         """Send the bytes that are told; return what leaves, by port."""
         before = [len(sink.packets) for sink in sinks]
-        sources[port].extend(list(beats_of(octets_of(told))))
+        sources[port].extend(list(beats_of(octets_of(reported))))
         await edges(dut.clk, ANSWERED)
         left = zip(sinks, before, strict=True)
-        return [(k, one.octets) for k, (s, n) in enumerate(left) for one in s.packets[n:]]
+        return [(k, item.octets) for k, (s, n) in enumerate(left) for item in s.packets[n:]]
 
     await start(dut)
     await switch.clear_counters()

@@ -36,8 +36,8 @@ JOB = {"epoch": 9, "port": 2}
 
 
 def card_of(preset, **changes):
-    made = software(find_design("switchgnn-endpoint").params_of(preset, **changes))
-    card = FakeCard(made)
+    built = software(find_design("switchgnn-endpoint").params_of(preset, **changes))
+    card = FakeCard(built)
     return card, card.attach()
 
 
@@ -87,31 +87,37 @@ def test_memory_and_registers_are_those_of_the_hardware(any_size, seed):
         assert record["sends"] == len(turn.sends)
         sources = {}
         for seq, (sent, payload) in enumerate(zip(turn.sends, payloads[number], strict=True)):
-            found = tables.record(SendRecord, record["list"], seq)
+            result = tables.record(SendRecord, record["list"], seq)
             kind, lane = (Kind.PARTIAL, "<i4") if sent.partial else (Kind.FEATURE, "<i2")
-            told = {"kind": kind, "list": sent.list, "rows": sent.rows, "source": sent.source}
-            told |= {"raw": sum(1 << port for port in sent.copy_to), "no_flags": 0, "nothing": 0}
-            assert found == told | {"place": found["place"]}
-            at = record["features"] + found["place"] * payload_bytes(kind, sizes["lanes"])
+            reported = {"kind": kind, "list": sent.list, "rows": sent.rows, "source": sent.source}
+            reported |= {
+                "raw": sum(1 << port for port in sent.copy_to),
+                "no_flags": 0,
+                "nothing": 0,
+            }
+            assert result == reported | {"place": result["place"]}
+            at = record["features"] + result["place"] * payload_bytes(kind, sizes["lanes"])
             octets = payload.astype(lane).tobytes()
             assert features.read(at, len(octets)) == octets
             if not sent.partial and sent.source < sizes["copies"]:
-                sources[sent.source] = {"own": 1, "place": found["place"], "port": 0}
+                sources[sent.source] = {"own": 1, "place": result["place"], "port": 0}
         sources |= {s: {"own": 0, "place": 0, "port": port} for s, port in turn.copies.items()}
-        for vertex, told in sources.items():
-            assert tables.record(SourceRecord, record["sources"], vertex) == told | {"nothing": 0}
-        wanted = tables.read(record["wanted"], words // 8 + -(-sizes["copies"] // 32) * 4)
-        told = {*turn.sums, *(words + vertex for vertex in turn.copies)}
-        assert int.from_bytes(wanted, "little") == sum(1 << bit for bit in told)
+        for vertex, reported in sources.items():
+            assert tables.record(SourceRecord, record["sources"], vertex) == reported | {
+                "nothing": 0
+            }
+        expected = tables.read(record["required"], words // 8 + -(-sizes["copies"] // 32) * 4)
+        reported = {*turn.sums, *(words + vertex for vertex in turn.copies)}
+        assert int.from_bytes(expected, "little") == sum(1 << bit for bit in reported)
     endpoint.set_addresses(OWN, SWITCH)
     endpoint.set_timers(send=1, fetch=2, gap=3, done=4, memory=5)
     endpoint.start(1, **JOB, ready=2, two=True)
     for name, octets in (("own_address", OWN), ("switch_address", SWITCH)):
         assert card.heard_wide(name).to_bytes(6, "little") == octets
-    told = {"job": 1, "epoch": 9, "worker": 4, "turns": 3, "two_open": 1, "ready_turns": 2}
-    told |= {"send_timeout": 1, "fetch_timeout": 2, "fetch_gap": 3, "done_timeout": 4}
-    told |= {"memory_timeout": 5}
-    assert {name: card.heard(name) for name in told} == told
+    reported = {"job": 1, "epoch": 9, "worker": 4, "turns": 3, "two_open": 1, "ready_turns": 2}
+    reported |= {"send_timeout": 1, "fetch_timeout": 2, "fetch_gap": 3, "done_timeout": 4}
+    reported |= {"memory_timeout": 5}
+    assert {name: card.heard(name) for name in reported} == reported
     assert card.heard_wide("program") == endpoint.build.region("tables").address
     assert card.log == ["start"]
 
@@ -179,7 +185,7 @@ def test_sums_and_copies_are_read_where_they_are(any_size, seed):
     endpoint.load([OTHER, TURN])
     lanes, rng = endpoint.build.fixed["lanes"], np.random.default_rng(seed)
     offset, placed = Memory(card, endpoint, "sums").offset, endpoint.layout.placed[1]
-    for base, items, lane, found in (
+    for base, items, lane, result in (
         (placed.sums, TURN.sums, "<i4", endpoint.sums),
         (placed.copies, TURN.copies, "<i2", endpoint.copies),
     ):
@@ -187,7 +193,7 @@ def test_sums_and_copies_are_read_where_they_are(any_size, seed):
         rows = {item: rng.integers(-(1 << 15), 1 << 15, lanes).astype(lane) for item in items}
         for item, row in rows.items():
             card.write_memory(offset + base + item * size, row.tobytes())
-        assert {k: v.tolist() for k, v in found(1).items()} == {
+        assert {k: v.tolist() for k, v in result(1).items()} == {
             k: v.tolist() for k, v in rows.items()
         }
 
@@ -210,13 +216,15 @@ def test_a_job_is_waited_for(driven):
     endpoint.stop()
 
 
-def test_failures_are_told_by_cause(driven):
+def test_failures_are_reported_by_cause(driven):
     card, endpoint = driven
     endpoint.load([TURN])
     card.say(state=State.FAILED.value, cause=Cause.SUMS.value)
-    with pytest.raises(JobFailed, match="ended as SUMS, memory answered a write of a sum") as found:
+    with pytest.raises(
+        JobFailed, match="ended as SUMS, memory answered a write of a sum"
+    ) as result:
         endpoint.wait()
-    assert found.value.cause == "SUMS"
+    assert result.value.cause == "SUMS"
     card.say(state=State.IDLE.value)
     with pytest.raises(JobFailed, match="the job ended as IDLE"):
         endpoint.wait()

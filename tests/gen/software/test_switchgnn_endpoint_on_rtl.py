@@ -57,14 +57,14 @@ def start_by_package(endpoint, known):
     turn = Turn(sends=[Send(list=0, rows=1, source=known["vertex"])], sums=[known["aggregator"]])
     endpoint.load([turn])
     feature = np.zeros((1, endpoint.build.fixed["lanes"]), int)
-    told = np.frombuffer(bytes.fromhex(known["feature"]), "<i2")
-    feature[0, : len(told)] = told
+    reported = np.frombuffer(bytes.fromhex(known["feature"]), "<i2")
+    feature[0, : len(reported)] = reported
     endpoint.write_payloads(0, feature)
-    sends, wanted, sources, _ = (octets for _, octets in endpoint.layout.tables)
+    sends, expected, sources, _ = (octets for _, octets in endpoint.layout.tables)
     source = bytes_of(known["memory"]["source"])
     assert sends == bytes_of(known["memory"]["send"])
     assert sources[8 * known["vertex"] :][:8] == source
-    assert int.from_bytes(wanted, "little") == int(known["wanted"], 16)
+    assert int.from_bytes(expected, "little") == int(known["required"], 16)
     endpoint.start(known["job"], epoch=known["epoch"], port=known["bm"].bit_length() - 1)
     return endpoint.layout.placed[0].sums + known["aggregator"] * 4 * feature.size
 
@@ -78,7 +78,7 @@ def start_by_guide(endpoint, known):
     for name, lines in known["memory"].items():
         octets = bytes_of(lines)
         tables[at[name] : at[name] + len(octets)] = octets
-    tables[at["wanted"] : at["wanted"] + 4] = int(known["wanted"], 16).to_bytes(4, "little")
+    tables[at["required"] : at["required"] + 4] = int(known["required"], 16).to_bytes(4, "little")
     endpoint.device.write_memory(0, bytes(tables))
     features = endpoint.build.region("features").dma + at["features"]
     endpoint.device.write_memory(features, bytes.fromhex(known["feature"]).ljust(64, b"\0"))
@@ -111,5 +111,5 @@ async def the_known_answer_of_the_guide_is_right(dut, start_job):
 
     assert (await endpoint.read("state")).name == "FINISHED"
     total, sums = bytes.fromhex(known["sum"]), endpoint.side.description.region("sums")
-    there = sums.dma - sums.address + place
-    assert await endpoint.memory.read_memory(there, len(total)) == total
+    present = sums.dma - sums.address + place
+    assert await endpoint.memory.read_memory(present, len(total)) == total

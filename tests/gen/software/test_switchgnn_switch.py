@@ -16,7 +16,7 @@ from sim.host.switch.job_switch import CommandRefused
 from sim.switchgnn.host.gnn_switch import Tables
 from tests.gen.software.fake_card import FakeCard
 
-MADE = software(find_design("switchgnn-switch").params_of("tiny"))
+BUILT = software(find_design("switchgnn-switch").params_of("tiny"))
 TABLES = Tables(
     lists=[[0, None], [2, 1], [None, 2]],
     blocks=[{0: (2, 1), 5: (65535, 0)}, {}, {3: (1, 1)}],
@@ -29,7 +29,7 @@ PLACE = {"ports": [0, 1], "epoch": 9, "base": 4, "depth": 6, "two": True}
 
 @pytest.fixture
 def driven():
-    card = FakeCard(MADE)
+    card = FakeCard(BUILT)
     return card, card.attach()
 
 
@@ -47,9 +47,9 @@ def test_table_errors(driven):
     card, switch = driven
     assert switch.table_errors(0).cause == "NONE"
     card.say(first_cause=TableError.UNUSED.value, first_turn=3, first_row=2, error_unused=8)
-    found = switch.table_errors(1)
-    assert (found.cause, found.counts["UNUSED"], found.where["row"]) == ("UNUSED", 8, 2)
-    assert found.meaning.startswith("the block expects no contribution")
+    result = switch.table_errors(1)
+    assert (result.cause, result.counts["UNUSED"], result.where["row"]) == ("UNUSED", 8, 2)
+    assert result.meaning.startswith("the block expects no contribution")
     assert card.heard("job_number") == 1
 
 

@@ -21,7 +21,7 @@ from sim.switchgnn.switch_on_rams import arguments_of, sources_of, switch_of
 from sim.switchgnn.wire import judge
 from tests.gen.guides.bench import octets_of
 from tests.gen.software.selftests import SelfTest
-from tests.hdl.switchgnn.switch.ingress.drawn_frames import MEMORY, SETTLED, counted, told
+from tests.hdl.switchgnn.switch.ingress.drawn_frames import MEMORY, SETTLED, counted, reported
 from tests.hdl.switchgnn.switch.sizes import FIVE_PORTS
 
 
@@ -59,16 +59,16 @@ async def the_known_answer_of_the_guide_is_right(dut):
         bench.throw(step["port"], octets_of(step))
         await bench.idle(SETTLED + MEMORY * bench.params.in_memory)
         right = [
-            (one["port"], judge(octets_of(one), guide["L"], bench.group)) for one in step["left"]
+            (item["port"], judge(octets_of(item), guide["L"], bench.group)) for item in step["left"]
         ]
-        assert told((port, frame) for _, port, frame in bench.frames) == told(right)
+        assert reported((port, frame) for _, port, frame in bench.frames) == reported(right)
     verdicts = counted(await bench.host.verdicts())
     assert verdicts == {(port, name): 1 for port in (0, 1) for name in ("ADDED", "DONE")}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_program_of_the_bench_runs(dut):
-    made = software(params_in_simulator(GnnSwitchParams))
-    if made.bench:
-        build = Build(**made.build)
-        await run_on(dut, build, lambda device: run_job(device, SelfTest(made, device).attach()))
+    built = software(params_in_simulator(GnnSwitchParams))
+    if built.bench:
+        build = Build(**built.build)
+        await run_on(dut, build, lambda device: run_job(device, SelfTest(built, device).attach()))

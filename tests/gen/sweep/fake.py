@@ -59,26 +59,26 @@ class FakeSession(Session):
         return Build(folder, "top")
 
     def run(self, simulator, folder, listener=None, clock_mhz=250.0):
-        params, asked = self.params, self.asked
+        params, requested = self.params, self.requested
         assert simulator.program.exists()
         assert folder.is_dir()
-        note("started", f"{params.size} {asked.load}")
+        note("started", f"{params.size} {requested.load}")
         print("measuring on")
-        time.sleep(asked.pause)
-        if asked.trouble == "raise":
-            raise ValueError(f"load {asked.load} is too much\nand more")
-        deaths = note("deaths", asked.load) if asked.trouble.startswith("die") else 0
-        if deaths and (asked.trouble == "die" or deaths == 1):
+        time.sleep(requested.pause)
+        if requested.trouble == "raise":
+            raise ValueError(f"load {requested.load} is too much\nand more")
+        deaths = note("deaths", requested.load) if requested.trouble.startswith("die") else 0
+        if deaths and (requested.trouble == "die" or deaths == 1):
             os.kill(os.getpid(), signal.SIGKILL)
-        note("measured", f"{params.size} {asked.load}")
-        figures = {"speed": params.size * asked.load * clock_mhz, "cost": params.size**2}
+        note("measured", f"{params.size} {requested.load}")
+        figures = {"speed": params.size * requested.load * clock_mhz, "cost": params.size**2}
         return Result(figures=figures)
 
     @classmethod
-    def calculate(cls, params, asked):
-        if asked.trouble == "formula":
-            raise ValueError(f"no formula for load {asked.load}\nand more")
-        return {"ideal": 8.0 * asked.load}
+    def calculate(cls, params, requested):
+        if requested.trouble == "formula":
+            raise ValueError(f"no formula for load {requested.load}\nand more")
+        return {"ideal": 8.0 * requested.load}
 
 
 class FakeComponent(str):

@@ -47,10 +47,10 @@ def address(processes, fakes, tmp_path):
     only = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
     processes.append(started("scheduler", *listening, **only))
     wait_for(file.exists)
-    here = {name: os.environ[name] for name in ("INGATHER_FAKE", "INGATHER_CACHE")}
+    near = {name: os.environ[name] for name in ("INGATHER_FAKE", "INGATHER_CACHE")}
     for _ in range(2):
         options = ("--scheduler-file", file, "--no-nanny", "--nthreads", 1, "--no-dashboard")
-        processes.append(started("worker", *options, "--local-directory", tmp_path, **here))
+        processes.append(started("worker", *options, "--local-directory", tmp_path, **near))
     return json.loads(file.read_text())["address"]
 
 
@@ -87,19 +87,19 @@ class Workers:
     def run(self, function, *arguments):
         if self.failure:
             raise self.failure
-        return {f"tcp://{n}": found for n, found in enumerate(self.versions)}
+        return {f"tcp://{n}": result for n, result in enumerate(self.versions)}
 
     def nthreads(self):
         return {f"tcp://{n}": self.threads for n in range(len(self.versions))}
 
 
 def test_workers_that_cannot_do_the_work_are_refused():
-    ours = version(SOURCES)
-    check_workers(Workers([ours, ours]), "there", SOURCES)
+    own = version(SOURCES)
+    check_workers(Workers([own, own]), "there", SOURCES)
     with pytest.raises(UserError, match="worker tcp://1 has other sources"):
-        check_workers(Workers([ours, "old"]), "there", SOURCES)
+        check_workers(Workers([own, "old"]), "there", SOURCES)
     with pytest.raises(UserError, match="start it with --nthreads 1"):
-        check_workers(Workers([ours], threads=2), "there", SOURCES)
+        check_workers(Workers([own], threads=2), "there", SOURCES)
     with pytest.raises(UserError, match="cannot import ingather: no gen"):
         check_workers(Workers([], failure=ImportError("no gen")), "there", SOURCES)
 

@@ -16,13 +16,13 @@ def plan(fakes):
     return Plan(spec(grid={"size": [1, 2], "load": [1]}))
 
 
-def made(plan, **options):
+def built(plan, **options):
     console = Console(file=io.StringIO(), width=100, highlight=False, **options)
     return Show(plan, console), console
 
 
 def test_a_line_a_point_where_there_is_no_terminal(plan):
-    show, console = made(plan)
+    show, console = built(plan)
     points = [point.row for point in plan.points()]
     with show.showing():
         show.begins(4, 1, ["size [9]"])
@@ -39,7 +39,7 @@ def test_a_line_a_point_where_there_is_no_terminal(plan):
 
 
 def test_a_bar_on_a_terminal_and_lines_of_failures_only(plan):
-    show, console = made(plan, force_terminal=True)
+    show, console = built(plan, force_terminal=True)
     points = [point.row for point in plan.points()]
     with show.showing():
         show.begins(2, 0)
@@ -52,7 +52,7 @@ def test_a_bar_on_a_terminal_and_lines_of_failures_only(plan):
     assert "load=1: speed" not in text
 
 
-def test_a_table_shows_what_varies_and_what_was_asked_for(plan):
+def test_a_table_shows_what_varies_and_what_was_requested(plan):
     console = Console(file=io.StringIO(), width=20)
     row = replace(plan.points()[1].row, metrics={"speed": 1234567.8, "ideal": 3})
     print_wide(console, table(plan, [row]))

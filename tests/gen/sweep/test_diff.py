@@ -32,7 +32,7 @@ def test_a_metric_that_differs(threshold, changes, after, relative):
         assert change.settings["bits"] == 2
 
 
-def test_the_key_of_a_point_does_not_matter_but_what_was_asked_does():
+def test_the_key_of_a_point_does_not_matter_but_what_was_requested_does():
     assert compare(points(1.0), points(1.0, key="of other sources")).equal
     for other in ({"workload": {"bits": 3}}, {"parameters": {"engines": 9}}, {"design": "x"}):
         difference = compare(points(1.0), points(1.0, **other))

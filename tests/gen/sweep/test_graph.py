@@ -9,13 +9,13 @@ pytestmark = pytest.mark.usefixtures("fakes")
 GRID = {"size": [1, 2], "load": [1, 2, 3]}
 
 
-def made(**parts):
+def built(**parts):
     plan = Plan(spec(**parts))
     return (plan, *graph_of(plan, plan.points()))
 
 
 def test_each_hardware_is_built_and_synthesised_once():
-    _, first, waiting = made(grid=GRID, metrics=["speed", "luts"])
+    _, first, waiting = built(grid=GRID, metrics=["speed", "luts"])
     assert [task.text for task in first] == [
         "building fake",
         "synthesising fake",
@@ -24,26 +24,26 @@ def test_each_hardware_is_built_and_synthesised_once():
     ]
     assert len({task.key for task in first}) == 4
     assert [len(task.serves) for task in first] == [3, 3, 3, 3]
-    assert {id(one.build) for one in waiting[:3]} == {id(first[0])}
+    assert {id(item.build) for item in waiting[:3]} == {id(first[0])}
 
 
 def test_nothing_is_done_that_no_metric_needs():
-    assert [task.function.__name__ for task in made(grid=GRID, metrics=["luts"])[1]] == [
+    assert [task.function.__name__ for task in built(grid=GRID, metrics=["luts"])[1]] == [
         "synthesise",
         "synthesise",
     ]
-    _, first, waiting = made(grid=GRID, metrics=["ideal"])
+    _, first, waiting = built(grid=GRID, metrics=["ideal"])
     assert first == []
-    assert all(one.ready for one in waiting)
+    assert all(item.ready for item in waiting)
 
 
 def test_a_point_is_ready_when_all_it_needs_is_done():
-    plan, first, waiting = made(grid=GRID, metrics=["speed", "luts"])
+    plan, first, waiting = built(grid=GRID, metrics=["speed", "luts"])
     assert not waiting[0].ready
     first[0].outcome = Outcome({"folder": "there"})
     assert not waiting[0].ready
     first[1].outcome = Outcome({"luts": 1})
-    assert [one.ready for one in waiting] == [True] * 3 + [False] * 3
+    assert [item.ready for item in waiting] == [True] * 3 + [False] * 3
     task = measurement(plan, waiting[1])
     assert task.text == "measuring size=1, load=2"
     assert task.key == waiting[1].point.key
@@ -51,7 +51,7 @@ def test_a_point_is_ready_when_all_it_needs_is_done():
 
 
 def test_keys_of_builds_follow_the_sources(monkeypatch):
-    before = made(grid=GRID)[1][0].key
-    assert made(grid=GRID)[1][0].key == before
+    before = built(grid=GRID)[1][0].key
+    assert built(grid=GRID)[1][0].key == before
     monkeypatch.setattr("gen.sweep.plan.version", lambda sources: "new")
-    assert made(grid=GRID)[1][0].key != before
+    assert built(grid=GRID)[1][0].key != before

@@ -15,7 +15,7 @@ def test_a_grid_is_multiplied_the_last_axis_fastest():
     assert [(p.params.size, p.workload.load) for p in points] == [
         (size, load) for size in (1, 2) for load in (1, 2, 3)
     ]
-    assert points[0].given == {"size": 1, "load": 1}
+    assert points[0].provided == {"size": 1, "load": 1}
     assert points[0].row.parameters == {"size": 1, "wide": False, "inner.depth": 4}
     assert points[0].row.workload["depth"] == 2
     assert len({p.key for p in points}) == 6
@@ -25,23 +25,23 @@ def test_each_step_adds_to_those_before_it():
     """All steps are taken at each point of a grid, and they override [set]."""
     steps = [{}, {"wide": True}, {"load": 3}, {"wide": False, "inner": {"depth": 7}}]
     plan = Plan(spec(grid={"size": [1, 2]}, steps=steps, set={"load": 2}))
-    found = [(p.params.wide, p.workload.load, p.params.inner.depth) for p in plan.points()]
-    assert found == 2 * [(False, 2, 4), (True, 2, 4), (True, 3, 4), (False, 3, 7)]
+    result = [(p.params.wide, p.workload.load, p.params.inner.depth) for p in plan.points()]
+    assert result == 2 * [(False, 2, 4), (True, 2, 4), (True, 3, 4), (False, 3, 7)]
     assert [p.params.size for p in plan.points()] == [1] * 4 + [2] * 4
     assert [s.name for s in plan.varied] == ["size", "wide", "load", "inner.depth"]
     assert len(Plan(spec(steps=steps)).points()) == 4
 
 
 def test_preset_set_and_axis_win_in_this_order():
-    def made(**parts):
+    def built(**parts):
         return Plan(spec(grid={"load": [1]}, **parts)).points()[0].params
 
-    assert made().size == 2
-    assert made(preset="large").size == 8
-    assert made(preset="large", set={"size": 3, "wide": True}) == FakeParams(size=3, wide=True)
+    assert built().size == 2
+    assert built(preset="large").size == 8
+    assert built(preset="large", set={"size": 3, "wide": True}) == FakeParams(size=3, wide=True)
 
 
-def test_names_with_two_meanings_are_told_apart():
+def test_names_with_two_meanings_are_distinguished():
     sides = {"inner": {"depth": [3]}, "depth": [7]}
     point = Plan(spec(grid=sides)).points()[0]
     assert point.params.inner == InnerParams(depth=3)
@@ -97,8 +97,8 @@ def test_contents_of_files_count(monkeypatch, tmp_path):
 def test_random_points_are_different_and_the_seeds():
     def drawn(seed, points=20):
         ranges = {"size": {"from": 1, "to": 8}, "share": {"from": 0.01, "to": 1.0, "log": True}}
-        made = Plan(spec(random={"points": points, "seed": seed, "ranges": ranges})).points()
-        return [(p.params.size, p.workload.share) for p in made]
+        built = Plan(spec(random={"points": points, "seed": seed, "ranges": ranges})).points()
+        return [(p.params.size, p.workload.share) for p in built]
 
     first = drawn(1)
     assert len(set(first)) == 20
@@ -109,7 +109,7 @@ def test_random_points_are_different_and_the_seeds():
     assert sum(share < 0.1 for _, share in drawn(1, 200)) > 60
 
 
-def test_there_may_be_fewer_random_points_than_asked_for():
+def test_there_may_be_fewer_random_points_than_requested():
     ranges = {"size": [1, 2], "wide": [True, False]}
     assert len(Plan(spec(random={"points": 9, "ranges": ranges})).points()) == 4
 

@@ -47,7 +47,7 @@ def test_points_are_measured_as_soon_as_they_can_be(run, fakes):
 
 
 def test_estimates_join_what_is_measured(run, monkeypatch):
-    monkeypatch.setattr(tasks, "estimate", lambda made: {"luts": 7.0})
+    monkeypatch.setattr(tasks, "estimate", lambda built: {"luts": 7.0})
     rows, _ = run(grid={"size": [1, 2]}, metrics=["speed", "luts"])
     assert rows[1].metrics == {"speed": 500, "cost": 4, "ideal": 8, "luts": 7}
     rows, _ = run(grid={"size": [1, 2]}, metrics=["luts"])
@@ -113,7 +113,7 @@ def test_a_lost_scheduler_is_a_line_and_nothing_is_lost(run, fakes, tmp_path):
     ]
 
 
-def test_a_cluster_without_workers_is_given_up(run, fakes, monkeypatch):
+def test_a_cluster_without_workers_is_abandoned(run, fakes, monkeypatch):
     monkeypatch.setattr(runner, "NOBODY_SECONDS", 0.01)
     monkeypatch.setattr(runner, "POLL_SECONDS", 0.02)
     with pytest.raises(UserError, match="all workers of the cluster are gone"):

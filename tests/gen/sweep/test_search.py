@@ -16,7 +16,7 @@ RANGES = {
 SEARCH = {"maximise": ["speed"], "minimise": ["cost"], "constraints": ["cost <= 30"]}
 
 
-def made(**parts):
+def built(**parts):
     return SearchPlan(spec(search={**SEARCH, "ranges": RANGES, **parts}))
 
 
@@ -32,25 +32,25 @@ def path(fakes, tmp_path):
 def searched(plan, path, rounds):
     with Store.writing(path) as store:
         for _ in range(rounds):
-            asked = plan.ask(store, 4)
-            store.add(point.row for point, _ in asked)
-            store.add_trials([(point.key, drawn) for point, drawn in asked])
-            for point, _ in asked:
+            requested = plan.ask(store, 4)
+            store.add(point.row for point, _ in requested)
+            store.add_trials([(point.key, drawn) for point, drawn in requested])
+            for point, _ in requested:
                 store.done(point.key, measured(point), 0)
         return [drawn for _, drawn in store.trials()]
 
 
-def test_equal_seeds_ask_for_equal_points_also_after_a_stop(path, tmp_path):
-    whole = searched(made(), path, 4)
+def test_equal_seeds_request_equal_points_also_after_a_stop(path, tmp_path):
+    whole = searched(built(), path, 4)
     assert len({tuple(drawn.values()) for drawn in whole}) > 12
     parts = tmp_path / "b.sqlite"
-    searched(made(), parts, 1)
-    assert searched(made(), parts, 3) == whole
-    assert searched(made(seed=2), tmp_path / "c.sqlite", 4) != whole
+    searched(built(), parts, 1)
+    assert searched(built(), parts, 3) == whole
+    assert searched(built(seed=2), tmp_path / "c.sqlite", 4) != whole
 
 
 def test_it_learns_what_is_good_and_allowed(path):
-    plan = made(constraints=["cost <= 30"])
+    plan = built(constraints=["cost <= 30"])
     points = [plan.at(drawn) for drawn in searched(plan, path, 12)]
     late = points[24:]
     assert all(point.params.size in range(1, 9) for point in points)
@@ -60,19 +60,19 @@ def test_it_learns_what_is_good_and_allowed(path):
 
 
 def test_draws_become_values_of_their_kind(path):
-    plan = made()
+    plan = built()
     point = plan.at({"size": 3, "load": 3, "wide": 1, "share": 0.25})
     assert (point.params.size, point.workload.load, point.params.wide) == (3, 8, True)
     assert point.workload.share == 0.25
 
 
 def test_failed_points_teach_nothing_but_do_not_harm(path):
-    plan = made()
+    plan = built()
     with Store.writing(path) as store:
-        asked = plan.ask(store, 4)
-        store.add(point.row for point, _ in asked)
-        store.add_trials([(point.key, drawn) for point, drawn in asked])
-        store.failed(asked[0][0].key, "no")
+        requested = plan.ask(store, 4)
+        store.add(point.row for point, _ in requested)
+        store.add_trials([(point.key, drawn) for point, drawn in requested])
+        store.failed(requested[0][0].key, "no")
         assert len(plan.ask(store, 4)) == 4
 
 
@@ -95,5 +95,5 @@ def test_the_space_may_be_that_of_the_sweep(fakes):
 )
 def test_mistakes_are_a_line(parts, words, fakes):
     with pytest.raises(UserError) as error:
-        made(**parts)
+        built(**parts)
     assert words in str(error.value)

@@ -28,10 +28,10 @@ def test_a_specification_is_read(tmp_path):
     spec, parsed = read(GOOD, tmp_path)
     assert (spec.design, spec.metrics, spec.clock_mhz) == ("fake", ["speed"], 250)
     assert dict(flat(spec.set)) == {"inner.depth": 3}
-    found = dict(axes(spec.grid))
-    assert found["size"] == [1, 2]
-    assert isinstance(found["load"], Range)
-    assert found["load"].values() == [1, 2, 3]
+    result = dict(axes(spec.grid))
+    assert result["size"] == [1, 2]
+    assert isinstance(result["load"], Range)
+    assert result["load"].values() == [1, 2, 3]
     assert parsed["grid"]["size"] == [1, 2]
 
 

@@ -92,11 +92,11 @@ def test_failures_are_kept_until_they_are_forgotten(path):
 
 
 def test_trials_come_back_in_order(path):
-    asked = [(key, {"size": n}) for n, key in enumerate("zya")]
+    requested = [(key, {"size": n}) for n, key in enumerate("zya")]
     with Store.writing(path) as store:
-        store.add_trials(asked[:2])
-        store.add_trials(asked[2:])
-        assert store.trials() == asked
+        store.add_trials(requested[:2])
+        store.add_trials(requested[2:])
+        assert store.trials() == requested
 
 
 def test_a_second_writer_is_refused_and_harms_nothing(path):

@@ -16,9 +16,9 @@ def test_every_design_can_be_swept(design, run):
     assert set(subject.maximise) <= subject.metrics().keys()
     assert not session.counted.keys() & session.calculated.keys()
     assert session.swept.keys() <= session.workload.__dataclass_fields__.keys()
-    found = {path.as_posix() for path in SOURCES.files(subject.sources({"rtl", "synth"}))}
+    result = {path.as_posix() for path in SOURCES.files(subject.sources({"rtl", "synth"}))}
     component = subject.design.component.partition(":")[0].replace(".", "/")
-    assert any(path.endswith(f"/{component}.py") for path in found)
+    assert any(path.endswith(f"/{component}.py") for path in result)
 
 
 def test_origins_are_what_metrics_need():
@@ -52,7 +52,7 @@ def test_modules_follow_the_origins():
     assert not any("/netsparse/" in path for path in files({"rtl", "synth"}))
 
 
-def test_designs_that_cannot_be_swept_are_told():
+def test_designs_that_cannot_be_swept_are_reported():
     with pytest.raises(UserError, match="did you mean p4sgd-worker"):
         find_subject("p4sgd-workr")
     with pytest.raises(UserError, match="did you mean schedule"):

@@ -68,7 +68,7 @@ def test_what_is_there_needs_no_cluster(path, fakes):
     assert [row.parameters["size"] for row in Store(path).points()] == [2, 3]
 
 
-def test_failures_are_tried_again_when_asked(path, fakes):
+def test_failures_are_tried_again_when_requested(path, fakes):
     grid = {"grid": {"trouble": ["", "raise"]}}
     assert sweep(path, **grid)[0] == 1
     assert sweep(path, **grid)[0] == 1

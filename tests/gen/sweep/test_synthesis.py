@@ -5,9 +5,9 @@ from tests.gen.synth.circuits import Circuits, NoParams
 
 
 def test_all_metrics_are_estimated():
-    found = estimate(Circuits(NoParams()))
-    assert found.keys() == METRICS.keys()
-    assert found["luts"] == found["lut"] + found["lutram"] == 18 + 12
-    assert found["levels"] > 0
-    assert found["fits"] == 1
-    assert 0 < found["fill"] < 1e-2
+    result = estimate(Circuits(NoParams()))
+    assert result.keys() == METRICS.keys()
+    assert result["luts"] == result["lut"] + result["lutram"] == 18 + 12
+    assert result["levels"] > 0
+    assert result["fits"] == 1
+    assert 0 < result["fill"] < 1e-2

@@ -47,31 +47,31 @@ def test_results_are_remembered(fakes):
 
 def test_hardware_is_built_once_and_measured(fakes):
     params, subject = FakeParams(size=3), SUBJECT
-    made = [tasks.build("build-3", subject, params).value for _ in range(2)]
-    assert made[0] == made[1]
+    built = [tasks.build("build-3", subject, params).value for _ in range(2)]
+    assert built[0] == built[1]
     assert noted(fakes, "builds") == ["3"]
-    outcome = tasks.measure("point", subject, params, FakeWorkload(load=2), made[0], 10.0)
+    outcome = tasks.measure("point", subject, params, FakeWorkload(load=2), built[0], 10.0)
     assert outcome.value == {"speed": 60.0, "cost": 9}
 
 
-def test_a_build_that_is_not_there_is_made_again(fakes):
+def test_a_build_that_is_not_there_is_built_again(fakes):
     params, subject = FakeParams(size=3), SUBJECT
-    made = tasks.build("build-3", subject, params).value
-    for file in Path(made["folder"]).iterdir():
+    built = tasks.build("build-3", subject, params).value
+    for file in Path(built["folder"]).iterdir():
         file.unlink()
-    assert not tasks.measure("point", subject, params, FakeWorkload(), made, 10.0).error
+    assert not tasks.measure("point", subject, params, FakeWorkload(), built, 10.0).error
     assert noted(fakes, "builds") == ["3", "3"]
-    for file in Path(made["folder"]).iterdir():
+    for file in Path(built["folder"]).iterdir():
         file.unlink()
-    Path(made["folder"]).rmdir()
-    assert tasks.build("build-3", subject, params).value == made
+    Path(built["folder"]).rmdir()
+    assert tasks.build("build-3", subject, params).value == built
     assert noted(fakes, "builds") == ["3", "3", "3"]
 
 
-def test_estimates_are_made_once(fakes, monkeypatch):
-    asked = []
-    monkeypatch.setattr(tasks, "estimate", lambda made: asked.append(made) or {"luts": 7.0})
+def test_estimates_are_built_once(fakes, monkeypatch):
+    requested = []
+    monkeypatch.setattr(tasks, "estimate", lambda built: requested.append(built) or {"luts": 7.0})
     for _ in range(2):
         outcome = tasks.synthesise("synth-1", fake.DESIGN, FakeParams(size=3))
         assert outcome.value == {"luts": 7.0}
-    assert len(asked) == 1
+    assert len(requested) == 1

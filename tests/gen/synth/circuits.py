@@ -124,7 +124,7 @@ class Circuits(Component):
         m.submodules.product = product = Product(Bits(bits=12))
         m.submodules.ultra = ultra = DualPortMemory(ULTRA)
         m.submodules.block = block = DualPortMemory(BLOCK)
-        m.submodules.one = one = Parity(Bits(bits=6))
+        m.submodules.item = item = Parity(Bits(bits=6))
         m.submodules.other = other = Parity(Bits(bits=6))
         m.d.comb += [total.a.eq(self.i[:16]), total.b.eq(self.i[16:32]), delay.i.eq(self.i[:4])]
         m.d.comb += [table.at.eq(self.at[:5]), table.to.eq(self.at[:5])]
@@ -142,7 +142,7 @@ class Circuits(Component):
             ]
         held = Signal(6)
         m.d.sync += [held.eq(self.i[:6]), self.parity.eq(other.o)]
-        m.d.comb += [one.i.eq(held), other.i.eq(one.o)]
+        m.d.comb += [item.i.eq(held), other.i.eq(item.o)]
         read = (ultra.read_data, block.read_data, table.o, product.o, total.total, delay.o)
         m.d.comb += self.o.eq(Cat(*read))
         return m

@@ -5,7 +5,7 @@ import json
 from gen.synth.clock_timing import ClockTiming
 from gen.synth.depth import Depth
 from gen.synth.resources import Resources
-from tests.gen.synth.made import REPORTS, module, synthesis_of
+from tests.gen.synth.built import REPORTS, module, synthesis_of
 
 SYNC = ClockTiming(
     name="sync",

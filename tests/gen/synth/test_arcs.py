@@ -8,8 +8,8 @@ def arcs(kind, wires, **more):
 
 
 def test_a_lut_is_a_level_from_every_input_that_is_no_constant():
-    found, ends = arcs("LUT3", {"I0": [2], "I1": ["0"], "I2": [3], "O": [4]})
-    assert found == [Arc(2, 4, 1), Arc(3, 4, 1)]
+    result, ends = arcs("LUT3", {"I0": [2], "I1": ["0"], "I2": [3], "O": [4]})
+    assert result == [Arc(2, 4, 1), Arc(3, 4, 1)]
     assert not ends.starts
     assert not ends.ends
 
@@ -30,8 +30,8 @@ CARRY = {
 
 
 def test_a_carry_passes_from_its_bit_on():
-    found, _ = arcs("CARRY4", CARRY)
-    bits = {(arc.source, arc.target): (arc.carry, arc.enters) for arc in found}
+    result, _ = arcs("CARRY4", CARRY)
+    bits = {(arc.source, arc.target): (arc.carry, arc.enters) for arc in result}
     assert bits[10, 40] == (1, True)
     assert bits[10, 53] == (4, True)
     assert bits[12, 43] == (2, True)
@@ -44,8 +44,8 @@ def test_a_carry_passes_from_its_bit_on():
 
 
 def test_a_carry_from_outside_enters():
-    found, _ = arcs("CARRY4", CARRY | {"CI": ["0"], "CYINIT": [31]})
-    assert {arc.enters for arc in found if arc.source == 31} == {True}
+    result, _ = arcs("CARRY4", CARRY | {"CI": ["0"], "CYINIT": [31]})
+    assert {arc.enters for arc in result if arc.source == 31} == {True}
 
 
 def test_only_co_goes_on():
@@ -55,30 +55,30 @@ def test_only_co_goes_on():
 
 def test_a_flip_flop_ends_at_all_but_its_clock():
     wires = {"C": [1], "CE": [2], "D": [3], "Q": [4], "R": [5]}
-    found, ends = arcs("FDRE", wires)
-    assert found == []
+    result, ends = arcs("FDRE", wires)
+    assert result == []
     assert ends.starts == ((4, 0),)
     assert sorted(ends.ends) == [2, 3, 5]
 
 
 def test_a_distributed_memory_is_a_level_from_its_own_address():
     wires = {"ADDRA": [2], "ADDRB": [3], "ADDRD": [4], "DIA": [5], "WE": [6], "WCLK": [1]}
-    found, ends = arcs("RAM64M", wires | {"DOA": [7], "DOB": [8]})
-    assert found == [Arc(2, 7, 1), Arc(3, 8, 1)]
+    result, ends = arcs("RAM64M", wires | {"DOA": [7], "DOB": [8]})
+    assert result == [Arc(2, 7, 1), Arc(3, 8, 1)]
     assert ends.starts == ((7, 0), (8, 0))
     assert sorted(ends.ends) == [2, 3, 4, 5, 6]
 
 
 def test_two_ports_of_one_bit():
     wires = {"A0": [2], "A1": [3], "DPRA0": [4], "D": [5], "DPO": [6], "SPO": [7], "WCLK": [1]}
-    found, _ = arcs("RAM32X1D", wires)
-    assert set(found) == {Arc(4, 6, 1), Arc(2, 7, 1), Arc(3, 7, 1)}
+    result, _ = arcs("RAM32X1D", wires)
+    assert set(result) == {Arc(4, 6, 1), Arc(2, 7, 1), Arc(3, 7, 1)}
 
 
 def test_a_shift_register_is_a_register_with_an_address():
     wires = {"A0": [2], "A1": ["1"], "CE": [3], "CLK": [1], "D": [4], "Q": [5]}
-    found, ends = arcs("SRL16E", wires)
-    assert found == [Arc(2, 5, 1)]
+    result, ends = arcs("SRL16E", wires)
+    assert result == [Arc(2, 5, 1)]
     assert ends.starts == ((5, 0),)
     assert {3, 4} <= set(ends.ends)
     assert 1 not in ends.ends
@@ -86,8 +86,8 @@ def test_a_shift_register_is_a_register_with_an_address():
 
 def test_block_memories_are_registers_all_round_that_take_levels():
     for kind, out, levels in (("RAMB36E2", "DOUTADOUT", 2), ("URAM288", "DOUT_A", 3)):
-        found, ends = arcs(kind, {"ADDR_A": [2], out: [3], "CLK": [1], "EN_A": [4]})
-        assert found == []
+        result, ends = arcs(kind, {"ADDR_A": [2], out: [3], "CLK": [1], "EN_A": [4]})
+        assert result == []
         assert ends.starts == ((3, levels),)
         assert sorted(ends.ends) == [2, 4]
 
@@ -96,16 +96,16 @@ DSP = {"A": [2], "B": [3], "C": [4], "P": [5], "CLK": [1], "CEP": [6]}
 
 
 def test_a_dsp_with_an_output_register_cuts():
-    found, ends = arcs("DSP48E2", DSP, parameters={"PREG": "1"})
-    assert found == []
+    result, ends = arcs("DSP48E2", DSP, parameters={"PREG": "1"})
+    assert result == []
     assert ends.starts == ((5, 0),)
     assert sorted(ends.ends) == [2, 3, 4, 6]
 
 
 def test_a_dsp_is_cut_where_it_has_registers():
     parameters = {"PREG": 0, "MREG": 0, "AREG": 1, "BREG": "0", "CREG": "00"}
-    found, ends = arcs("DSP48E2", DSP, parameters=parameters)
-    assert found == [Arc(3, 5, 4), Arc(4, 5, 4)]
+    result, ends = arcs("DSP48E2", DSP, parameters=parameters)
+    assert result == [Arc(3, 5, 4), Arc(4, 5, 4)]
     assert ends.starts == ((5, 4),)
     assert sorted(ends.ends) == [2, 6]
 

@@ -1,15 +1,15 @@
 from gen.synth.arcs import Arc
-from gen.synth.arrival import Way, advance, begin, worst_of
+from gen.synth.arrival import Route, advance, begin, worst_of
 
-LUT = Way(1, Arc(1, 2, 1))
-ENTER = Way(1, Arc(1, 2, 0, True, 3))
-GO_ON = Way(1, Arc(1, 2, 0, False, 4))
+LUT = Route(1, Arc(1, 2, 1))
+ENTER = Route(1, Arc(1, 2, 0, True, 3))
+GO_ON = Route(1, Arc(1, 2, 0, False, 4))
 
 
 def after(*ways, backward=False):
     arrival = begin("register")
-    for way in ways:
-        arrival = advance(arrival, way, backward)
+    for path in ways:
+        arrival = advance(arrival, path, backward)
     return arrival
 
 
@@ -34,7 +34,7 @@ def test_a_chain_that_leads_into_another_is_not_longer():
         assert (arrival.carry, arrival.most_carry, arrival.chains) == (7, 7, 2)
 
 
-def test_the_worse_way_wins_and_the_most_of_each_is_kept():
+def test_the_worse_path_wins_and_the_most_of_each_is_kept():
     deep, carried = after(LUT, LUT), after(ENTER)
     both = worst_of(carried, deep)
     assert both == worst_of(deep, carried)
@@ -47,5 +47,5 @@ def test_of_equal_steps_the_longer_carry_is_worse():
 
 
 def test_a_child_adds_its_own_and_ends_the_chain():
-    arrival = advance(after(LUT, ENTER), Way(1, None, after(LUT, ENTER, GO_ON)))
+    arrival = advance(after(LUT, ENTER), Route(1, None, after(LUT, ENTER, GO_ON)))
     assert (arrival.levels, arrival.chains, arrival.carry, arrival.pending) == (2, 2, 7, 0)

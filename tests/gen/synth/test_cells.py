@@ -31,7 +31,7 @@ def test_use_of_one(kind, use):
     assert use_of(kind) == use
 
 
-def test_cells_add_up_and_what_is_not_known_is_told():
+def test_cells_add_up_and_what_is_not_known_is_reported():
     use, unknown = use_of_cells({"LUT3": 4, "FDRE": 7, "CARRY4": 1, "INV": 9, "CMACE4": 2})
     assert use == Resources(lut=4, ff=7, carry=1)
     assert unknown == {"CMACE4": 2}

@@ -37,14 +37,16 @@ def rows_of(**clocks):
     ],
 )
 def test_what_both_disagree_on(clocks, lines):
-    told = [line.partition("; Vivado has -1.000 ns")[0] for line in differences(rows_of(**clocks))]
-    assert told == lines
+    reported = [
+        line.partition("; Vivado has -1.000 ns")[0] for line in differences(rows_of(**clocks))
+    ]
+    assert reported == lines
 
 
 def test_the_table_has_a_dash_for_what_is_not_there():
-    made = Console(file=io.StringIO(), width=WIDTH)
-    made.print(clocks_table(rows_of(sync=MISSED)))
-    sync, hbm = (line for line in made.file.getvalue().splitlines() if line[:1] == "│")
+    built = Console(file=io.StringIO(), width=WIDTH)
+    built.print(clocks_table(rows_of(sync=MISSED)))
+    sync, hbm = (line for line in built.file.getvalue().splitlines() if line[:1] == "│")
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in (sync, hbm)]
     assert cells[0][:6] == ["sync", "250", "7 > -", "3.550 > 5.000", "0.450 > -1.000", "1,234"]
     assert cells[1] == ["hbm", "450", "- > -", "- > -", "- > -", "-", "- > -"]

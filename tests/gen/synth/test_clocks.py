@@ -14,8 +14,8 @@ from gen.synth.synthesis import look_at, synthesise
 from hdl.common.component import Component
 from hdl.u280.board import Clock
 from sim.harness.cache import cached_folder
+from tests.gen.synth.built import lut, netlist
 from tests.gen.synth.circuits import Bits, NoParams, Sum
-from tests.gen.synth.made import lut, netlist
 
 CLOCKS = {"clk": ("input", [1]), "hbm_clk": ("input", [9])}
 
@@ -48,8 +48,8 @@ def test_each_clock_has_paths_of_its_own():
         "$d": register(9, 7, 8),
     }
     names = {"a": [2], "b": [4], "c": [5], "d": [8]}
-    found = {k: (d.levels, d.start, d.end) for k, d in depths(cells, names=names).items()}
-    assert found == {"clk": (1, "a", "b"), "hbm_clk": (2, "c", "d")}
+    result = {k: (d.levels, d.start, d.end) for k, d in depths(cells, names=names).items()}
+    assert result == {"clk": (1, "a", "b"), "hbm_clk": (2, "c", "d")}
 
 
 def test_a_path_between_two_clocks_is_none():
@@ -173,8 +173,8 @@ class Two(Component):
 
 def test_a_module_counts_for_each_clock_that_its_instances_have():
     synthesis = synthesise(emit(Two(NoParams())), cached_folder)
-    found = [(c.name, c.mhz, c.module, c.depth.most_levels) for c in synthesis.clocks]
-    assert found == [("sync", 250, "sum_8", 1), ("hbm", 250, "sum_8", 1)]
+    result = [(c.name, c.mhz, c.module, c.depth.most_levels) for c in synthesis.clocks]
+    assert result == [("sync", 250, "sum_8", 1), ("hbm", 250, "sum_8", 1)]
     assert [clock["path"] for clock in synthesis.describe()["clocks"]] == [
         "sum_8: second[0] to total[8]"
     ] * 2

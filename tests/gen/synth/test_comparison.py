@@ -10,7 +10,7 @@ from gen.synth.report import WIDTH
 from gen.synth.resources import Resources
 from gen.synth.vivado import Placed, read_utilization
 from gen.synth.vivado_timing import VivadoPath, VivadoTiming
-from tests.gen.synth.made import REPORTS, module, synthesis_of
+from tests.gen.synth.built import REPORTS, module, synthesis_of
 
 ENGINE = synthesis_of(
     module("tree_8x32", "Tree", Resources(lut=100, ff=50), count=2),
@@ -21,11 +21,11 @@ ENGINE = synthesis_of(
 )
 
 
-def test_modules_are_found_under_the_names_that_vivado_makes():
+def test_modules_are_detected_under_the_names_that_vivado_makes():
     rows = {row.module: row for row in compare(ENGINE, hierarchical().instances)}
     assert list(rows) == ["tree_8x32", "bank_8x8", "fifo_8x16", "engine_8x8"]
     bank = rows["bank_8x8"]
-    assert (bank.count, bank.found) == (2, 2)
+    assert (bank.count, bank.result) == (2, 2)
     assert bank.estimate == Resources(lut=160, ff=50)
     assert bank.vivado.lut == 102  # the mean of 100 and 103, to even
     assert bank.ratios["ff"] == 4.0
@@ -61,7 +61,7 @@ def test_the_total_is_of_the_top_and_not_of_the_board():
     assert total.ratios["lut"] == 1.0
 
 
-def test_the_top_of_a_design_built_alone_is_found():
+def test_the_top_of_a_design_built_alone_is_detected():
     use = Resources(lut=5)
     (row,) = compare(ENGINE, [Placed(path="engine_8x8", module="(top)", use=use)])
     assert (row.module, row.vivado) == ("engine_8x8", use)
@@ -89,11 +89,11 @@ TIMING = VivadoTiming(wns=-0.2, tns=-4.0, path=PATH)
 
 def text_of(timing):
     rows = compare(ENGINE, hierarchical().instances)
-    made = Console(file=io.StringIO(), width=WIDTH)
-    made.print(
+    built = Console(file=io.StringIO(), width=WIDTH)
+    built.print(
         comparison_report(rows, rows[-1], Depth(levels=7, chains=1, start="s", end="e"), timing)
     )
-    return made.file.getvalue()
+    return built.file.getvalue()
 
 
 def test_estimate_and_vivado_stand_side_by_side():

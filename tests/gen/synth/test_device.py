@@ -46,7 +46,7 @@ def test_what_is_free_is_exact():
     assert fits(Resources(lut=free["luts"] - 5, lutram=5, uram=960), U280) == []
 
 
-def test_what_lacks_is_told_by_kind_and_amount():
+def test_what_lacks_is_reported_by_kind_and_amount():
     lines = fits(Resources(lut=free_of(U280)["luts"], lutram=7, uram=1_000), U280)
     free = f"{free_of(U280)['luts']:,}"
     assert lines == [
@@ -64,10 +64,10 @@ def test_what_fits_may_be_crowded():
 
 
 def test_sums_differences_and_multiples_are_of_every_kind():
-    one = Resources(lut=1, lutram=2, ff=3, carry=4, dsp=5, bram18=6, uram=7)
-    assert one + one == 2 * one == one * 2
-    assert 2 * one - one == one
-    assert (3 * one).uram == 21
+    item = Resources(lut=1, lutram=2, ff=3, carry=4, dsp=5, bram18=6, uram=7)
+    assert item + item == 2 * item == item * 2
+    assert 2 * item - item == item
+    assert (3 * item).uram == 21
 
 
 def test_luts_are_of_both_uses():

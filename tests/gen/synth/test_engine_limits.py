@@ -45,10 +45,10 @@ def test_every_cell_is_known(engine):
 
 def test_memories_are_as_intended(engine):
     """The model and the word FIFO are in UltraRAM, and the queue of sums is in LUTs."""
-    found = {m["name"]: memory for m in engine["modules"] for memory in m["memories"]}
-    assert all(memory["as_intended"] for memory in found.values())
-    ultra = [m for m in engine["modules"] if m["name"] in found and m["own"]["uram"]]
-    assert {found[m["name"]]["became"] for m in ultra} == {"uram"}
+    result = {m["name"]: memory for m in engine["modules"] for memory in m["memories"]}
+    assert all(memory["as_intended"] for memory in result.values())
+    ultra = [m for m in engine["modules"] if m["name"] in result and m["own"]["uram"]]
+    assert {result[m["name"]]["became"] for m in ultra} == {"uram"}
     assert sum(m["count"] * m["own"]["uram"] for m in ultra) == 66
-    bits = sum(m["count"] * found[m["name"]]["bits"] for m in ultra)
+    bits = sum(m["count"] * result[m["name"]]["bits"] for m in ultra)
     assert bits == 2 * 64 * 32 + 512

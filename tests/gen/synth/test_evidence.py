@@ -63,7 +63,7 @@ def test_what_vivado_has_not_reported_is_missing(file):
         (lambda text: text.replace("Total LUTs", "LUTs"), "hierarchical is no utilization report"),
     ],
 )
-def test_what_is_no_evidence_is_told_in_a_line(change, says, file):
+def test_what_is_no_evidence_is_reported_in_a_line(change, says, file):
     path = file(change(packed()))
     with pytest.raises(UserError) as error:
         read_evidence(path)

@@ -4,12 +4,12 @@ import pytest
 
 from gen.synth import fan_out
 from gen.synth.fan_out import nets_of
-from tests.gen.synth.made import flip_flop, lut, netlist
+from tests.gen.synth.built import flip_flop, lut, netlist
 
 
 @pytest.fixture(autouse=True)
 def at_most_three_loads(monkeypatch):
-    monkeypatch.setattr(fan_out, "MOST_FAN_OUT", 3)
+    monkeypatch.setattr(fan_out, "MAX_FAN_OUT", 3)
 
 
 def crowded(cells, ports=None, children=None, **more):
@@ -23,12 +23,12 @@ def flip_flops(bit, count):
     return {f"$f{bit}_{k}": flip_flop(bit, 100 * bit + k) for k in range(count)}
 
 
-def test_logic_with_many_loads_is_told_and_a_flip_flop_is_not():
+def test_logic_with_many_loads_is_reported_and_a_flip_flop_is_not():
     cells = {"$a": flip_flop("0", 2), **flip_flops(2, 4), "$l": lut(3, 2), **flip_flops(3, 4)}
     assert crowded(cells, names={"kept": [2], "chosen": [3]}) == {("chosen", 4)}
 
 
-def test_as_many_loads_as_may_be_are_not_told():
+def test_as_many_loads_as_may_be_are_not_reported():
     assert crowded({"$l": lut(3, 2), **flip_flops(3, 3)}) == set()
 
 
@@ -62,24 +62,24 @@ def test_loads_of_a_child_are_counted_through_it():
     """There are three of the child's, the flip-flop behind it, and one beside it."""
     part = ("module", {"i": [20], "o": [21], "y": [22]})
     cells = {"$l": lut(20, 19), "part": part, "$p": flip_flop(21, 30), "$q": flip_flop(20, 31)}
-    found = crowded(cells, children={"module": child()}, names={"from": [20]})
-    assert found == {("from", 5)}
+    result = crowded(cells, children={"module": child()}, names={"from": [20]})
+    assert result == {("from", 5)}
 
 
 def test_a_wire_out_of_a_child_is_called_after_both():
     part = ("module", {"i": [20], "o": [21], "y": [22]})
-    found = crowded({"part": part, **flip_flops(22, 3)}, children={"module": child()})
-    assert found == {("part.inner", 4)}
+    result = crowded({"part": part, **flip_flops(22, 3)}, children={"module": child()})
+    assert result == {("part.inner", 4)}
 
 
 def test_a_wire_that_leaves_the_module_is_its_parents_to_judge():
     cells = {"$l": lut(3, 2), **flip_flops(3, 4)}
-    found = nets_of(netlist(cells, {"o": ("output", [3])}, {"chosen": [3]}), {})[0]
-    assert found.crowded == ()
-    assert [(net.driver, net.loads, net.crowded) for net in found.leaving] == [("chosen", 4, True)]
+    result = nets_of(netlist(cells, {"o": ("output", [3])}, {"chosen": [3]}), {})[0]
+    assert result.crowded == ()
+    assert [(net.driver, net.loads, net.crowded) for net in result.leaving] == [("chosen", 4, True)]
 
 
-def test_what_nobody_takes_from_a_child_is_told_all_the_same():
+def test_what_nobody_takes_from_a_child_is_reported_all_the_same():
     cells = {"$l": lut(3, 2), **flip_flops(3, 4)}
     busy = nets_of(netlist(cells, {"o": ("output", [3])}, {"chosen": [3]}), {})[0]
     part = ("module", {"o": []})
@@ -106,5 +106,5 @@ def test_registers_that_a_wire_resets_are_counted_through_modules():
         **flip_flops(21, 4),
     }
     names = {"reset": [20], "other": [21]}
-    found = nets_of(netlist(cells, names=names), {"module": child})[0].reset
-    assert (found.driver, found.registered, found.resets, found.loads) == ("reset", True, 5, 10)
+    result = nets_of(netlist(cells, names=names), {"module": child})[0].reset
+    assert (result.driver, result.registered, result.resets, result.loads) == ("reset", True, 5, 10)

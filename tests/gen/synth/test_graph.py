@@ -1,7 +1,7 @@
-from gen.synth.arrival import Way
+from gen.synth.arrival import Route
 from gen.synth.clocks import ModuleClocks
 from gen.synth.graph import Graph, bit_names, graph_of, sort
-from tests.gen.synth.made import flip_flop, lut, netlist
+from tests.gen.synth.built import flip_flop, lut, netlist
 
 
 def graph_by(module):
@@ -11,7 +11,7 @@ def graph_by(module):
 def graph_with(*arcs):
     graph = Graph()
     for source, target in arcs:
-        graph.add(target, Way(source, None))
+        graph.add(target, Route(source, None))
     return graph
 
 

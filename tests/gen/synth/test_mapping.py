@@ -37,7 +37,7 @@ def test_a_key_is_of_all_that_the_netlist_depends_on(parity, monkeypatch):
     assert mapping.key_of(mapping.source_of(parity, {})) not in keys
 
 
-def test_what_yosys_says_is_told(parity):
+def test_what_yosys_says_is_reported(parity):
     broken = dataclasses.replace(parity, rtlil="module \\parity_6\n  nonsense\nend\n")
     with pytest.raises(UserError, match=r"Yosys cannot map parity_6: .*nonsense"):
         mapping.map_module("parity_6", mapping.source_of(broken, {}), cached_folder)

@@ -15,7 +15,7 @@ end
 """
 
 
-def test_memories_and_their_styles_are_found():
+def test_memories_and_their_styles_are_detected():
     assert list(declared(RTLIL)) == [
         ("words", 72, 4096, "ultra"),
         ("plain", 8, 16, "auto"),
@@ -23,7 +23,7 @@ def test_memories_and_their_styles_are_found():
     ]
 
 
-def test_cells_are_given_to_the_memory_they_are_named_after():
+def test_cells_are_assigned_to_the_memory_they_are_named_after():
     kinds = {
         "words.0.0": "URAM288",
         "words2.0.0": "RAMB18E2",
@@ -32,13 +32,13 @@ def test_cells_are_given_to_the_memory_they_are_named_after():
         "plain.0.2.x": "LUT3",
         "words": "FDRE",
     }
-    found = memories_of(RTLIL, {name: {"type": kind} for name, kind in kinds.items()})
-    assert [(m.name, m.became, m.cells) for m in found] == [
+    result = memories_of(RTLIL, {name: {"type": kind} for name, kind in kinds.items()})
+    assert [(m.name, m.became, m.cells) for m in result] == [
         ("words", "uram", {"URAM288": 1}),
         ("plain", "lutram", {"RAM32M": 2}),
         ("words2", "bram", {"RAMB18E2": 1}),
     ]
-    assert all(memory.as_intended for memory in found)
+    assert all(memory.as_intended for memory in result)
 
 
 def test_without_cells_it_is_registers():

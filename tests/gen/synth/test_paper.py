@@ -1,6 +1,6 @@
 from gen.synth.paper import netsparse, p4sgd
 from gen.synth.resources import Resources
-from tests.gen.synth.made import memory, module, synthesis_of, worker
+from tests.gen.synth.built import memory, module, synthesis_of, worker
 
 
 def test_table_three_counts_all_engines_with_what_is_in_them():
@@ -8,10 +8,10 @@ def test_table_three_counts_all_engines_with_what_is_in_them():
     assert engines.part == "8 engines"
     assert engines.paper == {"LUT K": 188, "FF K": 904, "RAM Mb": 152, "DSP": 4096}
     # 8 x 66 x 288 Kb
-    assert engines.ours == {"LUT K": 80.0, "FF K": 144.0, "RAM Mb": 148.5, "DSP": 4096}
-    assert transport.ours == {"LUT K": 1.2, "FF K": 0.8, "RAM Mb": 1.0, "DSP": 0}
+    assert engines.own == {"LUT K": 80.0, "FF K": 144.0, "RAM Mb": 148.5, "DSP": 4096}
+    assert transport.own == {"LUT K": 1.2, "FF K": 0.8, "RAM Mb": 1.0, "DSP": 0}
     assert transport.paper["LUT K"] == 10
-    assert (hbm.ours, pcie.ours) == ({}, {})
+    assert (hbm.own, pcie.own) == ({}, {})
     assert pcie.paper["FF K"] == 98
 
 
@@ -44,7 +44,7 @@ def test_table_nine_gives_each_structure_its_share():
         ),
     )
     rows = {row.part: row for row in netsparse(unit).rows}
-    assert {part: row.ours["LUT %"] for part, row in rows.items() if row.ours["LUT %"]} == {
+    assert {part: row.own["LUT %"] for part, row in rows.items() if row.own["LUT %"]} == {
         "Idx buffer": 10,
         "Pending PR Table": 50,
         "Property buffer": 10,
@@ -54,7 +54,7 @@ def test_table_nine_gives_each_structure_its_share():
         "Rest: idx pipeline": 10,
         "Rest: between them": 5,
     }
-    assert rows["LSQ"].ours["FF %"] == 75
-    assert rows["Idx buffer"].ours["memory %"] == 50
+    assert rows["LSQ"].own["FF %"] == 75
+    assert rows["Idx buffer"].own["memory %"] == 50
     paper = [row.paper["area %"] for row in rows.values() if row.paper["area %"] is not None]
     assert paper == [12, 53, 12, 10, 13]

@@ -11,7 +11,7 @@ from gen.synth.fan_out import Net
 from gen.synth.paper import p4sgd
 from gen.synth.report import WIDTH, console, depth_text, report
 from gen.synth.resources import Resources
-from tests.gen.synth.made import memory, module, synthesis_of, worker
+from tests.gen.synth.built import memory, module, synthesis_of, worker
 
 
 def text_of(synthesis, comparisons=None):
@@ -58,7 +58,7 @@ def test_what_must_not_be_missed_is_a_line_each():
     assert "fits u280 with the shell" in text
 
 
-def test_what_does_not_fit_is_told():
+def test_what_does_not_fit_is_reported():
     text = text_of(synthesis_of(module("top", "Top", Resources(uram=961))))
     assert "does not fit u280: URAM needs 961, 960 are free, 1 too many" in text
     assert "fits u280 with the shell" not in text
@@ -105,7 +105,7 @@ def test_the_widest_reset_is_a_line():
     assert "resets" not in text_of(synthesis_of(top))
 
 
-def test_the_papers_figures_stand_beside_ours():
+def test_the_papers_figures_stand_beside_our_own():
     text = text_of(worker(8), p4sgd(worker(8)))
     assert "paper: LUT K" in text
     assert "904" in text

@@ -74,7 +74,7 @@ def test_the_depth_of_all_is_of_the_deepest(synthesis):
     assert synthesis.depth.most_carry == 17
 
 
-def test_it_is_json_and_found_by_class(synthesis):
+def test_it_is_json_and_detected_by_class(synthesis):
     described = json.loads(json.dumps(synthesis.describe()))
     assert described["total"]["luts"] == synthesis.total.luts
     assert described["depth"]["module"] == "product_12"

@@ -5,7 +5,7 @@
 
 from gen.synth.depth import Depth
 from gen.synth.timing import timing_of
-from tests.gen.synth.made import flip_flop, lut, netlist
+from tests.gen.synth.built import flip_flop, lut, netlist
 
 
 def depth(cells, **more):
@@ -23,17 +23,17 @@ def test_levels_between_registers():
         "$m": lut(4, 3, 2),
         "$b": flip_flop(4, 5),
     }
-    found = depth(cells, names={"from": [2], "to": [5]})
-    assert (found.levels, found.chains) == (2, 0)
-    assert (found.start, found.end) == ("from", "to")
+    result = depth(cells, names={"from": [2], "to": [5]})
+    assert (result.levels, result.chains) == (2, 0)
+    assert (result.start, result.end) == ("from", "to")
 
 
-def test_the_deepest_end_is_told_wherever_it_stands():
+def test_the_deepest_end_is_reported_wherever_it_stands():
     shallow, deep = flip_flop(3, 5), flip_flop(4, 6)
     cells = {"$a": flip_flop("0", 2), "$l": lut(3, 2), "$m": lut(4, 3)}
     for ends in ({"$b": shallow, "$c": deep}, {"$b": deep, "$c": shallow}):
-        found = depth(cells | ends, names={"shallow": [5], "deep": [6]})
-        assert (found.levels, found.end) == (2, "deep")
+        result = depth(cells | ends, names={"shallow": [5], "deep": [6]})
+        assert (result.levels, result.end) == (2, "deep")
 
 
 def test_the_enable_of_a_register_is_an_end():
@@ -63,32 +63,32 @@ def chain(bits, s=10, carry_in=None):
 def test_a_chain_over_slices_is_one():
     cells = chain(16) | {f"$f{i}": flip_flop("0", 10 + i) for i in range(16)}
     cells |= {"$end": flip_flop(1025, 5)}
-    found = depth(cells)
-    assert (found.levels, found.chains, found.carry) == (0, 1, 16)
-    assert found.most_carry == 16
+    result = depth(cells)
+    assert (result.levels, result.chains, result.carry) == (0, 1, 16)
+    assert result.most_carry == 16
 
 
 def test_two_chains_behind_each_other_are_two():
     cells = chain(8) | chain(4, s=100, carry_in=1017) | {"$a": flip_flop("0", 10)}
-    found = depth(cells | {"$end": flip_flop(1103, 5)})
-    assert (found.levels, found.chains, found.carry) == (0, 2, 8)
+    result = depth(cells | {"$end": flip_flop(1103, 5)})
+    assert (result.levels, result.chains, result.carry) == (0, 2, 8)
 
 
 def test_a_lut_before_and_one_behind_a_chain():
     cells = chain(8) | {"$a": flip_flop("0", 2), "$l": lut(10, 2), "$m": lut(3, 1017)}
-    found = depth(cells | {"$end": flip_flop(3, 5)})
-    assert (found.levels, found.chains, found.carry) == (2, 1, 8)
+    result = depth(cells | {"$end": flip_flop(3, 5)})
+    assert (result.levels, result.chains, result.carry) == (2, 1, 8)
 
 
 def test_the_most_of_each_kind_may_be_on_different_paths():
     cells = chain(4) | {"$a": flip_flop("0", 10), "$b": flip_flop(1013, 5)}
     cells |= {"$l": lut(3, 10), "$m": lut(4, 3), "$n": lut(6, 4), "$c": flip_flop(6, 7)}
-    found = depth(cells)
-    assert (found.levels, found.chains) == (3, 0)
-    assert (found.most_levels, found.most_chains, found.most_carry) == (3, 1, 4)
+    result = depth(cells)
+    assert (result.levels, result.chains) == (3, 0)
+    assert (result.most_levels, result.most_chains, result.most_carry) == (3, 1, 4)
 
 
-def test_rings_are_told():
+def test_rings_are_reported():
     cells = {"$l": lut(2, 3), "$m": lut(3, 2), "$b": flip_flop(3, 5)}
     assert depth(cells).rings == 1
 
@@ -111,8 +111,8 @@ def child():
 
 
 def test_a_child_as_its_parent_sees_it():
-    found = child()
-    paths = found.paths["clk"]
+    result = child()
+    paths = result.paths["clk"]
     assert {port: reach.levels for port, reach in paths.outputs.items()} == {
         ("o", 1): 1,
         ("o", 2): 0,
@@ -120,7 +120,7 @@ def test_a_child_as_its_parent_sees_it():
     assert {port: (r.levels, r.start) for port, r in paths.inputs.items()} == {
         ("i", 1): (2, "inner")
     }
-    through = {out: {i: r.levels for i, r in ways.items()} for out, ways in found.through.items()}
+    through = {out: {i: r.levels for i, r in ways.items()} for out, ways in result.through.items()}
     assert through == {("o", 0): {("i", 0): 2}, ("wire", 0): {("i", 0): 0}}
 
 
@@ -137,21 +137,21 @@ def parent(wires):
 
 
 def test_a_path_through_a_child():
-    found = parent({"i": [21, "0"], "o": [30, 33, 34]})
-    assert found.levels == 4
-    assert (found.start, found.end) == ("from", "to")
+    result = parent({"i": [21, "0"], "o": [30, 33, 34]})
+    assert result.levels == 4
+    assert (result.start, result.end) == ("from", "to")
 
 
 def test_a_path_into_a_child():
-    found = parent({"i": ["0", 21], "o": [33, 34, 35]})
-    assert found.levels == 3
-    assert (found.start, found.end) == ("from", "part.inner")
+    result = parent({"i": ["0", 21], "o": [33, 34, 35]})
+    assert result.levels == 3
+    assert (result.start, result.end) == ("from", "part.inner")
 
 
 def test_a_path_out_of_a_child():
-    found = parent({"i": ["0", "0"], "o": [33, 30, 34]})
-    assert found.levels == 2
-    assert (found.start, found.end) == ("part.inner", "to")
+    result = parent({"i": ["0", "0"], "o": [33, 30, 34]})
+    assert result.levels == 2
+    assert (result.start, result.end) == ("part.inner", "to")
 
 
 def test_paths_inside_a_child_are_its_own():

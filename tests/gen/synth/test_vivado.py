@@ -41,7 +41,7 @@ def test_amounts(cell, number):
     assert amount(cell, Path("r"), 1) == number
 
 
-def test_no_amount_is_told_with_its_line():
+def test_no_amount_is_reported_with_its_line():
     with pytest.raises(UserError, match=r"^r\.rpt, line 7: 'many' is no amount$"):
         amount(" many ", Path("r.rpt"), 7)
 
@@ -59,8 +59,8 @@ REPORTS = Path(__file__).parent / "reports"
 def test_by_hierarchy():
     report = read_utilization(REPORTS / "hierarchical.rpt")
     assert report.total is None
-    found = {placed.path: placed for placed in report.instances}
-    assert list(found) == [
+    result = {placed.path: placed for placed in report.instances}
+    assert list(result) == [
         "board_top",
         "board_top/core",
         "board_top/core/bank_0",
@@ -69,10 +69,10 @@ def test_by_hierarchy():
         "board_top/core/word_fifo",
         "board_top/shell",
     ]
-    core = found["board_top/core"]
+    core = result["board_top/core"]
     assert core.module == "engine_8x8"
     assert core.use == Resources(lut=9000, lutram=20, ff=15000, dsp=512, bram18=1, uram=66)
-    assert found["board_top/core/word_fifo"].use.bram18 == 5
+    assert result["board_top/core/word_fifo"].use.bram18 == 5
 
 
 def test_of_a_whole_design():
@@ -106,7 +106,7 @@ def changed(tmp_path, name, old, new):
         ("flat.rpt", "CLB Registers", "Registers", "is no utilization report"),
     ],
 )
-def test_malformed_reports_are_told(tmp_path, name, old, new, words):
+def test_malformed_reports_are_reported(tmp_path, name, old, new, words):
     with pytest.raises(UserError) as error:
         read_utilization(changed(tmp_path, name, old, new))
     assert words in str(error.value)

@@ -58,10 +58,10 @@ def test_every_failure_has_a_folder_and_the_first_are_run_again(investigated, tm
         item("error", "error"),
         *(item(name, failed=True) for name in "abc"),
     ]
-    told = []
-    explained = explain(items, tmp_path, 2, told.append)
+    reported = []
+    explained = explain(items, tmp_path, 2, reported.append)
     assert investigated == [("simulation", "a", "2", "a"), ("simulation", "b", "3", "b")]
-    assert len(told) == 2
+    assert len(reported) == 2
     assert sorted(path.name for path in (tmp_path / "failures").iterdir()) == list("1234")
     assert (tmp_path / "failures/1/pytest.txt").read_text() == "traceback\n"
     good, error, first, _, third = explained
@@ -82,7 +82,7 @@ def test_every_failure_has_a_folder_and_the_first_are_run_again(investigated, tm
     assert third.failure["first_wrong"] is None
 
 
-def test_an_explanation_that_fails_is_told(investigated, tmp_path):
+def test_an_explanation_that_fails_is_reported(investigated, tmp_path):
     (explained,) = explain([item("breaks", failed=True)], tmp_path, 1, lambda _: None)
     assert explained.failure["note"] == "not run again: OSError: no space"
     assert explained.failure["log"] == "failures/1/pytest.txt"

@@ -107,9 +107,9 @@ def test_failures_with_first_wrong_beat_and_replay():
     titles = [section.title for section in sections(REGRESSION)]
     assert titles == ["Regression", "Failures", "Tests"]
     html = sections(REGRESSION)[1].html
-    found = Cells(html)
-    assert found.rows[1] == ["o", "12", "3", "<7>", "9"]
-    assert found.links == ["failures/1/log.txt"]
+    result = Cells(html)
+    assert result.rows[1] == ["o", "12", "3", "<7>", "9"]
+    assert result.links == ["failures/1/log.txt"]
     assert "python -m pytest &#39;a&amp;b&#39;" in html
     assert "wrong &lt;b&gt;" in html
 
@@ -119,7 +119,7 @@ def test_without_failures_there_is_no_section_of_them():
     assert [section.title for section in sections(good)] == ["Regression", "Tests"]
 
 
-def test_an_interrupt_is_told():
+def test_an_interrupt_is_reported():
     assert "Interrupted" not in sections(REGRESSION)[0].html
     assert "Interrupted" in sections({**REGRESSION, "interrupted": True})[0].html
 
@@ -140,8 +140,8 @@ def test_whole_page_with_coverage():
         "exclusions": [],
         "below": ["hdl.common.fifo.Fifo: line 90 %"],
     }
-    made = page(REGRESSION, measured)
-    assert made.startswith("<!DOCTYPE html>")
-    assert "Coverage" in made
+    built = page(REGRESSION, measured)
+    assert built.startswith("<!DOCTYPE html>")
+    assert "Coverage" in built
     assert "Coverage" not in page(REGRESSION, None)
-    assert made == page(REGRESSION, measured)
+    assert built == page(REGRESSION, measured)

@@ -73,9 +73,9 @@ class ArbiterProof(Component):
         inputs.
         """
         last_bit = self.params.last_bit
-        asking = Cat(port.valid for port in self.i)
+        requesting = Cat(port.valid for port in self.i)
         if last_bit is None:
-            self.progress(m, taken, asking.any())
+            self.progress(m, taken, requesting.any())
             return Value.cast(0)
         entered = Signal()
         entered_index = Signal.like(beat.index)
@@ -92,17 +92,17 @@ class ArbiterProof(Component):
             claim(m, "leaves_unmixed", ~left | (dut.o.payload.index == left_index))
         # The two meet in the beats between them.
         open_, index = left, left_index
-        for there, between in behind:
-            check(m, "unmixed", ~there | ~open_ | (between.index == index))
-            open_ = Mux(there, ~between.payload[last_bit], open_)
-            index = Mux(there, between.index, index)
+        for far, between in behind:
+            check(m, "unmixed", ~far | ~open_ | (between.index == index))
+            open_ = Mux(far, ~between.payload[last_bit], open_)
+            index = Mux(far, between.index, index)
         check(m, "no_packet_open", open_ == entered)
         check(m, "the_packet_open", ~entered | (index == entered_index))
         check(m, "held", self.inside == entered)
         owner = Cat(entered_index == k for k in range(self.params.count))
         check(m, "held_for_its_owner", ~entered | (self.chosen == owner))
-        self.progress(m, taken, Mux(entered, (asking & owner).any(), asking.any()))
-        reach(m, "waits_for_a_packet", entered & asking.any() & ~taken.any() & self.spare_free)
+        self.progress(m, taken, Mux(entered, (requesting & owner).any(), requesting.any()))
+        reach(m, "waits_for_a_packet", entered & requesting.any() & ~taken.any() & self.spare_free)
         reach(m, "packet_behind_packet", left & entered & (left_index != entered_index))
         return entered
 

@@ -21,12 +21,12 @@ def some_events(params):
 
 async def selected(dut, names, latency=CounterBank.latency):
     """Select one counter after the other; return their values, by ``names`` in their order."""
-    found = {}
+    result = {}
     for k, name in enumerate(names):
         dut.select.value = k
         await ClockCycles(dut.clk, latency + 1)
-        found[name] = int(dut.value.value)
-    return found
+        result[name] = int(dut.value.value)
+    return result
 
 
 CYCLES = 2500  # with a look at each

@@ -40,7 +40,7 @@ def follow_beats(
         ]
     with m.Elif(leaving):
         m.d.sync += [ahead.eq(Mux(ahead == 0, 0, ahead - 1)), followed.eq(ahead != 0)]
-    claim(m, "none_lost_or_made", count == expected)
+    claim(m, "none_lost_or_invented", count == expected)
     claim(m, "none_leaves_from_nothing", ~leaving | (expected != 0))
     with m.If(followed & leaving & (ahead == 0)):
         claim(m, "leaves_unchanged_in_its_turn", left == followed_beat)

@@ -21,17 +21,17 @@ QUIET = dict.fromkeys(BUS.members, 0)  #: of a bus that is in order
 class PortBench(Bench):
     """Has a port, the channels of its bus, and whoever watches it.
 
-    A subclass gives requests by ``ask`` and ``ask_for``, and memory's ``replies``.
+    A subclass gives requests by ``issue`` and ``request_for``, and memory's ``replies``.
     """
 
     requests: str  #: channel of requests
     answering: str  #: channel of what the memory replies
     results: str  #: port of what the master gets
-    unasked: dict[str, Any]  #: a reply that breaks a bus that owes none
+    unrequested: dict[str, Any]  #: a reply that breaks a bus that owes none
 
     def __init__(self, dut, stalls=(never, never)):
         super().__init__(dut, stalls)
-        self.given, self.said = self.reports(self.results), self.tally("bus")
+        self.provided, self.said = self.reports(self.results), self.tally("bus")
         self.replies = getattr(self, self.answering)
         self.replies_itself = True  #: the memory does
         cocotb.start_soon(self.takes_replies_at_once())
@@ -56,10 +56,10 @@ class PortBench(Bench):
         return self.said["dropped"]
 
     @property
-    def asked(self):
+    def requested(self):
         """Return address and length of each burst that the memory took."""
         bursts = getattr(self, self.requests).beats
-        assert {(one["size"], one["burst"]) for one in bursts} <= {(4, Burst.INCR.value)}
+        assert {(item["size"], item["burst"]) for item in bursts} <= {(4, Burst.INCR.value)}
         return [(burst["addr"], burst["len"]) for burst in bursts]
 
     def response(self, at):
@@ -78,19 +78,19 @@ class PortBench(Bench):
     def forget(self):
         """Forget what has moved, and what the master got."""
         super().forget()
-        self.given.take()
+        self.provided.take()
         self.said.clear()
 
     async def revived_beside_a_burst(self, distance):
         """Revive a broken bus; a burst that enters before it works fails, and it stays broken."""
-        self.replies.append(self.unasked)
+        self.replies.append(self.unrequested)
         await self.wait(20)
         assert self.bus["broken"]
-        given, revive = [], pulse(self.dut, "watch", pack(WATCH, {"revive": 1}))
-        await apart(self.dut, revive, lambda: given.extend(self.ask(1)), distance)
+        provided, revive = [], pulse(self.dut, "watch", pack(WATCH, {"revive": 1}))
+        await apart(self.dut, revive, lambda: provided.extend(self.issue(1)), distance)
         await self.wait(40)
         assert self.bus["broken"] == (distance <= 0)
-        self.check(given, fails=distance <= 0)
+        self.check(provided, fails=distance <= 0)
         await self.works_again()
         self.forget()
 
@@ -102,14 +102,14 @@ class PortBench(Bench):
     async def fills(self, most):
         """Check that a memory that responds to no burst gets as many as may be under way."""
         self.replies_itself = False
-        self.ask(2 * most.under_way)
+        self.issue(2 * most.under_way)
         await self.wait(8 * most.under_way + 50)
-        assert len(self.asked) == most.under_way
+        assert len(self.requested) == most.under_way
 
     async def reset_under_traffic(self):
         """After a reset in any cycle, the port works as at first, and owes nothing."""
         for _ in range(10):
-            self.ask(8)
+            self.issue(8)
             await self.wait(random.randrange(40))
             await self.reset()
             await self.works_again()
@@ -120,9 +120,9 @@ class PortBench(Bench):
         await self.watch(revive=1)
         assert self.bus == QUIET
         self.forget()
-        given = self.ask(8, first)
+        provided = self.issue(8, first)
         await self.settle(20)
-        self.check(given, fails=False)
+        self.check(provided, fails=False)
         self.forget()
 
     async def moves(self, channel):

@@ -36,7 +36,7 @@ class Memory:
         return [int.from_bytes(words[index].tobytes(), "little") for index in indices]
 
 
-class Asked(NamedTuple):
+class Requested(NamedTuple):
     """A burst: its beats, and the cycle in which it was first offered."""
 
     beat: int
@@ -52,7 +52,7 @@ class BurstJudge:
         self.offered, self.ready = bench.record("axi_arvalid"), bench.record("axi_rready")
         self.each = bench.record("")
 
-    def judged(self) -> list[Asked]:
+    def judged(self) -> list[Requested]:
         """Return the bursts that were taken, all of which are right."""
         assert self.ready.cycles == self.each.cycles, "R is never held up"
         offered = self.offered.cycles
@@ -70,10 +70,10 @@ class BurstJudge:
         assert addr // FOUR_KB == (addr + beats * beat_bytes - 1) // FOUR_KB
         first, last = addr // beat_bytes, addr // beat_bytes + len
         assert first // self.params.burst_beats == last // self.params.burst_beats
-        return Asked(first, beats, offered)
+        return Requested(first, beats, offered)
 
     @property
-    def asked(self) -> list[int]:
+    def requested(self) -> list[int]:
         """Return all beats that were asked for, in order."""
         return [burst.beat + k for burst in self.judged() for k in range(burst.beats)]
 

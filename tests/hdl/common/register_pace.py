@@ -43,11 +43,11 @@ class Port:
             if pause is not never:
                 channel.set_pause_generator(iter(pause, None))
 
-    async def ask_write(self, address, value, strobes=15):
+    async def request_write(self, address, value, strobes=15):
         await self.aw.send(AxiLiteAWTransaction(awaddr=address, awprot=0))
         await self.w.send(AxiLiteWTransaction(wdata=value, wstrb=strobes))
 
-    async def ask_read(self, address):
+    async def request_read(self, address):
         await self.ar.send(AxiLiteARTransaction(araddr=address, arprot=0))
 
     async def written(self):
@@ -58,11 +58,11 @@ class Port:
         return int(answer.rdata), Response(int(answer.rresp))
 
     async def write(self, address, value, strobes=15):
-        await self.ask_write(address, value, strobes)
+        await self.request_write(address, value, strobes)
         return await self.written()
 
     async def read(self, address):
-        await self.ask_read(address)
+        await self.request_read(address)
         return await self.answer()
 
 
@@ -97,17 +97,17 @@ async def registers_at_any_pace(dut, registers, prefix="s_axil"):
         addresses = random.choices(list(masks), k=24)
         for address in addresses:
             value, strobes = random.getrandbits(32), random.getrandbits(4)
-            await port.ask_write(address, value, strobes)
+            await port.request_write(address, value, strobes)
             bytes_of = sum(0xFF << 8 * byte for byte in range(4) if strobes >> byte & 1)
             mask = bytes_of & masks[address]
             words[address] = words[address] & ~mask | value & mask
         assert [await port.written() for _ in addresses] == [Response.OKAY] * len(addresses)
         addresses = random.choices(list(masks), k=24)
         for address in addresses:
-            await port.ask_read(address)
+            await port.request_read(address)
         for address in addresses:
-            found, response = await port.answer()
-            assert (found & masks[address], response) == (words[address], Response.OKAY)
+            result, response = await port.answer()
+            assert (result & masks[address], response) == (words[address], Response.OKAY)
     port.pause(never)
     for address, word in before.items():
         await port.write(address, word)

@@ -26,7 +26,7 @@ class Bench(PortBench):
     """Has a memory whose beats may be given by hand, and what the master and the host see."""
 
     requests, answering, results = "axi_ar", "axi_r", "beats"
-    unasked = reply(0, Response.OKAY.value, 1)
+    unrequested = reply(0, Response.OKAY.value, 1)
 
     def __init__(self, dut, stalls=(never, never)):
         super().__init__(dut, stalls)
@@ -63,35 +63,35 @@ class Bench(PortBench):
     @property
     def got(self):
         """Return what the master got: tag, whether it failed, whether it is the last, data."""
-        found = (beat for beat, _ in self.given.found)
-        return [(beat["tag"], beat["failed"], beat["last"], beat["data"]) for beat in found]
+        result = (beat for beat, _ in self.provided.result)
+        return [(beat["tag"], beat["failed"], beat["last"], beat["data"]) for beat in result]
 
-    def ask(self, count, first=0, okay=False):
+    def issue(self, count, first=0, okay=False):
         """Give bursts; return what is to come of them."""
-        wanted = []
+        expected = []
         for number in range(first, first + count):
             length = 0 if okay else random.randrange(4)
             address = 4 * BEAT * random.randrange(1 << 14) if okay else self.place(length)
-            wanted.append(self.ask_for(number % 64, address, length))
-        return wanted
+            expected.append(self.request_for(number % 64, address, length))
+        return expected
 
-    def ask_for(self, tag, address, length):
+    def request_for(self, tag, address, length):
         """Give a burst; return what is to come of it."""
         self.bursts.append({"address": address, "length": length, "tag": tag})
         return self.expected(tag, address, length)
 
     def all_failed(self, bursts):
         """Whether ``bursts`` are answered by beats that all failed, with their tags."""
-        wanted = [(tag, 1, last) for burst in bursts for tag, _, last, _ in burst]
-        return [beat[:3] for beat in self.got] == wanted
+        expected = [(tag, 1, last) for burst in bursts for tag, _, last, _ in burst]
+        return [beat[:3] for beat in self.got] == expected
 
-    def check(self, given, *, fails):
-        wanted = [beat for burst in given for beat in burst]
+    def check(self, provided, *, fails):
+        expected = [beat for burst in provided for beat in burst]
         if fails:
-            assert self.all_failed(given)
+            assert self.all_failed(provided)
         else:
-            assert self.got == wanted
-        assert len(self.asked) == len(given) * (not fails)
+            assert self.got == expected
+        assert len(self.requested) == len(provided) * (not fails)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -99,18 +99,18 @@ class Bench(PortBench):
 async def every_beat_with_its_burst(dut, stalls):
     """Bursts have any length, tags and all four responses, of which only OKAY is no failure."""
     bench = await Bench(dut, stalls).begin()
-    bursts = bench.ask(100)
+    bursts = bench.issue(100)
     lengths = (8, 16, 32, 64, 127, 128, 255)
-    bursts += [bench.ask_for(length % 64, LAST_PAGE, length) for length in lengths]
-    bursts += bench.ask(100, 100)
+    bursts += [bench.request_for(length % 64, LAST_PAGE, length) for length in lengths]
+    bursts += bench.issue(100, 100)
     await bench.settle(20)
     bench.check(bursts, fails=False)
     assert {failed for burst in bursts for _, failed, *_ in burst} == {0, 1}
     assert bench.bus == QUIET
     assert bench.dropped == 0
-    if stalls.none:
+    if stalls.absent:
         moved = bench.replies.cycles
-        assert [at for _, at in bench.given.found] == moved
+        assert [at for _, at in bench.provided.result] == moved
         assert moved[-1] - moved[0] == len(moved) - 1
 
 
@@ -118,14 +118,14 @@ async def every_beat_with_its_burst(dut, stalls):
 async def a_burst_and_a_beat_a_cycle(dut):
     bench = await Bench(dut).begin()
     bench.open("axi_ar", False)
-    wanted = bench.ask(1, okay=True)
+    expected = bench.issue(1, okay=True)
     await bench.wait(10)
     taken = bench.bursts.cycles[0]
-    assert not bench.asked
+    assert not bench.requested
     bench.open("axi_ar")
-    wanted += bench.ask(40, 1, okay=True)
+    expected += bench.issue(40, 1, okay=True)
     await bench.wait(60)
-    bench.check(wanted, fails=False)
+    bench.check(expected, fails=False)
     assert bench.replies.cycles[-1] - bench.replies.cycles[0] == 40
     assert bench.bursts.cycles[0] - taken == 0
     assert bench.bursts.cycles[-1] - bench.bursts.cycles[1] == 39
@@ -135,37 +135,44 @@ async def a_burst_and_a_beat_a_cycle(dut):
 @cocotb.parametrize(
     (
         ("kind", "length"),
-        [("short", 3), ("long", 0), ("long", 3), ("no last", 0), ("no last", 3), ("unasked", 0)],
+        [
+            ("short", 3),
+            ("long", 0),
+            ("long", 3),
+            ("no last", 0),
+            ("no last", 3),
+            ("unrequested", 0),
+        ],
     )
 )
 async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
     """It is never delivered, all that is asked fails at once, and late beats are not taken."""
     bench = await Bench(dut).begin()
-    good = bench.ask(2, okay=True)
+    good = bench.issue(2, okay=True)
     await bench.settle(20)
     bench.check(good, fails=False)
     bench.forget()
     bench.replies_itself = False
-    asked = 0 if kind == "unasked" else 3
-    bursts = [bench.ask_for(k, 4 * BEAT * k, length) for k in range(asked)]
+    requested = 0 if kind == "unrequested" else 3
+    bursts = [bench.request_for(k, 4 * BEAT * k, length) for k in range(requested)]
     await bench.wait(20)
-    count = {"short": length, "long": length + 2, "no last": length + 1, "unasked": 1}[kind]
+    count = {"short": length, "long": length + 2, "no last": length + 1, "unrequested": 1}[kind]
     for k in range(count):
         last = k == count - 1 and kind != "no last"
         bench.replies.append(reply(BEAT * k, bench.response(BEAT * k), last))
     await bench.wait(20)
     assert bench.bus["broken"]
     assert not bench.bus["silent"]
-    due = {"short": length - 1, "long": length, "no last": length, "unasked": 0}[kind]
-    kept = [beat for burst in bursts for beat in burst]
-    kept = [beat[:3] if k < due else (beat[0], 1, beat[2]) for k, beat in enumerate(kept)]
-    assert [beat[:3] for beat in bench.got] == kept
+    due = {"short": length - 1, "long": length, "no last": length, "unrequested": 0}[kind]
+    stored = [beat for burst in bursts for beat in burst]
+    stored = [beat[:3] if k < due else (beat[0], 1, beat[2]) for k, beat in enumerate(stored)]
+    assert [beat[:3] for beat in bench.got] == stored
     assert bench.dropped == count - due
     # What comes now fails at once, without a burst.
-    more = bench.ask(12, 20)
+    more = bench.issue(12, 20)
     await bench.wait(60)
-    assert len(bench.asked) == asked
-    assert [beat[:3] for beat in bench.got] == kept + [
+    assert len(bench.requested) == requested
+    assert [beat[:3] for beat in bench.got] == stored + [
         (tag, 1, last) for burst in more for tag, _, last, _ in burst
     ]
     # It owes two bursts yet, which nobody may take for later ones.
@@ -192,10 +199,10 @@ async def beats_behind_an_rlast_too_many_are_waited_for(dut, bursts, at):
     bench = await Bench(dut).begin()
     bench.replies_itself = False
     for number in range(bursts):
-        bench.ask_for(number, 4 * BEAT * number, 3)
+        bench.request_for(number, 4 * BEAT * number, 3)
     await bench.wait(20)
-    replies = [beat for burst in bench.asked for beat in bench.beats_of(*burst)]
-    replies.insert(at, bench.unasked)
+    replies = [beat for burst in bench.requested for beat in bench.beats_of(*burst)]
+    replies.insert(at, bench.unrequested)
     bench.set(watch={"revive": 1})
     for beat in replies:
         bench.replies.append(beat)
@@ -210,27 +217,27 @@ async def beats_behind_an_rlast_too_many_are_waited_for(dut, bursts, at):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(kind=["no AR", "no R", "in the middle"])
-async def a_memory_that_does_not_answer_is_given_up(dut, kind):
+async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     bench = await Bench(dut).begin()
     bench.replies_itself = False
     bench.open("axi_ar", kind != "no AR")
     await bench.tick(5)  # nobody waits
     assert bench.bus == QUIET
-    bursts = bench.ask(5, okay=True)
+    bursts = bench.issue(5, okay=True)
     await bench.wait(20)
     answered = int(kind == "in the middle")
     if answered:
-        bench.answer(bench.asked[0])
+        bench.answer(bench.requested[0])
         await bench.wait(20)
         assert bench.got == bursts.pop(0)
-        bench.given.take()
+        bench.provided.take()
     await bench.tick()
     assert not bench.bus["broken"]
     await bench.tick()
     assert bench.bus == QUIET | {"broken": 1, "silent": 1, "owes": 1}
     await bench.wait(20)
     assert bench.all_failed(bursts)
-    bursts += bench.ask(20, 20)  # of four beats at most
+    bursts += bench.issue(20, 20)  # of four beats at most
     await bench.wait(100)
     assert bench.all_failed(bursts)
     await bench.watch(revive=1)
@@ -239,7 +246,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     # It comes to itself: what it was asked is answered late, and counted.
     bench.open("axi_ar")
     await bench.wait(20)
-    *late, last = bench.asked[answered:]
+    *late, last = bench.requested[answered:]
     assert len(late) == (0 if kind == "no AR" else len(bursts) - 21)
     bench.answer(*late)
     await bench.wait(20)
@@ -261,14 +268,14 @@ async def the_bus_owes_up_to_the_last(dut, counted):
     most = bench.params.outstanding
     for count in (1, 2, 4, most + 3):
         bench.replies_itself = False
-        bursts = [bench.ask_for(k, LAST_PAGE, 255) for k in range(count)]
+        bursts = [bench.request_for(k, LAST_PAGE, 255) for k in range(count)]
         await bench.wait(4 * count + 20)
         await bench.tick(2)
         assert bench.bus["silent"]
-        asked = len(bench.asked)
-        assert asked == min(count, most + 1)
+        requested = len(bench.requested)
+        assert requested == min(count, most + 1)
         last = int(counted == "RLASTs")
-        owed = asked if last else 256 * asked
+        owed = requested if last else 256 * requested
         bench.replies.extend([reply(0, 0, last)] * owed)
         while bench.dropped < owed:
             assert bench.bus["owes"]
@@ -289,12 +296,12 @@ async def a_late_beat_beside_a_tick(dut):
     tick = pulse(dut, "watch", pack(WATCH, {"tick": 1}))
     for distance in range(-3, 4):
         bench.replies_itself = False
-        bench.ask_for(1, 0, 3)
+        bench.request_for(1, 0, 3)
         await bench.wait(20)
-        bench.replies.extend([bench.unasked] * 2)  # RLAST comes too soon
+        bench.replies.extend([bench.unrequested] * 2)  # RLAST comes too soon
         await bench.wait(20)
         await bench.tick()
-        late = partial(bench.replies.append, bench.unasked)
+        late = partial(bench.replies.append, bench.unrequested)
         at, _ = await apart(dut, tick, late, distance)
         await bench.wait(20)
         more = 2 - (at > bench.replies.cycles[-1])  # ticks until a period is over
@@ -320,13 +327,13 @@ async def revived_or_reset_at_any_moment(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def whoever_moves_is_not_given_up(dut):
+async def whoever_moves_is_not_abandoned(dut):
     """AR or R moves just before, with or after a tick."""
     bench = await Bench(dut).begin()
     bench.replies_itself = False
     bench.open("axi_ar", False)
     await bench.tick()  # nobody waits
-    wanted = bench.ask(4)
+    expected = bench.issue(4)
     await bench.wait(20)
     for _ in range(4):
         await bench.tick()
@@ -334,11 +341,11 @@ async def whoever_moves_is_not_given_up(dut):
         await bench.moves("axi_ar")
         bench.open("axi_ar", False)
         await bench.tick()
-    for reply_ in [beat for burst in bench.asked for beat in bench.beats_of(*burst)]:
+    for reply_ in [beat for burst in bench.requested for beat in bench.beats_of(*burst)]:
         await bench.tick()
         bench.replies.append(reply_)
         await bench.moves("axi_r")
         await bench.tick()
     await bench.tick(3)
-    bench.check(wanted, fails=False)
+    bench.check(expected, fails=False)
     assert bench.bus == QUIET

@@ -21,7 +21,7 @@ class Bench(PortBench):
     """Has a memory whose channels are opened, and whose answers may be given, by hand."""
 
     requests, answering, results = "axi_aw", "axi_b", "answers"
-    unasked = {"resp": Response.OKAY.value}
+    unrequested = {"resp": Response.OKAY.value}
 
     def __init__(self, dut, stalls=(never, never)):
         super().__init__(dut, stalls)
@@ -31,9 +31,9 @@ class Bench(PortBench):
 
     def taken(self, _):
         """Answer the bursts of which all has been taken."""
-        whole = min(len(self.asked), sum(beat["last"] for beat in self.axi_w.beats))
+        whole = min(len(self.requested), sum(beat["last"] for beat in self.axi_w.beats))
         while self.replies_itself and self.counted < whole:
-            self.answer(self.response(self.asked[self.counted][0]))
+            self.answer(self.response(self.requested[self.counted][0]))
             self.counted += 1
 
     def answer(self, response=Response.OKAY.value, count=1):
@@ -50,21 +50,21 @@ class Bench(PortBench):
     @property
     def got(self):
         """Return the tags of what the master was answered, and whether it failed."""
-        return [(answer["tag"], answer["failed"]) for answer, _ in self.given.found]
+        return [(answer["tag"], answer["failed"]) for answer, _ in self.provided.result]
 
     @property
     def written(self):
         return [(beat["data"], beat["strb"], beat["last"]) for beat in self.axi_w.beats]
 
-    def ask(self, count, first=0):
+    def issue(self, count, first=0):
         """Give bursts and their beats; return them as (tag, address, beats)."""
-        given = []
+        provided = []
         for number in range(first, first + count):
             count = random.randint(1, 4)
-            given.append(self.ask_for(number % 64, self.place(count - 1), count))
-        return given
+            provided.append(self.request_for(number % 64, self.place(count - 1), count))
+        return provided
 
-    def ask_for(self, tag, address, count):
+    def request_for(self, tag, address, count):
         """Give a burst of ``count`` beats, of which the first has no strobe and the last all."""
         strobes = [random.getrandbits(BEAT) for _ in range(count)]
         strobes[0], strobes[-1] = 0, ALL
@@ -74,23 +74,23 @@ class Bench(PortBench):
             self.beats.append({"data": word, "strobes": strobe, "last": k == count - 1})
         return tag, address, words
 
-    def answers_to(self, given):
-        return [(tag, int(self.response(at) != Response.OKAY.value)) for tag, at, _ in given]
+    def answers_to(self, provided):
+        return [(tag, int(self.response(at) != Response.OKAY.value)) for tag, at, _ in provided]
 
-    def failures_of(self, given):
-        return [(tag, 1) for tag, *_ in given]
+    def failures_of(self, provided):
+        return [(tag, 1) for tag, *_ in provided]
 
-    def beats_of(self, given):
+    def beats_of(self, provided):
         return [
             (word, strobes, int(k == len(data) - 1))
-            for _, _, data in given
+            for _, _, data in provided
             for k, (word, strobes) in enumerate(data)
         ]
 
-    def check(self, given, *, fails):
-        assert self.got == (self.failures_of if fails else self.answers_to)(given)
-        sent = [] if fails else given
-        assert self.asked == [(at, len(data) - 1) for _, at, data in sent]
+    def check(self, provided, *, fails):
+        assert self.got == (self.failures_of if fails else self.answers_to)(provided)
+        sent = [] if fails else provided
+        assert self.requested == [(at, len(data) - 1) for _, at, data in sent]
         assert self.written == self.beats_of(sent)
 
 
@@ -99,14 +99,14 @@ class Bench(PortBench):
 async def every_burst_has_its_answer(dut, stalls):
     """Lengths go up to the longest; of the four responses only OKAY is no failure."""
     bench = await Bench(dut, stalls).begin()
-    given = bench.ask(100)
-    given += [bench.ask_for(count % 64, LAST_PAGE, count) for count in (128, 129, 256)]
-    given += bench.ask(100, 100)
+    provided = bench.issue(100)
+    provided += [bench.request_for(count % 64, LAST_PAGE, count) for count in (128, 129, 256)]
+    provided += bench.issue(100, 100)
     await bench.settle(20)
-    bench.check(given, fails=False)
+    bench.check(provided, fails=False)
     assert bench.bus == QUIET
     assert bench.dropped == 0
-    if stalls.none:
+    if stalls.absent:
         cycles = bench.beats.cycles
         assert cycles[-1] - cycles[0] <= len(bench.written)
 
@@ -115,76 +115,76 @@ async def every_burst_has_its_answer(dut, stalls):
 @cocotb.parametrize(kind=["no burst", "before AW", "before W"])
 async def an_answer_that_nobody_waits_for_breaks_the_bus(dut, kind):
     bench = await Bench(dut).begin()
-    good = bench.ask(5)
+    good = bench.issue(5)
     await bench.settle(20)
     bench.check(good, fails=False)
     bench.forget()
     bench.replies_itself = False
     bench.open_both(aw=kind != "before AW", w=kind != "before W")
-    given = [] if kind == "no burst" else bench.ask(3)
+    provided = [] if kind == "no burst" else bench.issue(3)
     await bench.wait(20)
     bench.answer()
     await bench.wait(20)
     assert bench.bus["broken"]
     assert not bench.bus["silent"]
     assert bench.dropped == 1
-    asked = len(bench.asked)
-    given += bench.ask(20, 20)
+    requested = len(bench.requested)
+    provided += bench.issue(20, 20)
     await bench.wait(100)
-    assert bench.got == bench.failures_of(given)
-    assert len(bench.asked) == asked
+    assert bench.got == bench.failures_of(provided)
+    assert len(bench.requested) == requested
     bench.bursts.append({"address": 0, "length": 1, "tag": 1})
     for last in (0, 1):  # it has its answer when the master has given all of it
-        assert bench.got == bench.failures_of(given)
+        assert bench.got == bench.failures_of(provided)
         bench.beats.append({"data": 0, "strobes": ALL, "last": last})
         await bench.wait(20)
-    assert bench.got == [*bench.failures_of(given), (1, 1)]
+    assert bench.got == [*bench.failures_of(provided), (1, 1)]
     await bench.watch(revive=1)
     assert bench.bus["owes"] == (kind != "no burst")
     assert bench.bus["broken"] == (kind != "no burst")
     bench.open_both()
     await bench.wait(20)
-    bench.answer(count=len(bench.asked))  # late
+    bench.answer(count=len(bench.requested))  # late
     await bench.wait(20)
-    assert bench.dropped == 1 + len(bench.asked)
+    assert bench.dropped == 1 + len(bench.requested)
     await bench.works_again()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(kind=["no AW", "no W", "W stops", "no B"])
-async def a_memory_that_does_not_answer_is_given_up(dut, kind):
+async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     """It gets what was promised, without a strobe; what it answers late is dropped."""
     bench = await Bench(dut).begin()
     bench.replies_itself = False
     bench.open_both(aw=kind != "no AW", w=kind != "no W")
     await bench.tick(5)  # nobody waits
     assert bench.bus == QUIET
-    given = bench.ask(6)
+    provided = bench.issue(6)
     if kind == "W stops":
         await bench.axi_w.wait_for(3)
         bench.open("axi_w", False)
     await bench.wait(40)
     await bench.tick()
     assert not bench.bus["broken"]
-    kept = len(bench.written)
+    stored = len(bench.written)
     await bench.tick()
     assert bench.bus == QUIET | {"broken": 1, "silent": 1, "owes": 1}
     await bench.wait(40)
-    assert bench.got == bench.failures_of(given)
-    more = bench.ask(20, 20)
+    assert bench.got == bench.failures_of(provided)
+    more = bench.issue(20, 20)
     await bench.wait(100)
-    assert bench.got == bench.failures_of(given + more)
+    assert bench.got == bench.failures_of(provided + more)
     await bench.watch(revive=1)
     assert bench.bus == QUIET | {"broken": 1, "silent": 1, "owes": 1}
     # It comes to itself: whole bursts, of which those given up write nothing.
     bench.open_both()
     await bench.wait(40)
-    promised = given if kind != "no AW" else given[:1]
-    assert bench.asked == [(at, len(data) - 1) for _, at, data in promised]
-    wanted = bench.beats_of(promised)
-    assert [last for *_, last in bench.written] == [last for *_, last in wanted]
-    offered = kept + (kind in ("no W", "W stops"))  # a beat that waits may not change
-    assert bench.written[:offered] == wanted[:offered]
+    promised = provided if kind != "no AW" else provided[:1]
+    assert bench.requested == [(at, len(data) - 1) for _, at, data in promised]
+    expected = bench.beats_of(promised)
+    assert [last for *_, last in bench.written] == [last for *_, last in expected]
+    offered = stored + (kind in ("no W", "W stops"))  # a beat that waits may not change
+    assert bench.written[:offered] == expected[:offered]
     assert {strobes for _, strobes, _ in bench.written[offered:]} <= {0}
     bench.answer(count=len(promised) - 1)
     await bench.wait(20)
@@ -203,13 +203,13 @@ async def the_bus_owes_up_to_the_last_answer(dut):
     most = bench.params.outstanding
     for count in (*(1 << k for k in range(most.bit_length() - 1)), most + 3):
         bench.replies_itself = False
-        given = [bench.ask_for(k % 64, LAST_PAGE, 1) for k in range(count)]
+        provided = [bench.request_for(k % 64, LAST_PAGE, 1) for k in range(count)]
         await bench.wait(4 * count + 20)
         await bench.tick(2)
         assert bench.bus["silent"]
         await bench.wait(count + 20)
-        assert bench.got == bench.failures_of(given)
-        owed = len(bench.asked)
+        assert bench.got == bench.failures_of(provided)
+        owed = len(bench.requested)
         assert owed == min(count, most)
         bench.answer(count=owed)
         while bench.dropped < owed:
@@ -219,7 +219,7 @@ async def the_bus_owes_up_to_the_last_answer(dut):
         await bench.works_again()
     # All was counted: an answer between the next burst's AW and W is one too many.
     bench.open("axi_w", False)
-    bench.ask(1)
+    bench.issue(1)
     await bench.wait(20)
     bench.answer()
     await bench.wait(20)
@@ -241,28 +241,28 @@ async def revived_or_reset_at_any_moment(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def whoever_moves_is_not_given_up(dut):
+async def whoever_moves_is_not_abandoned(dut):
     """AW, W or B moves just before, with or after a tick; a slow master is not the bus's fault."""
     bench = await Bench(dut).begin()
     bench.replies_itself = False
     bench.open_both(aw=False, w=False)
     await bench.tick()  # nobody waits
-    given = bench.ask(4)
+    provided = bench.issue(4)
     await bench.wait(20)
-    for name, count in (("axi_aw", 4), ("axi_w", len(bench.beats_of(given)))):
+    for name, count in (("axi_aw", 4), ("axi_w", len(bench.beats_of(provided)))):
         for _ in range(count):
             await bench.tick()
             bench.open(name)
             await bench.moves(name)
             bench.open(name, False)
             await bench.tick()
-    for _, at, _ in given:
+    for _, at, _ in provided:
         await bench.tick()
         bench.answer(bench.response(at))
         await bench.moves("axi_b")
         await bench.tick()
     await bench.tick(3)
-    bench.check(given, fails=False)
+    bench.check(provided, fails=False)
     assert bench.bus == QUIET
     bench.forget()
     bench.open_both()

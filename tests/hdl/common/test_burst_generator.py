@@ -104,12 +104,12 @@ async def clear_ends_a_plan_of_any_counts(dut):
         await bench.wait(random.choice((2, random.randrange(30), 30)))
         bench.set(clear=0)
         await bench.wait(random.choice((random.randrange(1, 12), 40)))
-        found, expected = bench.bursts.beats, [*islice(bursts_of(plan), 80)]
+        result, expected = bench.bursts.beats, [*islice(bursts_of(plan), 80)]
         bench.set(clear=1)
-        assert found == expected[: len(found)]
+        assert result == expected[: len(result)]
         if bench.bursts.stall is never and bench.plan.cycles:
             ran = cycle() - 1 - bench.plan.cycles[-1] - BurstGenerator.latency
-            assert len(found) >= min(len(expected), ran)
+            assert len(result) >= min(len(expected), ran)
         await bench.wait(2)
         assert not dut.active.value
         bench.forget()

@@ -35,9 +35,9 @@ async def ticks_every_limit_and_two_cycles(dut):
         dut.limit.value = limit
         assert await ticks(dut, limit + 3)  # the count may have been anywhere
         await ticks(dut, random.randrange(limit + 2))
-        found = await ticks(dut, 6 * (limit + 2))
-        assert len(found) == 6
-        assert {later - one for one, later in pairwise(found)} == {limit + 2}
+        result = await ticks(dut, 6 * (limit + 2))
+        assert len(result) == 6
+        assert {later - item for item, later in pairwise(result)} == {limit + 2}
     dut.limit.value = 3
     await ticks(dut, random.randrange(5))
     dut.limit.value = 0

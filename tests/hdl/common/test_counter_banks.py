@@ -50,9 +50,9 @@ async def counts_each_part_alone(dut):
     bits = COUNTERS.bits
     large = [{name: random.getrandbits(bits) for name in NAMES} for _ in range(PARTS)]
     for flip in (0, (1 << bits) - 1):
-        shown = [{name: total ^ flip for name, total in one.items()} for one in large]
-        for part, one in enumerate(shown):
-            for name, total in one.items():
+        shown = [{name: total ^ flip for name, total in item.items()} for item in large]
+        for part, item in enumerate(shown):
+            for name, total in item.items():
                 getattr(getattr(dut, f"bank_{part}").counters, name).value = total
         await RisingEdge(dut.clk)
         assert [await values(dut, part) for part in range(PARTS)] == shown

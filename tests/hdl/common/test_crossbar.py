@@ -15,7 +15,7 @@ from tests.rejects import rejects
 SIZES = [
     CrossbarParams(inputs=1, outputs=1, shape=20),
     CrossbarParams(inputs=3, outputs=4, shape=20),
-    CrossbarParams(inputs=4, outputs=3, shape=20, last_bit=19, told_bits=18),
+    CrossbarParams(inputs=4, outputs=3, shape=20, last_bit=19, reported_bits=18),
 ]
 
 
@@ -28,8 +28,8 @@ def test_crossbar(params):
 test_rejects = rejects(
     partial(CrossbarParams, inputs=2, outputs=2, shape=8),
     ({"last_bit": 8}, "last_bit must be a whole number from 0 to 7: 8"),
-    ({"last_bit": 7, "told_bits": 9}, "told_bits must be a whole number from 0 to 8: 9"),
-    ({"told_bits": 1}, "told_bits needs a last_bit"),
+    ({"last_bit": 7, "reported_bits": 9}, "reported_bits must be a whole number from 0 to 8: 9"),
+    ({"reported_bits": 1}, "reported_bits needs a last_bit"),
 )
 
 
@@ -46,16 +46,16 @@ def packet_of(k, length=None):
 
 def packets_in(beats):
     """Return packets again, each with where it comes from; none is mixed with another."""
-    found, packet = [], []
+    result, packet = [], []
     keeps_packets = params_in_simulator(CrossbarParams).last_bit
     for beat in beats:
         packet.append(beat)
         if beat >> 19 or not keeps_packets:
-            (origin,) = {one >> 16 & 3 for one in packet}
-            found.append((origin, packet))
+            (origin,) = {item >> 16 & 3 for item in packet}
+            result.append((origin, packet))
             packet = []
     assert not packet
-    return found
+    return result
 
 
 class Bench:
@@ -73,20 +73,20 @@ class Bench:
         self.stopped = stopped
         ports = ("empty", *(f"o_{k}_valid" for k in counts[0]))
         self.shown = Recorder(dut, "", dict.fromkeys(ports))
-        begins = counts[0] if self.params.told_bits else ()
-        self.told = [Reports(dut, f"begins_{k}", self.params.begins) for k in begins]
+        begins = counts[0] if self.params.reported_bits else ()
+        self.reported = [Reports(dut, f"begins_{k}", self.params.begins) for k in begins]
 
     def check_begins(self, sent):
         """Check that the first beats that are told are those that are taken, each in its cycle."""
-        taken = [[] for _ in self.told]  # first beats, by output
+        taken = [[] for _ in self.reported]  # first beats, by output
         for source, beats in zip(self.sources, sent, strict=True):
             begins = True
             for (to, beat), at in zip(beats, source.cycles, strict=False):
                 if begins:
-                    taken[to].append((at, beat % (1 << self.params.told_bits)))
+                    taken[to].append((at, beat % (1 << self.params.reported_bits)))
                 begins = beat >> self.params.last_bit
-        for firsts, told in zip(taken, self.told, strict=True):
-            assert [(at, one["told"]) for one, at in told.found] == sorted(firsts)
+        for firsts, reported in zip(taken, self.reported, strict=True):
+            assert [(at, item["reported"]) for item, at in reported.result] == sorted(firsts)
 
     async def run(self, sent, waits=0):
         """Let every input send its beats; all arrive, except for those that ``waits``."""
@@ -103,9 +103,9 @@ class Bench:
         await ClockCycles(dut.clk, 3)
         assert bool(dut.empty.value) == (not waits)
         assert sum(len(sink.beats) for sink in self.sinks) == sum(map(len, sent)) - waits
-        for one in self.shown.beats:
-            assert one["empty"] != any(one[name] for name in one if name != "empty")
-        if self.told:
+        for item in self.shown.beats:
+            assert item["empty"] != any(item[name] for name in item if name != "empty")
+        if self.reported:
             self.check_begins(sent)
 
 
@@ -129,7 +129,7 @@ async def all_arrive_whole_and_in_order(dut, stalls):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def nobody_is_in_another_s_way(dut):
+async def nobody_is_in_another_s_path(dut):
     """Each input has an output of its own: a beat moves in every cycle."""
     bench = Bench(dut, (never, never))
     pairs = range(min(bench.params.inputs, bench.params.outputs))

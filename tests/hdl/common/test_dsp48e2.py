@@ -34,7 +34,7 @@ ENABLED = {"CEA2", "CEB2", "CEC", "CECTRL", "CEALUMODE"}
 
 def instances(emission):
     """Return module, attributes and connections of each DSP slice."""
-    found = []
+    result = []
     for name, module in emission.modules.items():
         tree = pyslang.syntax.SyntaxTree.fromText(module.verilog)
 
@@ -44,10 +44,10 @@ def instances(emission):
             if str(node.type).strip() != "DSP48E2":
                 return
             for instance in node.instances:
-                found.append((name, assigned(node.parameters), assigned(instance.connections)))
+                result.append((name, assigned(node.parameters), assigned(instance.connections)))
 
         tree.root.visit(visit)
-    return found
+    return result
 
 
 def assigned(nodes):
@@ -85,10 +85,10 @@ def test_attributes_of_every_instance(params):
                 assert number(wire) == (name in ENABLED), name
             if name.startswith("RST"):
                 assert number(wire) == 0, name
-    for module, found in starts.items():
+    for module, result in starts.items():
         # Only the last slice of a cascade adds up, from one half on.
         half = 1 << params.max_bits - 1 if "_acc" in module else 0
-        assert sorted(found) == [0] * (len(found) - 1) + [half]
+        assert sorted(result) == [0] * (len(result) - 1) + [half]
     lanes = params.bank.cascades * params.bank.cascade.slices
     assert placed == params.banks * lanes + params.lanes * params.gradient.cascade.slices
     if params == EngineParams(dsp=True):

@@ -68,12 +68,12 @@ def test_nothing_of_it_is_generated():
 
 def test_proofs_assume_nothing_else():
     """An assumption is an expectation of the component that the proof is of."""
-    found = {}
+    result = {}
     for path in TESTS.rglob("*_proof.py"):
         names = [n.func.id for n in ast.walk(ast.parse(path.read_text())) if is_call(n)]
         if count := names.count("assume") + names.count("Assume"):
-            found[path.name] = count
-    assert found == PROVEN
+            result[path.name] = count
+    assert result == PROVEN
 
 
 def is_call(node):

@@ -42,7 +42,7 @@ test_rejects = rejects(
         (FifoParams(shape=512, depth=4096, style="ultra"), "ultra", 4096),
     ],
 )
-def test_memory_is_exactly_as_deep_as_asked(params, style, words):
+def test_memory_is_exactly_as_deep_as_requested(params, style, words):
     verilog = emit(Fifo(params)).verilog
     assert f'ram_style = "{style}"' in verilog
     assert f"[0:{words - 1}];" in verilog
@@ -68,4 +68,4 @@ async def counts_what_is_inside(dut, stalls):
     bench.offer(draw(2 * stated("capacity") + 50)[0], stalls)
     await bench.wait(300)
     inside = [bisect_left(source.cycles, at) - bisect_left(sink.cycles, at) for at in levels.cycles]
-    assert [one["level"] for one in levels.beats] == inside
+    assert [item["level"] for item in levels.beats] == inside

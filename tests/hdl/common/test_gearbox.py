@@ -10,9 +10,9 @@ SIZES = [(1, 2), (40, 4), (11, 3)]
 
 
 @pytest.mark.parametrize(("width", "parts"), SIZES)
-@pytest.mark.parametrize("way", [Serializer, Deserializer])
-def test_gearbox(way, width, parts):
-    simulate(way(GearboxParams(shape=width, parts=parts)), __name__)
+@pytest.mark.parametrize("path", [Serializer, Deserializer])
+def test_gearbox(path, width, parts):
+    simulate(path(GearboxParams(shape=width, parts=parts)), __name__)
 
 
 def cut(params, beat):

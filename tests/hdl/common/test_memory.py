@@ -23,7 +23,7 @@ test_memory = simulated(DualPortMemory, SIZES, __name__)
 
 
 @pytest.mark.parametrize(
-    ("style", "width", "depth", "asked"),
+    ("style", "width", "depth", "requested"),
     [
         ("distributed", 8, 5, "distributed"),
         ("block", 8, 5, "block"),
@@ -37,9 +37,9 @@ test_memory = simulated(DualPortMemory, SIZES, __name__)
         ("auto", 72, 4096, ""),
     ],
 )
-def test_asks_for_a_primitive_that_it_fills(style, width, depth, asked):
+def test_requests_a_primitive_that_it_fills(style, width, depth, requested):
     verilog = emit(DualPortMemory(MemoryParams(shape=width, depth=depth, style=style))).verilog
-    assert re.findall('ram_style = "(.*?)"', verilog) == [asked] * bool(asked)
+    assert re.findall('ram_style = "(.*?)"', verilog) == [requested] * bool(requested)
 
 
 @pytest.mark.parametrize("name", designs())
@@ -54,7 +54,7 @@ async def exchange(dut, rows):
     """Apply (read address, write, write address, data) per cycle; return each read_data."""
     names = ("read_address", "write", "write_address", "write_data")
     cycles = [dict(zip(names, row, strict=True)) for row in rows]
-    return [one["read_data"] for one in await played(dut, cycles, {"read_data": None})]
+    return [item["read_data"] for item in await played(dut, cycles, {"read_data": None})]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

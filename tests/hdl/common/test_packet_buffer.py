@@ -20,7 +20,7 @@ def test_packet_buffer(words, behind):
 async def gives_what_was_kept(dut, stalls):
     source, sink = stalls
     bench = Bench(dut, source)
-    most = bench.params.most_packet_words
+    most = bench.params.max_packet_words
     await start(dut)
     sink = Sink(dut, "o", stall=sink)
     for _ in range(300):
@@ -47,7 +47,7 @@ async def fills_up_and_loses_nothing(dut):
     for _ in range(bench.params.words + 20):
         bench.add(1)
     await edges(dut.clk, bench.params.words + 50)
-    assert bench.params.most_packet_words <= bench.written <= bench.params.words + 2
+    assert bench.params.max_packet_words <= bench.written <= bench.params.words + 2
     assert not dut.room.value
     # A word waits in each of the two registers behind the memory.
     assert dut.used.value == bench.written - 2
@@ -62,7 +62,7 @@ async def forgets_what_was_not_kept(dut):
     bench = await started(Bench(dut))
     sink = Sink(dut, "o")
     for _ in range(20):
-        bench.add(bench.params.most_packet_words, keep=False)
+        bench.add(bench.params.max_packet_words, keep=False)
     bench.add(3)
     await bench.drain(sink)
     assert sink.cycles[0] == bench.kept_in[0] + PacketBuffer.latency

@@ -60,19 +60,19 @@ async def what_is_left_was_kept(dut, stalls):
         if not keep and random.random() < 0.3:  # too long: its end comes behind its words
             bench.words[-1:] = [(random.getrandbits(WIDTH - 1), False, False), (None, True, False)]
         bench.expected += words if keep else []
-    found, whole, quiet = [], 0, 0
+    result, whole, quiet = [], 0, 0
     while quiet < 60:
         dut.o_ready.value = int(not sink())
         await bench.edge
         quiet = 0 if bench.words or dut.o_valid.value else quiet + 1
         if dut.o_taken.value:
-            found.append(int(dut.o_payload.value))
-            if found[-1] & top:
-                whole = len(found)
+            result.append(int(dut.o_payload.value))
+            if result[-1] & top:
+                whole = len(result)
         if dut.undone.value:
-            assert len(found) > whole
-            del found[whole:]
-    assert found == bench.expected
+            assert len(result) > whole
+            del result[whole:]
+    assert result == bench.expected
     assert dut.used.value == 0
 
 
@@ -90,4 +90,4 @@ async def leaves_soon(dut):
         await bench.edge
         if dut.o_taken.value and int(dut.o_payload.value) >> WIDTH - 1:
             ends.append(cycle())
-    assert ends == [kept + PacketBuffer.latency for kept in bench.kept_in]
+    assert ends == [stored + PacketBuffer.latency for stored in bench.kept_in]

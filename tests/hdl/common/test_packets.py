@@ -12,9 +12,9 @@ def test_there_and_back(connect, last, broken):
     """Towards a MAC, the last beat of a packet that ends as broken goes without its first byte."""
     m = Module()
     source, sink = AXIS.create(path=("source",)), AXIS.create(path=("sink",))
-    way = stream.Signature(BEAT.size).create(path=("way",))
-    connect(m, source, way)
-    to_axis(m, way, sink)
+    path = stream.Signature(BEAT.size).create(path=("path",))
+    connect(m, source, path)
+    to_axis(m, path, sink)
 
     async def bench(ctx):
         values = {"tdata": 1 << 511 | 5, "tkeep": 7, "tlast": last, "tvalid": 1}

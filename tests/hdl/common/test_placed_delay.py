@@ -22,12 +22,12 @@ def test_chains_are_neither_shift_registers_nor_shared(name):
     """Every register has its name and its mark in the text for synthesis."""
     verilog = emit(WAYS[name]).verilog
     bits = "[4:0] " if name in ("payload", "wires") else ""
-    kept = '(* dont_touch = "true" *) (* shreg_extract = "no" *) '
+    stored = '(* dont_touch = "true" *) (* shreg_extract = "no" *) '
     for step in (1, 2, 3):
         if (name, step) == ("wires", 3):  # which is the port o itself
-            assert f"{kept}output reg {bits}o " in verilog
+            assert f"{stored}output reg {bits}o " in verilog
         else:
-            assert f"{kept}reg {bits}{name}_{step} " in verilog
+            assert f"{stored}reg {bits}{name}_{step} " in verilog
 
 
 @pytest.mark.parametrize("name", WAYS)
@@ -38,13 +38,13 @@ def test_chains_are_plain_registers(name):
     nets = {key: value["bits"] for key, value in netlist.described["netnames"].items()}
     for bit in range(len(nets[f"{name}_1"])):
         chain = [nets[f"{name}_{step}"][bit] for step in (1, 2, 3)]
-        for here, there in pairwise(chain):
-            (register,) = (c for c in netlist.cells if there in c.wires.get("Q", ()))
+        for near, far in pairwise(chain):
+            (register,) = (c for c in netlist.cells if far in c.wires.get("Q", ()))
             assert register.type == "$dff"
-            assert register.wires["D"][register.wires["Q"].index(there)] == here
+            assert register.wires["D"][register.wires["Q"].index(far)] == near
             assert [
                 (cell.name, port)
                 for cell in netlist.cells
                 for port, bits in cell.wires.items()
-                if here in bits and port != "Q"
+                if near in bits and port != "Q"
             ] == [(register.name, "D")]

@@ -8,7 +8,7 @@ from tests.formal.sby import hold
 from tests.hdl.common.arbiter_proof import ArbiterProof
 from tests.hdl.common.fifo_proof import FifoProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_found, mutants_of
+from tests.mutants import Mutant, mutants_are_detected, mutants_of
 
 FIFOS = [
     FifoParams(shape=2, depth=depth, style=style, output_register=register)
@@ -56,7 +56,7 @@ MUTANTS = {
     ),
     "does not wrap": fifo("address.eq(0)", "address.eq(1)", "leaves_unchanged_in_its_turn"),
     "reads on while it waits": fifo(
-        "pop.eq(filled & advance), read.en.eq(pop)", "pop.eq(filled)", "none_lost_or_made"
+        "pop.eq(filled & advance), read.en.eq(pop)", "pop.eq(filled)", "none_lost_or_invented"
     ),
     "empty one too late": fifo(
         "filled.eq(stored != 1)", "filled.eq(1)", "none_leaves_from_nothing"
@@ -72,7 +72,7 @@ MUTANTS = {
     "another's index": arbiter(
         "beat.index.eq(index_of(chosen))", "beat.index.eq(index_of(others))", "leaves_unmixed"
     ),
-    "takes without room": arbiter("turn[k] & out.i.ready", "turn[k]", "none_lost_or_made"),
+    "takes without room": arbiter("turn[k] & out.i.ready", "turn[k]", "none_lost_or_invented"),
     "never the next": arbiter("out.i.ready & ends, ~inside)", "0, ~inside)", "nobody_twice"),
     "none while it is free": arbiter(
         "out.i.ready & ends, ~inside)", "out.i.ready & ends, 0)", "none_idle_twice"
@@ -80,8 +80,8 @@ MUTANTS = {
     "lowest first": below("next_above", "last.rotate_left(1)", "1", "nobody_twice"),
     "two at once": below(
         "next_above",
-        "found[: len(asking)] | found[len(asking) :]",
-        "asking",
+        "result[: len(requesting)] | result[len(requesting) :]",
+        "requesting",
         "one_at_a_time",
     ),
     "forgets the spare": below(
@@ -118,6 +118,6 @@ def holds_and_happens(component):
         hold(component, mode=mode, depth=depth)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [FifoProof(FIFO), ArbiterProof(ARBITER)], SAMPLES
 )

@@ -63,7 +63,7 @@ class ReadBench(Bench):
         self.set(halt=1)
         low = [self.record("o_valid"), self.record("plan_ready")]
         await self.wait(cycles)
-        assert not any(one.beats for one in low)
+        assert not any(item.beats for item in low)
         self.set(halt=0)
         await self.until("busy", 0)
         assert not low[0].beats
@@ -96,7 +96,7 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
     bench = await MemoryBench(dut, stalls, memory_stall).begin()
     plans = [random_plan() for _ in range(20 if bench.params.burst_beats <= 16 else 4)]
     await bench.read(*plans)
-    assert bench.judge.asked == [
+    assert bench.judge.requested == [
         beat for plan in plans for beat in beats_of(plan, bench.beat_bytes)
     ]
     assert not bench.failed.beats
@@ -173,13 +173,13 @@ async def fills_its_buffer_and_no_more(dut):
     most = bench.params.prefetch_beats
     bench.plan.append(make_plan(bench.beat_bytes, 0, 2 * most))
     await bench.wait(3 * most + 50)
-    assert len(bench.judge.asked) == most
+    assert len(bench.judge.requested) == most
     bench.check()
     assert dut.busy.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def asks_without_waiting_to_be_heard(dut):
+async def requests_without_waiting_to_be_heard(dut):
     """``arvalid`` does not wait for ``arready``, and stands until it comes."""
     bench = await ReadBench(dut, (never, always)).begin()
     bench.plan.append(random_plan())
@@ -199,7 +199,7 @@ class ByHand(ReadBench):
         assert self.axi_ar.stall is self.axi_r.stall is never
 
     @property
-    def asked(self):
+    def requested(self):
         """Return the beats of each burst."""
         return [burst["len"] + 1 for burst in self.axi_ar.beats]
 
@@ -210,7 +210,7 @@ class ByHand(ReadBench):
                 self.axi_r.append({"data": k, "resp": k % kinds, "last": k == beats - 1})
         await self.wait(sum(bursts) + 20)
 
-    async def tell(self, **said):
+    async def report(self, **said):
         await self.strobe(watch=said)
         await self.wait(20)
 
@@ -251,11 +251,11 @@ async def counts_and_addresses_have_all_their_bits(dut):
         bench.set(halt=1)
         await bench.wait(20)
         expected = [*islice(beats_of(plan, params.beat_bytes), params.prefetch_beats)]
-        asked = bench.judge.asked
-        assert asked == expected[: len(asked)]
-        assert len(asked) >= len(expected) - params.burst_beats
-        assert len(asked) >= 3
-        await bench.answer(*bench.asked)
+        requested = bench.judge.requested
+        assert requested == expected[: len(requested)]
+        assert len(requested) >= len(expected) - params.burst_beats
+        assert len(requested) >= 3
+        await bench.answer(*bench.requested)
         bench.set(halt=0)
         await bench.wait(20)
         assert not dut.busy.value
@@ -270,12 +270,12 @@ async def a_broken_bus_ends_the_plan(dut, fault):
     plan = make_plan(bench.beat_bytes, 0, window, stride=window, runs=2, epochs=50)
     bench.plan.append(plan)
     await bench.wait(3 * ahead)
-    assert sum(bench.asked) == ahead
+    assert sum(bench.requested) == ahead
     await bench.answer(window)
-    bursts = len(bench.asked)
+    bursts = len(bench.requested)
     if fault == "silent":
-        await bench.tell(tick=1)
-        await bench.tell(tick=1)
+        await bench.report(tick=1)
+        await bench.report(tick=1)
     else:
         await bench.answer(window - 1 if fault == "short" else window + 1)
     # One is answered a cycle, and all are dropped.
@@ -288,15 +288,15 @@ async def a_broken_bus_ends_the_plan(dut, fault):
     bench.plan.append(plan)
     await bench.wait(20)
     assert bench.plan.missing
-    bench.plan.give_up()
-    late = bench.asked[1 + (fault != "silent") :]
+    bench.plan.abandon()
+    late = bench.requested[1 + (fault != "silent") :]
     await bench.answer(*late)
     if fault != "silent":  # RLASTs and beats did not end together: only time tells that all came
-        await bench.tell(tick=1)
-        await bench.tell(tick=1)
+        await bench.report(tick=1)
+        await bench.report(tick=1)
     assert len(bench.o.beats) < 2 * window
-    assert len(bench.asked) == bursts
-    await bench.tell(revive=1)
+    assert len(bench.requested) == bursts
+    await bench.report(revive=1)
     assert bench.said["dropped"] == sum(late) + {"silent": 0, "short": 1, "long": 2}[fault]
     assert bench.value("bus") == dict.fromkeys(BUS.members, 0)
     before = len(bench.o.beats)

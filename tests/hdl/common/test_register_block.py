@@ -112,7 +112,7 @@ class Model:
         self.control = {field.name: field.init for _, _, field in fields("rw")}
         self.pulses = {field.name: [] for _, _, field in fields("pulse")}
         self.writable = {address for address, _, _ in fields("rw", "pulse")}
-        self.kept = {}
+        self.stored = {}
 
     def write(self, address, value, strobes):
         mask = sum(0xFF << 8 * byte for byte in range(4) if strobes >> byte & 1)
@@ -133,9 +133,9 @@ class Model:
         for first, register in params_in_simulator(RegisterMap).placed:
             later = range(first + 4, first + 4 * register.words, 4)
             if address == first:
-                self.kept |= {at: words[at] for at in later}
+                self.stored |= {at: words[at] for at in later}
             elif address in later:  # it is of the cycle in which the first one was read
-                return self.kept.get(address), Response.OKAY
+                return self.stored.get(address), Response.OKAY
         return words[address], Response.OKAY
 
 
@@ -176,8 +176,8 @@ async def follows_the_map(dut, pause):
             expected, okay = model.read(address, status)
             assert (word, response) == (word if expected is None else expected, okay)
     await RisingEdge(dut.clk)
-    shown = [one["control"] for one in seen.beats] if seen else []
-    assert model.pulses == {n: [one[n] for one in shown if one[n]] for n in model.pulses}
+    shown = [item["control"] for item in seen.beats] if seen else []
+    assert model.pulses == {n: [item[n] for item in shown if item[n]] for n in model.pulses}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -261,9 +261,13 @@ async def keeps_its_latency_and_throughput(dut):
         moves = Recorder(dut, f"axil_{prefix}valid", {}, taken=f"axil_{prefix}ready")
         answers = Recorder(dut, f"axil_{answer}valid", {})
         await ClockCycles(dut.clk, 40)
-        asked, answered = moves.cycles[:], answers.cycles[:]
-        assert [late - early for early, late in pairwise(asked)] == [period] * (len(asked) - 1)
-        assert [b - a for a, b in zip(asked, answered, strict=False)] == [latency] * len(answered)
+        requested, answered = moves.cycles[:], answers.cycles[:]
+        assert [late - early for early, late in pairwise(requested)] == [period] * (
+            len(requested) - 1
+        )
+        assert [b - a for a, b in zip(requested, answered, strict=False)] == [latency] * len(
+            answered
+        )
         getattr(dut, f"axil_{prefix}valid").value = 0
         dut.axil_wvalid.value = 0
         await ClockCycles(dut.clk, 10)
@@ -280,7 +284,7 @@ async def answers_wait_for_the_master(dut):
     dut.axil_awaddr.value = 0
     moved = [Recorder(dut, f"axil_{name}ready", {}) for name in ("aw", "w")]
     await ClockCycles(dut.clk, 20)
-    assert [len(one.beats) for one in moved] == [2, 2]
+    assert [len(item.beats) for item in moved] == [2, 2]
     dut.axil_awvalid.value = 0
     dut.axil_wvalid.value = 0
     dut.axil_bready.value = 1

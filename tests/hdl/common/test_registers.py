@@ -65,8 +65,8 @@ def test_describes_itself_for_json():
 
 def test_what_never_changes_is_what_is_read_behind_a_reset():
     known = RegisterMap("demo", (CONTROL, CYCLES, SIZE), constants={"cycle_count": 7})
-    fields = {one.name: one for register in known.registers for one in register.fields}
-    assert {name: known.reset(one) for name, one in fields.items()} == {
+    fields = {item.name: item for register in known.registers for item in register.fields}
+    assert {name: known.reset(item) for name, item in fields.items()} == {
         "start": 0,
         "colour": 3,
         "done": None,

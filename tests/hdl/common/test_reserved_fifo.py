@@ -30,7 +30,7 @@ async def keeps_room_for_what_has_started(dut, latency):
     With ``cancels``, every third of those that have started does not come.
     """
     params = params_in_simulator(ReservedFifoParams)
-    edge, way, inside, places, full, left = RisingEdge(dut.clk), deque(), deque(), 0, 0, 0
+    edge, path, inside, places, full, left = RisingEdge(dut.clk), deque(), deque(), 0, 0, 0
     cancelled = 0
     dut.reserve.value = dut.push.value = dut.o_ready.value = 0
     if params.cancels:
@@ -42,8 +42,8 @@ async def keeps_room_for_what_has_started(dut, latency):
         if k % 100 == 0:
             eager, rate = paces.pop()
         reserve = places < params.depth and random.random() < rate
-        ends = bool(way) and way[0][0] == k
-        came = way.popleft()[1] if ends else None
+        ends = bool(path) and path[0][0] == k
+        came = path.popleft()[1] if ends else None
         cancel = params.cancels and ends and random.random() < 1 / 3
         if cancel:
             came = None
@@ -62,7 +62,7 @@ async def keeps_room_for_what_has_started(dut, latency):
             assert int(dut.o_payload.value) == inside[0], k
         full += places == params.depth
         if reserve:
-            way.append((k + latency, random.getrandbits(params.width)))
+            path.append((k + latency, random.getrandbits(params.width)))
         taken = bool(inside) and ready
         places += reserve - taken - cancel
         left += taken

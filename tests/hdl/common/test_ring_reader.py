@@ -20,13 +20,13 @@ class WrappedReader(Wrapped):
 
 
 def test_ring_reader():
-    simulate(WrappedReader(PARAMS), __name__, registers=["asked", "consumer"])
+    simulate(WrappedReader(PARAMS), __name__, registers=["requested", "consumer"])
 
 
 class Model:
     """Is a reader with its host, which fills and closes rings, and with the user of descriptors.
 
-    What was asked for is ``coming`` until it arrives, and ``here`` until it leaves.
+    What was asked for is ``coming`` until it arrives, and ``present`` until it leaves.
     """
 
     def __init__(self, params):
@@ -36,7 +36,7 @@ class Model:
 
     def reset(self):
         self.phase, self.fault, self.host.ring = "closed", Fault.NONE, dict(CLOSED)
-        self.asked = self.ahead = self.consumer = self.coming = self.here = 0
+        self.requested = self.ahead = self.consumer = self.coming = self.present = 0
 
     def preset(self):
         """Draw who is slow; let an open ring have come to where its indices carry, or wrap."""
@@ -45,22 +45,22 @@ class Model:
         self.writes = random.choice((0.05, 0.5))
         if not self.host.ring["enable"] or self.phase == "closed" or random.random() < 0.3:
             return {}
-        step = self.host.jump(self.asked)
-        self.asked = (self.asked + step) % INDICES
+        step = self.host.jump(self.requested)
+        self.requested = (self.requested + step) % INDICES
         self.consumer = (self.consumer + step) % INDICES
-        return {"part.asked": self.asked, "part.consumer": self.consumer}
+        return {"part.requested": self.requested, "part.consumer": self.consumer}
 
     def draw(self):
         if self.host.ring["enable"]:
             self.write()
-        elif not (self.busy or self.asked or self.consumer):
+        elif not (self.busy or self.requested or self.consumer):
             self.host.draw()
         return {
             "ring": dict(self.host.ring),
             "hold": int(random.random() < self.holds),
-            "asks_ready": int(random.random() < self.ready),
+            "demands_ready": int(random.random() < self.ready),
             "arrived": int(self.coming > 0 and random.random() < self.arrives),
-            "left": int(self.here > 0 and random.random() < self.leaves),
+            "left": int(self.present > 0 and random.random() < self.leaves),
             "rst": int(random.random() < 0.001),
         }
 
@@ -81,17 +81,17 @@ class Model:
 
     @property
     def held(self):
-        return self.coming + self.here
+        return self.coming + self.present
 
     @property
     def busy(self):
         return self.phase != "closed" or self.held > 0
 
     def outputs(self, inputs):
-        shown = {"asks_valid": int(self.phase == "ask"), "busy": int(self.busy)}
+        shown = {"demands_valid": int(self.phase == "ask"), "busy": int(self.busy)}
         shown |= {"consumer": self.consumer, "fault": self.fault}
         if self.phase == "ask":
-            shown["asks_payload"] = self.host.place(self.asked)
+            shown["demands_payload"] = self.host.place(self.requested)
         return shown
 
     def step(self, inputs):
@@ -99,11 +99,11 @@ class Model:
             self.reset()
             return
         idle, ahead, held = not self.busy, self.ahead, self.held
-        self.ahead = (inputs["ring"]["index"] - self.asked) % INDICES
+        self.ahead = (inputs["ring"]["index"] - self.requested) % INDICES
         self.consumer = 0 if self.phase == "closed" and not held else self.consumer
         self.consumer = (self.consumer + inputs["arrived"]) % INDICES
         self.coming -= inputs["arrived"]
-        self.here += inputs["arrived"] - inputs["left"]
+        self.present += inputs["arrived"] - inputs["left"]
         self.go_on(inputs, idle, ahead, held)
         self.most = max(self.most, self.held)
         self.faults.add(self.fault)
@@ -111,7 +111,7 @@ class Model:
     def go_on(self, inputs, idle, ahead, held):
         """Look whether the ring is open; then judge it and what was written; then ask."""
         if self.phase == "closed":
-            self.asked = 0 if idle else self.asked
+            self.requested = 0 if idle else self.requested
             self.phase = "look" if idle and inputs["ring"]["enable"] else "closed"
         elif self.phase == "look":
             self.phase = "judge" if inputs["ring"]["enable"] else "closed"
@@ -126,8 +126,8 @@ class Model:
                 self.fault = Fault.OVERRUN
             elif ahead and held < self.params.ahead and not inputs["hold"]:
                 self.phase = "ask"
-        elif inputs["asks_ready"]:
-            self.phase, self.asked = "look", (self.asked + 1) % INDICES
+        elif inputs["demands_ready"]:
+            self.phase, self.requested = "look", (self.requested + 1) % INDICES
             self.coming += 1
 
 
@@ -148,6 +148,6 @@ async def a_descriptor_every_three_or_four_cycles(dut):
     await bench.wait(10)
     bench.set(ring=ring | {"index": 60})
     begun = cycle()
-    await bench.asks.wait_for(3)
-    assert 0 <= bench.asks.cycles[0] - begun - RingReader.latency <= 1
-    assert {after - before for before, after in pairwise(bench.asks.cycles)} <= {3, 4}
+    await bench.demands.wait_for(3)
+    assert 0 <= bench.demands.cycles[0] - begun - RingReader.latency <= 1
+    assert {after - before for before, after in pairwise(bench.demands.cycles)} <= {3, 4}

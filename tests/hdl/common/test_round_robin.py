@@ -21,7 +21,7 @@ class Picked(Component):
 
     def elaborate(self, platform):
         m = Module()
-        picked = pick_in_turn(m, self.asking, self.take)
+        picked = pick_in_turn(m, self.requesting, self.take)
         m.d.comb += [self.grant.eq(picked), self.index.eq(index_of(picked))]
         return m
 
@@ -37,24 +37,24 @@ def test_pick_in_turn(count):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def the_next_one_that_asks(dut):
+async def the_next_one_that_requests(dut):
     count = params_in_simulator(RoundRobinParams).count
     at_once = isinstance(component_in_simulator(), Picked)  # only what is taken is told
-    dut.asking.value, dut.take.value = 0, 0
+    dut.requesting.value, dut.take.value = 0, 0
     await start_upset(dut)
     last = count - 1
     for step in range(2000):
-        asking = random.getrandbits(count) & random.choice((-1, random.getrandbits(count)))
-        asking = asking if step else -1  # after the reset it is the lowest one's turn
-        asking &= (1 << count) - 1
+        requesting = random.getrandbits(count) & random.choice((-1, random.getrandbits(count)))
+        requesting = requesting if step else -1  # after the reset it is the lowest one's turn
+        requesting &= (1 << count) - 1
         take = random.random() < 0.7
-        dut.asking.value, dut.take.value = asking, take
+        dut.requesting.value, dut.take.value = requesting, take
         await RisingEdge(dut.clk)
-        if not asking or (at_once and not take):
+        if not requesting or (at_once and not take):
             assert not dut.grant.value
             continue
         order = [(last + k) % count for k in range(1, count + 1)]
-        chosen = next(k for k in order if asking >> k & 1)
+        chosen = next(k for k in order if requesting >> k & 1)
         assert int(dut.grant.value) == 1 << chosen
         assert int(dut.index.value) == chosen
         last = chosen if take else last

@@ -25,7 +25,7 @@ from hdl.switch.update_memory import UpdateMemory
 BEAT = data.StructLayout({"low": 3, "high": signed(5), "lanes": data.ArrayLayout(2, 4)})
 PARTS = {
     AsyncFifo: AsyncFifoParams(shape=BEAT),
-    Crossbar: CrossbarParams(shape=BEAT, inputs=2, outputs=2, last_bit=2, told_bits=4),
+    Crossbar: CrossbarParams(shape=BEAT, inputs=2, outputs=2, last_bit=2, reported_bits=4),
     Deserializer: GearboxParams(shape=BEAT, parts=3),
     DualPortMemory: MemoryParams(shape=BEAT, depth=5),
     Fifo: FifoParams(shape=BEAT, depth=66, output_register=True),

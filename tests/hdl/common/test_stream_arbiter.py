@@ -30,15 +30,15 @@ test_rejects = rejects(
 
 def packets(params, count):
     """Return ``count`` packets of any length; without a last bit they have a beat each."""
-    made = []
+    built = []
     for _ in range(count):
         length = 1 if params.last_bit is None else random.choice((1, 1, 2, 5))
         beats = [random.getrandbits(params.width) for _ in range(length)]
         if params.last_bit is not None:
             beats = [beat & ~(1 << params.last_bit) for beat in beats]
             beats[-1] |= 1 << params.last_bit
-        made.append(beats)
-    return made
+        built.append(beats)
+    return built
 
 
 def offer(source, packets):
@@ -47,15 +47,15 @@ def offer(source, packets):
 
 def split(params, beats):
     """Return packets again, with their inputs; none is mixed with another."""
-    found, at = [], 0
+    result, at = [], 0
     while at < len(beats):
         index, packet = beats[at]["index"], []
         while not packet or not ends(params, packet[-1]):
             assert beats[at]["index"] == index, "packets are mixed"
             packet.append(beats[at]["payload"])
             at += 1
-        found.append((index, packet))
-    return found
+        result.append((index, packet))
+    return result
 
 
 def ends(params, beat):
@@ -70,9 +70,9 @@ async def every_packet_whole_and_in_turn(dut, stalls):
     await start_upset(dut)
     sources = [Source(dut, f"i_{k}", stall=stalls.value[0]) for k in range(params.count)]
     sink = Sink(dut, "o", stall=stalls.value[1])
-    for source, mine in zip(sources, sent, strict=True):
-        offer(source, mine)
-    total = sum(len(packet) for mine in sent for packet in mine)
+    for source, own in zip(sources, sent, strict=True):
+        offer(source, own)
+    total = sum(len(packet) for own in sent for packet in own)
     await sink.wait_for(total)
     await ClockCycles(dut.clk, 5)
     assert len(sink.beats) == total
@@ -80,7 +80,7 @@ async def every_packet_whole_and_in_turn(dut, stalls):
     assert [[packet for index, packet in left if index == k] for k in range(params.count)] == sent
     taken = sorted(at for source in sources for at in source.cycles)
     assert taken == sorted(set(taken))
-    if stalls.none:
+    if stalls.absent:
         # All wait all the time, so it is each one's turn, and a beat moves in every cycle.
         order = [params.count - 1, *range(params.count - 1)]
         assert [index for index, _ in left] == order * 40
@@ -108,7 +108,7 @@ async def any_of_them_share_the_output(dut):
         sink.beats.clear()
         for k in some:
             offer(sources[k], sent[k])
-        total = sum(len(packet) for mine in sent.values() for packet in mine)
+        total = sum(len(packet) for own in sent.values() for packet in own)
         if params.holds:  # what has begun goes on to its end, and then nothing moves
             await ClockCycles(dut.clk, random.randint(1, 9))
             dut.hold.value = (1 << params.count) - 1

@@ -93,5 +93,5 @@ async def skid_cuts_ready(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def register_cuts_both_ways(dut):
+async def register_cuts_in_both_directions(dut):
     await stand_still(dut, dut.i_ready, dut.o_valid, dut.o_payload)

@@ -19,10 +19,10 @@ async def shows_what_was_whether_a_reset_lasts_or_not(dut):
     assert latency == params.stages
     dut.i.value = 0
     await start(dut)
-    way = [0] * latency  # values under way, the oldest first
+    path = [0] * latency  # values under way, the oldest first
     for _ in range(2000):
         dut.rst.value = random.random() < 0.1
         dut.i.value = value = random.getrandbits(params.width)
         await RisingEdge(dut.clk)
-        assert int(dut.o.value) == way[0]
-        way = [*way[1:], value]
+        assert int(dut.o.value) == path[0]
+        path = [*path[1:], value]

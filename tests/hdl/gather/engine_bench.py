@@ -40,8 +40,8 @@ SIZES = [
 ]
 HOST_BYTES, DEVICE_BYTES = 1 << 16, 1 << 16
 IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in the host's memory
-MOST_PLACES = 16  #: of a ring
-RING = TABLE - MOST_PLACES * DESCRIPTOR_BYTES
+MAX_PLACES = 16  #: of a ring
+RING = TABLE - MAX_PLACES * DESCRIPTOR_BYTES
 CARD = 1 << 15  #: where idxs are in device memory
 QUIET = 200  #: cycles behind a completion in which nothing else may be written
 
@@ -106,26 +106,26 @@ class Bench:
         They are submitted by registers, or by a ``ring``.
         """
         before = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
-        wanted = before.copy()
-        asked = self.card.interrupts
+        expected = before.copy()
+        requested = self.card.interrupts
         if ring:
             await ring.submit(requests)
         else:
             for request in requests:
                 await self.card.submit(request)
         for request in requests:
-            found = await self.card.completed(request)
-            told = carry_out(self.card.host(), wanted, request, self.params.engine.idx_bits)
-            assert found["tag"] == told.tag
-            assert int(found["outcome"].value) == told.outcome
-            assert (found["beyond"], found["failed"]) == (told.beyond, 0)
-            assert (found["reserved"], found["zero"]) == (0, 0)
+            result = await self.card.completed(request)
+            reported = carry_out(self.card.host(), expected, request, self.params.engine.idx_bits)
+            assert result["tag"] == reported.tag
+            assert int(result["outcome"].value) == reported.outcome
+            assert (result["beyond"], result["failed"]) == (reported.beyond, 0)
+            assert (result["reserved"], result["zero"]) == (0, 0)
         await ClockCycles(self.dut.clk, QUIET)
         device = np.frombuffer(await self.card.device(0, DEVICE_BYTES), np.uint8)
-        different = np.flatnonzero(device != wanted)
+        different = np.flatnonzero(device != expected)
         assert not len(different), f"device memory differs from byte {different[0]:#x} on"
         assert not self.dut.lost.value
-        assert 1 <= self.card.interrupts - asked <= len(requests)
+        assert 1 <= self.card.interrupts - requested <= len(requests)
 
 
 class CardRing:
@@ -174,16 +174,16 @@ class Consumer(AxiSink):
 
     def rows(self):
         """Return what has come: bytes, and whether they are of no row."""
-        found, beat_bytes = [], self.bench.params.engine.beat_bytes
+        result, beat_bytes = [], self.bench.params.engine.beat_bytes
         for beat in self.beats:
             data, keep = beat["tdata"].to_bytes(beat_bytes, "little"), beat.get("tkeep", -1)
             self.row += bytes(octet for k, octet in enumerate(data) if keep >> k & 1)
             assert beat["tlast"] or not beat["tuser"]  # the last beat alone says so
             if beat["tlast"]:
-                found.append((self.row, bool(beat["tuser"])))
+                result.append((self.row, bool(beat["tuser"])))
                 self.row = b""
         self.beats.clear()
-        return found
+        return result
 
     async def gather(self, *requests):
         """Carry requests out; each row comes in its order."""
@@ -192,12 +192,12 @@ class Consumer(AxiSink):
         for request in requests:
             await card.submit(request)
         for request in requests:
-            found = await card.completed(request)
-            told = carry_out(card.host(), device, request, self.bench.params.engine.idx_bits)
-            assert int(found["outcome"].value) == told.outcome == 0
-            assert found["beyond"] == told.beyond
-        wanted = [row for one in requests for row in rows_of(card.host(), device, one)]
-        assert self.rows() == wanted
+            result = await card.completed(request)
+            reported = carry_out(card.host(), device, request, self.bench.params.engine.idx_bits)
+            assert int(result["outcome"].value) == reported.outcome == 0
+            assert result["beyond"] == reported.beyond
+        expected = [row for item in requests for row in rows_of(card.host(), device, item)]
+        assert self.rows() == expected
 
 
 async def put(bench, idxs, place, idx_bytes):
@@ -235,7 +235,7 @@ def outcomes(reports):
 
     Those of a row that is in no table were read all the same.
     """
-    return [(bool(row["beyond"]), bool(row["failed"])) for row, _ in reports.found]
+    return [(bool(row["beyond"]), bool(row["failed"])) for row, _ in reports.result]
 
 
 TIMEOUT = 2000  #: cycles
@@ -294,12 +294,12 @@ def many_rows(bench, requests):
 
 async def ended_early(bench, before, requests):
     """Check device memory as stopped requests may leave it; return whether some is missing."""
-    wanted = before.copy()
+    expected = before.copy()
     for request in requests:
-        carry_out(bench.card.host(), wanted, request)
-    found = np.frombuffer(await bench.card.device(0, DEVICE_BYTES), np.uint8)
-    assert written_until_stopped(before, wanted, found)
-    return not np.array_equal(found, wanted)
+        carry_out(bench.card.host(), expected, request)
+    result = np.frombuffer(await bench.card.device(0, DEVICE_BYTES), np.uint8)
+    assert written_until_stopped(before, expected, result)
+    return not np.array_equal(result, expected)
 
 
 async def reset(dut):

@@ -69,7 +69,7 @@ class Card:
         for k, idx in enumerate(idxs):
             self.idxs.append({"idx": idx, "final": k == len(idxs) - 1})
 
-    async def ask(self, base, table, idxs, order):
+    async def issue(self, base, table, idxs, order):
         """Gather rows of a table from ``base`` on; return the beats of each."""
         before = len(self.rows.beats)
         await self.send(base, table, idxs, order)
@@ -80,17 +80,17 @@ class Card:
     async def gather(self, table, idxs, order):
         """Gather rows, and compare every byte, why a row has none, and every read."""
         sent = len(self.rq.packets)
-        rows = await self.ask(self.base, table, idxs, order)
+        rows = await self.issue(self.base, table, idxs, order)
         memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
-        wanted_rows = gather(memory, table, idxs)
-        for k, (row, wanted) in enumerate(zip(rows, wanted_rows, strict=True)):
+        required_rows = gather(memory, table, idxs)
+        for k, (row, expected) in enumerate(zip(rows, required_rows, strict=True)):
             assert [bool(beat["last"]) for beat in row] == [False] * (len(row) - 1) + [True]
-            assert {bool(beat["beyond"]) for beat in row} == {wanted is None}
-            found = b"".join(
+            assert {bool(beat["beyond"]) for beat in row} == {expected is None}
+            result = b"".join(
                 beat["data"].to_bytes(self.params.reads.data_bits // 8, "little")[: beat["bytes"]]
                 for beat in row
             )
-            assert found == (wanted or bytes(table.row_bytes)), f"row {k}: {table}, {order}"
+            assert result == (expected or bytes(table.row_bytes)), f"row {k}: {table}, {order}"
             assert {Cause(int(beat["cause"].value)) for beat in row} == {Cause.NONE}
         await self.quiet()
         assert self.reads(sent, self.base) == reads(table, idxs, ORDERS[order])
@@ -98,13 +98,13 @@ class Card:
     def reads(self, sent, base):
         """Return the reads on RQ after the first ``sent`` ones: offset from ``base``, and bytes."""
         return [
-            (4 * packet.found["address"] - base, 4 * packet.found["dwords"])
+            (4 * packet.result["address"] - base, 4 * packet.result["dwords"])
             for packet in self.rq.packets[sent:]
         ]
 
     async def join(self, table, idxs, order, first):
         """Gather rows one after the other, from dword ``first`` of a beat on; compare them all."""
-        before, told = len(self.rows.beats), len(outcomes(self.read))
+        before, reported = len(self.rows.beats), len(outcomes(self.read))
         self.dut.joined.value, self.dut.first.value = 1, first
         await self.send(self.base, table, idxs, order)
         beat_bytes = self.params.reads.data_bits // 8
@@ -113,13 +113,13 @@ class Card:
         await self.quiet()
         beats = self.rows.beats[before:]
         assert [bool(beat["last"]) for beat in beats] == [False] * (count - 1) + [True]
-        found = b"".join(
+        result = b"".join(
             beat["data"].to_bytes(beat_bytes, "little")[: beat["bytes"]] for beat in beats
         )
         memory = np.frombuffer(bytes(self.memory.mem[:]), dtype=np.uint8)
         rows = gather(memory, table, idxs)
-        assert found[4 * first :] == b"".join(row or bytes(table.row_bytes) for row in rows)
-        assert outcomes(self.read)[told:] == [(row is None, False) for row in rows]
+        assert result[4 * first :] == b"".join(row or bytes(table.row_bytes) for row in rows)
+        assert outcomes(self.read)[reported:] == [(row is None, False) for row in rows]
 
     async def quiet(self):
         await ClockCycles(self.dut.clk, 10)
@@ -204,7 +204,7 @@ async def reads_of_any_address(dut, order):
         base = 4 * random.randrange(1 << 40, 1 << 60)  # where the host has nothing
         table = Table(base=base, rows=1 << bits, row_bytes=size, stride=stride)
         sent, idxs = len(card.rq.packets), [random.randrange(1 << bits) for _ in range(3)]
-        rows = await card.ask(0, table, idxs, order)
+        rows = await card.issue(0, table, idxs, order)
         assert all(beat["cause"].value for row in rows for beat in row)
         await card.quiet()
         assert card.reads(sent, 0) == reads(table, idxs, ORDERS[order], 128 << code)
@@ -215,7 +215,7 @@ async def rows_where_the_host_has_no_memory(dut):
     """They have all their beats and say why; those before and after them are right."""
     card = await Card(dut, never).begin()
     table = Table(base=0, rows=1 << 18, row_bytes=1028, stride=1028)
-    rows = await card.ask(card.base, table, [3, 1 << 17, 5], ReadOrder.MERGED)
+    rows = await card.issue(card.base, table, [3, 1 << 17, 5], ReadOrder.MERGED)
     causes = [{Cause(int(beat["cause"].value)) for beat in row} for row in rows]
     assert causes == [{Cause.NONE}, {Cause.ABORTED}, {Cause.NONE}]  # the model's host aborts
     assert outcomes(card.read) == [(False, False), (False, True), (False, False)]

@@ -81,7 +81,7 @@ async def requests_that_wait(dut):
     """As many wait as the queue holds beside the one that runs; one more is refused."""
     bench = await Bench(dut).begin()
     table = some_table(256)
-    made = [
+    built = [
         bench.request(
             table,
             some_idxs(table, 16),
@@ -92,8 +92,8 @@ async def requests_that_wait(dut):
         )
         for k in range(2)
     ]
-    await bench.gather(*made)
-    nothing = replace(made[0], count=0)
+    await bench.gather(*built)
+    nothing = replace(built[0], count=0)
     await bench.gather(nothing)
     registers = bench.card.registers
     await registers.write(most_reads=1)
@@ -160,8 +160,8 @@ async def a_place_of_completion_that_is_none(dut):
     table = some_table(64)
     request = bench.request(table, [1, 2], tag=77)
     await bench.card.submit(replace(request, completion_address=request.completion_address + 4))
-    found = await bench.card.completed(request)
-    assert (found["tag"], found["outcome"]) == (77, Outcome.ILLEGAL)
+    result = await bench.card.completed(request)
+    assert (result["tag"], result["outcome"]) == (77, Outcome.ILLEGAL)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
@@ -183,10 +183,10 @@ async def counters_say_what_was_done(dut):
     """They count two requests, and the golden model says what."""
     bench = await Bench(dut).begin()
     table = Table(base=TABLE + 512, rows=40, row_bytes=512, stride=512)
-    made = [bench.request(table, [3, 40, 7], completion=k, destination=4096 * k) for k in range(2)]
-    await bench.gather(*made)
-    found = await bench.card.counters()
-    wanted = {
+    built = [bench.request(table, [3, 40, 7], completion=k, destination=4096 * k) for k in range(2)]
+    await bench.gather(*built)
+    result = await bench.card.counters()
+    expected = {
         "work_requests": 2,
         "rows": 6,
         "rows_beyond": 2,
@@ -200,16 +200,16 @@ async def counters_say_what_was_done(dut):
         "accesses_refused": 0,
         "completions": 2 * (1 + 3 * 2),
     }
-    for name, value in wanted.items():
-        assert found[name] == value, (name, found[name], value)
-    assert found["under_way"] <= found["cycles"] * 8
+    for name, value in expected.items():
+        assert result[name] == value, (name, result[name], value)
+    assert result["under_way"] <= result["cycles"] * 8
     await bench.card.registers.write(clear_counters=1)
     assert (await bench.card.counters())["rows"] == 0
     # Completions of small rows wait behind those of idxs, and then share beats.
     table = Table(base=TABLE, rows=60, row_bytes=4, stride=4)
     await bench.gather(bench.request(table, [k % 60 for k in range(600)]))
-    found = await bench.card.counters()
-    assert (found["reads"], found["completions"]) == (5 + 600, 10 + 600)
+    result = await bench.card.counters()
+    assert (result["reads"], result["completions"]) == (5 + 600, 10 + 600)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
@@ -220,14 +220,14 @@ async def where_the_host_has_no_memory(dut):
     table = Table(base=TABLE, rows=(1 << bench.params.engine.idx_bits) - 1, row_bytes=64, stride=64)
     request = bench.request(table, [5, table.rows - 1, 6], destination=64)
     await card.submit(request)
-    found = await card.completed(request)
-    assert (found["outcome"], found["beyond"], found["failed"]) == (Outcome.ROWS, 0, 1)
+    result = await card.completed(request)
+    assert (result["outcome"], result["beyond"], result["failed"]) == (Outcome.ROWS, 0, 1)
     rows = [card.memory.mem[TABLE + 64 * idx :][:64] for idx in (5, 6)]
     assert await card.device(64, 192) == bytes(rows[0]) + bytes(64) + bytes(rows[1])
     nowhere = replace(request, idx_address=1 << 40)
     await card.submit(nowhere)
-    found = await card.completed(nowhere)
-    assert (found["outcome"], found["beyond"], found["failed"]) == (Outcome.IDXS, 3, 0)
+    result = await card.completed(nowhere)
+    assert (result["outcome"], result["beyond"], result["failed"]) == (Outcome.IDXS, 3, 0)
     assert await card.device(64, 192) == bytes(192)
     assert (await card.counters())["reads_failed"] == 2
     small = some_table(64)
@@ -267,9 +267,9 @@ async def reads_are_limited(dut):
     for most in (2, 16):
         await bench.card.registers.write(most_reads=most, clear_counters=1)
         await bench.gather(request)
-        found = await bench.card.counters()
-        assert found["under_way"] <= most * found["cycles"]
-        cycles.append(found["cycles"])
+        result = await bench.card.counters()
+        assert result["under_way"] <= most * result["cycles"]
+        cycles.append(result["cycles"])
     assert 2 * cycles[0] > 3 * cycles[1]
 
 

@@ -92,15 +92,15 @@ async def stop_within_a_row(dut):
         await card.registers.write(stop=1)
         assert (await card.completed(request))["outcome"] == Outcome.STOPPED
         await ClockCycles(dut.clk, 10)
-        found = consumer.rows()
-        wanted = rows_of(card.host(), card.host(), request)
-        if found and found[-1] != wanted[len(found) - 1]:
+        result = consumer.rows()
+        expected = rows_of(card.host(), card.host(), request)
+        if result and result[-1] != expected[len(result) - 1]:
             cuts += 1
-            part, cut = found.pop()
+            part, cut = result.pop()
             assert cut
-            assert wanted[len(found)][0].startswith(part)
-        assert found == wanted[: len(found)]
-        assert len(found) < 200
+            assert expected[len(result)][0].startswith(part)
+        assert result == expected[: len(result)]
+        assert len(result) < 200
         await consumer.gather(bench.request(table, some_idxs(table, 3), streamed=True))
     assert cuts
 
@@ -138,16 +138,16 @@ async def idxs_that_device_memory_does_not_give(dut, fault):
     await card.registers.write(memory_timeout=TIMEOUT)
     table = some_table(64)
     await put(bench, [3, 4, 5, 6] * 8, CARD, 4)
-    asked = replace(bench.request(table, [0]), idx_address=CARD, count=32, on_card=True)
+    requested = replace(bench.request(table, [0]), idx_address=CARD, count=32, on_card=True)
     beat = CARD // bench.params.engine.beat_bytes + 1
     bench.set(fail_read=1, fail_read_beat=beat, fault=fault.value, fail_response=2)
-    await card.submit(asked)
-    found = await card.completed(asked)
-    assert found["outcome"] == Outcome.IDXS
-    assert found["beyond"] >= 8
+    await card.submit(requested)
+    result = await card.completed(requested)
+    assert result["outcome"] == Outcome.IDXS
+    assert result["beyond"] >= 8
     bench.set(fail_read=0)
     await card.registers.revive()
-    await bench.gather(asked)
+    await bench.gather(requested)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
@@ -157,10 +157,10 @@ async def stop_while_idxs_come_from_the_card(dut):
     card = bench.card
     table = some_table(64)
     await put(bench, [3, 4, 5, 6] * 100, CARD, 4)
-    asked = replace(bench.request(table, [0]), idx_address=CARD, count=400, on_card=True)
+    requested = replace(bench.request(table, [0]), idx_address=CARD, count=400, on_card=True)
     for wait in [0, 100, 200, 300]:
-        await card.submit(asked)
+        await card.submit(requested)
         await ClockCycles(dut.clk, wait)
         await card.registers.write(stop=1)
-        assert (await card.completed(asked))["outcome"] == Outcome.STOPPED
-        await bench.gather(replace(asked, count=20))
+        assert (await card.completed(requested))["outcome"] == Outcome.STOPPED
+        await bench.gather(replace(requested, count=20))

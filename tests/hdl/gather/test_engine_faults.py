@@ -47,14 +47,14 @@ def longer(tlp):
     return True
 
 
-async def told(bench, request):
+async def reported(bench, request):
     """Submit a request; return its outcome, its rows that have failed, and the cause."""
     await bench.card.submit(request)
-    found = await bench.card.completed(request)
+    result = await bench.card.completed(request)
     return (
-        Outcome(int(found["outcome"].value)),
-        found["failed"],
-        Cause(int(found["cause"].value)),
+        Outcome(int(result["outcome"].value)),
+        result["failed"],
+        Cause(int(result["cause"].value)),
     )
 
 
@@ -80,13 +80,13 @@ async def one_completion_fails(dut, change, causes):
     hit = 2 + 2 * random.randrange(5)  # first of a row: idxs come in one, rows in two
     hits = (hit, hit + 1) if change is lost else (hit,)
     completions.change = lambda tlp, count: change(tlp) if count in hits else True
-    outcome, failed, cause = await told(bench, request)
+    outcome, failed, cause = await reported(bench, request)
     assert (outcome, failed) == (Outcome.ROWS, 1)
     assert cause in causes
-    wanted = np.zeros(DEVICE_BYTES, np.uint8)
-    carry_out(card.host(), wanted, request)
+    expected = np.zeros(DEVICE_BYTES, np.uint8)
+    carry_out(card.host(), expected, request)
     rows = np.frombuffer(await card.device(0, 5 * ROW), np.uint8).reshape(5, ROW)
-    right = (rows == wanted[: 5 * ROW].reshape(5, ROW)).all(axis=1)
+    right = (rows == expected[: 5 * ROW].reshape(5, ROW)).all(axis=1)
     assert [k for k in range(5) if not right[k]] == [(hit - 2) // 2]
     counters = await card.counters()
     assert counters["rows_failed"] == 1
@@ -106,7 +106,7 @@ async def idxs_fail(dut, change):
     await card.registers.write(memory_timeout=TIMEOUT)
     completions.change = lambda tlp, count: change(tlp) if count < 4 else True
     request = bench.request(TABLE_OF_ROWS, [3, 9, 14])
-    outcome, failed, cause = await told(bench, request)
+    outcome, failed, cause = await reported(bench, request)
     assert (outcome, failed) == (Outcome.IDXS, 0)
     assert cause is {poisoned: Cause.POISONED, unsupported: Cause.UNSUPPORTED}.get(
         change, Cause.TIMEOUT
@@ -122,17 +122,17 @@ async def completions_come_late(dut):
     bench = await Bench(dut).begin()
     card, completions = bench.card, Completions(bench)
     await card.registers.write(memory_timeout=TIMEOUT)
-    kept = []
-    completions.change = lambda tlp, count: count == 1 or bool(kept.append(tlp))
+    stored = []
+    completions.change = lambda tlp, count: count == 1 or bool(stored.append(tlp))
     tags = bench.params.engine.tags
     rows = min(tags - 1, 31)  # all tags but that of the idxs
     table = replace(TABLE_OF_ROWS, row_bytes=64)
     request = bench.request(table, list(range(rows)))
-    assert await told(bench, request) == (Outcome.ROWS, rows, Cause.TIMEOUT)
+    assert await reported(bench, request) == (Outcome.ROWS, rows, Cause.TIMEOUT)
     assert await card.registers.read("reads_owed")
     completions.change = None
     later = cocotb.start_soon(bench.gather(bench.request(table, [59, 58, 57, 56] * 8)))
-    for tlp in kept:
+    for tlp in stored:
         await completions.device.upstream_recv(tlp)
         await ClockCycles(dut.clk, 5)
     await later
@@ -149,17 +149,17 @@ async def stop_under_traffic(dut, stalls):
     halved = 0
     for wait in random.sample(range(1000), 9) if stalls else [0, 60, 130, 200, 250, 299]:
         before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
-        asked = many_rows(bench, 2)
-        for request in asked:
+        requested = many_rows(bench, 2)
+        for request in requested:
             await card.submit(request)
         await ClockCycles(dut.clk, wait)
         await card.registers.write(stop=1)
-        for request in reversed(asked):
-            found = await card.completed(request)
-            assert (found["tag"], found["outcome"]) == (request.tag, Outcome.STOPPED)
+        for request in reversed(requested):
+            result = await card.completed(request)
+            assert (result["tag"], result["outcome"]) == (request.tag, Outcome.STOPPED)
         while await card.registers.read("stopping"):
             pass
-        halved += await ended_early(bench, before, asked[:1])
+        halved += await ended_early(bench, before, requested[:1])
         await bench.gather(*many_rows(bench, 2))
     assert halved > 2
     assert (await card.counters())["work_requests"] == 4 * (9 if stalls else 6)
@@ -176,8 +176,8 @@ async def the_function_is_reset_under_traffic(dut):
     forgotten = 0
     for wait in [0, 80, 200, random.randrange(300), random.randrange(1500)]:
         before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
-        asked = many_rows(bench, 2)
-        for request in asked:
+        requested = many_rows(bench, 2)
+        for request in requested:
             await card.submit(request)
         await ClockCycles(dut.clk, wait)
         host, interrupts = card.host(), card.interrupts
@@ -186,14 +186,14 @@ async def the_function_is_reset_under_traffic(dut):
         assert card.interrupts - interrupts <= gone
         assert await card.registers.read("was_reset")
         assert not await card.registers.read("busy")
-        forgotten += len(asked)
-        await ended_early(bench, before, asked)
+        forgotten += len(requested)
+        await ended_early(bench, before, requested)
         dut.function_master.value = 1
         await bench.gather(*many_rows(bench, 2))
         assert not await card.registers.read("was_reset")
-    found = await card.counters()
-    assert forgotten - 2 <= found["work_forgotten"] <= forgotten
-    assert found["work_requests"] + found["work_forgotten"] == 4 * 5
+    result = await card.counters()
+    assert forgotten - 2 <= result["work_forgotten"] <= forgotten
+    assert result["work_requests"] + result["work_forgotten"] == 4 * 5
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")
@@ -217,7 +217,7 @@ async def nothing_is_sent_by_what_is_no_master(dut, resets):
         await card.submit(late)
         sent = [Recorder(dut, name, {}) for name in ("rq_tvalid", "msix_send")]
         await ClockCycles(dut.clk, 500)
-        assert not any(one.beats for one in sent)
+        assert not any(item.beats for item in sent)
         after = await card.counters()
         assert after["reads"] == before["reads"]
         assert after["work_forgotten"] == before["work_forgotten"] + 1
@@ -232,15 +232,15 @@ async def stop_where_nothing_answers(dut):
     bench = await Bench(dut).begin(fail_write=1, fault=Fault.MUTE.value)
     card, completions = bench.card, Completions(bench)
     await card.registers.write(memory_timeout=TIMEOUT)
-    kept = []
-    completions.change = lambda tlp, count: count < 20 or bool(kept.append(tlp))
+    stored = []
+    completions.change = lambda tlp, count: count < 20 or bool(stored.append(tlp))
     (request,) = many_rows(bench, 1)
     await card.submit(request)
     await ClockCycles(dut.clk, 400)
     await card.registers.write(stop=1)
     assert (await card.completed(request))["outcome"] == Outcome.STOPPED
     completions.change = None
-    for tlp in kept:
+    for tlp in stored:
         await completions.device.upstream_recv(tlp)
     bench.set(fail_write=0, fault=0)
     await card.registers.revive()
@@ -265,14 +265,14 @@ async def accesses_without_end(dut):
 
     requests = many_rows(bench, 1)
     before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
-    wanted = before.copy()
+    expected = before.copy()
     await card.submit(requests[0])
     task = cocotb.start_soon(storm())
-    found = await card.completed(requests[0])
+    result = await card.completed(requests[0])
     busy.set()
     assert await task > 2
-    assert carry_out(card.host(), wanted, requests[0]).outcome == found["outcome"].value
-    assert await card.device(0, DEVICE_BYTES) == wanted.tobytes()
+    assert carry_out(card.host(), expected, requests[0]).outcome == result["outcome"].value
+    assert await card.device(0, DEVICE_BYTES) == expected.tobytes()
     counters = await card.counters()
     assert not counters["accesses_refused"] + counters["accesses_malformed"]
 
@@ -282,24 +282,24 @@ async def more_than_the_queue_holds(dut):
     """What is refused is not carried out, and what waits is, in its order."""
     bench = await Bench(dut).begin()
     card = bench.card
-    wanted = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8).copy()
+    expected = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8).copy()
     table = some_table(64)
     await card.registers.write(most_reads=1)
     room = bench.params.engine.requests + 1
-    asked = [
+    requested = [
         bench.request(table, some_idxs(table, 40), offset=40 * k, completion=k, destination=4 * k)
         for k in range(room + 1)
     ]
     refused = []
-    for request in asked:
+    for request in requested:
         await card.submit(request)
         refused.append(await card.registers.read("refused"))
     assert refused == [0] * room + [1]
-    for request in asked[:-1]:
-        found = await card.completed(request)
-        assert carry_out(card.host(), wanted, request).outcome == found["outcome"].value
-    assert await card.device(0, DEVICE_BYTES) == wanted.tobytes()
-    await bench.gather(asked[-1])
+    for request in requested[:-1]:
+        result = await card.completed(request)
+        assert carry_out(card.host(), expected, request).outcome == result["outcome"].value
+    assert await card.device(0, DEVICE_BYTES) == expected.tobytes()
+    await bench.gather(requested[-1])
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")

@@ -11,7 +11,7 @@ from hdl.gather.engine_params import Outcome
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.rates import ORDERS
-from sim.golden.pcie_link import LINE, MOST_READ, cut_at
+from sim.golden.pcie_link import LINE, MAX_READ, cut_at
 from tests.hdl.gather.engine_bench import SIZES, TABLE, Bench, destination, run_tests, some_table
 
 
@@ -24,9 +24,9 @@ async def packets(bench, request):
     """Carry a request out, compare device memory, and return how many reads of rows there were."""
     await bench.card.registers.write(clear_counters=1)
     await bench.gather(request)
-    found = (await bench.card.counters())["reads"]
-    most = MOST_READ if request.order == ReadOrder.MERGED.value else LINE
-    return found - len(list(cut_at(0, request.count * request.idx_bytes, most)))
+    result = (await bench.card.counters())["reads"]
+    most = MAX_READ if request.order == ReadOrder.MERGED.value else LINE
+    return result - len(list(cut_at(0, request.count * request.idx_bytes, most)))
 
 
 @cocotb.test(timeout_time=800, timeout_unit="us")
@@ -59,11 +59,11 @@ async def equal_idxs_at_any_distance(dut):
         few = 14 if size == 4096 else 150
         idxs = [min(int(idx), table.rows) for idx in np.random.default_rng(size).zipf(1.4, few)]
         request = bench.request(table, idxs, coalesce=True)
-        found = await packets(bench, request)
+        result = await packets(bench, request)
         distinct = len(reads(table, sorted(set(idxs)), ORDERS[ReadOrder.MERGED]))
-        assert distinct <= found <= len(reads(table, idxs, ORDERS[ReadOrder.MERGED]))
+        assert distinct <= result <= len(reads(table, idxs, ORDERS[ReadOrder.MERGED]))
         if size < 4096:
-            assert found < 0.8 * len(idxs) * -(-size // 512)
+            assert result < 0.8 * len(idxs) * -(-size // 512)
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
@@ -99,9 +99,9 @@ async def a_row_that_failed_fails_again(dut):
     nowhere = table.rows - 1
     request = bench.request(table, [5, nowhere, 6, 7, 5, nowhere], coalesce=True, destination=64)
     await card.submit(request)
-    found = await card.completed(request)
-    assert (found["outcome"], found["failed"]) == (Outcome.ROWS, 2)
+    result = await card.completed(request)
+    assert (result["outcome"], result["failed"]) == (Outcome.ROWS, 2)
     rows = [bytes(card.memory.mem[TABLE + 64 * idx :][:64]) for idx in (5, 6, 7)]
-    wanted = rows[0] + bytes(64) + rows[1] + rows[2] + rows[0] + bytes(64)
-    assert await card.device(64, len(wanted)) == wanted
+    expected = rows[0] + bytes(64) + rows[1] + rows[2] + rows[0] + bytes(64)
+    assert await card.device(64, len(expected)) == expected
     assert (await card.counters())["reads_failed"] == 1

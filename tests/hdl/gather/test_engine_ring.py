@@ -40,11 +40,11 @@ def test_engine_ring(params, tmp_path):
 
 def some_requests(bench, count):
     """Draw short requests of any kind for rows in device memory; their places do not overlap."""
-    made = []
+    built = []
     for k in range(count):
         table = some_table(4 * random.randrange(1, 40))
         idxs = some_idxs(table, random.randrange(1, 8))
-        made.append(
+        built.append(
             bench.request(
                 table,
                 idxs,
@@ -57,7 +57,7 @@ def some_requests(bench, count):
                 tag=random.randrange(1 << 16),
             )
         )
-    return made
+    return built
 
 
 async def submitted(card, request):
@@ -75,27 +75,27 @@ async def every_byte_of_rows(dut, places):
     ring = await bench.ring(places)
     count = 0
     for _ in range(3 if places < 16 else 2):
-        made = some_requests(bench, random.randrange(5, 12))
-        await bench.gather(*made, ring=ring)
-        count += len(made)
+        built = some_requests(bench, random.randrange(5, 12))
+        await bench.gather(*built, ring=ring)
+        count += len(built)
     assert await ring.read() == count
-    found = await bench.card.counters()
-    assert (found["descriptors"], found["work_requests"]) == (count, count)
+    result = await bench.card.counters()
+    assert (result["descriptors"], result["work_requests"]) == (count, count)
     for name in ("descriptors_malformed", "descriptors_unread", "ring_faults"):
-        assert not found[name]
+        assert not result[name]
     await ring.close()
     await ring.open()
     await bench.gather(*some_requests(bench, 3), ring=ring)
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")
-async def both_ways_take_turns(dut):
+async def in_both_directions_take_turns(dut):
     """Ring and registers keep their orders; neither waits for more than one of the other's."""
     bench = await Bench(dut).begin()
     card = bench.card
     table = some_table(64)
-    made = [bench.request(table, [k % table.rows], completion=k, tag=k) for k in range(16)]
-    by_ring, by_registers = made[:12], made[12:14]
+    built = [bench.request(table, [k % table.rows], completion=k, tag=k) for k in range(16)]
+    by_ring, by_registers = built[:12], built[12:14]
     await card.registers.write(most_reads=1)
     long = bench.request(some_table(4), [0] * 400, completion=15, tag=15, offset=50)
     await card.submit(long)
@@ -117,7 +117,7 @@ async def both_ways_take_turns(dut):
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
-async def what_is_malformed_is_told(dut):
+async def what_is_malformed_is_reported(dut):
     """A descriptor with a meaningless bit ends as ILLEGAL, as an illegal one; others do not."""
     bench = await Bench(dut).begin()
     card = bench.card
@@ -133,12 +133,12 @@ async def what_is_malformed_is_told(dut):
         card.memory.mem[place : place + COMPLETION_BYTES] = bytes(COMPLETION_BYTES)
     await ring.put(bytes(octets), pack(wrong))
     for request in (bad, wrong):
-        found = await card.completed(request)
-        assert (found["tag"], found["outcome"]) == (request.tag, Outcome.ILLEGAL)
+        result = await card.completed(request)
+        assert (result["tag"], result["outcome"]) == (request.tag, Outcome.ILLEGAL)
     assert await card.device(0, DEVICE_BYTES) == before
     await bench.gather(first, last, ring=ring)
-    found = await card.counters()
-    assert (found["descriptors"], found["descriptors_malformed"]) == (4, 1)
+    result = await card.counters()
+    assert (result["descriptors"], result["descriptors_malformed"]) == (4, 1)
 
 
 @cocotb.test(timeout_time=1000, timeout_unit="us")
@@ -171,9 +171,9 @@ async def a_descriptor_that_cannot_be_read(dut, change, cause):
     assert await ring.read() == 3
     assert card.interrupts - interrupts == 1
     await bench.gather(*some_requests(bench, 2))
-    found = await card.counters()
-    assert (found["descriptors"], found["descriptors_unread"]) == (3, 1)
-    assert found["work_requests"] == 5
+    result = await card.counters()
+    assert (result["descriptors"], result["descriptors_unread"]) == (3, 1)
+    assert result["work_requests"] == 5
     await ring.close()
     assert not await card.registers.read("request_ring_cause")
     await ring.open()
@@ -191,9 +191,9 @@ async def a_descriptor_fails_while_rows_come(dut):
     await card.submit(request)
     await ClockCycles(dut.clk, 100)
     await card.registers.write(request_producer=1)
-    found = await card.completed(request)
-    assert found["outcome"] == Outcome.DONE
-    assert Cause(int(found["cause"].value)) is Cause.NONE
+    result = await card.completed(request)
+    assert result["outcome"] == Outcome.DONE
+    assert Cause(int(result["cause"].value)) is Cause.NONE
     assert await card.registers.read("request_ring_cause") == Cause.UNSUPPORTED
     await ring.close()
 
@@ -244,36 +244,36 @@ async def stop_with_a_ring_that_is_full(dut, first):
     """
     bench = await Bench(dut).begin()
     card = bench.card
-    told = stopped = 0
+    reported = stopped = 0
     for wait in [0, 10, 20, 30, 60, 130, random.randrange(300), random.randrange(1000)]:
         ring = await bench.ring(8)
         before = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
-        asked = many_rows(bench, 1)
-        by_ring = more_like(asked[0], 6)
+        requested = many_rows(bench, 1)
+        by_ring = more_like(requested[0], 6)
         if first:
-            await submitted(card, asked[0])
+            await submitted(card, requested[0])
         await ring.submit(by_ring)
         await ClockCycles(dut.clk, wait)
         await card.registers.stop()
         read = await ring.read()
         outcomes = []
-        for request in [*asked[: int(first)], *by_ring[:read]]:
-            found = await card.completed(request)
-            assert found["tag"] == request.tag
-            outcomes.append(Outcome(int(found["outcome"].value)))
+        for request in [*requested[: int(first)], *by_ring[:read]]:
+            result = await card.completed(request)
+            assert result["tag"] == request.tag
+            outcomes.append(Outcome(int(result["outcome"].value)))
         done = outcomes.count(Outcome.DONE)  # these ended before the stop
         assert outcomes == [Outcome.DONE] * done + [Outcome.STOPPED] * (len(outcomes) - done)
         stopped += len(outcomes) - done
-        told += len(outcomes)
-        await ended_early(bench, before, [asked[0]])
+        reported += len(outcomes)
+        await ended_early(bench, before, [requested[0]])
         await bench.gather(*many_rows(bench, 1))
-        told += 1
+        reported += 1
         places = [request.completion_address for request in by_ring[read:]]
         assert not any(card.memory.mem[place + 15] for place in places)
         assert not await card.registers.read("request_ring_busy")
         assert await ring.read() == read
         await ring.close()
-    assert (await card.counters())["work_requests"] == told
+    assert (await card.counters())["work_requests"] == reported
     assert stopped > 4  # how many are under way depends on the rows that are drawn
 
 
@@ -285,11 +285,11 @@ async def stop_where_no_descriptor_comes(dut, runs):
     card, completions = bench.card, Completions(bench)
     first, second = many_rows(bench, 2)
     ring = await bench.ring(4)
-    kept = []
+    stored = []
     if runs:
         await card.submit(first)
         await ClockCycles(dut.clk, 200)
-    completions.change = lambda tlp, count: bool(kept.append(tlp))
+    completions.change = lambda tlp, count: bool(stored.append(tlp))
     await ring.submit([second])
     await ClockCycles(dut.clk, 100)
     await card.registers.write(stop=1)
@@ -300,7 +300,7 @@ async def stop_where_no_descriptor_comes(dut, runs):
     assert not await ring.read()
     assert not await card.registers.read("request_ring_cause")
     completions.change = None
-    for tlp in kept:
+    for tlp in stored:
         await completions.device.upstream_recv(tlp)
     await ring.close()
     await ring.open()
@@ -317,9 +317,9 @@ async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
     for wait in [0, 10, 20, 40, 80, random.randrange(100), random.randrange(1500)]:
         ring = await bench.ring(8)
         await bench.gather(*some_requests(bench, 2), ring=ring)
-        asked = many_rows(bench, 3)
+        requested = many_rows(bench, 3)
         completions.change = lambda tlp, count: answers
-        await ring.submit(asked)
+        await ring.submit(requested)
         await ClockCycles(dut.clk, wait)
         if resets:
             await reset(dut)

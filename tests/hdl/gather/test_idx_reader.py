@@ -26,13 +26,13 @@ class ReaderBench(Bench):
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls)
         self.answers = []  # beats that answer each request
-        self.wanted, self.asked, self.ends = [], [], []  # idxs, requests, array ends by idxs
+        self.required, self.requested, self.ends = [], [], []  # idxs, requests, array ends by idxs
         self.unread = 0
         cocotb.start_soon(self.answer())
         self.failed = self.record("failed", "failed")
         self.offered = self.record("beats_valid")
 
-    def ask(self, count, *, wide=False, on_card=False, fails=0.0, place=None):
+    def issue(self, count, *, wide=False, on_card=False, fails=0.0, place=None):
         """Ask for an array, and make its beats; each fails with probability ``fails``."""
         size = 8 if wide else 4
         if place is None:
@@ -42,7 +42,7 @@ class ReaderBench(Bench):
         end, largest = address + size * count, (1 << self.params.idx_bits) - 1
         most = random.choice([128, CHUNK])  # bytes of a read
         for chunk in cut(address, size * count, CHUNK):
-            self.asked.append((chunk.address, chunk.size))
+            self.requested.append((chunk.address, chunk.size))
             self.answers.append([])
             for first, begin, behind in self.spans(chunk, on_card, most):
                 idxs = [some_idx(wide) for _ in range(first, behind, size)]
@@ -52,7 +52,7 @@ class ReaderBench(Bench):
                     bits = bits & ~((1 << 8 * size) - 1 << at) | idx << at
                 failed = random.random() < fails
                 self.unread += failed * len(idxs)
-                self.wanted += [largest if failed or idx > largest else idx for idx in idxs]
+                self.required += [largest if failed or idx > largest else idx for idx in idxs]
                 self.answers[-1].append(
                     {
                         "data": bits & (1 << self.params.data_bits) - 1,
@@ -61,8 +61,8 @@ class ReaderBench(Bench):
                         "cause": int(random.choice(list(Cause)[1:]) if failed else Cause.NONE),
                     }
                 )
-        assert self.asked[-1][0] + self.asked[-1][1] == end
-        self.ends.append(len(self.wanted))
+        assert self.requested[-1][0] + self.requested[-1][1] == end
+        self.ends.append(len(self.required))
 
     def spans(self, chunk, on_card, most):
         """Yield start of data, start of beat and end of data for each beat of an answer.
@@ -87,10 +87,10 @@ class ReaderBench(Bench):
 
     async def finish(self):
         await self.settle(20)
-        found = [(beat["idx"], bool(beat["final"])) for beat in self.idxs.beats]
-        assert found == [(idx, k in self.ends) for k, idx in enumerate(self.wanted, 1)]
-        assert [(one["address"], one["bytes"]) for one in self.requests.beats] == self.asked
-        assert sum(one["failed"] for one in self.failed.beats) == self.unread
+        result = [(beat["idx"], bool(beat["final"])) for beat in self.idxs.beats]
+        assert result == [(idx, k in self.ends) for k, idx in enumerate(self.required, 1)]
+        assert [(item["address"], item["bytes"]) for item in self.requests.beats] == self.requested
+        assert sum(item["failed"] for item in self.failed.beats) == self.unread
         assert self.offered.cycles == self.beats.cycles, "beats always find room"
         for end, taken in zip(self.ends, self.arrays.cycles[1:], strict=False):
             assert taken > self.idxs.cycles[end - 1]
@@ -110,8 +110,8 @@ async def every_idx_in_its_order(dut, stalls, wide, on_card):
     bench = await ReaderBench(dut, stalls).begin()
     for _ in range(10):
         for count in (1, random.randrange(2, 40), random.choice([64, 127, 128, 129, 300])):
-            bench.ask(count, wide=wide, on_card=on_card, fails=random.choice([0, 0.3, 1]))
-        bench.ask(random.randrange(1, 20), wide=not wide, on_card=not on_card)
+            bench.issue(count, wide=wide, on_card=on_card, fails=random.choice([0, 0.3, 1]))
+        bench.issue(random.randrange(1, 20), wide=not wide, on_card=not on_card)
     await bench.finish()
 
 
@@ -121,8 +121,8 @@ async def from_every_place_of_a_chunk(dut, wide, on_card):
     bench = await ReaderBench(dut).begin()
     size = 8 if wide else 4
     for place in range(0, CHUNK, size):
-        bench.ask((CHUNK - place) // size + random.randrange(2), place=place, wide=wide)
-        bench.ask(random.randrange(1, 12), place=place, wide=wide, on_card=on_card)
+        bench.issue((CHUNK - place) // size + random.randrange(2), place=place, wide=wide)
+        bench.issue(random.randrange(1, 12), place=place, wide=wide, on_card=on_card)
     await bench.finish()
 
 
@@ -130,7 +130,7 @@ async def from_every_place_of_a_chunk(dut, wide, on_card):
 @cocotb.parametrize(wide=[False, True])
 async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
     bench = await ReaderBench(dut).begin()
-    bench.ask(600, wide=wide, place=64)
+    bench.issue(600, wide=wide, place=64)
     await bench.finish()
     assert bench.requests.cycles[0] - bench.arrays.cycles[0] == IdxReader.request_latency
     assert bench.idxs.cycles[0] - bench.beats.cycles[0] == bench.component.latency
@@ -147,8 +147,8 @@ async def arrays_of_any_length(dut, bit):
         before = len(bench.requests.beats)
         bench.arrays.append({"address": 0, "count": 1 << bit, "wide": wide, "on_card": 0})
         await ClockCycles(dut.clk, 40)
-        found = [(one["address"], one["bytes"]) for one in bench.requests.beats[before:]]
-        assert found == [(CHUNK * k, CHUNK) for k in range(bench.params.idx_chunks)]
+        result = [(item["address"], item["bytes"]) for item in bench.requests.beats[before:]]
+        assert result == [(CHUNK * k, CHUNK) for k in range(bench.params.idx_chunks)]
         assert not dut.arrays_ready.value
         dut.rst.value = 1
         await ClockCycles(dut.clk, 3)

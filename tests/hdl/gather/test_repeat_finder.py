@@ -40,34 +40,34 @@ class FinderBench(Bench):
     async def find(self, idxs, slots=SLOTS, coalesce=1):
         """Send an array of idxs; check the result; return which of them repeat."""
         await self.clear(slots, coalesce)
-        before = len(self.found.beats)
+        before = len(self.result.beats)
         for k, idx in enumerate(idxs, 1):
             self.idxs.append({"idx": idx, "final": k == len(idxs)})
-        await self.found.wait_for(before + len(idxs))
+        await self.result.wait_for(before + len(idxs))
         await self.settle(1)
-        found = self.found.beats[before:]
-        assert [(one["idx"], bool(one["final"])) for one in found] == [
+        result = self.result.beats[before:]
+        assert [(item["idx"], bool(item["final"])) for item in result] == [
             (idx, k == len(idxs)) for k, idx in enumerate(idxs, 1)
         ]
-        self.judge(found, slots, coalesce)
-        return [bool(one["repeats"]) for one in found]
+        self.judge(result, slots, coalesce)
+        return [bool(item["repeats"]) for item in result]
 
-    def judge(self, found, slots, coalesce):
+    def judge(self, result, slots, coalesce):
         """Check that slots are given in turn, and that idxs repeat as they may and must."""
         fetched = 0  # number of rows
         owners = [None] * slots  # the idx of each slot
         last = {}  # by hash: place and slot of the idx that was fetched last
-        for k, one in enumerate(found):
-            idx, slot = one["idx"], one["slot"]
-            if one["repeats"]:
+        for k, item in enumerate(result):
+            idx, slot = item["idx"], item["slot"]
+            if item["repeats"]:
                 assert coalesce
                 assert owners[slot] == idx, k
                 continue
             known = last.get(hashed(idx))
             if known is not None and coalesce:
-                place, kept = known
-                early = any(other["idx"] == idx for other in found[max(0, k - AT_ONCE) : k])
-                assert early or k - place <= AT_ONCE or owners[kept] != idx, k
+                place, stored = known
+                early = any(other["idx"] == idx for other in result[max(0, k - AT_ONCE) : k])
+                assert early or k - place <= AT_ONCE or owners[stored] != idx, k
             assert slot == fetched % slots, k
             owners[slot] = idx
             last[hashed(idx)] = k, slot
@@ -131,5 +131,5 @@ async def each_slot_from_its_own_row_on(dut):
 async def an_idx_a_cycle_and_no_longer_than_stated(dut):
     bench = await FinderBench(dut).begin()
     await bench.find([7 * k % 50 for k in range(100)])
-    assert bench.found.cycles[0] - bench.idxs.cycles[0] == RepeatFinder.latency
-    assert bench.found.cycles[-1] - bench.found.cycles[0] == 99
+    assert bench.result.cycles[0] - bench.idxs.cycles[0] == RepeatFinder.latency
+    assert bench.result.cycles[-1] - bench.result.cycles[0] == 99

@@ -4,7 +4,7 @@ import random
 
 import cocotb
 
-from hdl.gather.params import MOST_ROW, SHARE, GatherParams, ReadOrder
+from hdl.gather.params import MAX_ROW, SHARE, GatherParams, ReadOrder
 from hdl.gather.row_cutter import RowCutter
 from hdl.pcie.params import ReadRequesterParams
 from sim.gather.rates import ORDERS
@@ -35,10 +35,10 @@ class CutterBench(Bench):
             rows.append(row)
         self.rows.extend(rows)
         await self.settle()
-        found = iter(self.requests.beats[before:])
+        result = iter(self.requests.beats[before:])
         for row, begin in zip(rows, starts, strict=True):
             spans = []
-            for request in found:
+            for request in result:
                 share = unpack(SHARE, request["user"])
                 spans.append((request["address"], request["address"] + request["bytes"]))
                 end = begin + row_bytes
@@ -54,7 +54,7 @@ class CutterBench(Bench):
                 cuts = [part for span in spans for part in cut_at(*span, LINE)]
                 assert cuts == list(ORDERS[order](begin, begin + row_bytes))
                 assert order is ReadOrder.NAIVE or cuts == spans
-        assert next(found, None) is None
+        assert next(result, None) is None
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -66,7 +66,7 @@ async def every_size_at_every_dword(dut, order, stalls):
         far = LINE * random.randrange(1 << 55)
         places = range(32) if dwords < 10 else random.sample(range(32), 8)
         await bench.cut(order, 4 * dwords, [far + 4 * place for place in places])
-    await bench.cut(order, MOST_ROW, [(1 << 64) - 2 * MOST_ROW - 4 * k for k in range(3)])
+    await bench.cut(order, MAX_ROW, [(1 << 64) - 2 * MAX_ROW - 4 * k for k in range(3)])
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

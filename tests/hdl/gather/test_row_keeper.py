@@ -28,7 +28,7 @@ class KeeperBench(Bench):
 
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls)
-        self.kept, self.wanted = {}, []  # parts by slot; parts of all rows in order
+        self.stored, self.required = {}, []  # parts by slot; parts of all rows in order
 
     def fetch(self, slot, count):
         """Fetch a row of ``count`` parts into a slot."""
@@ -51,20 +51,20 @@ class KeeperBench(Bench):
             }
             row.append(part)
             self.fetched.append(part | {"user": pack(SHARE, user)})
-        self.kept[slot] = row
+        self.stored[slot] = row
         self.give(slot, repeats=False)
 
     def give(self, slot, repeats=True):
         """Ask for the row of a slot; its parts have the ``final`` of its place in the order."""
         final = random.getrandbits(1)
         self.order.append({"slot": slot, "repeats": repeats, "final": final})
-        for part in self.kept[slot]:
-            self.wanted.append(part | {"user": pack(SHARE, part["user"] | {"final": final})})
+        for part in self.stored[slot]:
+            self.required.append(part | {"user": pack(SHARE, part["user"] | {"final": final})})
 
     async def finish(self):
         await self.settle()
-        for k, (found, wanted) in enumerate(zip(self.parts.beats, self.wanted, strict=True)):
-            assert found | {"cause": int(found["cause"].value)} == wanted, f"part {k}"
+        for k, (result, expected) in enumerate(zip(self.parts.beats, self.required, strict=True)):
+            assert result | {"cause": int(result["cause"].value)} == expected, f"part {k}"
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -75,10 +75,10 @@ async def every_part_of_rows(dut, stalls):
     for slot_bits in range(7):
         dut.slot_bits.value = slot_bits
         slots = min(SLOTS, bench.params.kept_parts >> slot_bits)
-        bench.kept = {}
+        bench.stored = {}
         for k in range(60):
             slot = (k if k < slots else random.randrange(slots)) if k % 8 else slots - 1
-            if slot in bench.kept and random.random() < 0.6:
+            if slot in bench.stored and random.random() < 0.6:
                 bench.give(slot)
             else:
                 bench.fetch(

@@ -28,7 +28,7 @@ class PackerBench(Bench):
         super().__init__(dut, *stalls)
         self.lanes, self.reported = self.params.reads.lanes, self.reports("read")
         self.packed = []  # of each dword since the last end: value, beyond, final, cause
-        self.wanted, self.rows = [], []
+        self.required, self.rows = [], []
         self.joined = self.first = 0
 
     async def join(self, joined, first=0):
@@ -69,9 +69,9 @@ class PackerBench(Bench):
                         "cause": int(cause),
                     }
                 )
-                kept = range(max(skip - at, 0), min(count, skip + dwords - at))
+                stored = range(max(skip - at, 0), min(count, skip + dwords - at))
                 lost = beyond or cause != Cause.NONE
-                self.packed += [(0 if lost else data[k], beyond, final, cause) for k in kept]
+                self.packed += [(0 if lost else data[k], beyond, final, cause) for k in stored]
         self.rows.append((beyond, failed))
         if final or not self.joined:
             self.end()
@@ -80,17 +80,17 @@ class PackerBench(Bench):
         """End what has been packed, and note the beats that must come of it."""
         packed, cause = self.packed, Cause.NONE
         for at in range(0, len(packed), self.lanes):
-            here = packed[at : at + self.lanes]
-            part = here[-1]
-            cause = next((one[3] for one in [(0, 0, 0, cause), *here] if one[3]), Cause.NONE)
+            near = packed[at : at + self.lanes]
+            part = near[-1]
+            cause = next((item[3] for item in [(0, 0, 0, cause), *near] if item[3]), Cause.NONE)
             last = at + self.lanes >= len(packed)
-            self.wanted.append(([one[0] for one in here], last, *part[1:3], cause))
+            self.required.append(([item[0] for item in near], last, *part[1:3], cause))
         self.packed = []
 
     async def finish(self):
         await self.settle()
-        for k, (beat, wanted) in enumerate(zip(self.beats.beats, self.wanted, strict=True)):
-            dwords, last, beyond, final, cause = wanted
+        for k, (beat, expected) in enumerate(zip(self.beats.beats, self.required, strict=True)):
+            dwords, last, beyond, final, cause = expected
             assert beat["bytes"] == 4 * len(dwords), f"beat {k}"
             for lane, dword in enumerate(dwords):
                 assert dword in (None, beat["data"] >> 32 * lane & 0xFFFFFFFF), f"beat {k}"

@@ -117,10 +117,10 @@ class FetchBench(Bench):
         if address is None:
             address = random.randrange(1 << 64) // ring_bytes * ring_bytes
         self.at, self.written = Ring(address, places), 0
-        self.tell(0)
+        self.report(0)
         await self.wait(3)
 
-    def tell(self, index, enable=1):
+    def report(self, index, enable=1):
         size = self.at.places.bit_length() - 1
         fields = {"enable": enable, "address": self.at.address, "size": size}
         self.set(ring=fields | {"index": index & 0xFFFF})
@@ -138,10 +138,10 @@ class FetchBench(Bench):
             now = random.randint(0, min(room, len(left)))
             for _ in range(now):
                 self.put(left.pop(0))
-            self.tell(self.written)
+            self.report(self.written)
 
     async def close(self):
-        self.tell(random.getrandbits(16), enable=0)
+        self.report(random.getrandbits(16), enable=0)
         await self.wait(4)
         await self.until("busy", 0)
         await self.wait(3)
@@ -156,41 +156,41 @@ async def work_in_the_order_of_the_ring(dut, stalls, places):
     """Work comes in order; some descriptors have meaningless bits, and one has all bits 1."""
     bench = await FetchBench(dut, stalls, delay=lambda: random.randrange(1, 40)).begin()
     for again in range(2):
-        made, wanted = [], []
+        built, expected = [], []
         for k in range(30):
             octets = bytearray(pack(some_request(full=k == 7)))
             if k % 4 == 3:
                 byte = random.choice([43, 45, 48, 49, 50, 51, 52, *range(53, 64)])
                 octets[byte] |= 1 << 7
-            made.append(bytes(octets))
-            found = unpack(made[-1])
-            wanted.append(work_of(found.request, found.malformed))
+            built.append(bytes(octets))
+            result = unpack(built[-1])
+            expected.append(work_of(result.request, result.malformed))
         await bench.open(places)
-        await bench.fill(made)
+        await bench.fill(built)
         await bench.work.wait_for(30 * (again + 1))
         await ClockCycles(dut.clk, 5)
-        assert bench.work.beats[30 * again :] == wanted
+        assert bench.work.beats[30 * again :] == expected
         assert int(dut.consumer.value) == 30
         assert not dut.owes.value
         await bench.close()
         assert int(dut.consumer.value) == 30, "it can be read when the ring has closed"
-    malformed = 2 * sum(one["malformed"] for one in wanted)
+    malformed = 2 * sum(item["malformed"] for item in expected)
     assert bench.events.counts == {"read": 60, "malformed": malformed, "unread": 0, "fault": 0}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def each_bit_without_a_meaning(dut):
     bench = await FetchBench(dut, delay=lambda: 1).begin()
-    descriptors, wanted = [], []
+    descriptors, expected = [], []
     for bit in range(8 * 42, 512):
         octets = int.from_bytes(pack(some_request()), "little") ^ 1 << bit
         descriptors.append(octets.to_bytes(DESCRIPTOR_BYTES, "little"))
-        found = unpack(descriptors[-1])
-        wanted.append(work_of(found.request, found.malformed))
+        result = unpack(descriptors[-1])
+        expected.append(work_of(result.request, result.malformed))
     await bench.open(16)
     await bench.fill(descriptors)
-    await bench.work.wait_for(len(wanted))
-    assert bench.work.beats == wanted
+    await bench.work.wait_for(len(expected))
+    assert bench.work.beats == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -201,11 +201,11 @@ async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
     for bad in (0, 3):
         bench.work.beats.clear()
         await bench.open(8)
-        made = [pack(some_request()) for _ in range(8)]
-        for octets in made:
+        built = [pack(some_request()) for _ in range(8)]
+        for octets in built:
             bench.put(octets)
         bench.bad = {bench.at.place(bad): cause, bench.at.place(bad + 1): Cause.RESET}
-        bench.tell(8)
+        bench.report(8)
         while not dut.cause.value:
             await RisingEdge(dut.clk)
         await ClockCycles(dut.clk, 60)
@@ -213,13 +213,13 @@ async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
         assert Fault(int(dut.fault.value)) is Fault.NONE
         assert int(dut.consumer.value) == bad == len(bench.work.beats)
         assert not dut.owes.value
-        asked = len(bench.requests.beats)
+        requested = len(bench.requests.beats)
         await ClockCycles(dut.clk, 40)
-        assert len(bench.requests.beats) == asked
+        assert len(bench.requests.beats) == requested
         bench.bad = {}
         await bench.close()
     await bench.open(8)
-    await bench.fill(made)
+    await bench.fill(built)
     await bench.work.wait_for(3 + 8)
     assert bench.events.counts == {"read": 11, "malformed": 0, "unread": 2, "fault": 0}
 
@@ -228,7 +228,7 @@ async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
 async def a_doorbell_too_far_is_a_fault(dut):
     bench = await FetchBench(dut).begin()
     await bench.open(4)
-    bench.tell(5)
+    bench.report(5)
     await ClockCycles(dut.clk, 30)
     assert Fault(int(dut.fault.value)) is Fault.OVERRUN
     assert not bench.requests.beats
@@ -242,14 +242,14 @@ async def a_doorbell_too_far_is_a_fault(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def what_is_awaited_is_told(dut):
+async def reports_awaited_and_owed(dut):
     """``awaited`` is high from the request to the last beat, ``owes`` until the work is taken."""
     bench = await FetchBench(dut).begin()
     await bench.open(4)
     bench.put(pack(some_request()))
     bench.work.stop()
     assert not dut.owes.value
-    bench.tell(1)
+    bench.report(1)
     await bench.requests.wait_for(1)
     began = cycle()
     while dut.awaited.value:
@@ -276,7 +276,7 @@ async def a_ring_is_closed_in_any_cycle(dut):
         for _ in range(8):
             bench.put(pack(some_request()))
         before = len(bench.requests.beats)
-        bench.tell(8)
+        bench.report(8)
         await ClockCycles(dut.clk, wait)
         dut.close.value = 1
         owed = []
@@ -286,27 +286,27 @@ async def a_ring_is_closed_in_any_cycle(dut):
             dut.close.value = 0
         assert owed == sorted(owed, reverse=True), "what is owed is known when the ring closes"
         assert not owed[-1]
-        asked = len(bench.requests.beats) - before
-        assert len(bench.work.beats) == asked == int(dut.consumer.value)
+        requested = len(bench.requests.beats) - before
+        assert len(bench.work.beats) == requested == int(dut.consumer.value)
         await ClockCycles(dut.clk, 40)
-        assert len(bench.requests.beats) - before == asked
+        assert len(bench.requests.beats) - before == requested
         assert not dut.busy.value
         await bench.close()
     assert bench.events["unread"] == 0
-    assert asked > 3
+    assert requested > 3
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_flush_gives_up_what_is_awaited(dut):
+async def a_flush_abandons_what_is_awaited(dut):
     """Descriptors that came before become work; the ring stays closed until it is disabled."""
     bench = await FetchBench(dut, delay=lambda: 30).begin()
     bench.work.stop()
     await bench.open(8)
     for _ in range(8):
         bench.put(pack(some_request()))
-    bench.tell(1)
+    bench.report(1)
     await until(dut.clk, dut.work_valid, 1)
-    bench.tell(8)
+    bench.report(8)
     await ClockCycles(dut.clk, 20)
     assert dut.awaited.value
     dut.close.value = 1
@@ -321,9 +321,9 @@ async def a_flush_gives_up_what_is_awaited(dut):
     assert not dut.owes.value
     assert not dut.busy.value
     dut.flush.value = dut.close.value = 0
-    asked = len(bench.requests.beats)
+    requested = len(bench.requests.beats)
     await ClockCycles(dut.clk, 40)
-    assert len(bench.requests.beats) == asked
+    assert len(bench.requests.beats) == requested
     assert bench.events.counts == {"read": 1, "malformed": 0, "unread": 0, "fault": 0}
     await bench.close()
     await bench.open(4)
@@ -332,7 +332,7 @@ async def a_flush_gives_up_what_is_awaited(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def what_fails_when_the_ring_is_closed_is_not_told(dut):
+async def what_fails_when_the_ring_is_closed_is_not_reported(dut):
     """Yet no later descriptor becomes work, and the ring closes while no work is taken."""
     bench = await FetchBench(dut, delay=lambda: 30).begin()
     bench.work.stop()
@@ -341,7 +341,7 @@ async def what_fails_when_the_ring_is_closed_is_not_told(dut):
     for _ in range(8):
         bench.put(pack(some_request()))
     bench.bad = {bench.at.place(0): Cause.RESET}
-    bench.tell(8)
+    bench.report(8)
     await ClockCycles(dut.clk, 20)
     dut.close.value = 1
     await ClockCycles(dut.clk, 60)
@@ -357,7 +357,7 @@ async def latencies(dut):
     await bench.open(4)
     bench.put(pack(some_request()))
     await ClockCycles(dut.clk, 10)
-    bench.tell(1)
+    bench.report(1)
     begun = cycle()
     await bench.work.wait_for(1)
     assert 0 <= bench.requests.cycles[0] - begun - WorkFetch.latency <= 1

@@ -24,7 +24,7 @@ AGREEMENT = {
     "owner": (22, 16),
     "host": (16, 32),
     "round": (24, 32),
-    "told": (28, 32),
+    "reported": (28, 32),
     "index": (32, 32),
     "epoch": (36, 32),
     "tree": (40, 16),
@@ -49,12 +49,12 @@ def test_the_first_fields_are_those_of_the_other_systems():
     """One filter judges the frames of all; the byte of the kind tells them apart."""
     assert (ETHERTYPE, ETHERTYPE_ON_WIRE) == (p4sgd.ETHERTYPE, p4sgd.ETHERTYPE_ON_WIRE)
     assert VERSION == p4sgd.VERSION
-    theirs = p4sgd.Frame.as_shape()
+    reference = p4sgd.Frame.as_shape()
     for head in (AgreementHead, TenancyHead):
-        ours = head.as_shape()
+        to_switch = head.as_shape()
         for name in ("destination", "source", "ethertype", "version", "job"):
-            assert ours[name] == theirs[name]
-        assert ours["kind"].offset == theirs["is_agg"].offset
+            assert to_switch[name] == reference[name]
+        assert to_switch["kind"].offset == reference["is_agg"].offset
     numbers = [kind.value for kinds in (Kind, TenancyKind) for kind in kinds]
     assert len(set(numbers)) == len(numbers)
     assert not set(numbers) & {kind.value for kind in switchgnn.Kind}
@@ -63,7 +63,7 @@ def test_the_first_fields_are_those_of_the_other_systems():
 
 def test_the_format_is_of_one_beat():
     assert AGREEMENT_FRAMES.beats == 1
-    assert AGREEMENT_FRAMES.most_bytes == FRAME_BYTES
+    assert AGREEMENT_FRAMES.max_bytes == FRAME_BYTES
 
 
 def test_a_filter_refuses_bits_that_must_be_zero():

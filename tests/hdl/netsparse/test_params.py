@@ -36,7 +36,7 @@ def test_parts_agree():
 
 def test_host_reads_hold_a_chunk_of_idxs():
     largest = replace(PAPER.rig, idx_buffer_bytes=16384)
-    assert largest.idx_buffer_bytes // 4 <= PAPER.host.most_bytes
+    assert largest.idx_buffer_bytes // 4 <= PAPER.host.max_bytes
 
 
 test_rejects = rejects(

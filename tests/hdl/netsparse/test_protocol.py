@@ -9,7 +9,7 @@ from hdl.netsparse.protocol import (
     CONCATENATION_LAYER,
     IP_OFFSET,
     LENGTH_BITS,
-    MOST_PROPERTY_BYTES,
+    MAX_PROPERTY_BYTES,
     PACKET_CONSTANTS,
     PACKET_HEADER,
     PACKET_HEADER_BYTES,
@@ -119,5 +119,5 @@ def test_prs_inside():
     assert [*READ_PR.members] == ["dest", "length", "pr"]
     assert [*RESPONSE_BEAT.members] == ["dest", "length", "pr", "error", "last", "data"]
     assert all(READ_PR[name] == RESPONSE_BEAT[name] for name in READ_PR.members)
-    assert MOST_PROPERTY_BYTES < 1 << LENGTH_BITS
+    assert MAX_PROPERTY_BYTES < 1 << LENGTH_BITS
     assert RESPONSE_BEAT["data"].width == 8 * BEAT_BYTES

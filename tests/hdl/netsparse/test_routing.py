@@ -38,8 +38,8 @@ class Clocked(Component):
         m.submodules.part = self.part
         for name, member in self.part.signature.members.items():
             inside, outside = getattr(self.part, name), getattr(self, name)
-            for one, other in pairs(inside, outside):
-                connect(m, one, flipped(other))
+            for item, other in pairs(inside, outside):
+                connect(m, item, flipped(other))
             if isinstance(inside, Signal):
                 out = member.flow == Out
                 m.d.comb += outside.eq(inside) if out else inside.eq(outside)
@@ -89,23 +89,23 @@ async def read_goes_to_one_of_the_servers(dut, stalls):
     units, reads, sinks = bench.params.units, bench.reads, bench.o
     for sink in sinks:
         sink.add_callback(order.append)
-    given = []
+    provided = []
     for servers in range(1, 1 << units):
         dut.servers.value = servers
         seen = [len(sink.beats) for sink in sinks]
         beats = some_reads(60)
-        given += beats
+        provided += beats
         await reads.send_all(beats)
         await ClockCycles(dut.clk, 3)
         counts = [len(sink.beats) - before for sink, before in zip(sinks, seen, strict=True)]
         assert all(bool(count) == bool(servers >> k & 1) for k, count in enumerate(counts))
-        if stalls.none:
+        if stalls.absent:
             share = 60 // servers.bit_count()
             assert all(count in (0, share) for count in counts), "not in turn"
             cycles = reads.cycles[-60:]
             assert cycles == list(range(cycles[0], cycles[0] + 60))
-    assert order == given
-    if stalls.none:
+    assert order == provided
+    if stalls.absent:
         moved = sorted(at for sink in sinks for at in sink.cycles)
         assert moved == [at + ReadDispatch.latency for at in reads.cycles]
 
@@ -119,8 +119,8 @@ async def read_waits_for_a_server(dut):
         sink.stall = lambda k=k: not ready[k]
     await bench.begin()
     ready[:] = [True] * units  # none of them is a server
-    given = some_reads(1)
-    reads.append(given[0])
+    provided = some_reads(1)
+    reads.append(provided[0])
     await ClockCycles(dut.clk, 10)
     assert not reads.cycles
     ready[:] = [False] * units  # all are, and none has room
@@ -130,7 +130,7 @@ async def read_waits_for_a_server(dut):
     assert not reads.cycles
     ready[-1] = True
     await ClockCycles(dut.clk, 10)
-    assert sinks[-1].beats == given
+    assert sinks[-1].beats == provided
 
 
 def some_responses(units, count):
@@ -152,7 +152,7 @@ def some_responses(units, count):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
-async def response_goes_to_who_asked(dut, stalls):
+async def response_goes_to_who_requested(dut, stalls):
     bench = Bench(dut, stalls)
     units, responses, sinks = bench.params.units, bench.responses, bench.o
     lost_seen = bench.record("lost")
@@ -160,13 +160,13 @@ async def response_goes_to_who_asked(dut, stalls):
     beats, lost = some_responses(units, 150)
     await responses.send_all(beats)
     await ClockCycles(dut.clk, 3)
-    for k, one in enumerate(sinks):
-        assert one.beats == [beat for beat in beats if beat["pr"]["tid"] == k]
+    for k, item in enumerate(sinks):
+        assert item.beats == [beat for beat in beats if beat["pr"]["tid"] == k]
     assert len(lost_seen.beats) == lost > 0
-    if stalls.none:
+    if stalls.absent:
         first = responses.cycles[0]
         assert responses.cycles == list(range(first, first + len(beats)))
-        assert all({*one.cycles} <= {*responses.cycles} for one in sinks)
+        assert all({*item.cycles} <= {*responses.cycles} for item in sinks)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

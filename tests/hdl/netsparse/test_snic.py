@@ -30,7 +30,7 @@ class SnicTable(Table):
     def __init__(self):
         super().__init__(Snic(EIGHT), clock=f"{PINS}.clk", rounds=200)
         registers = snic_registers(EIGHT)
-        self.told = self.fields("registers.control", registers.control)
+        self.reported = self.fields("registers.control", registers.control)
         self.host = {
             "read": self.fields("reader.bus", layout_of(HostReader(EIGHT.host), "bus")),
             "write": self.fields("writer.bus", layout_of(HostWriter(EIGHT.host), "bus")),
@@ -45,7 +45,7 @@ class SnicTable(Table):
         )
 
     def wrong_to_serve(self):
-        size, address = self.told["served_bytes"], self.wide("served_address")
+        size, address = self.reported["served_bytes"], self.wide("served_address")
         return (
             f"{size} == 0 or {size} % 4 != 0 or {size} > {EIGHT.rig.most_property_bytes}"
             f" or {address} % 4 != 0 or {address} >> {EIGHT.rig.address_bits} != 0"
@@ -71,7 +71,7 @@ def test_wires(tmp_path):
 
 
 def add_unit(table, number):
-    unit, told = f"unit_{number}", table.told
+    unit, reported = f"unit_{number}", table.reported
     layouts = RigUnit(EIGHT.rig)
     table.stream(f"work.commands_{number}", f"{unit}.commands")
     table.stream(f"{unit}.completions", f"work.completions_{number}")
@@ -86,30 +86,30 @@ def add_unit(table, number):
     table.struct(
         f"{unit}.partition",
         layout_of(layouts, "partition"),
-        node=told["node"],
+        node=reported["node"],
         **{name: table.wide(name) for name in ("first", "end", "columns")},
     )
     table.struct(
         f"{unit}.boundary",
         layout_of(layouts, "boundary"),
-        valid=told["write_boundary"],
-        node=told["boundary_node"],
+        valid=reported["write_boundary"],
+        node=reported["boundary_node"],
         boundary=table.wide("boundary"),
     )
     table.struct(
         f"{unit}.served",
         layout_of(layouts, "served"),
         address=table.wide("served_address"),
-        bytes=told["served_bytes"],
+        bytes=reported["served_bytes"],
         legal=f"not {table.served_wrong}",
     )
     table.wire(
         **{
             unit: {
                 "unit": number,
-                "serve": f"{told['server_units']} >> {number}",
-                "coalesce": told["coalesce"],
-                "filter": told["filter"],
+                "serve": f"{reported['server_units']} >> {number}",
+                "coalesce": reported["coalesce"],
+                "filter": reported["filter"],
             }
         }
     )
@@ -118,19 +118,19 @@ def add_unit(table, number):
 
 def add_host_answers(table, number, reads, writes, beat):
     """Add answers of host memory, which are told by the number of who reads or writes."""
-    table.stream(f"{reads}.asks", f"reader.requests_{number}")
+    table.stream(f"{reads}.demands", f"reader.requests_{number}")
     table.stream(f"{writes}.writes", f"writer.properties_{number}")
-    told = table.beat
-    table.add(f"{reads}.beat_valid", f"{told['valid']} and {told['unit']} == {number}")
-    fields = {name: told[name] for name in ("last", "failed", "data")}
+    reported = table.beat
+    table.add(f"{reads}.beat_valid", f"{reported['valid']} and {reported['unit']} == {number}")
+    fields = {name: reported[name] for name in ("last", "failed", "data")}
     table.struct(f"{reads}.beat", beat, **fields)
-    told = table.done
-    table.add(f"{writes}.done", f"{told['valid']} and {told['unit']} == {number}")
-    table.add(f"{writes}.write_failed", told["failed"])
+    reported = table.done
+    table.add(f"{writes}.done", f"{reported['valid']} and {reported['unit']} == {number}")
+    table.add(f"{writes}.write_failed", reported["failed"])
 
 
 def add_sending(table, k, kind):
-    arbiter, concatenator, told = f"{kind}_arbiter", f"{kind}_concatenator", table.told
+    arbiter, concatenator, reported = f"{kind}_arbiter", f"{kind}_concatenator", table.reported
     index = ceil_log2(EIGHT.units)  # who was chosen, below what it has offered
     table.add(f"{concatenator}.prs_payload", f"{arbiter}.o_payload >> {index}")
     table.add(f"{concatenator}.prs_valid", f"{arbiter}.o_valid")
@@ -138,18 +138,18 @@ def add_sending(table, k, kind):
     table.struct(
         f"{concatenator}.settings",
         layout_of(Concatenator(EIGHT.concatenator(bool(k))), "settings"),
-        delay=told[f"{kind.removesuffix('s')}_delay"],
-        concatenate=told["concatenate"],
-        node=told["node"],
-        mac_base=f"{told['mac_base_low']} | {told['mac_base_high']} << 32",
-        ip_base=told["ip_base"],
+        delay=reported[f"{kind.removesuffix('s')}_delay"],
+        concatenate=reported["concatenate"],
+        node=reported["node"],
+        mac_base=f"{reported['mac_base_low']} | {reported['mac_base_high']} << 32",
+        ip_base=reported["ip_base"],
     )
     # Reads are flushed after 16 cycles without an idx (test_units); nothing stands still so long.
     table.add(f"{concatenator}.flush", 0)
     table.bus(f"{PINS}.m_axis_{kind}", f"{concatenator}.axis")
     sent = layout_of(Concatenator(EIGHT.concatenator(bool(k))), "events")
-    found = table.fields(f"{concatenator}.events", sent)
-    events = {name: found[name] for name in ("packet", "bytes", "prs", "stall")}
+    result = table.fields(f"{concatenator}.events", sent)
+    events = {name: result[name] for name in ("packet", "bytes", "prs", "stall")}
     table.struct(f"counters.sent_{k}", sent, **events, entered=0, marked=0)
 
 
@@ -159,7 +159,7 @@ def add_receiving(table, k, kind):
     table.bus(f"{PINS}.s_axis_{kind}", f"{deconcatenator}.axis")
     table.stream(f"{deconcatenator}.prs", f"{kind}_skid.i")
     table.stream(f"{kind}_skid.o", sink)
-    table.add(f"{deconcatenator}.node", table.told["node"])
+    table.add(f"{deconcatenator}.node", table.reported["node"])
     table.add(f"counters.received_{k}", f"{deconcatenator}.events")
 
 
@@ -172,16 +172,16 @@ def add_host(table):
             ends = (path, f"{part}.axi_{channel}")
             source, sink = ends if path in table.driven else ends[::-1]
             table.add(sink, source)
-    told = table.told
+    reported = table.reported
     for part in ("reader", "writer"):
-        table.add(f"{part}.aligned", told["aligned"])
+        table.add(f"{part}.aligned", reported["aligned"])
     for part in ("reader", "writer", "filter"):
-        table.add(f"{part}.watch", f"timer.tick | {told['revive_buses']} << 1")
-    table.add("timer.limit", told["memory_timeout"])
+        table.add(f"{part}.watch", f"timer.tick | {reported['revive_buses']} << 1")
+    table.add("timer.limit", reported["memory_timeout"])
 
 
 def add_rings(table):
-    told, fetch = table.told, DescriptorFetch(EIGHT.rig)
+    reported, fetch = table.reported, DescriptorFetch(EIGHT.rig)
     add_host_answers(table, RINGS, "fetch", "completion_ring", layout_of(fetch, "beat"))
     table.stream("fetch.o", "work.fetched")
     table.stream("work.entries", "completion_ring.completions")
@@ -193,18 +193,18 @@ def add_rings(table):
         table.struct(
             f"{part}.ring",
             layout_of(fetch, "ring"),
-            enable=told[ring],
+            enable=reported[ring],
             address=table.wide(f"{ring}_address"),
-            size=told[f"{ring}_size"],
-            index=told[index],
+            size=reported[f"{ring}_size"],
+            index=reported[index],
         )
     fault = f"fetch.fault != {Fault.NONE.value}"
     table.add(f"{PINS}.irq", f"work.completion_valid | completion_ring.irq | ({fault})")
 
 
 def add_work(table):
-    told = table.told
-    clear = f"{told['clear_filter']} and not {table.filter_wrong}"
+    reported = table.reported
+    clear = f"{reported['clear_filter']} and not {table.filter_wrong}"
     table.struct(
         "filter.control",
         layout_of(FilterCache(EIGHT.filter), "control"),
@@ -215,31 +215,31 @@ def add_work(table):
     table.struct(
         "work.request",
         layout_of(WorkQueue(EIGHT), "request"),
-        tag=told["request_tag"],
+        tag=reported["request_tag"],
         idx_address=table.wide("idx_address"),
-        count=told["idx_count"],
-        wide=told["idx_wide"],
+        count=reported["idx_count"],
+        wide=reported["idx_wide"],
         property_address=table.wide("property_address"),
-        property_bytes=told["property_bytes"],
-        watchdog=told["watchdog"],
+        property_bytes=reported["property_bytes"],
+        watchdog=reported["watchdog"],
     )
     table.wire(
         work={
-            "submit": told["submit"],
-            "unit": told["request_unit"],
-            "filter": told["filter"],
+            "submit": reported["submit"],
+            "unit": reported["request_unit"],
+            "filter": reported["filter"],
             "filter_illegal": table.filter_wrong,
             "clear_filter": clear,
-            "clients": f"~{told['server_units']}",
-            "next": told["next_completion"],
-            "to_ring": told["completion_ring"],
+            "clients": f"~{reported['server_units']}",
+            "next": reported["next_completion"],
+            "to_ring": reported["completion_ring"],
         },
-        dispatch={"servers": told["server_units"]},
+        dispatch={"servers": reported["server_units"]},
     )
 
 
 def add_counters(table):
-    told = table.told
+    reported = table.reported
     busy = " | ".join(f"unit_{number}.busy" for number in UNITS)
     dropped = (table.host["read"], table.host["write"], table.dram)
     table.wire(
@@ -250,13 +250,13 @@ def add_counters(table):
             "write": "writer.events",
             "filter": "filter.events",
             "dropped": " | ".join(f"{bus['dropped']} << {k}" for k, bus in enumerate(dropped)),
-            "clear": told["clear_counters"],
-            "select": told["snic_counter"],
+            "clear": reported["clear_counters"],
+            "select": reported["snic_counter"],
         },
         unit_counters={
-            "clear": told["clear_counters"],
-            "part": told["counter_unit"],
-            "select": told["unit_counter"],
+            "clear": reported["clear_counters"],
+            "part": reported["counter_unit"],
+            "select": reported["unit_counter"],
         },
     )
 

@@ -108,9 +108,9 @@ class Judged(Host):
         """
         request = self.request(**changes)
         assert await self.submit_once(request, clear)
-        given = self.commands_0.beats[-1]
-        assert given["tag"] == request["tag"]
-        return given["cause"]
+        provided = self.commands_0.beats[-1]
+        assert provided["tag"] == request["tag"]
+        return provided["cause"]
 
     async def submit_once(self, request, clear):
         dut = self.dut
@@ -184,15 +184,15 @@ async def judges_requests_of_the_ring(dut):
 async def one_array_until_the_filter_is_cleared(dut):
     """It is that of the first good request with the filter; it changes only at rest."""
     host = await Judged(dut).begin()
-    mine = {"property_address": 0x1000, "property_bytes": 64}
-    others = [mine | {"property_address": 0x1040}, mine | {"property_bytes": 60}]
+    own = {"property_address": 0x1000, "property_bytes": 64}
+    others = [own | {"property_address": 0x1040}, own | {"property_bytes": 60}]
     await host.cause(**others[0])  # without the filter
     dut.filter.value = 1
-    assert await host.cause(**mine | {"property_bytes": 6}) is Cause.COMMAND
-    assert await host.cause(**mine) is Cause.DONE
+    assert await host.cause(**own | {"property_bytes": 6}) is Cause.COMMAND
+    assert await host.cause(**own) is Cause.DONE
     for other in others:
         assert await host.cause(**other) is Cause.ARRAY
-    assert await host.cause(**mine) is Cause.DONE
+    assert await host.cause(**own) is Cause.DONE
     dut.filter.value = 0
     assert await host.cause(**others[0]) is Cause.DONE, "the filter is off"
     dut.filter.value = 1
@@ -203,14 +203,14 @@ async def one_array_until_the_filter_is_cleared(dut):
         assert await host.cause(clear=clear, **others[0]) is Cause.ARRAY
     await host.end(4)
     await host.clear()
-    for clear, one, other in ((2, others[0], mine), (0, mine, others[0]), (1, others[0], mine)):
-        assert await host.cause(clear=clear, **one) is Cause.DONE
+    for clear, item, other in ((2, others[0], own), (0, own, others[0]), (1, others[0], own)):
+        assert await host.cause(clear=clear, **item) is Cause.DONE
         assert await host.cause(**other) is Cause.ARRAY
         await host.end(2)
     await host.clear()
-    asked = random.choices((mine, *others), k=20)
-    expected = refused([(one["property_address"], one["property_bytes"]) for one in asked])
-    assert [await host.cause(**one) is Cause.ARRAY for one in asked] == expected
+    requested = random.choices((own, *others), k=20)
+    expected = refused([(item["property_address"], item["property_bytes"]) for item in requested])
+    assert [await host.cause(**item) is Cause.ARRAY for item in requested] == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -219,7 +219,7 @@ async def as_many_as_there_can_be_are_under_way(dut):
     host = await Judged(dut).begin()
     ring = host.fetched
     dut.filter.value = 1
-    mine, other = ({"property_address": at, "property_bytes": 64} for at in (0x1000, 0x2000))
+    own, other = ({"property_address": at, "property_bytes": 64} for at in (0x1000, 0x2000))
     most = host.params.units * (host.params.rig.commands + 2)
 
     async def refuse(count):
@@ -230,7 +230,7 @@ async def as_many_as_there_can_be_are_under_way(dut):
 
     await refuse(1)
     for under_way in range(most):
-        cause = await host.cause(**(other if under_way else mine))
+        cause = await host.cause(**(other if under_way else own))
         assert cause is (Cause.ARRAY if under_way else Cause.DONE), under_way
         await host.clear()
     await host.end(most - 1)
@@ -253,12 +253,12 @@ async def arrays_differ_by_any_bit(dut):
     dut.filter.value = 1
     for address, size, size_bits in ARRAYS:
         await host.clear()
-        mine = {"property_address": address, "property_bytes": size}
+        own = {"property_address": address, "property_bytes": size}
         others = [{"property_address": address ^ 1 << k} for k in range(2, 32)]
         others += [{"property_bytes": size ^ 1 << k} for k in size_bits]
         for other in others:
-            assert await host.cause(**mine) is Cause.DONE
-            assert await host.cause(**mine | other) is Cause.ARRAY, other
+            assert await host.cause(**own) is Cause.DONE
+            assert await host.cause(**own | other) is Cause.ARRAY, other
             await host.end(2)
 
 
@@ -277,11 +277,11 @@ class Queue:
         while True:
             self.ready.value = self.room > 0
             await RisingEdge(self.dut.clk)
-            given = int(payload.value) if valid.value else None
-            assert self.waits in (None, given), "what waits has changed"
-            self.waits = None if self.ready.value else given
-            if given is not None and self.ready.value:
-                self.taken.append(unpack(self.shape, given)["tag"])
+            provided = int(payload.value) if valid.value else None
+            assert self.waits in (None, provided), "what waits has changed"
+            self.waits = None if self.ready.value else provided
+            if provided is not None and self.ready.value:
+                self.taken.append(unpack(self.shape, provided)["tag"])
                 self.room -= 1
 
 
@@ -310,11 +310,11 @@ async def both_sources_at_once(dut):
         for tag in tags:
             request = host.request(tag=tag)
             ring.append({"verdict": Verdict.LEGAL, "unit": ring_unit, "request": request})
-        mine = 3 * number + 2
+        own = 3 * number + 2
         for at in range(PHASES + 3):
             dut.submit.value = at == submit_at
             if at in (submit_at, submit_at + 2):  # registers may be written every other cycle
-                tag, dut.unit.value = (mine, unit) if at == submit_at else (OTHER_TAG, 2 - unit)
+                tag, dut.unit.value = (own, unit) if at == submit_at else (OTHER_TAG, 2 - unit)
                 dut.request.value = pack(host.params.rig.request, host.request(tag=tag))
             queues[ring_unit].room += at == room_at
             await RisingEdge(dut.clk)
@@ -325,10 +325,10 @@ async def both_sources_at_once(dut):
             queue.room += 3
         await ClockCycles(dut.clk, 8)
         assert not ring.missing
-        given = queues[ring_unit].taken
-        assert [tag for tag in given if tag != mine] == tags, "in the ring's order"
+        provided = queues[ring_unit].taken
+        assert [tag for tag in provided if tag != own] == tags, "in the ring's order"
         taken = [tag for queue in queues.values() for tag in queue.taken]
-        assert taken.count(mine) == (not refused)
+        assert taken.count(own) == (not refused)
         assert refused == bool(dut.refused.value)
     assert seen >= {(refused, waiting) for refused in (False, True) for waiting in (1, 2)}
 
@@ -348,13 +348,13 @@ async def what_no_unit_can_do_is_completed_by_none(dut, clients):
     async def none_for_the_registers():
         await RisingEdge(dut.completion_valid)
 
-    told_registers = cocotb.start_soon(none_for_the_registers())
+    reported_registers = cocotb.start_soon(none_for_the_registers())
     host.fetched.stall = lambda: random.random() < 0.7
-    told = {
+    reported = {
         k: [{"tag": k, "cause": Cause.DONE}, {"tag": 0xFFFF, "cause": Cause.DONE}]
         for k in host.clients
     }
-    for k, of_unit in told.items():
+    for k, of_unit in reported.items():
         host.completions[k].stall = lambda: random.random() < 0.9
         of_unit += [{"tag": tag, "cause": random.choice(list(Cause))} for tag in range(30)]
         host.completions[k].extend(of_unit)
@@ -370,13 +370,13 @@ async def what_no_unit_can_do_is_completed_by_none(dut, clients):
         else:
             cause = Cause.DESCRIPTOR if verdict is Verdict.UNREAD else Cause.COMMAND
             ends.append({"unit": NO_UNIT, "completion": {"tag": tag, "cause": cause}})
-    await host.entries.wait_for(len(ends) + sum(map(len, told.values())))
+    await host.entries.wait_for(len(ends) + sum(map(len, reported.values())))
     await ClockCycles(dut.clk, 40)
-    assert [one for one in host.entries.beats if one["unit"] == NO_UNIT] == ends
-    for k, of_unit in told.items():
-        assert [one["completion"] for one in host.entries.beats if one["unit"] == k] == of_unit
+    assert [item for item in host.entries.beats if item["unit"] == NO_UNIT] == ends
+    for k, of_unit in reported.items():
+        assert [item["completion"] for item in host.entries.beats if item["unit"] == k] == of_unit
     assert {k: sink.beats for k, sink in enumerate(host.commands)} == expected
-    assert not told_registers.done()
+    assert not reported_registers.done()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -399,20 +399,20 @@ async def keeps_completions_in_order(dut):
     sources = host.completions
     for source in sources:
         source.stall = often
-    given = [[], [], []]
+    provided = [[], [], []]
     count = COMPLETIONS + 20
     for _ in range(count):
         unit = random.randrange(3)
         completion = {"tag": random.getrandbits(16), "cause": random.choice(list(Cause))}
-        given[unit].append(completion)
+        provided[unit].append(completion)
         sources[unit].append(completion)
     await ClockCycles(dut.clk, 400)
     assert COMPLETIONS <= sum(len(source.cycles) for source in sources) < count, "has no end"
-    found = [[], [], []]
+    result = [[], [], []]
     for _ in range(count):
         completion = await host.read_completion()
-        found[completion["unit"]].append(completion["completion"])
-    assert found == given
+        result[completion["unit"]].append(completion["completion"])
+    assert result == provided
     await ClockCycles(dut.clk, 10)
     assert not dut.completion_valid.value
     dut.next.value = 1  # of nothing: no harm

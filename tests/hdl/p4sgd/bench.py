@@ -100,7 +100,7 @@ class Trace:
 
     def __getitem__(self, name: str) -> Beats:
         shape, bits = port_shapes().get(name, 1), self.bits(name)
-        values = (unpack(shape, one) for one in bits)
+        values = (unpack(shape, item) for item in bits)
         cycles = range(self.first, self.first + len(bits))
         return Beats(values, stream=name, cycles=cycles, numbered=False)
 
@@ -298,9 +298,9 @@ async def peek(
     """Read weights [chunks, lanes] back through ``peek`` and ``peeked``."""
     groups = -(-params.lanes // GROUP_LANES)
     beats = [{"chunk": c, "group": g} for c in range(chunks) for g in range(groups)]
-    asking = cocotb.start_soon(send(dut, f"peek{suffix}", beats, stall))
+    requesting = cocotb.start_soon(send(dut, f"peek{suffix}", beats, stall))
     answers, _ = await receive(dut, f"peeked{suffix}", len(beats), stall)
-    await asking
+    await requesting
     return np.array(answers).reshape(chunks, groups * GROUP_LANES)[:, : params.lanes]
 
 

@@ -39,7 +39,7 @@ async def registers_keep_up(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def tells_what_it_is(dut):
+async def reports_what_it_is(dut):
     bench = await WorkerBench(dut).begin()
     assert await bench.read("identity") == IDENTITY
     engine = bench.params.engine
@@ -61,7 +61,7 @@ async def tells_what_it_is(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def settings_keep_what_is_written(dut):
     bench = await WorkerBench(dut).begin()
-    fields = [f for one in bench.driver.map.registers for f in one.fields if f.access == "rw"]
+    fields = [f for item in bench.driver.map.registers for f in item.fields if f.access == "rw"]
     assert len(fields) > 20
     for _ in range(4):
         written = {field.name: random.getrandbits(field.bits) for field in fields}
@@ -87,7 +87,7 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
     await bench.train_once()
     counters = await bench.driver.counters()
     training, engines = bench.training, bench.params.engines
-    each = training.chunks * training.asked.bits  # words of a micro-batch
+    each = training.chunks * training.requested.bits  # words of a micro-batch
     assert counters["words"] == training.micro_batches * each * engines
     waits = sum(count for name, count in counters.items() if name.endswith("stalls"))
     busy = counters["words"] + waits

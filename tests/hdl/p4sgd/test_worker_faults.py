@@ -33,7 +33,7 @@ async def a_switch_that_is_gone_stops_it(dut):
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
-async def a_switch_that_is_lost_on_the_way_stops_it(dut):
+async def a_switch_that_is_lost_on_the_path_stops_it(dut):
     """The host learns how far the job has come."""
     bench = await WorkerBench(dut).begin()
     epochs = 7
@@ -181,7 +181,7 @@ async def a_soft_reset_leaves_the_frame_that_was_offered(dut, taken):
     await bench.write(start_job=1)
     await bench.settle_job()
     shown.stop()
-    assert all(one == {"m_axis_tvalid": 1, "m_axis_tdata": offered} for one in shown.beats)
+    assert all(item == {"m_axis_tvalid": 1, "m_axis_tdata": offered} for item in shown.beats)
     dut.m_axis_tready.value = 1
     await bench.wait(2)
     for _ in range(20):
@@ -273,7 +273,7 @@ async def an_illegal_setting_is_refused(dut, setting):
         ],
     )
 )
-async def a_plan_that_does_not_fit_is_told(dut, name, change, cause):
+async def a_plan_that_does_not_fit_is_reported(dut, name, change, cause):
     bench = await WorkerBench(dut).begin()
     fits = bench.legal[name]
     await bench.write(**{name: fits + change})

@@ -108,8 +108,8 @@ class WorkerBench(Bench):
     async def has(self, weights):
         """Return whether the worker's weights are these."""
         model = await self.driver.model(self.training.chunks)
-        found = model_to_weights([model], self.training.geometry, self.training.features)
-        return (found == weights).all()
+        result = model_to_weights([model], self.training.geometry, self.training.features)
+        return (result == weights).all()
 
     def trained(self, weights=None):
         """Return what a run makes of ``weights``, or of those of the beginning."""
@@ -141,7 +141,7 @@ class WorkerBench(Bench):
         """Write words back to back as fast as the bus takes them; the last one acts."""
         words = [word for fields in writes for word in self.driver.registers.writes(**fields)]
         data = [(address, word.to_bytes(4, "little")) for address, word in words]
-        for write in [cocotb.start_soon(self.driver.axil.write(*one)) for one in data]:
+        for write in [cocotb.start_soon(self.driver.axil.write(*item)) for item in data]:
             await write
         await self.wait(START_CYCLES)
 

@@ -35,7 +35,7 @@ class Card:
             Reports(dut, name, self.both.writes.sent) for name in ("sent", "visible")
         )
         self.rq = RqMonitor(dut, stall=None)
-        self.wanted, self.written = [], 0
+        self.required, self.written = [], 0
         self.limits = 0, 0  # codes of sizes of reads, of payloads
 
     async def begin(self, read_size, payload):
@@ -45,9 +45,9 @@ class Card:
         self.dut.limits.value = pack(limits, {"read": read_size, "payload": payload})
         return await self.model.begin(read_size, payload)
 
-    def ask(self, address, size):
-        self.requests.append({"address": address, "bytes": size, "user": len(self.wanted) % 256})
-        self.wanted.append((address, size))
+    def issue(self, address, size):
+        self.requests.append({"address": address, "bytes": size, "user": len(self.required) % 256})
+        self.required.append((address, size))
 
     def write(self, offset, payload):
         """Write bytes after those at the start of the memory."""
@@ -61,20 +61,20 @@ class Card:
     @property
     def sent(self):
         """Return the number of writes that have gone."""
-        return len(self.gone.found)
+        return len(self.gone.result)
 
     @property
     def visible(self):
-        return [one["user"] for one, _ in self.reports.found]
+        return [item["user"] for item, _ in self.reports.result]
 
     async def finish(self):
         """Every request is answered: with its bytes, or with none of them and a cause."""
-        while (missing := len(self.wanted) - sum(beat["last"] for beat in self.beats.beats)) > 0:
+        while (missing := len(self.required) - sum(beat["last"] for beat in self.beats.beats)) > 0:
             await self.beats.wait_for(len(self.beats.beats) + missing)
         for packet in self.rq.packets:
-            assert 4 * packet.found["dwords"] <= 128 << self.limits[packet.writes]
+            assert 4 * packet.result["dwords"] <= 128 << self.limits[packet.writes]
         causes, beats = [], iter(self.beats.beats)
-        for k, (address, size) in enumerate(self.wanted):
+        for k, (address, size) in enumerate(self.required):
             data, last = b"", False
             while not last:
                 beat = next(beats)

@@ -23,7 +23,7 @@ class EndProof(Component):
 
     def __init__(self, params: ReadRequesterParams) -> None:
         hidden = {
-            "kept": (params.ends.elem_shape, "placer.kept"),
+            "stored": (params.ends.elem_shape, "placer.stored"),
             "second": (1, "placer.second"),
             "inside": (1, "judge.inside"),
         }
@@ -31,7 +31,7 @@ class EndProof(Component):
         super().__init__(
             params,
             {
-                "given": In(params.of_tag),
+                "provided": In(params.of_tag),
                 "valid": In(1),
                 "step": In(params.step),
                 "open": In(params.tags),
@@ -46,7 +46,7 @@ class EndProof(Component):
         m.submodules.placer = placer = CompletionPlacer(params)
         judged, taken = judge.judged, placer.judged
         m.d.comb += [
-            judge.given.eq(Mux(judge.ready, self.given, 0)),
+            judge.provided.eq(Mux(judge.ready, self.provided, 0)),
             judge.steps.valid.eq(self.valid),
             judge.steps.payload.eq(self.step),
             taken.valid.eq(judged.valid),
@@ -54,22 +54,22 @@ class EndProof(Component):
             judged.ready.eq(taken.ready),
             placer.open.eq(self.open),
         ]
-        given, owed = bit(judge.given, tags), Signal(tags)
+        provided, owed = bit(judge.provided, tags), Signal(tags)
         ends = [bit(end, tags) for end in placer.ends]
-        assume(m, (given & owed) == 0)
-        m.d.sync += owed.eq((owed | given) & ~ends[0] & ~ends[1])
+        assume(m, (provided & owed) == 0)
+        m.d.sync += owed.eq((owed | provided) & ~ends[0] & ~ends[1])
         claim(m, "ends_what_is_under_way", ((ends[0] | ends[1]) & ~owed) == 0)
         claim(m, "ends_it_once", (ends[0] & ends[1]) == 0)
         reach(m, "two_end", placer.ends[0].valid & placer.ends[1].valid)
-        reach(m, "given_again", (given & self.were(m, ends[0] | ends[1])).any())
+        reach(m, "provided_again", (provided & self.were(m, ends[0] | ends[1])).any())
         self.support(m, judge, placer, owed, ends)
         return m
 
     def were(self, m: Module, now: Value) -> Signal:
         """Return the tags whose bit of ``now`` has been 1 in an earlier cycle."""
-        found = Signal(self.params.tags)
-        m.d.sync += found.eq(found | now)
-        return found
+        result = Signal(self.params.tags)
+        m.d.sync += result.eq(result | now)
+        return result
 
     def support(
         self,
@@ -83,17 +83,17 @@ class EndProof(Component):
         tags, judged = self.params.tags, placer.judged
         said = judged.payload.step
         tag = said.head.descriptor.tag[: self.params.tag_bits]
-        here = judged.valid & said.head.valid & judged.payload.known
-        last = Mux(here & said.head.descriptor.completed, bit_of(tag, tags), 0)
+        near = judged.valid & said.head.valid & judged.payload.known
+        last = Mux(near & said.head.descriptor.completed, bit_of(tag, tags), 0)
         tail_due = judged.valid & said.tail.valid & ~self.second
         # The completion that the placer has taken last goes on.
         goes_on = Mux(judged.valid, tail_due, self.inside)
-        kept = Mux(goes_on & self.kept.valid, bit_of(self.kept.tag, tags), 0)
-        where = [judge.expects, last, kept, *ends]
+        stored = Mux(goes_on & self.stored.valid, bit_of(self.stored.tag, tags), 0)
+        where = [judge.expects, last, stored, *ends]
         check(m, "owed_is_somewhere", owed == reduce(or_, where))
-        for k, one in enumerate(where):
+        for k, item in enumerate(where):
             for other in where[k + 1 :]:
-                check(m, "in_one_place", (one & other) == 0)
+                check(m, "in_one_place", (item & other) == 0)
         # Steps that the judge hands on obey the rules of the steps that it was given.
         with m.If(judged.valid):
             for part in (said.tail, said.head):

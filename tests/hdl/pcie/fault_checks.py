@@ -30,7 +30,7 @@ class Sent:
 
 def sent_reads(logs, tags):
     """Return the reads that were sent, each with its completions; check that tags were free."""
-    found, under_way, free_from = [], {}, dict.fromkeys(range(tags), 0)
+    result, under_way, free_from = [], {}, dict.fromkeys(range(tags), 0)
     completions = zip(logs["completions"]["cycle"].tolist(), descriptors(logs), strict=True)
     next_one = next(completions, None)
     for at, tag, address, size in logs["reads"].tolist():
@@ -39,18 +39,18 @@ def sent_reads(logs, tags):
             next_one = next(completions, None)
         assert tag not in under_way, "a tag was given twice"
         assert at >= free_from[tag], "a tag was given though something may come for it"
-        found.append(Sent(Outstanding(Read(address, size)), tag, at))
-        under_way[tag] = found[-1]
+        result.append(Sent(Outstanding(Read(address, size)), tag, at))
+        under_way[tag] = result[-1]
     while next_one:
         take(*next_one, under_way, free_from)
         next_one = next(completions, None)
     assert not under_way
-    return found
+    return result
 
 
-def take(at, told, under_way, free_from):
+def take(at, reported, under_way, free_from):
     """Let the golden model of the read with this tag take a completion."""
-    tag, completion = told
+    tag, completion = reported
     if completion.code == Code.INVALID_TAG:
         return
     sent = under_way[tag]
@@ -67,17 +67,17 @@ def descriptors(logs):
     for words, discontinued in zip(
         logs["completions"]["descriptor"], logs["completions"]["discontinued"], strict=True
     ):
-        found = unpack(COMPLETION, int.from_bytes(words.tobytes(), "little"))
+        result = unpack(COMPLETION, int.from_bytes(words.tobytes(), "little"))
         yield (
-            found["tag"],
+            result["tag"],
             Completion(
-                address=found["address"],
-                remaining=found["remaining"],
-                dwords=found["dwords"],
-                completed=bool(found["completed"]),
-                code=Code(int(found["code"].value)),
-                status=Status(int(found["status"].value)),
-                poisoned=bool(found["poisoned"]),
+                address=result["address"],
+                remaining=result["remaining"],
+                dwords=result["dwords"],
+                completed=bool(result["completed"]),
+                code=Code(int(result["code"].value)),
+                status=Status(int(result["status"].value)),
+                poisoned=bool(result["poisoned"]),
                 discontinued=bool(discontinued),
             ),
         )
@@ -95,15 +95,15 @@ class Handed:
 
     def pieces(self):
         """Return the reads of each request; check that these, in order, are the reads sent."""
-        sent, found = iter(self.reads), []
+        sent, result = iter(self.reads), []
         for k, (_, user, address, size) in enumerate(self.logs["requests"].tolist()):
             assert user == k
-            found.append([])
+            result.append([])
             for read in cut(address, size, 512):
-                found[-1].append(next(sent))
-                assert found[-1][-1].read == read
+                result[-1].append(next(sent))
+                assert result[-1][-1].read == read
         assert next(sent, None) is None
-        return found
+        return result
 
     def check_silence(self):
         """Check that nothing is sent after a reset before the host lets the function go on."""
@@ -115,12 +115,12 @@ class Handed:
         (self.in_order if self.params.in_order else self.as_they_complete)()
         self.check_silence()
         assert counters["sent"] == len(self.reads)
-        strangers = [told.code == Code.INVALID_TAG for _, told in descriptors(self.logs)]
+        strangers = [reported.code == Code.INVALID_TAG for _, reported in descriptors(self.logs)]
         assert counters["stranger"] == sum(strangers)
-        given_up = self.causes[Cause.STOPPED] + self.causes["late"]
-        assert given_up <= counters["abandoned"] <= given_up + self.unsure
-        failed = sum(one.outstanding.cause != Cause.NONE for one in self.reads)
-        matched = self.causes.total() - given_up - self.causes[Cause.NONE]
+        timed_out = self.causes[Cause.STOPPED] + self.causes["late"]
+        assert timed_out <= counters["abandoned"] <= timed_out + self.unsure
+        failed = sum(item.outstanding.cause != Cause.NONE for item in self.reads)
+        matched = self.causes.total() - timed_out - self.causes[Cause.NONE]
         assert matched - self.unsure <= counters["failed"] <= failed
         assert counters["longest"] <= RESET_CYCLES
         self.causes[Cause.TIMEOUT] += self.causes.pop("late", 0)
@@ -170,8 +170,8 @@ class Handed:
         if not before:
             self.judge(sent, cause, at)
         if cause == Cause.NONE:
-            wanted = self.content[read.address : read.end]
-            assert b"".join(data)[: read.size] == wanted
+            expected = self.content[read.address : read.end]
+            assert b"".join(data)[: read.size] == expected
         return cause
 
     def judge(self, sent, cause, at):
@@ -219,8 +219,8 @@ def check_writes(logs, content, dump, counters):
     sent = logs["sent"]["user"].tolist()
     assert sorted(set(sent)) == sent
     assert len(sent) + counters["writes_lost"] == len(logs["writes"])
-    wanted, said = bytearray(content), set(sent)
+    expected, said = bytearray(content), set(sent)
     for _, user, address, size, word in logs["writes"].tolist():
         if user in said:
-            wanted[address : address + size] = (word.to_bytes(8, "little") * 4)[:size]
-    assert dump == bytes(wanted)
+            expected[address : address + size] = (word.to_bytes(8, "little") * 4)[:size]
+    assert dump == bytes(expected)

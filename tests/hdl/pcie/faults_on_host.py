@@ -74,7 +74,7 @@ class FaultsOnHostParams(Params, suffix="{on_host.suffix}"):
             "writes": (user, ("address", 32), ("bytes", 6), ("data", 64)),
             "sent": (user,),
         }
-        return {name: EventLog(k, told) for k, (name, told) in enumerate(fields.items())}
+        return {name: EventLog(k, reported) for k, (name, reported) in enumerate(fields.items())}
 
 
 class FaultsOnHost(Component):
@@ -128,20 +128,20 @@ class FaultsOnHost(Component):
 
     def read(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
         """Ask for random reads; return whether more of them will come."""
-        requests, asked = card.requests, Signal(USER_BITS)
+        requests, requested = card.requests, Signal(USER_BITS)
         request = requests.payload
         some = Signal(10)
         with m.Switch(chance[26:28]):
             for k, mask in enumerate((0x7, 0x3F, 0x1FF, 0x3FF)):
                 with m.Case(k):
                     m.d.comb += some.eq(chance[16:26] & mask)
-        more = asked != self.settings.requests
+        more = requested != self.settings.requests
         with m.If(~requests.valid | requests.ready):
             m.d.sync += requests.valid.eq(more)
             with m.If(more):
                 m.d.sync += [
-                    asked.eq(asked + 1),
-                    request.user.eq(asked),
+                    requested.eq(requested + 1),
+                    request.user.eq(requested),
                     request.address.eq(Cat(Const(0, 2), chance[: TABLE.bit_length() - 3])),
                     request.bytes.eq(some + 1),
                 ]
@@ -149,23 +149,23 @@ class FaultsOnHost(Component):
 
     def write(self, m: Module, card: RequesterOnHost, chance: Value) -> Value:
         """Ask for writes of a beat, now and then; return whether more of them will come."""
-        writes, beat, asked = card.writes, card.data, Signal(USER_BITS)
-        kept = Signal(64)
-        more = asked != self.settings.writes
-        m.d.comb += beat.payload.eq(Cat(*[kept] * (len(beat.payload) // 64)))
+        writes, beat, requested = card.writes, card.data, Signal(USER_BITS)
+        stored = Signal(64)
+        more = requested != self.settings.writes
+        m.d.comb += beat.payload.eq(Cat(*[stored] * (len(beat.payload) // 64)))
         with m.If(writes.ready):
             m.d.sync += writes.valid.eq(0)
         with m.If(beat.ready):
             m.d.sync += beat.valid.eq(0)
         with m.If(more & ~writes.valid & ~beat.valid & (chance[40:44] == 0)):
             m.d.sync += [
-                asked.eq(asked + 1),
+                requested.eq(requested + 1),
                 writes.valid.eq(1),
                 beat.valid.eq(1),
-                kept.eq(chance),
-                writes.payload.user.eq(asked),
+                stored.eq(chance),
+                writes.payload.user.eq(requested),
                 writes.payload.bytes.eq(chance[:5] + 1),
-                writes.payload.address.eq(Cat(chance[5:10], Const(0, 1), asked[:12]) + WRITES),
+                writes.payload.address.eq(Cat(chance[5:10], Const(0, 1), requested[:12]) + WRITES),
             ]
         return more | writes.valid | beat.valid
 
@@ -174,8 +174,8 @@ class FaultsOnHost(Component):
         function, since = card.function, Signal(16)
         runs, begins, done, ends, lives = (Signal() for _ in range(5))
         m.d.sync += [since.eq(since + 1), lives.eq(1)]
-        wanted = lives & ~self.done & (chance[32:48] < self.settings.resets)
-        m.d.comb += [card.resets.eq(~runs), begins.eq(runs & wanted)]
+        expected = lives & ~self.done & (chance[32:48] < self.settings.resets)
+        m.d.comb += [card.resets.eq(~runs), begins.eq(runs & expected)]
         with m.FSM():
             with m.State("RUN"):
                 m.d.comb += [runs.eq(1), function.master.eq(1)]
@@ -210,7 +210,7 @@ class FaultsOnHost(Component):
             "writes": write.valid & write.ready,
             "sent": card.sent.valid,
         }
-        told = {
+        reported = {
             "requests": {
                 "user": request.payload.user,
                 "address": request.payload.address[:32],
@@ -231,4 +231,4 @@ class FaultsOnHost(Component):
             "sent": {"user": card.sent.user},
         }
         for name, valid in happens.items():
-            self.params.logs[name].add(m, now, self.ends, valid, told[name])
+            self.params.logs[name].add(m, now, self.ends, valid, reported[name])

@@ -17,7 +17,7 @@ class Block:
     def __init__(self, dut, least=0, most=5, failing=0.0):
         self.dut, self.delays, self.failing = dut, (least, most), failing
         self.sent, self.cycles, self.failures = [], [], 0
-        dut.asks.value = dut.sent.value = dut.failed.value = 0
+        dut.demands.value = dut.sent.value = dut.failed.value = 0
         dut.enable.value, dut.clear.value = 1, 0
         self.late, self.silent = (Recorder(dut, name, {}) for name in ("late", "silent"))
         cocotb.start_soon(self.answer())
@@ -44,10 +44,10 @@ class Block:
                     self.sent.append(vector)
                 vector = None
 
-    async def ask(self, *vectors):
-        self.dut.asks.value = sum(1 << vector for vector in vectors)
+    async def issue(self, *vectors):
+        self.dut.demands.value = sum(1 << vector for vector in vectors)
         await RisingEdge(self.dut.clk)
-        self.dut.asks.value = 0
+        self.dut.demands.value = 0
 
     async def until(self, count):
         for _ in range(2000):

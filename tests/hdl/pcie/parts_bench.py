@@ -53,14 +53,14 @@ class Parts(Component):
         m.submodules.completer = completer = Completer(COMPLETER)
         m.submodules.interrupts = interrupts = InterruptSender(INTERRUPTS)
         for name, member in requester.signature.members.items():
-            ours, inner = getattr(self, name), getattr(requester, name)
+            own, inner = getattr(self, name), getattr(requester, name)
             if not member.is_port:
-                pair = (inner, flipped(ours)) if name in OUT else (flipped(ours), inner)
+                pair = (inner, flipped(own)) if name in OUT else (flipped(own), inner)
                 connect(m, *pair)
             elif member.flow.name == "In":
-                m.d.comb += inner.eq(ours)
+                m.d.comb += inner.eq(own)
             else:
-                m.d.comb += ours.eq(inner)
+                m.d.comb += own.eq(inner)
         connect(m, flipped(self.cq), completer.cq)
         connect(m, completer.cc, flipped(self.cc))
         connect(m, completer.axil, flipped(self.axil))
@@ -139,14 +139,14 @@ class Bench:
         names = InterruptSender(INTERRUPTS).signature.members
         wires = {name: getattr(dut, f"interrupts_{name}") for name in names}
         self.block = Block(SimpleNamespace(clk=dut.clk, rst=dut.rst, **wires))
-        self.content, self.causes, self.asked = bytearray(BYTES), [], []
+        self.content, self.causes, self.requested = bytearray(BYTES), [], []
         self.tallies = [
             Tally(dut, "events", read_requester.EVENTS),
             Tally(dut, "answered", completer.EVENTS),
         ]
         self.place = 8 * random.randrange(ODD // 8)
         self.odd = self.card.base + MEMORY - 64
-        self.spoil, self.asks = None, Lock()
+        self.spoil, self.demands = None, Lock()
         self.send, self.receive = self.card.root.send, self.card.model.device.upstream_recv
         self.card.root.send = self.answer
         self.card.model.device.upstream_port.rx_handler = self.accept
@@ -157,9 +157,9 @@ class Bench:
         return sum((tally.counts for tally in self.tallies), Counter())
 
     async def begin(self):
-        found = await self.card.begin(2, 1)
-        self.function = found.pcie_id
-        self.window = found.bar_window[0]
+        result = await self.card.begin(2, 1)
+        self.function = result.pcie_id
+        self.window = result.bar_window[0]
         self.registers.write(0, bytes(BYTES))
         return self
 
@@ -167,8 +167,8 @@ class Bench:
         """Send a completion of the host; one of the read at ``odd`` is changed by ``spoil``."""
         spoils = tlp.fmt_type == TlpType.CPL_DATA and tlp.length == 15 and self.spoil
         self.spoil, spoil = None if spoils else self.spoil, self.spoil
-        for one in spoil(tlp) if spoils else [tlp]:
-            await self.send(one)
+        for item in spoil(tlp) if spoils else [tlp]:
+            await self.send(item)
 
     async def accept(self, tlp):
         """Hand a request of the host on, with the changes of its entry in ACCESSES, if any."""
@@ -187,7 +187,7 @@ class Bench:
             await self.receive(tlp)
 
     def read(self, address, size, cause=Cause.NONE):
-        self.card.ask(address, size)
+        self.card.issue(address, size)
         self.causes.append(cause)
 
     async def traffic(self, accesses=4):
@@ -198,11 +198,11 @@ class Bench:
         for _ in range(2):
             place = PLACE * random.randrange(2, MEMORY // PLACE - 1)
             card.write(place + random.randrange(PLACE - 300), random.randbytes(300))
-        async with self.asks:
-            waits = Counter(self.asked) - Counter(self.block.sent)
+        async with self.demands:
+            waits = Counter(self.requested) - Counter(self.block.sent)
             vector = random.choice([vector for vector in range(VECTORS) if not waits[vector]])
-            self.asked.append(vector)
-            await self.block.ask(vector)
+            self.requested.append(vector)
+            await self.block.issue(vector)
         for _ in range(accesses):
             size = random.choice([4, 8])
             self.place = (self.place + 8) % ODD  # no other traffic uses it at the same time
@@ -219,11 +219,11 @@ class Bench:
         await card.gone.reach(card.written)
         await until(dut.clk, dut.writes_owe, 0)
         assert card.sent == card.written
-        await self.block.until(len(self.asked))
-        assert sorted(self.block.sent) == sorted(self.asked)
+        await self.block.until(len(self.requested))
+        assert sorted(self.block.sent) == sorted(self.requested)
         await self.cycles(100)
-        found = self.registers.read(0, BYTES)
-        different = [at for at in range(BYTES) if found[at] != self.content[at]]
+        result = self.registers.read(0, BYTES)
+        different = [at for at in range(BYTES) if result[at] != self.content[at]]
         assert not different, f"registers differ: {different}"
         assert bytes(card.memory.mem[:]) == bytes(card.bytes)
 

@@ -86,11 +86,11 @@ class RcPacker:
                 rest = self.packets.popleft()
                 starts.append(segment)
             data, discontinued = rest
-            here = data[:4]
-            dwords[4 * segment : 4 * segment + len(here)] = here
+            near = data[:4]
+            dwords[4 * segment : 4 * segment + len(near)] = near
             rest = (data[4:], discontinued) if data[4:] else None
             if rest is None:
-                ends.append(4 * segment + len(here) - 1)
+                ends.append(4 * segment + len(near) - 1)
                 discontinue |= discontinued
         user = {name: random.getrandbits(4 * lanes) for name in ("enables", "parity")}
         user |= {"discontinue": discontinue}
@@ -122,7 +122,7 @@ class ReadBench(Bench):
         self.packets = self.packer.packets  # (dwords, discontinued) that are to come
         self.takes = True  # RQ
         self.limit = 512
-        self.wanted = []  # requests: (reads, user)
+        self.required = []  # requests: (reads, user)
         self.sent = []  # (tag, Outstanding), in the order of RQ
         self.under_way = {}  # tag -> Outstanding
         self.ended = []  # Outstanding, in the order of RC
@@ -138,28 +138,28 @@ class ReadBench(Bench):
 
     # What the user does.
 
-    def ask(self, address, size):
-        user = 77 * len(self.wanted) % (1 << self.params.user_bits)  # not the one before
-        self.wanted.append((cut(address, size, min(self.limit, self.params.max_read)), user))
+    def issue(self, address, size):
+        user = 77 * len(self.required) % (1 << self.params.user_bits)  # not the one before
+        self.required.append((cut(address, size, min(self.limit, self.params.max_read)), user))
         self.requests.append({"address": address, "bytes": size, "user": user})
 
     async def fill(self, place):
         """Ask for the address and the size of ``place`` of each tag; wait until all are sent."""
         for k in range(self.params.tags):
-            self.ask(*place(k))
+            self.issue(*place(k))
         await self.happened(lambda: len(self.under_way) == self.params.tags)
 
     def beats_of(self, turn):
         """Return a read's beats: bytes, last, user, cause, place, and data if there is no cause."""
-        step, read, found = self.params.data_bits // 8, turn.read, []
-        _, user = self.wanted[turn.request]
+        step, read, result = self.params.data_bits // 8, turn.read, []
+        _, user = self.required[turn.request]
         for start in range(read.address, read.end, step):
             count = min(step, read.end - start)
             last = turn.last and start + count == read.end
             data = [content(start + 4 * k) for k in range(-(-count // 4))]
             place = None if self.params.in_order else turn.place + start - read.address
-            found.append((count, last, user, turn.cause, place, None if turn.cause else data))
-        return tuple(found)
+            result.append((count, last, user, turn.cause, place, None if turn.cause else data))
+        return tuple(result)
 
     def received(self):
         """Return the beats that have come, in the same form as :meth:`beats_of`."""
@@ -180,18 +180,18 @@ class ReadBench(Bench):
     def check(self):
         """Compare what has come with the golden model."""
         sent, requests = iter(self.sent), []
-        for reads, _ in self.wanted:
+        for reads, _ in self.required:
             requests.append([next(sent)[1] for _ in reads])
             assert [outstanding.read for outstanding in requests[-1]] == reads
         received = self.received()
         if self.params.in_order:
             turns = in_order(requests)
         else:
-            turns, given_up = as_they_complete(requests, self.ended)
-            received = self.without(received, [self.beats_of(turn) for turn in given_up])
+            turns, timed_out = as_they_complete(requests, self.ended)
+            received = self.without(received, [self.beats_of(turn) for turn in timed_out])
         expected = [beat for turn in turns for beat in self.beats_of(turn)]
-        for k, (got, wanted) in enumerate(zip(received, expected, strict=True)):
-            assert got == wanted, f"beat {k}"
+        for k, (got, required) in enumerate(zip(received, expected, strict=True)):
+            assert got == required, f"beat {k}"
         if not any(outstanding.cause for _, outstanding in self.sent):
             dwords = sum(outstanding.read.dwords for _, outstanding in self.sent)
             assert self.written() == dwords, "lanes were written besides those of the data"
@@ -199,26 +199,26 @@ class ReadBench(Bench):
     def written(self):
         """Return how many lanes of the buffer have been written."""
         mask = pack(self.params.placed, {"banks": [[{"write": 1}] * self.params.lanes] * BANKS})
-        return sum((one["placed"] & mask).bit_count() for one in self.placed.beats)
+        return sum((item["placed"] & mask).bit_count() for item in self.placed.beats)
 
-    def without(self, received, given_up):
+    def without(self, received, timed_out):
         """Return what has come less the reads that were given up, each of which has come."""
-        reads, found = [], []
+        reads, result = [], []
         for beat in received:
-            found.append(beat)
+            result.append(beat)
             if beat[1]:
-                reads.append(tuple(found))
-                found = []
-        assert not found
-        for read in given_up:
+                reads.append(tuple(result))
+                result = []
+        assert not result
+        for read in timed_out:
             reads.remove(read)
         return [beat for read in reads for beat in read]
 
     def stopped(self):
         """Tell the model which reads a stop cut off, by their beats; return their number."""
-        received, sent, at, found = self.received(), iter(self.sent), 0, []
+        received, sent, at, result = self.received(), iter(self.sent), 0, []
         late = {(beat[2], beat[4]) for beat in received if beat[3] == Cause.STOPPED}
-        for reads, user in self.wanted:
+        for reads, user in self.required:
             for read in reads:
                 _, outstanding = next(sent)
                 if self.params.in_order:
@@ -227,13 +227,13 @@ class ReadBench(Bench):
                 else:
                     gone = (user, read.address - reads[0].address) in late
                 if gone:
-                    outstanding.give_up(Cause.STOPPED)
-                    found.append(outstanding)
-        return len(found)
+                    outstanding.abandon(Cause.STOPPED)
+                    result.append(outstanding)
+        return len(result)
 
     async def all_have_come(self):
         """Wait until all requests have all their beats."""
-        sizes = [read.size for reads, _ in self.wanted for read in reads]
+        sizes = [read.size for reads, _ in self.required for read in reads]
         await self.beats.wait_for(sum(-(-size // (self.params.data_bits // 8)) for size in sizes))
         await self.wait(20)
         assert self.events["sent"] == len(self.sent)
@@ -266,9 +266,9 @@ class ReadBench(Bench):
     def forget(self):
         """Wait for nothing of what was asked and sent any more: there was a reset."""
         self.packer.rest = None
-        self.rc.give_up()
-        for one in (self.packets, self.wanted, self.sent, self.under_way, self.ended):
-            one.clear()
+        self.rc.abandon()
+        for item in (self.packets, self.required, self.sent, self.under_way, self.ended):
+            item.clear()
         self.beats.take()
         self.placed.take()
         self.events.clear()
@@ -277,17 +277,17 @@ class ReadBench(Bench):
 
     def enter(self, packet):
         """Check a request, and wait for its completions."""
-        found, enables = packet.found, packet.enables
+        result, enables = packet.result, packet.enables
         assert not packet.dwords
-        size = 4 * found["dwords"] - (4 - (enables[1] or enables[0]).bit_count())
-        outstanding = Outstanding(Read(4 * found["address"], size))
+        size = 4 * result["dwords"] - (4 - (enables[1] or enables[0]).bit_count())
+        outstanding = Outstanding(Read(4 * result["address"], size))
         assert outstanding.read.byte_enables == enables
-        tag = found["tag"]
+        tag = result["tag"]
         assert tag < self.params.tags
         assert tag not in self.under_way, "a tag was given twice"
         rest = {"address", "dwords", "kind", "tag"}
-        assert not found["kind"].value
-        assert not any(value for name, value in found.items() if name not in rest)
+        assert not result["kind"].value
+        assert not any(value for name, value in result.items() if name not in rest)
         self.sent.append((tag, outstanding))
         self.under_way[tag] = outstanding
         self.news.set()

@@ -111,15 +111,15 @@ class Card(Bench):
         self.reads = self.params.requester.reads
         self.memory = HostMemory(dut, self.params.host)
         self.choose(**settings)
-        self.asked = []  # (address, size)
+        self.requested = []  # (address, size)
 
     def choose(self, **settings):
         self.settings = pcie_host_settings(self.params.host, **settings)
         self.set(settings=self.settings)
 
-    def ask(self, address, size):
-        user = len(self.asked) % (1 << self.reads.user_bits)
-        self.asked.append((address, size))
+    def issue(self, address, size):
+        user = len(self.requested) % (1 << self.reads.user_bits)
+        self.requested.append((address, size))
         self.requests.append({"address": address, "bytes": size, "user": user})
 
     def write(self, address, payload, user):

@@ -16,7 +16,7 @@ from sim.harness.streams import never
 class Packet:
     """A request: its descriptor, the byte enables of its first and last dword, and its data."""
 
-    found: dict
+    result: dict
     enables: tuple[int, int]
     dwords: list[int]
     number: int  #: that the block tells when the packet has got on
@@ -25,7 +25,7 @@ class Packet:
 
     @property
     def writes(self):
-        return self.found["kind"] == RequestType.MEMORY_WRITE
+        return self.result["kind"] == RequestType.MEMORY_WRITE
 
 
 class RqMonitor:
@@ -40,7 +40,7 @@ class RqMonitor:
         self.valid = Recorder(dut, f"{name}_tvalid", {})
         self.width = len(getattr(dut, f"{name}_tdata"))
         self.user = rq_user(self.width)
-        self.found, self.inside, self.seen = [], None, 0  # seen: beats
+        self.result, self.inside, self.seen = [], None, 0  # seen: beats
         self.callback = callback
         if callback:
             self.stream.add_callback(lambda _: self.packets)
@@ -52,7 +52,7 @@ class RqMonitor:
         for beat, at in zip(self.stream.beats[new], self.stream.cycles[new], strict=True):
             self.seen += 1
             self.inside = self.enter(self.inside, at, **beat)
-        return self.found
+        return self.result
 
     async def wait_for(self, count):
         """Wait until so many packets have come."""
@@ -73,19 +73,19 @@ class RqMonitor:
             assert not tlast or user["end_dword"][0] == count - 1
         dwords = [tdata >> 32 * k & 0xFFFFFFFF for k in range(count)]
         if packet is None:
-            found, dwords = unpack(REQUEST, tdata & (1 << 128) - 1), dwords[4:]
+            result, dwords = unpack(REQUEST, tdata & (1 << 128) - 1), dwords[4:]
             first, least = user["first_enable"], user["last_enable"]
             enables = (first[0], least[0]) if wide else (first, least)
             number = user["number"][0] if wide else user["number_low"] | user["number_high"] << 4
-            packet = Packet(found, enables, [], number, begun=at)
+            packet = Packet(result, enables, [], number, begun=at)
         packet.dwords += dwords
         if not tlast:
             return packet
         packet.ended, valid = at, self.valid.cycles
         lasted = bisect(valid, at) - bisect(valid, packet.begun)
         assert lasted == at - packet.begun, "tvalid went low within a packet"
-        assert len(packet.dwords) == (packet.found["dwords"] if packet.writes else 0)
-        self.found.append(packet)
+        assert len(packet.dwords) == (packet.result["dwords"] if packet.writes else 0)
+        self.result.append(packet)
         if self.callback:
             self.callback(packet)
         return None

@@ -31,7 +31,7 @@ class TagProof(Component):
         super().__init__(
             params,
             {
-                "asked": In(1),
+                "requested": In(1),
                 "hold": In(1),
                 "rq_ready": In(1),
                 "next": In(params.of_tag),
@@ -51,14 +51,14 @@ class TagProof(Component):
         free = Signal(tags)  # in the queue
         held = Signal(tags)  # places in the buffer that are somebody's
         m.d.comb += [
-            sender.pieces.valid.eq(self.asked),
+            sender.pieces.valid.eq(self.requested),
             sender.pieces.payload.bytes.eq(4),
             sender.hold.eq(self.hold),
             sender.rq.tready.eq(self.rq_ready),
             sender.order.ready.eq(1),
             sender.tags.valid.eq(self.next.valid),
             sender.tags.payload.eq(self.next.tag),
-            table.given.eq(sender.given),
+            table.provided.eq(sender.provided),
             table.tick.eq(self.tick),
             table.ends.eq(self.ends),
             table.failed.eq(self.failed),
@@ -67,7 +67,7 @@ class TagProof(Component):
         assume(m, (bit(self.next, tags) & ~free) == 0)
         assume(m, (bit(self.left, tags) & ~held) == 0)
         owed, late, old = Signal(tags), Signal(tags), Signal(tags)
-        given, ended, gone = bit(sender.given, tags), Signal(tags), Signal(tags)
+        provided, ended, gone = bit(sender.provided, tags), Signal(tags), Signal(tags)
         freed, left = bit(table.freed, tags), bit(self.left, tags)
         each = [bit(end, tags) for end in self.ends]
         m.d.comb += [
@@ -75,22 +75,22 @@ class TagProof(Component):
             gone.eq(Mux(self.ends[0].rests, each[0], 0) | Mux(self.ends[1].rests, each[1], 0)),
         ]
         m.d.sync += [
-            owed.eq((owed | given) & ~ended),
+            owed.eq((owed | provided) & ~ended),
             # Until the second tick: behind a whole time-out.
             late.eq((late | gone) & ~Mux(self.tick, old, 0)),
-            held.eq((held | given) & ~left),
-            free.eq((free | freed) & ~given),
+            held.eq((held | provided) & ~left),
+            free.eq((free | freed) & ~provided),
         ]
         with m.If(self.tick):
             m.d.sync += old.eq(late & ~old)
-        with m.If(sender.given.valid):
-            claim(m, "nothing_is_owed_for_it", (given & owed) == 0)
-            claim(m, "nothing_may_come_late", (given & late) == 0)
-            claim(m, "its_data_has_been_read", (given & held) == 0)
+        with m.If(sender.provided.valid):
+            claim(m, "nothing_is_owed_for_it", (provided & owed) == 0)
+            claim(m, "nothing_may_come_late", (provided & late) == 0)
+            claim(m, "its_data_has_been_read", (provided & held) == 0)
         claim(m, "nothing_comes_for_what_is_freed", (freed & (owed | late)) == 0)
         claim(m, "free_once", (freed & free) == 0)
         entered = Mux(sender.order.valid, bit_of(sender.order.payload.tag, tags), 0)
-        claim(m, "entered_as_given", entered == given)
+        claim(m, "entered_as_provided", entered == provided)
         # What makes it so.
         check(m, "taken_as_long", table.taken == owed | late)
         check(m, "rests_as_long", (self.resting == late) & (self.rested == old))
@@ -98,19 +98,19 @@ class TagProof(Component):
         check(m, "owed_or_late", (owed & late) == 0)
         somewhere = [free, freed, held, self.away]
         check(m, "somewhere", (free | freed | held | self.away).all())
-        for k, one in enumerate(somewhere):
+        for k, item in enumerate(somewhere):
             for other in somewhere[k + 1 :]:
-                check(m, "in_one_place", (one & other) == 0)
+                check(m, "in_one_place", (item & other) == 0)
         check(m, "free_if_not_taken", ((free | freed) & table.taken) == 0)
         reach(m, "all_owed", owed.all())
-        reach(m, "given_again_behind_a_rest", self.again(m, late, given))
+        reach(m, "provided_again_behind_a_rest", self.again(m, late, provided))
         return m
 
-    def again(self, m: Module, late: Value, given: Value) -> Value:
+    def again(self, m: Module, late: Value, provided: Value) -> Value:
         """Whether a tag is given out that has rested."""
         were = Signal(self.params.tags)
         m.d.sync += were.eq(were | late)
-        return (were & given).any()
+        return (were & provided).any()
 
 
 def bit_of(tag: Value, tags: int) -> Value:

@@ -194,8 +194,8 @@ def bits(layout):
 )
 def test_fields_lie_where_the_block_has_them(layout, size, fields):
     assert layout.size == size
-    found = bits(layout)
-    assert {name: found[name] for name in fields} == fields
+    result = bits(layout)
+    assert {name: result[name] for name in fields} == fields
 
 
 def test_a_width_that_there_is_not():

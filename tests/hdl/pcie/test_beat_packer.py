@@ -29,7 +29,7 @@ class PackerBench(Bench):
 
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls)
-        self.size, self.wanted = self.params.data_bits // 8, []
+        self.size, self.required = self.params.data_bits // 8, []
 
     def part(self, octets, **rest):
         """Put a part into a beat, from any dword that leaves room for it; the rest is random."""
@@ -45,37 +45,37 @@ class PackerBench(Bench):
             }
         )
 
-    def ask(self, address, size, causes=CAUSES, first=0):
+    def issue(self, address, size, causes=CAUSES, first=0):
         """Draw the parts of a request: each of its reads begins a beat, and may have failed."""
         user = random.getrandbits(self.params.user_bits)
         pieces = [
             (random.randbytes(read.size), random.choice(causes))
             for read in cut(address, size, READ)
         ]
-        packed, found = bytes(first), []
+        packed, result = bytes(first), []
         for last, (octets, cause) in enumerate(pieces, 1 - len(pieces)):
             parts = chunks(octets, self.size)
             for end, part in enumerate(parts, 1 - len(parts)):
                 self.part(part, ends=last == end == 0, user=user, cause=int(cause))
-            found.append((len(packed), cause))
+            result.append((len(packed), cause))
             packed += octets
         for place, octets in enumerate(chunks(packed, self.size)):
             reached = min(place * self.size + self.size, len(packed))
-            failed = [cause for begin, cause in found if begin < reached and cause]
+            failed = [cause for begin, cause in result if begin < reached and cause]
             below = first if place == 0 else 0
-            self.wanted.append(
+            self.required.append(
                 (octets, below, reached == len(packed), user, next(iter(failed), Cause.NONE))
             )
 
     async def finish(self):
         await self.settle()
-        for found, wanted in zip(self.beats.beats, self.wanted, strict=True):
-            octets, below, last, user, cause = wanted
-            assert found["bytes"] == len(octets)
-            held = found["data"].to_bytes(self.size, "little")[: len(octets)]
+        for result, expected in zip(self.beats.beats, self.required, strict=True):
+            octets, below, last, user, cause = expected
+            assert result["bytes"] == len(octets)
+            held = result["data"].to_bytes(self.size, "little")[: len(octets)]
             assert held[below:] == octets[below:]
-            assert (found["last"], found["user"]) == (last, user)
-            assert Cause(int(found["cause"].value)) == cause
+            assert (result["last"], result["user"]) == (last, user)
+            assert Cause(int(result["cause"].value)) == cause
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -86,7 +86,7 @@ async def every_dword_in_its_place(dut, stalls):
         size = 4 * random.choice(
             [1, random.randint(1, 40), bench.size // 4, random.randint(1, READ)]
         )
-        bench.ask(4 * random.randrange(1024), size)
+        bench.issue(4 * random.randrange(1024), size)
     await bench.finish()
 
 
@@ -97,7 +97,7 @@ async def every_part_behind_every_filling(dut):
     lanes = bench.size // 4
     for fill in range(lanes):
         for count in range(1, lanes + 1):
-            bench.ask(READ - 4 * fill, 4 * (fill + count))
+            bench.issue(READ - 4 * fill, 4 * (fill + count))
     await bench.finish()
 
 
@@ -109,7 +109,7 @@ async def data_may_begin_at_any_dword(dut):
         dut.first.value = first // 4
         await ClockCycles(dut.clk, 4)
         for _ in range(3):
-            bench.ask(0, 4 * random.choice([1, random.randint(1, 40)]), first=first)
+            bench.issue(0, 4 * random.choice([1, random.randint(1, 40)]), first=first)
         await bench.finish()
 
 
@@ -118,13 +118,13 @@ async def a_part_a_cycle(dut):
     """Requests of one read leave as they come; one whose end fills two beats takes a cycle more."""
     bench = await PackerBench(dut).begin()
     for _ in range(40):
-        bench.ask(0, READ, [Cause.NONE])
+        bench.issue(0, READ, [Cause.NONE])
     await bench.finish()
     assert bench.beats.cycles[0] - bench.parts.cycles[0] == BeatPacker.latency
-    assert bench.beats.cycles[-1] - bench.beats.cycles[0] == len(bench.wanted) - 1
+    assert bench.beats.cycles[-1] - bench.beats.cycles[0] == len(bench.required) - 1
     before = len(bench.beats.beats)
     for _ in range(20):  # 3 dwords, then a beat but one: two beats of what came in two
-        bench.ask(READ - 12, 12 + bench.size - 4, [Cause.NONE])
+        bench.issue(READ - 12, 12 + bench.size - 4, [Cause.NONE])
     await bench.finish()
     cycles = bench.beats.cycles[before:]
     assert cycles[-1] - cycles[0] == 3 * 20 - 2

@@ -14,8 +14,8 @@ WIDTHS = {"PCIERQTAG0": 8, "CFGFLRINPROCESS": 4, "CFGFLRDONE": 4, "PCIETFCNPHAV"
 @pytest.fixture(scope="module")
 def block():
     cells = files("pyosys").joinpath("share", "xilinx", "cells_xtra.v").read_text()
-    (found,) = re.findall(r"^module PCIE4CE4\b.*?^endmodule", cells, re.DOTALL | re.MULTILINE)
-    return found
+    (result,) = re.findall(r"^module PCIE4CE4\b.*?^endmodule", cells, re.DOTALL | re.MULTILINE)
+    return result
 
 
 @pytest.mark.parametrize("port", WIDTHS)

@@ -27,8 +27,8 @@ test_completer = simulated(Completer, SIZES, __name__)
 
 
 def test_kinds_are_the_golden_model_s():
-    ours = {one.name: one.value for one in descriptors.RequestType}
-    assert ours == {one.name: one.value for one in pcie_completer.Kind}
+    own = {item.name: item.value for item in descriptors.RequestType}
+    assert own == {item.name: item.value for item in pcie_completer.Kind}
 
 
 class CompleterBench(Bench):
@@ -36,22 +36,22 @@ class CompleterBench(Bench):
 
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls)
-        self.here = random.getrandbits(48) << 16  # where the host has placed the BAR
+        self.present = random.getrandbits(48) << 16  # where the host has placed the BAR
         words = {at: at * random.getrandbits(20) for at in range(0, BYTES, 4) if some_bits(at)}
         self.golden = Registers(bar=self.params.bar, words=words)
         self.words = dict(words)  # those of the slave
         self.silent = False  # the slave answers nothing
-        self.wanted, self.taken = [], []  # answers
+        self.required, self.taken = [], []  # answers
         self.sent = 0
         self.events = self.tally()
         for task in (self.write_slave(), self.read_slave()):
             cocotb.start_soon(task)
 
-    def ask(self, request, answer=...):
+    def issue(self, request, answer=...):
         """Add a request with its ``answer``, which is the golden model's if none is given."""
         self.sent += 1
         head = {
-            "address": (self.here + request.address) // 4,
+            "address": (self.present + request.address) // 4,
             "dwords": request.dwords,
             "kind": int(request.kind),
             "bar": request.bar,
@@ -75,37 +75,37 @@ class CompleterBench(Bench):
         if answer is ...:
             answer = self.golden.take(request)
         if answer is not None:
-            self.wanted.append((request, head, descriptor, answer))
+            self.required.append((request, head, descriptor, answer))
 
     async def finish(self):
         """Every request has been taken, and every answer is right."""
         await self.events.reach("taken", self.sent)
         await self.wait(10)
         assert self.events["taken"] == self.sent
-        for got, wanted in zip(self.answers, self.wanted, strict=True):
-            self.compare(*got, *wanted)
+        for got, expected in zip(self.answers, self.required, strict=True):
+            self.compare(*got, *expected)
         assert self.words == self.golden.words
         assert {name: self.events[name] for name in self.golden.counts} == self.golden.counts
 
-    def compare(self, found, dwords, request, head, descriptor, answer):
+    def compare(self, result, dwords, request, head, descriptor, answer):
         """Check that an answer is the golden model's, and goes to who asked."""
-        status = Status(int(found["status"].value))
-        assert (status, found["bytes"], found["address"]) == (
+        status = Status(int(result["status"].value))
+        assert (status, result["bytes"], result["address"]) == (
             answer.status,
             answer.count,
             answer.lower_address,
         ), request
-        assert {name: found[name] for name in COPIED} == {name: head[name] for name in COPIED}
-        assert found["locked"] == (request.kind == Kind.LOCKED_READ)
+        assert {name: result[name] for name in COPIED} == {name: head[name] for name in COPIED}
+        assert result["locked"] == (request.kind == Kind.LOCKED_READ)
         for name in ("poisoned", "completer_enable", "force_ecrc", "bus"):
-            assert not found[name]
+            assert not result[name]
         if status == Status.SUCCESS:
-            assert found["dwords"] == len(dwords) == len(answer.data)
-            for dword, wanted in zip(dwords, answer.data, strict=True):
-                assert dword == (wanted or 0)  # nothing of earlier answers where none was asked
+            assert result["dwords"] == len(dwords) == len(answer.data)
+            for dword, expected in zip(dwords, answer.data, strict=True):
+                assert dword == (expected or 0)  # nothing of earlier answers where none was asked
         else:
             first, last = request.enables
-            assert found["dwords"] == 0
+            assert result["dwords"] == 0
             assert dwords == [
                 first | last << 4,
                 *(descriptor >> 32 * k & 0xFFFFFFFF for k in range(4)),
@@ -122,9 +122,9 @@ class CompleterBench(Bench):
             if bits == 512:
                 user = unpack(cc_user(bits), beat["tuser"])
                 assert (user["starts"], user["ends"], user["end_dword"][0]) == (1, 1, count - 1)
-            found = unpack(ANSWER, beat["tdata"] & (1 << 96) - 1)
+            result = unpack(ANSWER, beat["tdata"] & (1 << 96) - 1)
             dwords = [beat["tdata"] >> 32 * k & 0xFFFFFFFF for k in range(3, count)]
-            self.taken.append((found, dwords))
+            self.taken.append((result, dwords))
         self.cc.take()
         return self.taken
 
@@ -242,7 +242,7 @@ async def registers_are_read_and_written(dut, stalls):
         requests.append(Request(Kind.MEMORY_READ, 4, 2, enables, bar=bench.params.bar))
     random.shuffle(requests)
     for request in requests:
-        bench.ask(request)
+        bench.issue(request)
     await bench.finish()
 
 
@@ -254,15 +254,15 @@ async def a_register_that_does_not_answer(dut, kind):
     posted = kind == Kind.MEMORY_WRITE
     abort = None if posted else Answer(Status.ABORTED, 4, 0)
     bench.silent = True
-    asked = Request(kind, 0, 1, (15, 0), (0x5A,) if posted else (), bench.params.bar)
-    bench.ask(asked, abort)
+    requested = Request(kind, 0, 1, (15, 0), (0x5A,) if posted else (), bench.params.bar)
+    bench.issue(requested, abort)
     await bench.tick(1)
     assert not bench.events["taken"]
     await bench.tick(2)
     assert bench.events["taken"] == 1
     assert dut.broken.value
     for _ in range(3):
-        bench.ask(asked, abort)
+        bench.issue(requested, abort)
     await ClockCycles(dut.clk, 60)
     assert bench.events["taken"] == 4
     assert bench.events["refused"] == bench.golden.counts["refused"] + 4
@@ -273,7 +273,7 @@ async def a_register_that_does_not_answer(dut, kind):
     await ClockCycles(dut.clk, 10)
     assert not dut.broken.value
     for _ in range(20):
-        bench.ask(some_request(bench.params))
+        bench.issue(some_request(bench.params))
     await bench.finish()
 
 
@@ -284,13 +284,13 @@ async def an_answer_beside_the_time_out(dut):
     aborted = []
     for distance in range(-4, 5):
         bench.silent = True
-        bench.ask(Request(Kind.MEMORY_READ, 0, 1, (15, 0), bar=bench.params.bar), None)
+        bench.issue(Request(Kind.MEMORY_READ, 0, 1, (15, 0), bar=bench.params.bar), None)
         await bench.tick(2)  # the first before the access
         await apart(dut, pulse(dut, "tick"), partial(setattr, bench, "silent", False), distance)
         await ClockCycles(dut.clk, 20)
         aborted.append(bench.answers.pop()[0]["status"].value == Status.ABORTED)
         bench.golden.counts["refused"] += aborted[-1]
-        bench.ask(some_request(bench.params))
+        bench.issue(some_request(bench.params))
         await bench.finish()
     assert set(aborted) == {False, True}
 
@@ -301,7 +301,7 @@ async def a_storm_while_answers_wait(dut):
     waits = [True]
     bench = await CompleterBench(dut, (never, lambda: waits[0])).begin()
     for _ in range(300):
-        bench.ask(some_request(bench.params))
+        bench.issue(some_request(bench.params))
     for _ in range(12):
         await ClockCycles(dut.clk, 40)
         waits[0] = not waits[0]

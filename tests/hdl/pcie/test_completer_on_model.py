@@ -23,8 +23,8 @@ async def plugged_in(dut):
     bar = params_in_simulator(CompleterParams).bar
     model = HostModel(dut, "cq", "cc", bars=[(bar, BYTES)])
     registers = AxiLiteRam(AxiLiteBus.from_prefix(dut, "axil"), dut.clk, dut.rst, size=BYTES)
-    found = await model.begin()
-    return registers, found.bar_window[bar]
+    result = await model.begin()
+    return registers, result.bar_window[bar]
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")

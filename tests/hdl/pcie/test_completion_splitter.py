@@ -33,8 +33,8 @@ def steps_of(rest, packets):
 
     ``rest`` and ``packets`` are of (first dword in the beat, dwords here, whether it ends, whole).
     """
-    none = {"valid": 0, "count": 0, "ends": 0}
-    tails = [{"valid": 1, "count": rest[1], "ends": rest[2]}] if rest else [none]
+    empty = {"valid": 0, "count": 0, "ends": 0}
+    tails = [{"valid": 1, "count": rest[1], "ends": rest[2]}] if rest else [empty]
     heads = [
         {
             "valid": 1,
@@ -48,7 +48,7 @@ def steps_of(rest, packets):
     ]
     if not heads:
         return [(tails[0], None)]
-    return [(tails[0], heads[0]), *((none, head) for head in heads[1:])]
+    return [(tails[0], heads[0]), *((empty, head) for head in heads[1:])]
 
 
 def rc_beat(packer):
@@ -73,7 +73,7 @@ async def each_begin_has_a_step(dut, stalls, longest):
     await reset(dut, steps.take, rc)
     packer.packets.extend((some_packet(longest), 0) for _ in range(60))
     wholes = [dwords for dwords, _ in packer.packets]
-    beats, wanted, at, left = [], [], 0, 0  # dwords of the packet before ``at`` that are left
+    beats, expected, at, left = [], [], 0, 0  # dwords of the packet before ``at`` that are left
     while packer.packets or packer.rest:
         beats.append(rc_beat(packer))
         rest, begins, place = None, [], 0
@@ -91,14 +91,14 @@ async def each_begin_has_a_step(dut, stalls, longest):
         # Lost data, of whatever lies in the beat.
         corrupt = random.getrandbits(1)
         beats[-1]["tuser"] |= corrupt * discontinue
-        wanted += [(*step, corrupt) for step in steps_of(rest, begins)]
+        expected += [(*step, corrupt) for step in steps_of(rest, begins)]
     await rc.send_all(beats)
-    await steps.wait_for(len(wanted))
-    for k, (step, (tail, head, corrupt)) in enumerate(zip(steps.beats, wanted, strict=True)):
+    await steps.wait_for(len(expected))
+    for k, (step, (tail, head, corrupt)) in enumerate(zip(steps.beats, expected, strict=True)):
         assert step["corrupt"] == corrupt, k
         assert step["tail"] == tail, k
         assert step["head"]["valid"] == (head is not None), k
         if head is not None:
             assert step["head"] == head, k
-    if stalls.none:
-        assert steps.cycles[-1] - steps.cycles[0] == len(wanted) - 1
+    if stalls.absent:
+        assert steps.cycles[-1] - steps.cycles[0] == len(expected) - 1

@@ -124,13 +124,13 @@ COMPLETIONS: dict[str, tuple[Callable[[Any], list], Cause, int]] = {
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def completions_of_every_kind(dut):
     """Each kind of fault comes alone, on a read among others."""
-    bench, kept = Bench(dut), []
+    bench, stored = Bench(dut), []
     await bench.begin()
     for name, (spoil, cause, strangers) in COMPLETIONS.items():
         before = bench.events
 
         def keeps(tlp, spoil=spoil):
-            kept.append(Tlp(tlp))
+            stored.append(Tlp(tlp))
             return spoil(tlp)
 
         bench.spoil = keeps
@@ -141,14 +141,14 @@ async def completions_of_every_kind(dut):
         if cause == Cause.TIMEOUT:
             await bench.ticks()
         await bench.finish()
-        found = bench.events - before
+        result = bench.events - before
         gone = cause == Cause.TIMEOUT
-        assert found["stranger"] == strangers, name
-        assert found["failed"] == (cause != Cause.NONE and not gone), name
-        assert found["abandoned"] == gone, name
+        assert result["stranger"] == strangers, name
+        assert result["failed"] == (cause != Cause.NONE and not gone), name
+        assert result["abandoned"] == gone, name
         assert dut.owes.value == gone, name
         if gone:  # the late completion is dropped, and its tag is free again
-            await bench.send(kept[-1])
+            await bench.send(stored[-1])
             await bench.traffic(1)
             await bench.finish()
             assert not dut.owes.value
@@ -158,51 +158,51 @@ async def completions_of_every_kind(dut):
 # CQ: requests of the host.
 
 
-async def access(bench, asked):
-    """Access a register as ``asked`` says; check the result."""
-    at = ODD + LONG * ACCESSES.index(asked)
-    if asked.writes:
-        await bench.window.write(at, random.randbytes(asked.size))
-    elif asked.counted:
+async def access(bench, requested):
+    """Access a register as ``requested`` says; check the result."""
+    at = ODD + LONG * ACCESSES.index(requested)
+    if requested.writes:
+        await bench.window.write(at, random.randbytes(requested.size))
+    elif requested.counted:
         with pytest.raises(Exception, match="Unsuccessful completion"):
-            await bench.window.read(at, asked.size)
+            await bench.window.read(at, requested.size)
     else:
-        found = await bench.window.read(at, asked.size)
-        assert (found[0], found[3]) == (bench.content[at], bench.content[at + 3])
+        result = await bench.window.read(at, requested.size)
+        assert (result[0], result[3]) == (bench.content[at], bench.content[at + 3])
 
 
-def check_accesses(bench, before, asked):
-    """Check that the accesses ``asked`` are counted right, and that no read has failed."""
-    found, wanted = bench.events - before, Counter(one.counted for one in asked)
+def check_accesses(bench, before, requested):
+    """Check that the accesses ``requested`` are counted right, and that no read has failed."""
+    result, expected = bench.events - before, Counter(item.counted for item in requested)
     for name in ("unsupported", "malformed", "refused"):
-        assert found[name] == wanted[name], asked
-    assert not found["stranger"] + found["failed"] + found["abandoned"]
+        assert result[name] == expected[name], requested
+    assert not result["stranger"] + result["failed"] + result["abandoned"]
 
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 async def requests_of_every_kind(dut):
     """Each kind of request comes alone, with good traffic at the same time and afterwards."""
     bench = await Bench(dut).begin()
-    for asked in ACCESSES:
+    for requested in ACCESSES:
         before = bench.events
         beside = cocotb.start_soon(bench.traffic(1))
-        await access(bench, asked)
+        await access(bench, requested)
         await beside
         await bench.finish()
-        check_accesses(bench, before, [asked])
+        check_accesses(bench, before, [requested])
 
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 @cocotb.parametrize(waits=[0, 300])
 async def requests_in_a_storm(dut, waits):
     """All kinds come in any order, among good ones, while the block pauses answers at times."""
-    bench, asked = Bench(dut), 2 * ACCESSES
+    bench, requested = Bench(dut), 2 * ACCESSES
     await bench.begin()
-    random.shuffle(asked)
+    random.shuffle(requested)
     before, cc = bench.events, bench.card.model.device.cc_sink
     tasks = []
-    for k, one in enumerate(asked):
-        tasks.append(cocotb.start_soon(access(bench, one)))
+    for k, item in enumerate(requested):
+        tasks.append(cocotb.start_soon(access(bench, item)))
         if k % 8 == 3:
             tasks.append(cocotb.start_soon(bench.traffic(2)))
         if waits and k % 8 == 7:
@@ -212,7 +212,7 @@ async def requests_in_a_storm(dut, waits):
     for task in tasks:
         await task
     await bench.finish()
-    check_accesses(bench, before, asked)
+    check_accesses(bench, before, requested)
 
 
 # CC and RQ: the block takes nothing, or reports nothing.
@@ -228,7 +228,7 @@ async def the_block_takes_no_answers(dut):
     await bench.cycles(1500)
     assert not any(task.done() for task in beside)
     assert await bench.card.finish() == bench.causes
-    assert len(bench.block.sent) == len(bench.asked)
+    assert len(bench.block.sent) == len(bench.requested)
     cc.pause = False
     for task in beside:
         await task
@@ -269,7 +269,7 @@ class HeldNumbers:
 
     def __init__(self, dut, device):
         self.dut, self.wires = dut, device.pcie_rq_seq_num0.numbers
-        self.port, self.kept = self.wires.port, {}
+        self.port, self.stored = self.wires.port, {}
         self.wires.port = self
 
     @property
@@ -278,13 +278,13 @@ class HeldNumbers:
 
     @value.setter
     def value(self, bits):
-        self.kept[cycle()] = bits
+        self.stored[cycle()] = bits
 
     async def let_out(self):
         """Report all numbers that were kept, one per cycle; later ones are not kept any more."""
-        while self.kept:
-            bits = self.kept.pop(next(iter(self.kept)))
-            if any(found["valid"] for found in unpack(NUMBERS, bits)):
+        while self.stored:
+            bits = self.stored.pop(next(iter(self.stored)))
+            if any(result["valid"] for result in unpack(NUMBERS, bits)):
                 self.port.value = bits
                 await RisingEdge(self.dut.clk)
         self.port.value = 0
@@ -296,7 +296,7 @@ class HeldNumbers:
 
 @cocotb.test(timeout_time=300, timeout_unit="us")
 @cocotb.parametrize(missing=[False, True])
-async def the_block_tells_no_numbers(dut, missing):
+async def the_block_reports_no_numbers(dut, missing):
     """No write counts as visible without its number; if none comes, a reset clears the writes."""
     bench = await Bench(dut).begin()
     card = bench.card
@@ -345,7 +345,7 @@ async def the_block_sends_no_interrupts(dut, failing, delay, enable):
     await bench.cycles(2)
     await bench.traffic(6)
     assert await bench.card.finish() == bench.causes
-    assert len(block.sent) < len(bench.asked)
+    assert len(block.sent) < len(bench.requested)
     assert bool(block.failures) == bool(failing)
     block.failing, block.delays = 0, (0, 5)
     bench.block.dut.enable.value = 1

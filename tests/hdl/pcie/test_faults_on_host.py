@@ -15,7 +15,7 @@ from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_requester import Cause
-from sim.harness.in_simulator import FOUND, WORKLOAD, tell, to_text, workload_in_simulator
+from sim.harness.in_simulator import FINDINGS, WORKLOAD, report, to_text, workload_in_simulator
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
@@ -56,11 +56,11 @@ SIZES = {
         ("512 as they complete", 512, {"in_order": False}),
     )
 }
-MOST_CYCLES = 1000  #: cycles for a request, on average, before a run fails
+MAX_CYCLES = 1000  #: cycles for a request, on average, before a run fails
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Requested:
     """Sets the numbers of reads and writes of a run, and its faults."""
 
     requests: int
@@ -70,15 +70,15 @@ class Asked:
 
 
 RUNS = {
-    "short": Asked(requests=1500, writes=800, resets=10, faults=4000),
-    "faults": Asked(requests=120_000, writes=30_000, faults=600),
-    "resets": Asked(requests=100_000, writes=50_000, resets=30),
+    "short": Requested(requests=1500, writes=800, resets=10, faults=4000),
+    "faults": Requested(requests=120_000, writes=30_000, faults=600),
+    "resets": Requested(requests=100_000, writes=50_000, resets=30),
 }
 
 
 @pytest.mark.parametrize(("size", "what"), short_products(SIZES, RUNS, short=[("256", "short")]))
 def test_faults_on_host(size, what, tmp_path, rng):
-    params, asked = SIZES[size], RUNS[what]
+    params, requested = SIZES[size], RUNS[what]
     content = rng.bytes(MEMORY)
     (tmp_path / "content.bin").write_bytes(content)
     files = {name: tmp_path / f"{name}.log" for name in params.logs}
@@ -92,47 +92,51 @@ def test_faults_on_host(size, what, tmp_path, rng):
             host_dump(0, tmp_path / "dump.bin"),
             *(log.argument(files[name]) for name, log in params.logs.items()),
         ],
-        env={WORKLOAD: to_text(asked), FOUND: str(tmp_path / "found.json")},
+        env={WORKLOAD: to_text(requested), FINDINGS: str(tmp_path / "result.json")},
     )
     logs = {name: log.read(files[name]) for name, log in params.logs.items()}
-    counters = json.loads((tmp_path / "found.json").read_text())
+    counters = json.loads((tmp_path / "result.json").read_text())
     reads = sent_reads(logs, params.on_host.requester.reads.tags)
     causes = Handed(params, logs, reads, content).check(counters)
     check_writes(logs, content, (tmp_path / "dump.bin").read_bytes(), counters)
-    assert len(logs["requests"]) > asked.requests
+    assert len(logs["requests"]) > requested.requests
     if what != "short":
-        wanted = set(Cause) - (set() if asked.resets else {Cause.RESET, Cause.STOPPED})
-        assert set(causes) == wanted
-        assert counters["resets"] >= 300 * bool(asked.resets)
+        expected = set(Cause) - (set() if requested.resets else {Cause.RESET, Cause.STOPPED})
+        assert set(causes) == expected
+        assert counters["resets"] >= 300 * bool(requested.resets)
 
 
 @cocotb.test(timeout_time=10, timeout_unit="sec")
 async def run(dut):
     """Run under faults; then, without faults, send enough reads to need all tags at once."""
-    params, asked = params_in_simulator(FaultsOnHostParams), workload_in_simulator(Asked)
+    params, requested = params_in_simulator(FaultsOnHostParams), workload_in_simulator(Requested)
     usual = {"latency": 100, "window": 8, "split": Split.RANDOM.value, "seed": some_seed()}
     faults = {
-        "faults": asked.faults,
+        "faults": requested.faults,
         "timeout": 5 * TICK // 2,
         "slow": 1,
         "late": 7 * TICK // 2,
         "stall": 20,
     }
-    settings = {"requests": asked.requests, "writes": asked.writes, "resets": asked.resets}
+    settings = {
+        "requests": requested.requests,
+        "writes": requested.writes,
+        "resets": requested.resets,
+    }
     settings |= {"tick": TICK - 1, "stall": 30, "seed": some_seed()}
     host = pcie_host_settings(params.on_host.host, **usual, **faults)
     dut.ends.value = 0
     dut.settings.value = pack(params.settings, {**settings, "host": host})
     await start(dut)
-    await until_done(dut, asked.requests)
+    await until_done(dut, requested.requests)
     more = 2 * params.on_host.requester.reads.tags
     host = pcie_host_settings(params.on_host.host, **{**usual, "latency": 1500})
-    settings |= {"requests": asked.requests + more, "resets": 0}
+    settings |= {"requests": requested.requests + more, "resets": 0}
     dut.settings.value = pack(params.settings, {**settings, "host": host})
     await until_done(dut, more)
     dut.ends.value = 1
     await ClockCycles(dut.clk, 5)
-    tell(unpack(COUNTERS, int(dut.counters.value)) | {"longest": int(dut.longest.value)})
+    report(unpack(COUNTERS, int(dut.counters.value)) | {"longest": int(dut.longest.value)})
 
 
 def some_seed():
@@ -141,7 +145,7 @@ def some_seed():
 
 async def until_done(dut, requests):
     await ClockCycles(dut.clk, 1000)
-    for _ in range(requests * MOST_CYCLES // 1000 + 100):
+    for _ in range(requests * MAX_CYCLES // 1000 + 100):
         if dut.done.value:
             return
         await ClockCycles(dut.clk, 1000)

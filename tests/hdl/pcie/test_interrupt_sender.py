@@ -31,7 +31,7 @@ class Model:
 
     def reset(self):
         self.waiting, self.last = set(), VECTORS - 1
-        self.asked = self.sending = (
+        self.requested = self.sending = (
             None  # the vector of which the block is asked, and in this cycle
         )
         self.due = 0  # cycles in which an interrupt was due and none was sent
@@ -39,20 +39,23 @@ class Model:
 
     def preset(self):
         """Draw how often vectors are asked for, how the block answers, and the host's habits."""
-        self.asks, self.answers = random.choice((0.005, 0.1, 1)), random.choice((0, 0.025, 0.3, 1))
+        self.demands, self.answers = (
+            random.choice((0.005, 0.1, 1)),
+            random.choice((0, 0.025, 0.3, 1)),
+        )
         self.fails, self.enables = random.choice((0, 0.5, 1)), random.choice((1, 1, 0.9, 0.1))
         self.clears = random.choice((0, 0, 0.02))
         return {}
 
     def draw(self):
         """Draw a cycle; the function is not reset as it asks the block, which answers later."""
-        answers = self.asked is not None and self.sending is None
+        answers = self.requested is not None and self.sending is None
         answers = answers and random.random() < self.answers
         fails = random.random() < self.fails
         clear = random.random() < self.clears
-        enable = random.random() < self.enables and not (clear and self.asked is None)
+        enable = random.random() < self.enables and not (clear and self.requested is None)
         return {
-            "asks": sum((random.random() < self.asks) << k for k in range(VECTORS)),
+            "demands": sum((random.random() < self.demands) << k for k in range(VECTORS)),
             "enable": int(enable),
             "clear": int(clear),
             "sent": int(answers and not fails),
@@ -70,22 +73,22 @@ class Model:
             self.reset()
             return
         self.watch(inputs)
-        goes, again = inputs["enable"] and self.asked is None, inputs["failed"]
+        goes, again = inputs["enable"] and self.requested is None, inputs["failed"]
         in_turn = sorted(self.waiting, key=lambda vector: (vector - self.last - 1) % VECTORS)
         chosen = in_turn[0] if goes and in_turn else None
         self.waiting -= {chosen}
-        self.waiting |= {k for k in range(VECTORS) if inputs["asks"] >> k & 1}
-        self.waiting |= {self.asked} if again else set()
+        self.waiting |= {k for k in range(VECTORS) if inputs["demands"] >> k & 1}
+        self.waiting |= {self.requested} if again else set()
         self.sending, self.last = chosen, self.last if chosen is None else chosen
-        self.asked = chosen if goes else self.asked
+        self.requested = chosen if goes else self.requested
         if inputs["sent"] or again:
-            self.asked = None
+            self.requested = None
         if inputs["clear"]:
-            self.waiting, self.asked = set(), None
+            self.waiting, self.requested = set(), None
 
     def watch(self, inputs):
         """Count while an interrupt is due; it is late if none was sent for too long."""
-        is_due = self.asked is not None or (self.waiting and inputs["enable"])
+        is_due = self.requested is not None or (self.waiting and inputs["enable"])
         ends = not is_due or inputs["sent"] or inputs["clear"]
         silent = not ends and self.due == PATIENCE
         self.late, self.silent = silent and not self.silent, silent
@@ -106,6 +109,6 @@ async def sends_as_the_model_does(dut):
 async def keeps_its_latency(dut):
     bench = await Bench(dut, enable=1).begin()
     begun = cycle()
-    await bench.strobe(asks=1)
+    await bench.strobe(demands=1)
     await bench.until("send", 1)
     assert cycle() - begun == InterruptSender.latency + 1

@@ -73,7 +73,7 @@ async def slow_answers_to_reads_back_to_back(dut):
     count, size = 1600, 256
     card = await Card(dut, **with_slow_ones()).begin()
     for _ in range(count):
-        card.ask(size * random.randrange(MEMORY // size), size)
+        card.issue(size * random.randrange(MEMORY // size), size)
     begin = await card.come(count // 8 * size)
     end = await card.come(count * 7 // 8 * size)
     share = link_cycles(card, [size] * (count * 3 // 4)) / (end - begin)
@@ -89,7 +89,7 @@ async def slow_answers_to_reads_now_and_then(dut):
     count, size = 400, 256
     card = await Card(dut, **with_slow_ones()).begin()
     for _ in range(count):
-        card.ask(size * random.randrange(MEMORY // size), size)
+        card.issue(size * random.randrange(MEMORY // size), size)
         await ClockCycles(dut.clk, 11)
     await card.come(count * size)
     took = sorted(
@@ -111,7 +111,7 @@ async def rows_at_random(dut, row):
     card = await Card(dut).begin()
     count = 2400 * 64 // max(row, 160)
     for _ in range(count):
-        card.ask(row * random.randrange((MEMORY - row) // row), row)
+        card.issue(row * random.randrange((MEMORY - row) // row), row)
     begin = await card.come(count // 6 * row)
     before = card.counts()
     end = await card.come(count * 5 // 6 * row)
@@ -140,12 +140,12 @@ async def a_share_of_the_bus(dut, share, size):
     rate = share / 256 * card.reads.data_bits / 8  # bytes a cycle
     count = max(60, int(rate * 2400 / size))
     for _ in range(count):
-        card.ask(512 * random.randrange(MEMORY // 512), size)
+        card.issue(512 * random.randrange(MEMORY // 512), size)
     begin = await card.come(count // 3 * size)
     end = await card.come(count // 3 * 3 * size)
-    found = count // 3 * 2 * size / (end - begin)
-    dut._log.info("%.2f bytes a cycle, of %.2f", found, rate)
-    assert abs(found / rate - 1) < 0.02
+    result = count // 3 * 2 * size / (end - begin)
+    dut._log.info("%.2f bytes a cycle, of %.2f", result, rate)
+    assert abs(result / rate - 1) < 0.02
     await card.come(count * size)
 
 
@@ -167,7 +167,7 @@ async def stopped_in_the_middle(dut, by):
     for k in range(RESETS):
         for _ in range(250):
             size = random.choice([4, 60, 128, 512])
-            card.ask(512 * random.randrange(MEMORY // 1024), size)
+            card.issue(512 * random.randrange(MEMORY // 1024), size)
         for user in range(WRITES * k, WRITES * (k + 1)):
             payload = random.randbytes(random.randrange(1, 500))
             written[user] = MEMORY // 2 + 500 * user, payload
@@ -191,14 +191,14 @@ async def stopped_in_the_middle(dut, by):
             after = card.counts()
             assert (after["reads"], after["writes"]) == (before["reads"], before["writes"])
             dut.function_master.value = 1
-    await card.come(sum(size for _, size in card.asked))
+    await card.come(sum(size for _, size in card.requested))
     await until(dut.clk, dut.owes, 0)
     await until(dut.clk, dut.idle, 1)
     assert not dut.owes.value
     causes = check_reads(card, content)
     assert causes == {Cause.NONE, Cause.STOPPED}
     assert lost.beats
-    sent = {told["user"] for told, _ in reports.found}
+    sent = {reported["user"] for reported, _ in reports.result}
     assert 0 < len(sent) < len(written)
     for user in sent:
         place, payload = written[user]
@@ -207,11 +207,11 @@ async def stopped_in_the_middle(dut, by):
 
 def check_reads(card, content):
     """Each read has its bytes or a cause; return the causes."""
-    octets, found, causes = card.reads.data_bits // 8, {}, set()
+    octets, result, causes = card.reads.data_bits // 8, {}, set()
     for beat in card.beats.beats:
-        found.setdefault(beat["user"], []).append(beat)
-    for user, (address, size) in enumerate(card.asked):
-        beats = found.pop(user)
+        result.setdefault(beat["user"], []).append(beat)
+    for user, (address, size) in enumerate(card.requested):
+        beats = result.pop(user)
         assert sum(beat["bytes"] for beat in beats) == size
         assert [bool(beat["last"]) for beat in beats] == [False] * (len(beats) - 1) + [True]
         cause = Cause(int(beats[-1]["cause"].value))
@@ -221,5 +221,5 @@ def check_reads(card, content):
                 beat["data"].to_bytes(octets, "little")[: beat["bytes"]] for beat in beats
             )
             assert data == content[address : address + size]
-    assert not found
+    assert not result
     return causes

@@ -14,7 +14,7 @@ SIZES = [
     ReadRequesterParams(tags=16, max_read=4096),
     ReadRequesterParams(data_bits=256, tags=16, max_read=128),
 ]
-KEPT = 16  #: beats of data that are saved
+STORED = 16  #: beats of data that are saved
 
 test_read_pace = simulated(ReadPace, SIZES, __name__)
 
@@ -28,7 +28,7 @@ class Bucket:
 
     def tick(self, share, went):
         """Play one cycle in which a read of ``went`` bytes is sent, or none."""
-        comes = share if self.tokens < 256 * KEPT else 0
+        comes = share if self.tokens < 256 * STORED else 0
         self.tokens = self.tokens + comes - self.owed if share else 0
         self.owed = 256 * went // self.beat_bytes
 
@@ -44,13 +44,13 @@ async def reads_go_while_tokens_are_there(dut, eager):
     params = bench.params
     bucket = Bucket(params.data_bits // 8)
     for share in SHARES:
-        wants, most = eager, random.choice([8, 64, params.max_read])
+        needs, most = eager, random.choice([8, 64, params.max_read])
         for number in range(400):
             await FallingEdge(dut.clk)
             assert dut.may_go.value == (bucket.tokens >= 0), (share, number, bucket.tokens)
             if number % 50 == 0:
-                wants = random.choice([0, eager])
-            goes = bucket.tokens >= 0 and random.random() < wants
+                needs = random.choice([0, eager])
+            goes = bucket.tokens >= 0 and random.random() < needs
             size = random.randint(1, most)
             dut.share.value, dut.goes.value, dut.bytes.value = share, goes, size
             bucket.tick(share, size if goes else 0)

@@ -29,18 +29,18 @@ test_read_requester = simulated(ReadRequester, SIZES, __name__, registers=["plac
 
 
 @pytest.mark.parametrize(
-    ("ours", "golden"),
+    ("own", "golden"),
     [
         (descriptors.Cause, pcie_requester.Cause),
         (descriptors.ErrorCode, pcie_requester.Code),
         (descriptors.Status, pcie_requester.Status),
     ],
 )
-def test_codes_are_the_golden_model_s(ours, golden):
-    assert {one.name: one.value for one in ours} == {one.name: one.value for one in golden}
+def test_codes_are_the_golden_model_s(own, golden):
+    assert {item.name: item.value for item in own} == {item.name: item.value for item in golden}
 
 
-def ask_some(bench, count):
+def request_some(bench, count):
     """Ask at all places of a line, for sizes near those of lines, reads and pages."""
     most = bench.params.max_read
     for _ in range(count):
@@ -49,7 +49,7 @@ def ask_some(bench, count):
         )
         near = random.choice([4096, most, 64, 4])
         address = near * random.randrange(1, 1 << 20) + random.choice([0, -4, 4, -128, 60])
-        bench.ask(address + (random.getrandbits(32) << 32), size)
+        bench.issue(address + (random.getrandbits(32) << 32), size)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -58,8 +58,8 @@ async def every_byte_in_its_order(dut, stalls, straddle):
     bench = await ReadBench(dut, stalls.value, straddle).begin()
     payload, boundary = random.choice([128, 256, 512]), random.choice([64, 128])
     cocotb.start_soon(bench.host(payload, boundary, delay=random.choice([0, 2, 6])))
-    bench.ask(0x1000, 4096)
-    ask_some(bench, 50)
+    bench.issue(0x1000, 4096)
+    request_some(bench, 50)
     await bench.finish()
     await bench.owes_nothing()
     await bench.is_idle(20)
@@ -80,7 +80,7 @@ async def from_every_lane_to_every_lane(dut, straddle):
     for first in range(lanes):  # of a read's second completion
         for count in range(1, 2 * lanes - 2):
             start = boundary - 4 * (first or lanes)
-            bench.ask(4096 * first + start, boundary - start + 4 * count)
+            bench.issue(4096 * first + start, boundary - start + 4 * count)
     await bench.finish()
 
 
@@ -93,7 +93,7 @@ async def reads_keep_to_a_share(dut):
     dut.share.value = share
     await bench.begin()
     for k in range(30):
-        bench.ask(most * k, most)
+        bench.issue(most * k, most)
     await bench.finish()
     cycles = bench.sent_cycles[-1] - bench.sent_cycles[9]  # what was saved up before is used up
     allowed = bytes_of_share(share, cycles, bench.params.data_bits // 8)
@@ -108,7 +108,7 @@ async def a_host_may_allow_smaller_reads(dut):
     for code, bench.limit in ((0, 128), (1, 256), (5, 4096), (7, 128)):
         dut.limit.value = code
         await bench.wait(2)
-        ask_some(bench, 4)
+        request_some(bench, 4)
         await bench.finish()
 
 
@@ -153,7 +153,7 @@ def spoil(parts, kind, at):
     rest = [bad, *parts[at + 1 :]]
     if not rest[-1].completed:  # a reset of the function ends it; what was found before counts
         rest.append(replace(good, dwords=0, completed=True, code=Code.FLR))
-    done = next(k for k, one in enumerate(rest) if one.completed)
+    done = next(k for k, item in enumerate(rest) if item.completed)
     return [*parts[:at], *rest[: done + 1]]
 
 
@@ -173,7 +173,7 @@ async def errors_end_the_request_that_they_belong_to(dut, stalls):
 
     cocotb.start_soon(bench.host(128, change=change))
     while kinds:
-        ask_some(bench, 10)
+        request_some(bench, 10)
         await bench.finish()
     failed = [outstanding for _, outstanding in bench.sent if outstanding.cause]
     assert bench.events["failed"] == len(failed) == 2 * len(CHANGES)
@@ -202,8 +202,8 @@ async def strangers_change_nothing(dut):
     bench = await ReadBench(dut).begin()
     tags, count = bench.params.tags, 0
     for _ in range(3):
-        bench.ask(0x1000, 128)
-        bench.ask(0x2004, 60)
+        bench.issue(0x1000, 128)
+        bench.issue(0x2004, 60)
         await bench.happened(lambda: len(bench.under_way) == 2)
         busy = list(bench.under_way)
         free = [tag for tag in range(tags) if tag not in busy]
@@ -222,15 +222,15 @@ async def strangers_change_nothing(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def what_does_not_come_is_given_up(dut):
+async def what_does_not_come_is_abandoned(dut):
     """One of two reads is silent, or stops in the middle; its tag is not given again."""
     bench = await ReadBench(dut).begin()
     most = bench.params.max_read
     silent = {}
     for _ in range(bench.params.tags - 1):
         await bench.tick(random.randrange(4))  # reads are sent in any epoch
-        bench.ask(most, most)
-        bench.ask(2 * most, 4)
+        bench.issue(most, most)
+        bench.issue(2 * most, 4)
         await bench.happened(lambda: len(bench.under_way) == len(silent) + 2)
         lost, good = [tag for tag in bench.under_way if tag not in silent]
         parts = whole(bench.under_way[lost].read, 128)
@@ -241,7 +241,7 @@ async def what_does_not_come_is_given_up(dut):
         await bench.tick()
         await bench.wait(50)
         assert bench.events["abandoned"] == len(silent) - 1
-        bench.under_way[lost].give_up(Cause.TIMEOUT)
+        bench.under_way[lost].abandon(Cause.TIMEOUT)
         await bench.tick()
         await bench.finish()
         assert bench.events["abandoned"] == len(silent)
@@ -257,19 +257,19 @@ async def what_does_not_come_is_given_up(dut):
     at = len(bench.sent)
     cocotb.start_soon(answer_new(bench))
     for _ in range(2 * bench.params.tags):
-        bench.ask(4 * most, 4)
+        bench.issue(4 * most, 4)
     await bench.finish()
     assert {tag for tag, _ in bench.sent[at:]} == set(range(bench.params.tags))
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
+async def a_tag_rests_when_the_block_has_provided_its_read_up(dut):
     """It is given again from the second tick on: by then a whole time-out has passed.
 
     The third tick leaves it to the read that has it then.
     """
     bench = await ReadBench(dut).begin()
-    bench.ask(0x40, 16)
+    bench.issue(0x40, 16)
     await bench.happened(lambda: bench.under_way)
     (tag,) = bench.under_way
     bench.answer(tag, Completion(0x40, 16, 0, completed=True, code=Code.TIMEOUT))
@@ -279,7 +279,7 @@ async def a_tag_rests_when_the_block_has_given_its_read_up(dut):
     assert dut.owes.value
     answers = cocotb.start_soon(answer_new(bench))
     for _ in range(3 * bench.params.tags):
-        bench.ask(0x80, 4)
+        bench.issue(0x80, 4)
     await bench.finish()
     answers.cancel()
     assert tag not in [used for used, _ in bench.sent[1:]]
@@ -340,7 +340,7 @@ async def stopped_when(bench, happens):
     await bench.is_idle(200)
     await bench.wait(10)
     for outstanding in bench.under_way.values():
-        outstanding.give_up(Cause.STOPPED)
+        outstanding.abandon(Cause.STOPPED)
     assert dut.owes.value
     return [(tag, whole(outstanding.read)) for tag, outstanding in bench.under_way.items()]
 
@@ -358,7 +358,7 @@ async def stopped_under_traffic(dut, stalls):
     """Everything under way is given up at once; what still comes is nobody's; then as before."""
     bench = await ReadBench(dut, stalls.value).begin()
     for _ in range(3):
-        ask_some(bench, 6)
+        request_some(bench, 6)
         owed = await stopped_when(bench, lambda: len(bench.under_way) >= 3)
         sent = len(bench.sent)
         await pay(bench, owed)
@@ -375,12 +375,12 @@ async def goes_on_with_tags_that_are_free(dut):
     bench = await ReadBench(dut).begin()
     for count in (4, bench.params.tags - 1, bench.params.tags):
         for k in range(count):
-            bench.ask(4096 * k, 64)
+            bench.issue(4096 * k, 64)
         owed = await stopped_when(bench, lambda count=count: len(bench.under_way) == count)
         answers, sent = cocotb.start_soon(answer_new(bench)), len(bench.sent)
         dut.stop.value = 0
         for k in range(2 * bench.params.tags):
-            bench.ask(64 * k, 64)
+            bench.issue(64 * k, 64)
         if count < bench.params.tags:
             await bench.finish()
         else:
@@ -398,7 +398,7 @@ async def what_was_taken_may_be_forgotten(dut):
     bench = await ReadBench(dut).begin()
     most, beat_bytes = bench.params.max_read, bench.params.data_bits // 8
     for _ in range(3):
-        bench.ask(most, 8 * most)
+        bench.issue(most, 8 * most)
         await bench.happened(lambda: bench.under_way)
         bench.takes = False
         await bench.wait(4)
@@ -413,7 +413,7 @@ async def what_was_taken_may_be_forgotten(dut):
         bench.forget()
         dut.stop.value = dut.forget.value = 0
         answers = cocotb.start_soon(answer_new(bench))
-        ask_some(bench, 6)
+        request_some(bench, 6)
         await bench.finish()
         bench.forget()
         answers.cancel()
@@ -426,7 +426,7 @@ async def stopped_while_answers_come(dut, stalls):
     bench = await ReadBench(dut, stalls.value).begin()
     cocotb.start_soon(bench.host(64, delay=2))
     for _ in range(20):
-        ask_some(bench, 4)
+        request_some(bench, 4)
         await bench.happened(lambda: bench.under_way)
         await bench.wait(random.randrange(40))
         dut.stop.value = 1
@@ -453,13 +453,13 @@ async def a_reset_forgets_what_was_under_way(dut):
             bench.put(tag, *parts)
         await bench.wait(random.randrange(4 * len(late)))
         await reset(dut, bench.forget, bench.requests, bench.rc)
-        for one in late:
-            bench.put(*one)
+        for item in late:
+            bench.put(*item)
         await bench.happened(lambda: not bench.packets)
         await bench.wait(10)
         assert bench.events["stranger"] == len(late)
         for k in range(bench.params.tags):
-            bench.ask(k * most + 4, most)
+            bench.issue(k * most + 4, most)
         answers = cocotb.start_soon(answer_new(bench))
         await bench.finish()
         answers.cancel()
@@ -476,7 +476,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     await bench.wait(bench.params.tags + 2)
     most = bench.params.max_read
     for _ in range(3):
-        bench.ask(most, most)
+        bench.issue(most, most)
         await bench.happened(lambda: bench.under_way)
         await bench.wait(1)
         assert not dut.idle.value
@@ -491,7 +491,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     for size in (4, 64, most):
         bench.takes, waits[0] = False, size > 4 or not bench.params.in_order
         for k in range(bench.params.tags):
-            bench.ask(most * (k + 1), size)
+            bench.issue(most * (k + 1), size)
         await bench.wait(bench.params.tags + 10)
         bench.takes = True
         await bench.happened(lambda: len(bench.under_way) == bench.params.tags)
@@ -516,7 +516,7 @@ async def completions_never_wait_for_who_takes_the_beats(dut):
     bench = await ReadBench(dut, (never, lambda: waits[0])).begin()
     most, tags = bench.params.max_read, bench.params.tags
     for k in range(tags + 4):
-        bench.ask(most * k, most)
+        bench.issue(most * k, most)
     await bench.happened(lambda: len(bench.under_way) == tags)
     answers = cocotb.start_soon(answer_new(bench))
     for tag in list(bench.under_way):
@@ -541,7 +541,7 @@ async def rc_keeps_up_with_the_link(dut, row):
         while reads + row // params.max_read + 2 <= params.tags:
             address = row * random.randrange(1 << 20)
             reads += len(cut(address, row, params.max_read))
-            bench.ask(address, row)
+            bench.issue(address, row)
         await bench.happened(lambda reads=reads: len(bench.under_way) == reads)
         begin = cycle() + 1
         for tag in list(bench.under_way):
@@ -577,8 +577,8 @@ async def rc_takes_completions_in_their_own_time(dut, kind):
     half, other = tags // 2, kind == "in_another_bank"
     begin, segments = cycle() + 1, 0
     for tag in chain.from_iterable((k, half + (k + other) % half) for k in range(half)):
-        (one,) = whole(bench.under_way[tag].read)
-        bench.answer(tag, replace(one, discontinued="lost" in kind))
-        segments += -(-(3 + one.dwords) // 4)
+        (item,) = whole(bench.under_way[tag].read)
+        bench.answer(tag, replace(item, discontinued="lost" in kind))
+        segments += -(-(3 + item.dwords) // 4)
     await bench.finish()
     assert bench.rc.cycles[-1] - begin <= -(-segments // bench.params.packets) + 1

@@ -37,13 +37,13 @@ def cause_of(address):
     return address % len(Cause)
 
 
-async def answer(dut, asked, answers):
+async def answer(dut, requested, answers):
     """Answer requests in their order; some answers come when those before them have gone."""
     for k in count():
-        await asked.wait_for(k + 1)
+        await requested.wait_for(k + 1)
         if answers.missing:
             await edges(dut.clk, random.choice([1, 5, 20]))
-        request = asked.beats[k]
+        request = requested.beats[k]
         address, beats = request["address"], beats_of(request["address"])
         for n in range(beats):
             answers.append(
@@ -62,26 +62,26 @@ async def answer(dut, asked, answers):
 async def each_user_gets_its_own(dut, stalls, most):
     """Requests have one beat or several; never do more than ``most`` wait for their last beat."""
     bench = await Bench(dut, stalls, most=most).begin()
-    users, beats, asked = bench.requests, bench.beats, bench.asked
-    wanted = [[] for _ in users]
+    users, beats, requested = bench.requests, bench.beats, bench.requested
+    expected = [[] for _ in users]
     for k, requests in enumerate(users):
         for address in [0, *(random.getrandbits(64) for _ in range(REQUESTS - 1))]:
             size, count = random.choice([1, 4096, random.randrange(1, 4097)]), beats_of(address)
             requests.append({"address": address, "bytes": size, "user": address & 7})
-            wanted[k] += [
+            expected[k] += [
                 (address, 1 + size % 32, n == count - 1, address & 7, cause_of(address))
                 for n in range(count)
             ]
-    cocotb.start_soon(answer(dut, asked, bench.answers))
+    cocotb.start_soon(answer(dut, requested, bench.answers))
     await bench.settle(25)
-    for found, right in zip(beats, wanted, strict=True):
+    for result, right in zip(beats, expected, strict=True):
         assert [
             (b["data"], b["bytes"], bool(b["last"]), b["user"], b["cause"].value)
-            for b in found.beats
+            for b in result.beats
         ] == right
-    steps = Counter(asked.cycles)
-    for found in beats:
-        steps.subtract(at for b, at in zip(found.beats, found.cycles, strict=True) if b["last"])
+    steps = Counter(requested.cycles)
+    for result in beats:
+        steps.subtract(at for b, at in zip(result.beats, result.cycles, strict=True) if b["last"])
     under_way = accumulate(step for _, step in sorted(steps.items()))
     assert not most or max(under_way) <= most
     assert not dut.under_way.value

@@ -23,12 +23,12 @@ def reads_of(address, size, most):
 
 def writes_of(address, size, most):
     """Return the pieces of a write from any byte address."""
-    found = []
+    result = []
     for write in writes(address, bytes(size), most):
         skip = min(write.dwords[0])
         count = sum(map(len, write.dwords))
-        found.append((write.address, skip, skip + count))
-    return found
+        result.append((write.address, skip, skip + count))
+    return result
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -38,26 +38,26 @@ async def pieces_are_the_golden_model_s(dut, stalls, code, pieces_of):
     bench = await Bench(dut, stalls, limit=code).begin()
     requests, pieces = bench.requests, bench.pieces
     most = 128 if code in (0, 6) else 256
-    wanted = []
+    expected = []
     for _ in range(30):
         address = random.getrandbits(64)
         size = random.choice([random.randrange(1, 8), random.randrange(1, 600), 4096, 4095])
-        address = min(address, (1 << 64) - 2 * size - 8) if wanted else 0
+        address = min(address, (1 << 64) - 2 * size - 8) if expected else 0
         user = random.getrandbits(bench.params.user_bits)
-        found = pieces_of(address, size, most)
-        requests.append({"address": found[0][0] + found[0][1], "bytes": size, "user": user})
-        wanted += [
+        result = pieces_of(address, size, most)
+        requests.append({"address": result[0][0] + result[0][1], "bytes": size, "user": user})
+        expected += [
             {
                 "address": start // 4,
                 "skip": skip,
                 "bytes": count,
-                "last": k == len(found) - 1,
+                "last": k == len(result) - 1,
                 "user": user,
             }
-            for k, (start, skip, count) in enumerate(found)
+            for k, (start, skip, count) in enumerate(result)
         ]
-    await bench.finish(pieces=wanted)
-    if stalls.none:
+    await bench.finish(pieces=expected)
+    if stalls.absent:
         cycles = pieces.cycles
-        assert cycles[-1] - cycles[0] == len(wanted) - 1
+        assert cycles[-1] - cycles[0] == len(expected) - 1
         assert cycles[0] - requests.cycles[0] == RequestCutter.latency

@@ -76,13 +76,13 @@ async def each_whole_and_in_turn(dut, stalls):
         reads.add()
         writes.add(random.choice([1, 4, 5, 30]) if k % 2 else 1)
     await rq.wait_for(120)
-    for given in (reads, writes):  # all wires of each beat, in their order
-        assert [beat for beat in rq.stream.beats if beat in given.beats] == given.beats
+    for provided in (reads, writes):  # all wires of each beat, in their order
+        assert [beat for beat in rq.stream.beats if beat in provided.beats] == provided.beats
     assert len(rq.stream.beats) == len(reads.beats) + len(writes.beats)
-    for wanted, found in ((False, reads), (True, writes)):
-        tags = [one.found["tag"] for one in rq.packets if one.writes == wanted]
-        assert tags == list(range(found.count))
-    if stalls.none:
+    for expected, result in ((False, reads), (True, writes)):
+        tags = [item.result["tag"] for item in rq.packets if item.writes == expected]
+        assert tags == list(range(result.count))
+    if stalls.absent:
         assert all(a.writes != b.writes for a, b in pairwise(rq.packets[5:100]))
 
 
@@ -91,8 +91,8 @@ async def each_whole_and_in_turn(dut, stalls):
 async def no_read_that_the_host_has_no_room_for(dut, most, stalls):
     """The host takes ``most`` reads, and one more from time to time; the block tells that late."""
     reads, rq = Packets(dut, "reads"), RqMonitor(dut, stall=stalls.value[1])
-    told = [min(15, most)] * (CREDITS_LATE - 1)  # and the cycle in which it is seen
-    dut.credits.value = told[0]
+    reported = [min(15, most)] * (CREDITS_LATE - 1)  # and the cycle in which it is seen
+    dut.credits.value = reported[0]
 
     async def host():
         room = most
@@ -101,8 +101,8 @@ async def no_read_that_the_host_has_no_room_for(dut, most, stalls):
             left = room - len(rq.packets)
             assert left >= 0, "a read was sent that the host has no room for"
             room += left < most and random.random() < 0.2
-            told.append(min(15, left))
-            dut.credits.value = told.pop(0)
+            reported.append(min(15, left))
+            dut.credits.value = reported.pop(0)
 
     await start(dut)
     cocotb.start_soon(host())

@@ -47,9 +47,9 @@ async def every_byte_that_the_host_has(dut, read_size, payload, rcb, all_boundar
         size = random.choice([random.randrange(1, 80), random.randrange(1, 1500), 1028, 64])
         size = size if k else 4096
         offset = 4 * random.randrange((MEMORY - size) // 4)
-        card.ask(card.base + offset, size)
+        card.issue(card.base + offset, size)
         reads += len(cut(card.base + offset, size, most))
-    assert await card.finish() == [Cause.NONE] * len(card.wanted)
+    assert await card.finish() == [Cause.NONE] * len(card.required)
     assert len(card.rq.packets) == len(card.rq.stream.beats) == reads
 
 
@@ -61,8 +61,8 @@ async def where_the_host_has_no_memory(dut):
     nowhere = [k % 3 == 1 for k in range(12)]
     for missing in nowhere:
         offset, size = 4 * random.randrange(1000), random.randrange(1, 1500)
-        card.ask(card.base + offset + missing * (1 << 40), size)
-    assert await card.finish() == [Cause.UNSUPPORTED if one else Cause.NONE for one in nowhere]
+        card.issue(card.base + offset + missing * (1 << 40), size)
+    assert await card.finish() == [Cause.UNSUPPORTED if item else Cause.NONE for item in nowhere]
     await RisingEdge(dut.clk)
     assert not dut.owes.value
 
@@ -82,8 +82,8 @@ async def what_was_written_is_read(dut, payload, stall):
         card.write(offset, random.randbytes(size))
         await card.gone.reach(k + 1)
         first = offset - offset % 4
-        card.ask(card.base + first, min(offset + size - first, 4096))
-    assert await card.finish() == [Cause.NONE] * len(card.wanted)
+        card.issue(card.base + first, min(offset + size - first, 4096))
+    assert await card.finish() == [Cause.NONE] * len(card.required)
     assert bytes(card.memory.mem[:]) == bytes(card.bytes)
 
 
@@ -95,8 +95,8 @@ async def reads_and_writes_at_once(dut):
     for _ in range(24):
         size = random.choice([4, 64, 700])
         card.write(random.randrange(MEMORY // 2 - size), random.randbytes(size))
-        card.ask(card.base + MEMORY // 2 + 4 * random.randrange(MEMORY // 8 - size), size)
-    assert await card.finish() == [Cause.NONE] * len(card.wanted)
+        card.issue(card.base + MEMORY // 2 + 4 * random.randrange(MEMORY // 8 - size), size)
+    assert await card.finish() == [Cause.NONE] * len(card.required)
     await card.gone.reach(24)
     await until(dut.clk, dut.writes_owe, 0)
     await ClockCycles(dut.clk, 200)

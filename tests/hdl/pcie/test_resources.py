@@ -48,14 +48,14 @@ def test_resources(synthesis, in_order):
 def test_memories_are_as_intended(synthesis):
     """Each lane of the buffer and the order of reads are block RAM, and tags are in LUTs."""
     assert synthesis.strayed == []
-    found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
-    assert found == {"bram", "lutram"}
+    result = {memory.became for module in synthesis.modules.values() for memory in module.memories}
+    assert result == {"bram", "lutram"}
 
 
 def test_completer_is_small():
     """The completer is small beside the requester: both together have at most 25,000 LUTs."""
-    found = synthesise(emit(Completer(CompleterParams())), cached_folder)
-    print(found.total, found.depth)
-    assert found.total.lut <= 400
-    assert found.depth.most_levels <= 8
-    assert found.depth.most_chains <= 1
+    result = synthesise(emit(Completer(CompleterParams())), cached_folder)
+    print(result.total, result.depth)
+    assert result.total.lut <= 400
+    assert result.depth.most_levels <= 8
+    assert result.depth.most_chains <= 1

@@ -34,8 +34,8 @@ def judge(old, new, claim):
 
 MUTANTS = {
     "frees what is owed": table(
-        "found.eq(~self.left.valid & Array(away & ~self.taken)[at])",
-        "found.eq(~self.left.valid & Array(away)[at])",
+        "result.eq(~self.left.valid & Array(away & ~self.taken)[at])",
+        "result.eq(~self.left.valid & Array(away)[at])",
         "nothing_is_owed_for_it",
     ),
     "frees what is owed as it leaves": table(
@@ -44,8 +44,8 @@ MUTANTS = {
         "nothing_is_owed_for_it",
     ),
     "shows as free what is owed": table(
-        "found.eq(~self.left.valid & Array(away & ~self.taken)[at])",
-        "found.eq(~self.left.valid & Array(away)[at])",
+        "result.eq(~self.left.valid & Array(away & ~self.taken)[at])",
+        "result.eq(~self.left.valid & Array(away)[at])",
         "nothing_comes_for_what_is_freed",
     ),
     "rests no time": table("(end & ~rests)", "end", "nothing_may_come_late"),
@@ -59,13 +59,13 @@ MUTANTS = {
     ),
     "frees twice": table("& ~shown", "", "free_once"),
     "enters nothing": sender(
-        "self.order.valid.eq(goes)", "self.order.valid.eq(0)", "entered_as_given"
+        "self.order.valid.eq(goes)", "self.order.valid.eq(0)", "entered_as_provided"
     ),
     "knows what nobody has asked for": judge(
         "                & Array(self.expects)[tag]\n", "", "ends_what_is_under_way"
     ),
     "expects more behind the last": judge(
-        "last = goes & known & found.completed", "last = Const(0, 1)", "ends_it_once"
+        "last = goes & known & result.completed", "last = Const(0, 1)", "ends_it_once"
     ),
 }
 SAMPLES = ["rests up to a tick", "knows what nobody has asked for"]
@@ -83,5 +83,5 @@ def test_every_claim_finds_broken_rtl():
 
 
 @pytest.mark.parametrize("name", short_and_long(MUTANTS, SAMPLES))
-def test_broken_rtl_is_found(name, monkeypatch):
+def test_broken_rtl_is_detected(name, monkeypatch):
     find(MUTANTS[name], PARAMS, monkeypatch)

@@ -9,7 +9,7 @@ from hdl.pcie.write_fence import LAST, MOST, WriteFence, WriteFenceParams
 from sim.harness.bench import Bench
 from sim.harness.streams import until
 from sim.harness.verilator import simulate
-from tests.hdl.pcie.number_teller import NumberTeller
+from tests.hdl.pcie.number_reporter import NumberReporter
 
 PACKETS = 300
 
@@ -23,13 +23,13 @@ class FenceBench(Bench):
 
     def __init__(self, dut):
         super().__init__(dut)
-        self.wanted = []  # users and numbers
-        self.told = self.reports("visible")
+        self.required = []  # users and numbers
+        self.reported = self.reports("visible")
 
     @property
     def visible(self):
         """Return the users of what has become visible, and when."""
-        return [(told["user"], at) for told, at in self.told.found]
+        return [(reported["user"], at) for reported, at in self.reported.result]
 
     async def send(self, final):
         """Let RQ take a packet as soon as there is room; return its number."""
@@ -44,7 +44,7 @@ class FenceBench(Bench):
                 break
         number = int(self.dut.number.value)
         if final:
-            self.wanted.append((packet["user"], number))
+            self.required.append((packet["user"], number))
         return number
 
     async def say(self, *numbers):
@@ -56,21 +56,21 @@ class FenceBench(Bench):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(delay=[0, 8, 200])
-async def each_write_once_its_last_number_is_told(dut, delay):
+async def each_write_once_its_last_number_is_reported(dut, delay):
     """Writes are told in order, never early, and at most as late as stated when alone."""
     bench = await FenceBench(dut).begin()
-    teller = NumberTeller(dut, delay=delay)
+    reporter = NumberReporter(dut, delay=delay)
     for _ in range(PACKETS):
-        teller.put(await bench.send(random.random() < 0.4))
+        reporter.put(await bench.send(random.random() < 0.4))
         await bench.wait(random.choice([0, 0, 0, 1, 5]))
-    while len(teller.told) < PACKETS:
+    while len(reporter.reported) < PACKETS:
         await RisingEdge(dut.clk)
     await bench.wait(PACKETS)
-    assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
-    heard, told = iter(teller.told), []
-    for _, number in bench.wanted:
-        told.append(next(when for heard_number, when in heard if heard_number == number))
-    waits = [now - when for (_, now), when in zip(bench.visible, told, strict=True)]
+    assert [user for user, _ in bench.visible] == [user for user, _ in bench.required]
+    heard, reported = iter(reporter.reported), []
+    for _, number in bench.required:
+        reported.append(next(when for heard_number, when in heard if heard_number == number))
+    waits = [now - when for (_, now), when in zip(bench.visible, reported, strict=True)]
     assert min(waits) == WriteFence.latency
     assert not dut.owes.value
 
@@ -85,12 +85,12 @@ async def numbers_in_twos_from_any_number_on(dut):
         for _ in range(LAST):
             await bench.say(await bench.send(1), await bench.send(1))
         await bench.wait(12)
-        assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
+        assert [user for user, _ in bench.visible] == [user for user, _ in bench.required]
     assert not dut.owes.value
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_block_that_tells_nothing_ends_the_room(dut):
+async def a_block_that_reports_nothing_ends_the_room(dut):
     """No more are under way than there are numbers; each one that is told makes room for one."""
     bench = await FenceBench(dut).begin()
     numbers = []
@@ -119,16 +119,16 @@ async def a_number_that_is_not_the_next_counts_nothing(dut):
     assert not bench.visible
     await bench.say(first + 2, first)  # the second is the next one
     await bench.wait(12)
-    assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted[:1]]
+    assert [user for user, _ in bench.visible] == [user for user, _ in bench.required[:1]]
     await bench.say(first + 1, first + 2)
     await bench.say(first + 3, first + 4)
     await bench.wait(12)
-    assert [user for user, _ in bench.visible] == [user for user, _ in bench.wanted]
+    assert [user for user, _ in bench.visible] == [user for user, _ in bench.required]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(count=[1, 3, MOST], following=[None, LAST - 1, LAST, 1])
-async def what_is_forgotten_is_never_told(dut, count, following):
+async def what_is_forgotten_is_never_reported(dut, count, following):
     """Numbers of packets from before come late, before and between those of new ones.
 
     The first of the new ones has number ``following``, if that is given.
@@ -138,19 +138,19 @@ async def what_is_forgotten_is_never_told(dut, count, following):
         await bench.say(await bench.send(0))
     await bench.wait(12)
     old = [await bench.send(1) for _ in range(count)]
-    told = count - 1 if count > 3 else 1
-    for number in old[:told:2]:
-        await bench.say(*old[old.index(number) :][: min(2, told)])
+    reported = count - 1 if count > 3 else 1
+    for number in old[:reported:2]:
+        await bench.say(*old[old.index(number) :][: min(2, reported)])
     dut.clear.value = 1
     await bench.wait(2)
     shown = len(bench.visible)
     await until(dut.clk, dut.owes, 0)
     dut.clear.value = 0
     seen = len(bench.visible)  # what was told in time
-    assert seen == shown <= told
-    bench.wanted.clear()
+    assert seen == shown <= reported
+    bench.required.clear()
     new = [await bench.send(1) for _ in range(4)]
-    for number in old[told:]:
+    for number in old[reported:]:
         await bench.say(number)
     await bench.wait(12)
     assert len(bench.visible) == seen
@@ -158,4 +158,4 @@ async def what_is_forgotten_is_never_told(dut, count, following):
     await bench.say(*new[1:3])
     await bench.say(new[3])
     await bench.wait(12)
-    assert [user for user, _ in bench.visible[seen:]] == [user for user, _ in bench.wanted]
+    assert [user for user, _ in bench.visible[seen:]] == [user for user, _ in bench.required]

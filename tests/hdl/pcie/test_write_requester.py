@@ -15,7 +15,7 @@ from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, cycle, never, until
-from tests.hdl.pcie.number_teller import NumberTeller
+from tests.hdl.pcie.number_reporter import NumberReporter
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
 from tests.simulated import simulated
 
@@ -32,51 +32,51 @@ class WriteBench(Bench):
 
     def __init__(self, dut, *stalls):
         super().__init__(dut, *stalls, limit=3)
-        self.rq = RqMonitor(dut, stall=self.sink_stall, callback=self.tell)
+        self.rq = RqMonitor(dut, stall=self.sink_stall, callback=self.report)
         self.most = self.params.max_payload
-        self.wanted, self.asked = [], []
+        self.required, self.requested = [], []
         self.sent, self.visible = self.reports("sent"), self.reports("visible")
         self.idle, self.begun = self.record("idle"), self.record("begun")
         self.lost = self.record("lost")  # packets
-        self.block = NumberTeller(dut)
+        self.block = NumberReporter(dut)
         self.silent = False  # the block tells none that it is given now
 
-    def ask(self, address, size):
+    def issue(self, address, size):
         """Let random bytes be written."""
         user, payload = random.getrandbits(self.params.user_bits), random.randbytes(size)
         self.requests.append({"address": address, "bytes": size, "user": user})
         for beat in beats_of(payload, self.params.beat_bytes):
             self.data.append(beat)
-        self.wanted += writes(address, payload, self.most)
-        self.asked.append((user, len(self.wanted) - 1))
+        self.required += writes(address, payload, self.most)
+        self.requested.append((user, len(self.required) - 1))
 
-    def tell(self, packet):
+    def report(self, packet):
         """Let the block report a packet that it has taken."""
         if not self.silent:
             self.block.put(packet.number)
 
     async def finish(self):
         """Wait until everything has come, packet by packet, as it should; nothing else does."""
-        await self.rq.wait_for(len(self.wanted))
-        told = len(self.rq.packets)
-        while len(self.block.told) < told:
+        await self.rq.wait_for(len(self.required))
+        reported = len(self.rq.packets)
+        while len(self.block.reported) < reported:
             await self.wait()
         await self.wait(80)
-        for k, (packet, wanted) in enumerate(zip(self.rq.packets, self.wanted, strict=True)):
-            assert 4 * packet.found["address"] == wanted.address, f"packet {k}"
-            assert packet.found["dwords"] == len(wanted.dwords)
-            assert packet.enables == wanted.byte_enables, f"packet {k}"
-            for dword, places in zip(packet.dwords, wanted.dwords, strict=True):
+        for k, (packet, expected) in enumerate(zip(self.rq.packets, self.required, strict=True)):
+            assert 4 * packet.result["address"] == expected.address, f"packet {k}"
+            assert packet.result["dwords"] == len(expected.dwords)
+            assert packet.enables == expected.byte_enables, f"packet {k}"
+            for dword, places in zip(packet.dwords, expected.dwords, strict=True):
                 assert {place: dword >> 8 * place & 0xFF for place in places} == places
             rest = {"address", "dwords", "kind"}
             assert packet.writes
-            assert not any(value for name, value in packet.found.items() if name not in rest)
-        ends = [(user, self.rq.packets[last].ended + 1) for user, last in self.asked]
-        assert [(one["user"], at) for one, at in self.sent.found] == ends
-        visible = self.visible.found
-        assert [one["user"] for one, _ in visible] == [user for user, _ in self.asked]
-        for (_, last), (_, seen) in zip(self.asked, visible, strict=True):
-            assert self.block.told[last][1] < seen
+            assert not any(value for name, value in packet.result.items() if name not in rest)
+        ends = [(user, self.rq.packets[last].ended + 1) for user, last in self.requested]
+        assert [(item["user"], at) for item, at in self.sent.result] == ends
+        visible = self.visible.result
+        assert [item["user"] for item, _ in visible] == [user for user, _ in self.requested]
+        for (_, last), (_, seen) in zip(self.requested, visible, strict=True):
+            assert self.block.reported[last][1] < seen
         assert not self.dut.owes.value
 
     def check_pulses(self):
@@ -84,7 +84,7 @@ class WriteBench(Bench):
         assert self.begun.cycles == [packet.begun + 1 for packet in self.rq.packets]
         cycles = np.arange(self.requests.cycles[0] + 1, cycle() + 1)
         taken = np.searchsorted(self.requests.cycles, cycles - 2, "right")
-        sent = np.searchsorted([at for _, at in self.sent.found], cycles - 1, "right")
+        sent = np.searchsorted([at for _, at in self.sent.result], cycles - 1, "right")
         idle = [at for at in self.idle.cycles if at >= cycles[0]]
         assert idle == cycles[taken == sent].tolist()
 
@@ -105,7 +105,7 @@ async def every_byte_and_no_other(dut, stalls):
     """Writes have all places and sizes; ``sent`` comes in the cycle after a request's last beat."""
     bench = await WriteBench(dut, stalls.value).begin()
     for _ in range(60):
-        bench.ask(*some_place(bench.most))
+        bench.issue(*some_place(bench.most))
     await bench.finish()
     bench.check_pulses()
 
@@ -117,7 +117,7 @@ async def every_alignment_of_begin_and_end(dut):
     size = bench.params.beat_bytes
     for first in range(size):
         for count in {1, 2, size - first, random.randrange(1, 3 * size), bench.most + first}:
-            bench.ask(bench.most - size + first, count)
+            bench.issue(bench.most - size + first, count)
     await bench.finish()
 
 
@@ -128,7 +128,7 @@ async def a_host_may_allow_smaller_payloads(dut):
         dut.limit.value, bench.most = code, min(128 << code, bench.params.max_payload)
         await ClockCycles(dut.clk, 2)
         for _ in range(8):
-            bench.ask(*some_place(bench.most))
+            bench.issue(*some_place(bench.most))
         await bench.finish()
 
 
@@ -136,7 +136,7 @@ async def a_host_may_allow_smaller_payloads(dut):
 async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     """One packet of one beat is as late as stated; large and small ones follow without a gap."""
     bench = await WriteBench(dut).begin()
-    bench.ask(0x1001, 9)
+    bench.issue(0x1001, 9)
     await bench.finish()
     (packet,) = bench.rq.packets
     assert packet.begun - bench.requests.cycles[-1] == bench.component.latency
@@ -144,7 +144,7 @@ async def a_beat_a_cycle_and_no_longer_than_stated(dut):
     for size in (bench.most, bench.params.beat_bytes - 16):
         before = len(bench.rq.packets)
         for k in range(40):
-            bench.ask(bench.most * k, size)
+            bench.issue(bench.most * k, size)
         await bench.finish()
         packets = bench.rq.packets[before:]
         beats = -(-(size + 16) // bench.params.beat_bytes)
@@ -157,7 +157,7 @@ async def rq_keeps_up_with_the_link(dut):
     bench = await WriteBench(dut).begin()
     count = 60
     for k in range(count):
-        bench.ask(bench.most * k, bench.most)
+        bench.issue(bench.most * k, bench.most)
     await bench.finish()
     cycles = bench.rq.packets[-1].ended - bench.rq.packets[0].begun
     link = count * write_bytes(bench.most) / (LINK_BYTES * bench.params.data_bits / 512 / 250e6)
@@ -171,7 +171,7 @@ async def data_that_comes_late_leaves_no_gap(dut):
     bench = await WriteBench(dut).begin()
     bench.data.stall = lambda: random.random() < 0.9
     for k in range(6):
-        bench.ask(k * 4096 + 3, 3 * bench.params.beat_bytes)
+        bench.issue(k * 4096 + 3, 3 * bench.params.beat_bytes)
     await bench.finish()
 
 
@@ -182,7 +182,7 @@ async def stopped_between_packets(dut, stalls):
     bench = await WriteBench(dut, stalls.value).begin()
     for _ in range(8):
         for _ in range(8):
-            bench.ask(*some_place(bench.most))
+            bench.issue(*some_place(bench.most))
         await ClockCycles(dut.clk, random.randrange(30, 100))
         dut.stop.value = 1
         await ClockCycles(dut.clk, 3)
@@ -191,18 +191,18 @@ async def stopped_between_packets(dut, stalls):
         await ClockCycles(dut.clk, 50)
         assert len(bench.rq.packets) == before
         dut.stop.value = 0
-    await bench.rq.wait_for(len(bench.wanted) - len(bench.lost.beats))
+    await bench.rq.wait_for(len(bench.required) - len(bench.lost.beats))
     await ClockCycles(dut.clk, 3)
-    assert len(bench.rq.packets) + len(bench.lost.beats) == len(bench.wanted)
-    assert 0 < len(bench.lost.beats) < len(bench.wanted)
+    assert len(bench.rq.packets) + len(bench.lost.beats) == len(bench.required)
+    assert 0 < len(bench.lost.beats) < len(bench.required)
     came, at = set(), 0
     for packet in bench.rq.packets:
-        while packet_of(bench.wanted[at]) != packet_of(packet):  # which is lost
+        while packet_of(bench.required[at]) != packet_of(packet):  # which is lost
             at += 1
         came.add(at)
         at += 1
-    assert [one["user"] for one, _ in bench.sent.found] == [
-        user for user, k in bench.asked if k in came
+    assert [item["user"] for item, _ in bench.sent.result] == [
+        user for user, k in bench.requested if k in came
     ]
 
 
@@ -213,7 +213,7 @@ async def what_rq_was_not_offered_is_dropped_without_it(dut):
     bench = await WriteBench(dut, (never, lambda: waits[0])).begin()
     bench.silent = True
     for k in range(LAST + 5):
-        bench.ask(4096 * k, bench.most)
+        bench.issue(4096 * k, bench.most)
     await ClockCycles(dut.clk, 8 * LAST)
     waits[0] = True
     await ClockCycles(dut.clk, 2)
@@ -221,7 +221,7 @@ async def what_rq_was_not_offered_is_dropped_without_it(dut):
     await ClockCycles(dut.clk, 100)
     assert dut.idle.value
     assert MOST <= len(bench.rq.packets) < LAST
-    assert len(bench.rq.packets) + len(bench.lost.beats) == len(bench.wanted)
+    assert len(bench.rq.packets) + len(bench.lost.beats) == len(bench.required)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -230,26 +230,26 @@ async def what_is_cleared_is_never_visible(dut):
     bench = await WriteBench(dut).begin()
     bench.silent = True
     for k in range(6):
-        bench.ask(4096 * k + 3, bench.most)
-    await bench.rq.wait_for(len(bench.wanted))
+        bench.issue(4096 * k + 3, bench.most)
+    await bench.rq.wait_for(len(bench.required))
     await ClockCycles(dut.clk, 4)
     assert dut.owes.value
     dut.stop.value = dut.clear.value = 1
     while dut.owes.value or not dut.idle.value:
         await RisingEdge(dut.clk)
     dut.stop.value = dut.clear.value = 0
-    assert not bench.visible.found
+    assert not bench.visible.result
     bench.sent.take()
-    for before in (bench.wanted, bench.asked, bench.rq.packets):
+    for before in (bench.required, bench.requested, bench.rq.packets):
         before.clear()
     bench.silent = False
     for _ in range(8):
-        bench.ask(*some_place(bench.most))
+        bench.issue(*some_place(bench.most))
     await bench.finish()
 
 
-def packet_of(one):
+def packet_of(item):
     """Return where a packet goes and what it brings, from RQ or as it should be."""
-    if hasattr(one, "found"):
-        return 4 * one.found["address"], one.enables, len(one.dwords)
-    return one.address, one.byte_enables, len(one.dwords)
+    if hasattr(item, "result"):
+        return 4 * item.result["address"], item.enables, len(item.dwords)
+    return item.address, item.byte_enables, len(item.dwords)

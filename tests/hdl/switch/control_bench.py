@@ -64,8 +64,8 @@ class PortModel:
     """A port that has one command, from when it is taken until its answer has left."""
 
     def __init__(self):
-        self.asked = None  # the command and where it came from
-        self.asks = False  # it has not been taken
+        self.requested = None  # the command and where it came from
+        self.demands = False  # it has not been taken
         self.answer = None  # bytes
         self.events = Counter()
 
@@ -73,20 +73,20 @@ class PortModel:
         """Whether a command is taken."""
         if not is_open:
             self.events["closed_commands"] += 1
-        elif self.asked:
+        elif self.requested:
             self.events["lost_commands"] += 1
         else:
             self.events["commands"] += 1
-            self.asked, self.asks = (command, source), True
+            self.requested, self.demands = (command, source), True
 
     def answers(self, answer, address):
         """Note that the tenants have decided."""
-        to = self.asked[1]
+        to = self.requested[1]
         self.answer = tenancy_frames.to_bytes(answer, destination=to, source=address)
 
     def sent(self):
         """Note that the answer has left."""
-        self.asked = self.answer = None
+        self.requested = self.answer = None
 
 
 class PortBench:

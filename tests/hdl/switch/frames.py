@@ -30,7 +30,7 @@ FRAMES = FrameFormat(
     constants=(("ethertype", 0xB588), ("version", VERSION)),
     zero=("nothing",),
     least_bytes=LEAST,
-    most_bytes=MOST,
+    max_bytes=MOST,
     data_bits=8 * BEAT_BYTES,
 )
 
@@ -67,8 +67,8 @@ def some_packet(address):
     if kind > 0.9:  # bytes are missing where there should be some
         at = random.randrange(len(packet.beats))
         beat = packet.beats[at]
-        kept = [k for k in range(BEAT_BYTES) if beat["tkeep"] >> k & 1]
-        lacks = random.choice(kept[:-1] or kept) if beat["tlast"] else kept[-1]
+        stored = [k for k in range(BEAT_BYTES) if beat["tkeep"] >> k & 1]
+        lacks = random.choice(stored[:-1] or stored) if beat["tlast"] else stored[-1]
         beat["tkeep"] &= ~(1 << lacks)
     return packet
 
@@ -84,8 +84,8 @@ def judge(beats, address):
     keep, head = beats[0]["tkeep"], beats[0]["tdata"].to_bytes(BEAT_BYTES, "little")[:16]
     if beats[-1]["tuser"]:
         return "CORRUPT", None
-    ours = head[:6] == address and head[12:15] == bytes([0x88, 0xB5, VERSION])
-    if keep >> 14 & 1 and not ours:
+    to_switch = head[:6] == address and head[12:15] == bytes([0x88, 0xB5, VERSION])
+    if keep >> 14 & 1 and not to_switch:
         return "FOREIGN", None
     if holes or not LEAST <= len(octets) <= MOST or head[15]:
         return "MALFORMED", None

@@ -66,10 +66,12 @@ def entry(data, corrupt, address, bit, params: SwitchParams):
     }
 
 
-def agrees(found, golden):
+def agrees(result, golden):
     """Whether a packet is the expected one; if it is not good, only its quality counts."""
-    found = {**found, "quality": found["quality"].name}
-    return found["quality"] == golden["quality"] and (found["quality"] != "GOOD" or found == golden)
+    result = {**result, "quality": result["quality"].name}
+    return result["quality"] == golden["quality"] and (
+        result["quality"] != "GOOD" or result == golden
+    )
 
 
 class PortModel:

@@ -32,7 +32,7 @@ class OutputRoomProof(Component):
             {
                 "packet": In(1),
                 "item": In(params.item_claim),
-                "given": In(bits_for(params.packet)),
+                "provided": In(bits_for(params.packet)),
                 "left": In(1),
                 "seen": In(bits),
                 "under_way": In(signed(bits + 1)),
@@ -52,10 +52,10 @@ class OutputRoomProof(Component):
         m.d.comb += [
             dut.packets.eq(self.packet),
             dut.item.eq(item),
-            dut.gives[0].beats.eq(self.given),
+            dut.gives[0].beats.eq(self.provided),
             dut.left.eq(self.left),
             taken.eq((self.packet * params.packet) + (item.valid * item.beats)),
-            back.eq(self.given + self.left),
+            back.eq(self.provided + self.left),
         ]
         assume(m, back <= params.beats - free)
         m.d.sync += free.eq((free - taken + back)[: len(free)].as_signed())

@@ -38,7 +38,7 @@ class HostModel:
     """A host that gives one command at a time; further ones are ignored."""
 
     def __init__(self):
-        self.asked = self.told = None
+        self.requested = self.reported = None
         self.ignored = False
         self.taken = None  # the command that is being decided
 
@@ -99,26 +99,26 @@ class PlaneBench:
 
     def some_commands(self):
         """Draw a command for each port and the host, each unlike all others that wait."""
-        waiting = [one.asked[0] for one in self.models if one.asks]
-        waiting += [self.host.asked] * (self.host.asked is not None)
-        known, found = {str(packed(command)) for command in waiting}, []
-        while len(found) <= len(self.ports):
+        waiting = [item.requested[0] for item in self.models if item.demands]
+        waiting += [self.host.requested] * (self.host.requested is not None)
+        known, result = {str(packed(command)) for command in waiting}, []
+        while len(result) <= len(self.ports):
             command = some_command()
             if (text := str(packed(command))) not in known:
                 known.add(text)
-                found.append(command)
-        return found
+                result.append(command)
+        return result
 
     def check(self):
         """Check one cycle of ports, host and tenants."""
         dut, inputs, host = self.dut, self.inputs, self.host
-        assert bool(dut.busy.value) == (host.asked is not None)
+        assert bool(dut.busy.value) == (host.requested is not None)
         assert bool(dut.ignored.value) == host.ignored
-        if host.told:
-            told = unpack(TENANT_ANSWER, int(dut.told.value))
-            assert pack(TENANT_ANSWER, told) == answer_bits(host.told)
-        left = [bus.check(one.answer) for bus, one in zip(self.buses, self.models, strict=True)]
-        ignored = host.asked is not None
+        if host.reported:
+            reported = unpack(TENANT_ANSWER, int(dut.reported.value))
+            assert pack(TENANT_ANSWER, reported) == answer_bits(host.reported)
+        left = [bus.check(item.answer) for bus, item in zip(self.buses, self.models, strict=True)]
+        ignored = host.requested is not None
         if inputs["answer"]:
             self.answers(inputs["answer"])
         if dut.commands_valid.value and inputs["ready"]:
@@ -134,51 +134,51 @@ class PlaneBench:
                 model.sent()
         if inputs["start"]:
             host.ignored = ignored
-            host.asked = host.asked if ignored else inputs["host"]
+            host.requested = host.requested if ignored else inputs["host"]
 
-    def decides(self, found):
+    def decides(self, result):
         """A command is taken from one who waits.
 
         Nobody waits for more than those who have had their turn, and for all others once.
         """
-        waiting = {k: one.asked[0] for k, one in enumerate(self.models) if one.asks}
-        if self.host.asked is not None and self.host.asked is not self.host.taken:
-            waiting["host"] = self.host.asked
-        (who,) = [k for k, command in waiting.items() if packed(command) == found]
-        self.deciding = waiting[who], who
-        if who == "host":
-            self.host.taken = self.host.asked
+        waiting = {k: item.requested[0] for k, item in enumerate(self.models) if item.demands}
+        if self.host.requested is not None and self.host.requested is not self.host.taken:
+            waiting["host"] = self.host.requested
+        (owner,) = [k for k, command in waiting.items() if packed(command) == result]
+        self.deciding = waiting[owner], owner
+        if owner == "host":
+            self.host.taken = self.host.requested
         else:
-            self.models[who].asks = False
-        self.passed_over.pop(who, None)
-        self.passed_over.update(k for k in waiting if k != who)
+            self.models[owner].demands = False
+        self.passed_over.pop(owner, None)
+        self.passed_over.update(k for k in waiting if k != owner)
         assert max(self.passed_over.values(), default=0) <= AHEAD + len(self.models)
 
     def answers(self, answer):
         """Whoever has asked is answered."""
-        _, who = self.deciding
+        _, owner = self.deciding
         self.deciding = None
         self.decided += 1
-        if who == "host":
-            self.host.told, self.host.asked = answer, None
+        if owner == "host":
+            self.host.reported, self.host.requested = answer, None
         else:
-            self.models[who].answers(answer, self.address)
+            self.models[owner].answers(answer, self.address)
 
     async def counters(self):
         """Return all counters of all ports."""
-        found = []
+        result = []
         for port in self.ports:
             self.dut.part.value = port
-            found.append(Counter())
+            result.append(Counter())
             for select, name in enumerate(NAMES):
                 self.dut.select.value = select
                 await ClockCycles(self.dut.clk, 3 + CounterBanks.latency)
-                found[-1][name] = int(self.dut.value.value)
-        return found
+                result[-1][name] = int(self.dut.value.value)
+        return result
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def answers_whoever_has_asked(dut):
+async def answers_whoever_has_requested(dut):
     bench = PlaneBench(dut)
     await bench.begin()
     for k in range(6000):

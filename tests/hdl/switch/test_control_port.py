@@ -36,7 +36,7 @@ async def answers_what_it_takes(dut):
     head = address = owed = None
     sent, since = Counter(), 0
     for k in range(20000):
-        if k % 50 == 0 and model.asked is None:
+        if k % 50 == 0 and model.requested is None:
             address, load, eager = (
                 random.randbytes(6),
                 random.random(),
@@ -54,9 +54,11 @@ async def answers_what_it_takes(dut):
         dut.commands_ready.value = ready = int(random.random() < 0.5)
         bus.drive(load, eager)
         await RisingEdge(dut.clk)
-        assert bool(dut.commands_valid.value) == model.asks
-        if model.asks:
-            assert unpack(TENANT_COMMAND, int(dut.commands_payload.value)) == packed(model.asked[0])
+        assert bool(dut.commands_valid.value) == model.demands
+        if model.demands:
+            assert unpack(TENANT_COMMAND, int(dut.commands_payload.value)) == packed(
+                model.requested[0]
+            )
         left = bus.check(model.answer)
         since = since + 1 if model.answer and eager == 1 and not left else 0
         assert since <= 2, "an answer waits for no more than the packet before it"
@@ -66,8 +68,8 @@ async def answers_what_it_takes(dut):
         names = [name for name, _ in CONTROL_COUNTERS.counters]
         events = unpack(CONTROL_COUNTERS.events, int(dut.events.value))
         assert events == {name: (model.events - before)[name] for name in names}
-        if model.asks and ready and dut.commands_valid.value:
-            model.asks, owed = False, some_answer(model.asked[0])
+        if model.demands and ready and dut.commands_valid.value:
+            model.demands, owed = False, some_answer(model.requested[0])
         if answered:
             model.answers(owed, address)
             owed = None

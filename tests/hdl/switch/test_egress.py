@@ -78,8 +78,8 @@ async def queues_answers_for_their_ports(dut):
             full = len(queue) == params.egress_fifo.capacity
             if queue:
                 golden = int.from_bytes(frame(queue[0], source, destination), "little")
-                found = [int(handle.value) for handle in outputs[port]]
-                assert found == [golden, (1 << BYTES) - 1, 1, 0], k
+                result = [int(handle.value) for handle in outputs[port]]
+                assert result == [golden, (1 << BYTES) - 1, 1, 0], k
                 if ready[port]:
                     queue.pop(0)
                     sends |= 1 << port

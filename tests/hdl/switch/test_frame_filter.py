@@ -93,7 +93,7 @@ class Bench:
     def __init__(self, dut, stall=never):
         self.dut = dut
         params = params_in_simulator(FrameFormat)
-        self.lengths = {params.most_bytes, params.longest_bytes}
+        self.lengths = {params.max_bytes, params.longest_bytes}
         more = ("longer", "more") if params.more_bytes else ()
         self.source = AxiSource(dut, "axis", stall=stall)
         self.reports = Recorder(dut, "valid", dict.fromkeys(("frame", *more)) | QUALITY)
@@ -126,12 +126,12 @@ class Bench:
         await edges(self.dut.clk, 5)
         ends = [self.source.cycles[end] for end in self.ends]
         assert self.reports.cycles == [end + FrameFilter.latency for end in ends]
-        for found, (golden, last) in zip(self.reports.beats, self.expected, strict=True):
-            assert found["quality"].name == golden["quality"].name
-            assert found["frame"] == golden["frame"]
-            if "more" in found and golden["quality"] is frames.Quality.GOOD:
-                assert found["longer"] == golden["longer"]
-                assert not found["longer"] or found["more"].to_bytes(4, "little") == last[60:]
+        for result, (golden, last) in zip(self.reports.beats, self.expected, strict=True):
+            assert result["quality"].name == golden["quality"].name
+            assert result["frame"] == golden["frame"]
+            if "more" in result and golden["quality"] is frames.Quality.GOOD:
+                assert result["longer"] == golden["longer"]
+                assert not result["longer"] or result["more"].to_bytes(4, "little") == last[60:]
         assert all(cycle["axis_tready"] for cycle in self.ready.beats)
 
 
@@ -166,8 +166,8 @@ async def the_address_may_change(dut):
     for address in (ADDRESS, other, ADDRESS):
         await edges(dut.clk, 2)
         bench.set_address(address)
-        to_both = (replace(some_frame(), destination=one) for one in (ADDRESS, other))
-        await bench.send(*(one.to_bytes() for one in to_both))
+        to_both = (replace(some_frame(), destination=item) for item in (ADDRESS, other))
+        await bench.send(*(item.to_bytes() for item in to_both))
     await bench.finish()
 
 
@@ -201,5 +201,5 @@ async def judges_packets_of_several_beats(dut, stall):
     packets = [sample.some_packet(ADDRESS) for _ in range(2000)]
     await source.send_all(beat for packet in packets for beat in packet.beats)
     await edges(dut.clk, 3)
-    found = [report["quality"].name for report in reports.beats]
-    assert found == [sample.judge(packet.beats, ADDRESS)[0] for packet in packets]
+    result = [report["quality"].name for report in reports.beats]
+    assert result == [sample.judge(packet.beats, ADDRESS)[0] for packet in packets]

@@ -19,10 +19,10 @@ def test_ingress():
     simulate(SwitchIngress(PARAMS), __name__)
 
 
-def next_turn(asking, after, count):
+def next_turn(requesting, after, count):
     """Return whose turn it is after ``after``."""
     turns = [(after + k) % count for k in range(1, count + 1)]
-    return next((port for port in turns if asking[port]), None)
+    return next((port for port in turns if requesting[port]), None)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -49,16 +49,16 @@ async def takes_ports_in_turn(dut):
         dut.address.value = int.from_bytes(address, "little")
         dut.hold.value = hold = int(random.random() < held)
         await RisingEdge(dut.clk)
-        asking = [bool(port.queue) for port in ports]
+        requesting = [bool(port.queue) for port in ports]
         overflows = sum(port.overflow << port.port for port in ports)
         lost |= overflows
         assert int(dut.overflows.value) == overflows, k
-        assert bool(dut.waiting.value) == any(asking), k
+        assert bool(dut.waiting.value) == any(requesting), k
         assert bool(dut.valid.value) == (taken is not None), k
         if taken is not None:
             assert int(dut.sender.value) == 1 << served
             assert agrees(unpack(params.packet, int(dut.packet.value)), taken), k
-        turn = None if hold else next_turn(asking, served, params.ports)
+        turn = None if hold else next_turn(requesting, served, params.ports)
         taken, served = (None, served) if turn is None else (ports[turn].queue[0], turn)
         for port in ports:
             port.step(port.port == turn)

@@ -41,9 +41,9 @@ async def queues_what_it_judges(dut):
         assert bool(dut.overflow.value) == model.overflow, k
         lost += model.overflow
         if model.queue:
-            found = unpack(params.packet, int(dut.packets_payload.value))
-            assert agrees(found, model.queue[0]), (k, found, model.queue[0])
-            seen.add(found["quality"])
+            result = unpack(params.packet, int(dut.packets_payload.value))
+            assert agrees(result, model.queue[0]), (k, result, model.queue[0])
+            seen.add(result["quality"])
         model.step(ready and bool(model.queue))
     assert seen == set(Quality)
     assert lost > 100

@@ -116,15 +116,15 @@ async def lets_good_packets_through(dut):
             cleared = model.cleared[1]
         golden.append((verdict if valid else "NONE", leaves, cleared))
         verdict, leaves, cleared = golden[k]
-        found = unpack(params.request, int(dut.request.value))
+        result = unpack(params.request, int(dut.request.value))
         assert (k, Verdict(int(dut.refused.value)).name) == (k, verdict)
         assert bool(dut.valid.value) == (leaves is not None), k
         assert bool(dut.clear.value) == (cleared is not None), k
         if leaves is not None:
-            assert found == leaves, k
-            assert found["header"] == announced, k
+            assert result == leaves, k
+            assert result["header"] == announced, k
         announced = unpack(params.header, int(dut.ahead.value))
         if cleared is not None:
-            assert found["everyone"] == cleared, k
+            assert result["everyone"] == cleared, k
         model.check(shown(dut, model), command, waiting)
     assert seen == {"NONE", *(v.name for v in Verdict if v.value >= Verdict.WRONG_SLOT.value)}

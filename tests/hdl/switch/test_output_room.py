@@ -15,7 +15,7 @@ from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.formal.sby import hold
 from tests.hdl.switch.output_room_proof import OutputRoomProof
-from tests.mutants import mutants_are_found, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 from tests.rejects import rejects
 
 PARAMS = OutputRoomParams(ports=3, beats=96, packet=13, item=3, gives=2)
@@ -71,7 +71,7 @@ def test_holds_for_all_time():
         hold(OutputRoomProof(SMALL), mode=mode, depth=depth)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [OutputRoomProof(SMALL)], SAMPLES
 )
 

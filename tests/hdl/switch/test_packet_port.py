@@ -99,7 +99,7 @@ class Bench:
     @property
     def verdicts(self):
         """Return the quality of each packet, and whether it was lost."""
-        return [(one["quality"].name, bool(one["lost"])) for one in self.judged.beats]
+        return [(item["quality"].name, bool(item["lost"])) for item in self.judged.beats]
 
     @property
     def left(self):
@@ -137,14 +137,14 @@ class Bench:
         golden = [judge(packet, self.address) for packet in self.came]
         verdicts = self.verdicts
         assert [quality for quality, _ in verdicts] == [quality for quality, _ in golden]
-        kept = [
+        stored = [
             octets
             for (quality, octets), (_, lost) in zip(golden, verdicts, strict=True)
             if quality == "GOOD" and not lost
         ]
         assert all(quality == "GOOD" for quality, lost in verdicts if lost)
         assert set(self.lost.cycles) <= set(self.judged.cycles)
-        assert self.left == kept
+        assert self.left == stored
         return Counter(verdicts)
 
 
@@ -163,10 +163,10 @@ async def keeps_good_frames(dut, stalls):
     bench = await begin(dut, source, sink)
     packets = [any_packet(bench.address) for _ in range(3000)]
     await bench.send(packets)
-    found = await bench.drain()
+    result = await bench.drain()
     assert bench.came == [packet.beats for packet in packets]
-    assert min(found[quality.name, False] for quality in Quality) > 100
-    assert sink is not never or not found["GOOD", True]
+    assert min(result[quality.name, False] for quality in Quality) > 100
+    assert sink is not never or not result["GOOD", True]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -177,8 +177,8 @@ async def every_length(dut):
         packets = [Packet((frame(bench.address, 160))[:length])]
         packets += [Packet(frame(bench.address, random.choice((LEAST, MOST))))]
         await bench.send(packets)
-    found = await bench.drain()
-    assert found == {("GOOD", False): 139 + MOST - LEAST + 1, ("MALFORMED", False): 96}
+    result = await bench.drain()
+    assert result == {("GOOD", False): 139 + MOST - LEAST + 1, ("MALFORMED", False): 96}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -202,15 +202,15 @@ async def loses_whole_frames_when_full(dut):
     bench = await begin(dut, sink=always)
     longest = [Packet(frame(bench.address, MOST)) for _ in range(12)]
     await bench.send(longest)
-    kept = PARAMS.buffer.most_packet_words // FRAMES.beats
+    stored = PARAMS.buffer.max_packet_words // FRAMES.beats
     await edges(dut.clk, 5)
-    assert [lost for _, lost in bench.verdicts][:kept] == [False] * kept
+    assert [lost for _, lost in bench.verdicts][:stored] == [False] * stored
     assert bench.verdicts[-1] == ("GOOD", True)
-    found = await bench.drain()
-    assert found["GOOD", True] >= 12 - PARAMS.words // FRAMES.beats - 1
+    result = await bench.drain()
+    assert result["GOOD", True] >= 12 - PARAMS.words // FRAMES.beats - 1
     bench.packets.stall = never
     await bench.send([Packet(frame(bench.address, MOST)) for _ in range(20)])
-    assert (await bench.drain())["GOOD", True] == found["GOOD", True]
+    assert (await bench.drain())["GOOD", True] == result["GOOD", True]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -225,8 +225,8 @@ async def says_how_many_beats_wait(dut):
     ahead = 12 - seen[-1]  # at the output
     assert seen == [max(0, count - ahead) for count in range(13)]
     assert ahead <= 2
-    found = await bench.drain()
-    assert found == {("GOOD", False): 12}
+    result = await bench.drain()
+    assert result == {("GOOD", False): 12}
     assert not dut.used.value
 
 
@@ -259,13 +259,13 @@ async def behind_a_bad_link(dut, sink):
     bench.set(latency=9, **dict.fromkeys(kinds, ALWAYS // 5))
     sent = [frame(bench.address, random.randint(LEAST, MOST)) for _ in range(1500)]
     await bench.send([Packet(octets) for octets in sent])
-    found = await bench.drain()
+    result = await bench.drain()
     counts = {name: int(getattr(dut, name).value) for name in COUNTERS}
     assert counts["sent"] == len(sent)
     assert len(bench.came) == counts["delivered"]
     assert counts["sent"] + counts["duplicated"] - counts["dropped"] == counts["delivered"]
-    assert found["CORRUPT", False] == counts["corrupted"]
-    assert found["GOOD", False] + found["GOOD", True] == counts["delivered"] - counts["corrupted"]
+    assert result["CORRUPT", False] == counts["corrupted"]
+    assert result["GOOD", False] + result["GOOD", True] == counts["delivered"] - counts["corrupted"]
     assert min(counts.values()) > 100
     copies = Counter(bench.left)
     assert copies.keys() <= set(sent)

@@ -45,9 +45,9 @@ async def counts_every_port(dut):
         if shown is not None:
             assert unpack(PORT_COUNTS, int(dut.counts.value)) == shown, k
         shown = dict(counts[port])
-        for one, row in enumerate(counts):
+        for item, row in enumerate(counts):
             for name in row:
-                row[name] = 0 if clear else row[name] + (happened[name] >> one & 1)
+                row[name] = 0 if clear else row[name] + (happened[name] >> item & 1)
         happened = events
     dut.events.value = 0
     await RisingEdge(dut.clk)

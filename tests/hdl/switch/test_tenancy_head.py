@@ -45,7 +45,7 @@ def test_every_field_has_its_place():
     assert {name: (field.offset / 8, field.width) for name, field in shape} == PLACES
     assert shape.size == 8 * FRAME_BYTES
     assert TENANCY_FRAMES.beats == 1
-    assert TENANCY_FRAMES.most_bytes == FRAME_BYTES
+    assert TENANCY_FRAMES.max_bytes == FRAME_BYTES
 
 
 def test_names_are_those_of_the_golden_model():
@@ -68,6 +68,6 @@ def test_frames_are_those_of_the_golden_model():
         head = unpack(TenancyHead, int.from_bytes(wire, "little"))
         common = {"ethertype": ETHERTYPE_ON_WIRE, "version": VERSION, "has_parent": 1, "force": 1}
         common |= {"kind": TenancyKind[verb.name], "reason": Reason[reason.name], "parent": parent}
-        common |= {name: int.from_bytes(one, "little") for name, one in addresses.items()}
+        common |= {name: int.from_bytes(item, "little") for name, item in addresses.items()}
         assert head == numbers | common | {"no_flags": 0, "nothing": 0}
         assert tenancy_frames.from_bytes(wire) == command

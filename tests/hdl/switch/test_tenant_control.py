@@ -36,7 +36,7 @@ def test_tenant_control():
 
 
 @dataclass
-class Asked:
+class Requested:
     """A command under way, with what may come of it, as draining grants may end meanwhile."""
 
     command: Command
@@ -61,7 +61,7 @@ class Bench:
         self.uses = [0] * self.params.jobs  # under way
         self.idle = [0] * self.params.jobs  # cycles that a job drains with none under way
         self.age = [0] * self.params.jobs  # cycles that it drains
-        self.asked = None
+        self.requested = None
         self.last = None
         self.seen = set()
         self.first = [  # commands
@@ -147,22 +147,22 @@ class Bench:
         table = unpack(self.layout, int(self.dut.table.value))
         for number, entry in enumerate(table):
             self.end_drain(number, entry)
-        if self.asked is None:
+        if self.requested is None:
             assert not self.dut.hold.value
             assert not self.dut.refused.value
             assert not self.dut.answered.value
         else:
             self.proceed(waiting, table)
         for number, entry in enumerate(table):
-            if self.asked is None or number != self.asked.command.job:
+            if self.requested is None or number != self.requested.command.job:
                 assert entry == shown(self.params, self.tenants[number]), number
             if not entry["active"]:
                 self.uses[number] = 0
         unfinished = sum((uses > 0) << k for k, uses in enumerate(self.uses))
         assert int(self.dut.unfinished.value) == unfinished
-        one = random.randrange(self.params.jobs)
-        if table[one]["active"]:
-            assert int(getattr(self.dut.uses, f"uses_{one}").value) == self.uses[one]
+        item = random.randrange(self.params.jobs)
+        if table[item]["active"]:
+            assert int(getattr(self.dut.uses, f"uses_{item}").value) == self.uses[item]
 
     def end_drain(self, number, entry):
         """A job that has drained for long enough is given up when it has no use under way."""
@@ -184,7 +184,7 @@ class Bench:
 
     def is_forced(self, number):
         """Whether a job is released by force now."""
-        command = self.asked and self.asked.command
+        command = self.requested and self.requested.command
         return command and command.job == number and command.force
 
     def is_granted(self, command):
@@ -195,50 +195,57 @@ class Bench:
 
     def may_become(self):
         """Whether one of the possible outcomes of the command is what the tenants show now."""
-        if self.asked is not None:
-            command = self.asked.command
+        if self.requested is not None:
+            command = self.requested.command
             outcomes = [tenancy_rule(self.sizes, self.tenants, command, f) for f in (False, True)]
-            self.asked.outcomes += outcomes if command.verb is Verb.RELEASE else outcomes[:1]
+            self.requested.outcomes += outcomes if command.verb is Verb.RELEASE else outcomes[:1]
 
     def proceed(self, waiting, table):
         """Play a cycle of a command: it is answered in time, or slots are cleared one by one."""
-        dut, asked = self.dut, self.asked
-        asked.age += 1
-        asked.refused |= int(dut.refused.value)
+        dut, requested = self.dut, self.requested
+        requested.age += 1
+        requested.refused |= int(dut.refused.value)
         if dut.clear.value:
-            asked.cleared.append((int(dut.slot.value), int(dut.ports.value)))
+            requested.cleared.append((int(dut.slot.value), int(dut.ports.value)))
         if dut.hold.value:
-            assert not waiting or not asked.held or asked.since >= PATIENCE - 1
-            asked.since, asked.held = 0, asked.held + 1
+            assert not waiting or not requested.held or requested.since >= PATIENCE - 1
+            requested.since, requested.held = 0, requested.held + 1
         else:
-            asked.since += 1
-            assert asked.since <= PATIENCE or not asked.held or dut.answered.value
+            requested.since += 1
+            assert requested.since <= PATIENCE or not requested.held or dut.answered.value
         if dut.answered.value:
-            self.asked = None
-            self.answers(asked, table)
+            self.requested = None
+            self.answers(requested, table)
 
-    def answers(self, asked, table):
+    def answers(self, requested, table):
         """The answer is the golden one, of the tenants as they were when it was decided."""
-        command, answer = asked.command, unpack(TENANT_ANSWER, int(self.dut.answer.value))
-        told = answer["kind"].name, answer["reason"].name, answer["owner"], answer["owner_epoch"]
-        for outcome in asked.outcomes:
+        command, answer = requested.command, unpack(TENANT_ANSWER, int(self.dut.answer.value))
+        reported = (
+            answer["kind"].name,
+            answer["reason"].name,
+            answer["owner"],
+            answer["owner_epoch"],
+        )
+        for outcome in requested.outcomes:
             golden = outcome.answer
             owner = golden.owner, golden.owner_epoch
-            if told == (golden.verb.name, golden.reason.name, *owner):
+            if reported == (golden.verb.name, golden.reason.name, *owner):
                 break
         else:
-            raise AssertionError(f"{told} is none of {asked.outcomes}")
-        self.seen.add(told[:2])
-        assert asked.refused == (golden.reason in TAKEN) << command.job
+            raise AssertionError(f"{reported} is none of {requested.outcomes}")
+        self.seen.add(reported[:2])
+        assert requested.refused == (golden.reason in TAKEN) << command.job
         if outcome.cleared is None:
-            assert not asked.cleared
+            assert not requested.cleared
         else:
-            one = outcome.tenants[command.job]
-            assert asked.cleared == [(slot, one.ports) for slot in one.slots]
-        late = asked.age - self.control.latency
+            item = outcome.tenants[command.job]
+            assert requested.cleared == [(slot, item.ports) for slot in item.slots]
+        late = requested.age - self.control.latency
         ends = (0, self.control.ending) if command.verb is Verb.RELEASE else (0,)
-        assert late in ends or asked.cleared
-        if told[0] == "DRAINING" or (told[0] == "RELEASED" and command.force and asked.ends):
+        assert late in ends or requested.cleared
+        if reported[0] == "DRAINING" or (
+            reported[0] == "RELEASED" and command.force and requested.ends
+        ):
             assert late == self.control.ending
         self.tenants = tuple(
             after if job == command.job else before
@@ -262,7 +269,7 @@ async def grants_as_the_golden_model_does(dut):
     offered = None
     for k in range(60000):
         if offered is None and random.random() < 0.3:
-            if bench.asked is None:
+            if bench.requested is None:
                 bench.share()
             offered = bench.some_command()
             dut.commands_payload.value = packed(offered)
@@ -271,12 +278,14 @@ async def grants_as_the_golden_model_does(dut):
         dut.progress.value = pack(bench.params.progress, progress)
         await RisingEdge(dut.clk)
         bench.check(waiting)
-        assert bool(dut.commands_ready.value) == (bench.asked is None and not dut.answered.value)
+        assert bool(dut.commands_ready.value) == (
+            bench.requested is None and not dut.answered.value
+        )
         bench.uses[progress["job"]] += progress["began"] - progress["ended"]
         if offered is not None and dut.commands_ready.value:
-            bench.asked, offered = Asked(offered, []), None
+            bench.requested, offered = Requested(offered, []), None
             bench.may_become()
-            bench.asked.ends = bench.is_granted(bench.asked.command)
+            bench.requested.ends = bench.is_granted(bench.requested.command)
         if random.random() < 0.06:
             bench.count_many()
     verbs = {verb.name for verb in Verb} - {kind.name for kind in COMMAND_KINDS}

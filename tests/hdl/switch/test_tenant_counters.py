@@ -21,16 +21,16 @@ def test_tenant_counters():
 
 async def values(dut, jobs):
     """Return all counters that are not zero, by job and name."""
-    found = {}
+    result = {}
     for job in range(jobs):
         for k, name in enumerate(NAMES):
             dut.job.value, dut.select.value = job, k
             await ClockCycles(dut.clk, 2 + TenantCounters.latency)
-            found[job, name] = int(dut.value.value)
-    return {key: value for key, value in found.items() if value}
+            result[job, name] = int(dut.value.value)
+    return {key: value for key, value in result.items() if value}
 
 
-def told(events, before, jobs):
+def reported(events, before, jobs):
     """Return what a cycle adds."""
     counts = Counter()
     for job in range(jobs):
@@ -60,7 +60,7 @@ async def counts_what_happens_to_each(dut):
             for name, bits in events.items():
                 handles[name].value = bits
             await RisingEdge(dut.clk)
-            golden += told(events, before, jobs)
+            golden += reported(events, before, jobs)
             before = events["active"]
         for handle in handles.values():
             handle.value = 0

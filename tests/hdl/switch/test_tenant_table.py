@@ -36,7 +36,7 @@ def some_packet(params, table):
     if random.random() < 0.8:
         number = random.randrange(params.jobs)
         entry = table[number]
-        packet["known"] = packet["own"] = packet["ours"] = 1
+        packet["known"] = packet["own"] = packet["to_switch"] = 1
         if random.random() < 0.8:
             packet["up"] = packet["down"] = 1
         near = random.choice((entry["base"], entry["base"], entry["end"])) + random.randrange(-3, 4)
@@ -59,7 +59,7 @@ def judge(table, packet, sender):
     above = bool(job["parent"] & sender)
     if not packet["down" if above else "up"]:
         return "WRONG_WAY"
-    if not packet["ours" if above else "own"]:
+    if not packet["to_switch" if above else "own"]:
         return "WRONG_WORKER"
     if not job["active"]:
         return "NOT_GRANTED"
@@ -93,7 +93,7 @@ class Tenants:
         )
         self.tenants = at_start(self.sizes)
         self.uses = [0] * params.jobs
-        self.asked = self.next = None  # a command under way, and one that waits
+        self.requested = self.next = None  # a command under way, and one that waits
         self.idle = self.decided = self.refused = 0
         self.cleared, self.to_clear = [], []  # slots, with the ports of their job
         self.seen = set()
@@ -101,7 +101,7 @@ class Tenants:
     def drive(self):
         """Give a command now and then; before it, begin or end a use of a job in the switch."""
         progress = {"job": 0, "began": 0, "ended": 0}
-        quiet = self.asked is None and self.next is None
+        quiet = self.requested is None and self.next is None
         if quiet and random.random() < 0.1:
             job = random.randrange(self.params.jobs)
             tenant = self.tenants[job]
@@ -157,8 +157,10 @@ class Tenants:
             if over and not self.uses[job]:
                 self.tenants = drained(self.tenants, job)
         unfinished = sum(uses << k for k, uses in enumerate(self.uses) if table[k]["active"])
-        assert self.asked or self.next or self.idle < 3 or int(dut.unfinished.value) == unfinished
-        if not self.asked:
+        assert (
+            self.requested or self.next or self.idle < 3 or int(dut.unfinished.value) == unfinished
+        )
+        if not self.requested:
             assert not dut.answered.value
             assert table == [shown(self.params, tenant) for tenant in self.tenants]
             assert self.idle < 3 or self.cleared == self.to_clear
@@ -166,11 +168,11 @@ class Tenants:
         if dut.answered.value:
             self.answers()
         elif self.next and dut.commands_ready.value:
-            self.asked, self.next = self.next, None
+            self.requested, self.next = self.next, None
 
     def answers(self):
         """A command has been carried out."""
-        command, self.asked, self.idle = self.asked, None, 0
+        command, self.requested, self.idle = self.requested, None, 0
         finished = command.job >= self.params.jobs or not self.uses[command.job]
         self.tenants, golden, job = tenancy_rule(self.sizes, self.tenants, command, finished)
         if job is not None:
@@ -183,8 +185,13 @@ class Tenants:
             for uses, tenant in zip(self.uses, self.tenants, strict=True)
         ]
         answer = unpack(TENANT_ANSWER, int(self.dut.answer.value))
-        told = answer["kind"].name, answer["reason"].name, answer["owner"], answer["owner_epoch"]
-        assert told == (golden.verb.name, golden.reason.name, golden.owner, golden.owner_epoch)
+        reported = (
+            answer["kind"].name,
+            answer["reason"].name,
+            answer["owner"],
+            answer["owner_epoch"],
+        )
+        assert reported == (golden.verb.name, golden.reason.name, golden.owner, golden.owner_epoch)
         self.seen.add(golden.verb)
         self.decided += 1
 
@@ -202,7 +209,7 @@ async def lets_good_packets_of_tenants_through(dut):
     table = [unpack(params.job, 0)] * params.jobs
     await start(dut)
     for k in range(16000):
-        if k > 8000 and tenants.asked is None and tenants.sizes.unit is Unit.SWITCH:
+        if k > 8000 and tenants.requested is None and tenants.sizes.unit is Unit.SWITCH:
             tenants.share()
         tenants.drive()
         packet, sender = some_packet(params, table)
@@ -228,12 +235,12 @@ async def lets_good_packets_of_tenants_through(dut):
         assert bool(dut.valid.value) == (leaves is not None), k
         assert (k, int(dut.of.value)) == (k, of)
         assert not of or int(dut.longer.value) == longer, k
-        found = unpack(params.request, int(dut.request.value))
+        result = unpack(params.request, int(dut.request.value))
         if leaves is not None:
-            assert found == leaves, k
+            assert result == leaves, k
             assert (leaves["header"], leaves["header"]["seq"]) == (announced, slots[k]), k
         if dut.clear.value:
-            tenants.cleared.append((slots[k], found["everyone"]))
+            tenants.cleared.append((slots[k], result["everyone"]))
         announced = unpack(params.header, int(dut.ahead.value))
     assert {verdict for verdict, _ in seen} >= {"NONE", *REFUSED, "MALFORMED", "FOREIGN", "CORRUPT"}
     assert ("NONE", True) in seen

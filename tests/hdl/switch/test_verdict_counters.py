@@ -38,13 +38,13 @@ async def count(dut, events):
 
 async def values(dut, ports):
     """Return the counters that are not zero."""
-    found = {}
+    result = {}
     for port in range(ports):
         for verdict in range(16):
             dut.number.value, dut.of.value = port, verdict
             await ClockCycles(dut.clk, 4)
-            found[port, verdict] = int(dut.value.value)
-    return {key: value for key, value in found.items() if value}
+            result[port, verdict] = int(dut.value.value)
+    return {key: value for key, value in result.items() if value}
 
 
 def mostly_one(ports, length):

@@ -49,10 +49,10 @@ def test_the_first_fields_are_those_of_the_other_system():
     """One filter and one job table judge both; the byte of the kind tells them apart."""
     assert (ETHERTYPE, ETHERTYPE_ON_WIRE) == (p4sgd.ETHERTYPE, p4sgd.ETHERTYPE_ON_WIRE)
     assert VERSION == p4sgd.VERSION
-    ours, theirs = Head.as_shape(), p4sgd.Frame.as_shape()
+    own, reference = Head.as_shape(), p4sgd.Frame.as_shape()
     for name in ("destination", "source", "ethertype", "version", "bm", "job", "epoch"):
-        assert ours[name] == theirs[name]
-    assert ours["kind"].offset == theirs["is_agg"].offset
+        assert own[name] == reference[name]
+    assert own["kind"].offset == reference["is_agg"].offset
     assert min(kind.value for kind in Kind) == 4  # is_agg and acked are bits 0 and 1
 
 
@@ -65,6 +65,6 @@ def test_lengths(lanes, feature, total):
     assert (lengths["PARTIAL"], lengths["RESULT"]) == (total, total)
     assert {lengths[name] for name in ("ACK", "ADVANCE", "FETCH", "DONE", "RAWFETCH")} == {60}
     frames = frame_format(lanes)
-    assert (frames.least_bytes, frames.most_bytes) == (60, total)
+    assert (frames.least_bytes, frames.max_bytes) == (60, total)
     assert frames.beats == total // 64
     assert (FrameSizes.of(lanes).feature, FrameSizes.of(lanes).sums) == (feature, total)

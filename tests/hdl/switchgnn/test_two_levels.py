@@ -105,11 +105,11 @@ class Bench:
         self.links = links
         self.switches = {}
         for name, params in self.params.switches.items():
-            one = Switch(dut, links, params=params, prefix=f"{name}_")
-            one.own = one.group = own
-            self.switches[name] = one
+            item = Switch(dut, links, params=params, prefix=f"{name}_")
+            item.own = item.group = own
+            self.switches[name] = item
         self.spine = self.switches["spine"]
-        self.leaves = [one for name, one in self.switches.items() if name != "spine"]
+        self.leaves = [item for name, item in self.switches.items() if name != "spine"]
         for k, leaf in enumerate(self.leaves):
             up = self.params.leaf.ports - 1
             leaf.beyond[up] = self.spine, k
@@ -122,8 +122,8 @@ class Bench:
         adjacency, partition = directed(vertices=30, edges=90, workers=len(racks))
         depth = leaf.slots // 2
         shape = SwitchShape(ports=len(racks), banks=leaf.banks, depth=depth, lanes=leaf.lanes)
-        made = prepare(adjacency, partition, shape, WIDTHS, theta=2)
-        planned = levels(made, racks, leaf.ports)
+        built = prepare(adjacency, partition, shape, WIDTHS, theta=2)
+        planned = levels(built, racks, leaf.ports)
         self.cut = edges_between(adjacency, partition.owner)
         self.features = [
             rng.integers(-(1 << 15), 1 << 15, (30, width)).astype(np.int16) for width in WIDTHS
@@ -135,14 +135,14 @@ class Bench:
         setups = [job.setup(**options) for job in self.jobs]
         setups.append(spine_setup(planned, **options, **sizes))
         await start(self.dut)
-        for one in self.switches.values():
-            one.attach()
-            await one.set_up()
-        for one, setup in zip([*self.leaves, self.spine], setups, strict=True):
-            far = planned.up if one is self.spine else self.leaves.index(one)
-            above = one is not self.spine
-            await one.host.set_links(above=above, far_port=far, timeout=TIMEOUT)
-            await one.host.start_job(JOB, setup=setup, epoch=EPOCH, base=0)
+        for item in self.switches.values():
+            item.attach()
+            await item.set_up()
+        for item, setup in zip([*self.leaves, self.spine], setups, strict=True):
+            far = planned.up if item is self.spine else self.leaves.index(item)
+            above = item is not self.spine
+            await item.host.set_links(above=above, far_port=far, timeout=TIMEOUT)
+            await item.host.start_job(JOB, setup=setup, epoch=EPOCH, base=0)
         for leaf, job, workers in zip(self.leaves, self.jobs, planned.workers, strict=True):
             leaf.workers = {
                 port: job.worker(port, JOB, EPOCH, self.open_turns) for port in range(workers.size)
@@ -152,7 +152,9 @@ class Bench:
 
     def partials(self, setup, planned):
         """Return the number of sums that a leaf sends to the spine in the whole job."""
-        upwards = [sum(one.port == planned.up for one in block.values()) for block in setup.blocks]
+        upwards = [
+            sum(item.port == planned.up for item in block.values()) for block in setup.blocks
+        ]
         return sum(upwards[step.block] * step.turns for step in setup.program)
 
     async def run(self, most=80_000):
@@ -176,8 +178,8 @@ class Bench:
         for number, values in enumerate(self.features):
             together = sum(each[number] for each in sums)
             assert np.array_equal(together, aggregate(self.cut, values))
-        for one in self.switches.values():
-            errors = await one.host.table_errors(JOB)
+        for item in self.switches.values():
+            errors = await item.host.table_errors(JOB)
             assert (sum(errors.counts.values()), errors.cause) == (0, "NONE")
 
     async def counts(self, name):
@@ -224,8 +226,8 @@ async def sums_are_exact_on_bad_links(dut, open_turns):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def links_with_back_pressure(dut):
     bench = await begin(dut, open_turns=2)
-    for one in bench.switches.values():
-        one.stall = lambda port: often()
+    for item in bench.switches.values():
+        item.stall = lambda port: often()
     await bench.run()
     await bench.check()
 

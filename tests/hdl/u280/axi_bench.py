@@ -39,22 +39,22 @@ def pause(part, stall):
     for interface in (part.read_if, part.write_if):
         interface.log.setLevel("WARNING")
         for name in ("ar", "r", "aw", "w", "b"):
-            if one := getattr(interface, f"{name}_channel", None):
-                one.set_pause_generator(iter(stall, None))
+            if item := getattr(interface, f"{name}_channel", None):
+                item.set_pause_generator(iter(stall, None))
 
 
 def master(side, prefix, stall, **options):
     """A master on the bus ``prefix`` of a clock's ``side``."""
-    made = AxiMaster(AxiBus.from_prefix(Widened(side), prefix), side.clk, side.rst, **options)
-    pause(made, stall)
-    return made
+    built = AxiMaster(AxiBus.from_prefix(Widened(side), prefix), side.clk, side.rst, **options)
+    pause(built, stall)
+    return built
 
 
 def memory(side, prefix, stall, size):
     """A memory of ``size`` bytes, likewise."""
-    made = AxiRam(AxiBus.from_prefix(Widened(side), prefix), side.clk, side.rst, size=size)
-    pause(made, stall)
-    return made
+    built = AxiRam(AxiBus.from_prefix(Widened(side), prefix), side.clk, side.rst, size=size)
+    pause(built, stall)
+    return built
 
 
 async def give(side, channel, **values):

@@ -59,14 +59,14 @@ def check_ports(board, emission):
 
 def check_crossings(board, emission, instances):
     """Check that each instance in which signals cross has its constraint, and no other has."""
-    found = {}
+    result = {}
     for path, kind in instances.items():
         component = emission.modules[kind].component if kind in emission.modules else None
         if isinstance(component, CROSSINGS):
-            found[path] = component.constraint
-    told = {crossing.path: crossing.constraint for crossing in board.crossings}
-    assert told == found
-    assert len(told) == len(board.crossings)
+            result[path] = component.constraint
+    reported = {crossing.path: crossing.constraint for crossing in board.crossings}
+    assert reported == result
+    assert len(reported) == len(board.crossings)
     clocks = {clock.name for clock in board.clocks} | {"any"}
     assert {name for c in board.crossings for name in (c.source, c.target)} <= clocks
 

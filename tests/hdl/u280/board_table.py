@@ -25,8 +25,8 @@ def board_table(board, ways):
     add_pins(table, memory)
     for cage, classes in enumerate(ways):
         for k, (out, into) in enumerate(classes):
-            add_way_out(table, out, f"to_mac_{cage}_{k}", f"mac_{cage}.transmit_{k}")
-            add_way_in(table, f"mac_{cage}.receive_{k}", f"of_mac_{cage}_{k}", into)
+            add_output_path(table, out, f"to_mac_{cage}_{k}", f"mac_{cage}.transmit_{k}")
+            add_input_path(table, f"mac_{cage}.receive_{k}", f"of_mac_{cage}_{k}", into)
         add_cage(table, cage)
     table.bus("pcie.registers_0", "core.s_axil")
     table.bus("pcie.registers_1", "board_status.axil")
@@ -96,31 +96,31 @@ def add_pins(table, memory):
     )
 
 
-def add_way_out(table, axis, way, mac):
+def add_output_path(table, axis, path, mac):
     """Add the way out: a packet that the core marks as broken loses its last beat's first byte."""
     whole = f"(({axis}_tkeep & 1) & ~({axis}_tuser & {axis}_tlast))"
     keep = f"({axis}_tkeep & ~1 | {whole})"
     payload = f"{axis}_tdata | {keep} << 512 | {axis}_tlast << 576"
-    table.wire(**{way: {"i_payload": payload, "i_valid": f"{axis}_tvalid"}})
-    table.add(f"{axis}_tready", f"{way}.i_ready")
-    add_end(table, way, mac)
+    table.wire(**{path: {"i_payload": payload, "i_valid": f"{axis}_tvalid"}})
+    table.add(f"{axis}_tready", f"{path}.i_ready")
+    add_end(table, path, mac)
 
 
-def add_way_in(table, mac, way, axis):
+def add_input_path(table, mac, path, axis):
     payload = f"{mac}_tdata | {mac}_tkeep << 512 | {mac}_tlast << 576"
-    table.wire(**{way: {"i_payload": payload, "i_valid": f"{mac}_tvalid"}})
-    table.add(f"{mac}_tready", f"{way}.i_ready")
-    add_end(table, way, axis)
+    table.wire(**{path: {"i_payload": payload, "i_valid": f"{mac}_tvalid"}})
+    table.add(f"{mac}_tready", f"{path}.i_ready")
+    add_end(table, path, axis)
 
 
-def add_end(table, way, axis):
+def add_end(table, path, axis):
     """Add the end of a way, where no packet is marked as broken."""
-    table.add(f"{axis}_tdata", f"{way}.o_payload")
-    table.add(f"{axis}_tkeep", f"{way}.o_payload >> 512")
-    table.add(f"{axis}_tlast", f"{way}.o_payload >> 576")
+    table.add(f"{axis}_tdata", f"{path}.o_payload")
+    table.add(f"{axis}_tkeep", f"{path}.o_payload >> 512")
+    table.add(f"{axis}_tlast", f"{path}.o_payload >> 576")
     table.add(f"{axis}_tuser", 0)
-    table.add(f"{axis}_tvalid", f"{way}.o_valid")
-    table.add(f"{way}.o_ready", f"{axis}_tready")
+    table.add(f"{axis}_tvalid", f"{path}.o_valid")
+    table.add(f"{path}.o_ready", f"{axis}_tready")
 
 
 def add_cage(table, k):
@@ -133,21 +133,21 @@ def add_cage(table, k):
     table.add(f"{pins}_refclk_oe_b", 0)
     table.add(f"{pins}_refclk_fs", 1)
     table.add(f"{mac}.settings", f"board_status.settings_{k}")
-    table.add(f"{mac}.asks", f"board_status.asks_{k}")
+    table.add(f"{mac}.demands", f"board_status.demands_{k}")
     table.add(f"levels_of_{mac}.i", f"{mac}.levels")
     table.add(f"board_status.levels_{k}", f"levels_of_{mac}.o")
-    way = f"counts_of_{mac}"
+    route = f"counts_of_{mac}"
     counts = [path for path in table.driven if path.startswith(f"{mac}.counts_")]
     parts, low = [], 0
     for number in range(len(counts)):
         parts.append(f"{mac}.counts_{number} << {low}")
-        arrived = f"({way}.o_payload >> {low}) * {way}.o_valid"
+        arrived = f"({route}.o_payload >> {low}) * {route}.o_valid"
         table.add(f"board_status.counts_{k}_{number}", arrived)
         low += table.driven[f"{mac}.counts_{number}"]
-    table.add(f"{way}.i_payload", " | ".join([*parts, f"{mac}.cuts << {low}"]))
-    table.add(f"{way}.i_valid", 1)
-    table.add(f"{way}.o_ready", 1)
-    table.add(f"board_status.cuts_{k}", f"({way}.o_payload >> {low}) * {way}.o_valid")
+    table.add(f"{route}.i_payload", " | ".join([*parts, f"{mac}.cuts << {low}"]))
+    table.add(f"{route}.i_valid", 1)
+    table.add(f"{route}.o_ready", 1)
+    table.add(f"board_status.cuts_{k}", f"({route}.o_payload >> {low}) * {route}.o_valid")
 
 
 def add_memory_status(table, memory):

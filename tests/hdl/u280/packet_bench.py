@@ -40,7 +40,7 @@ class Sender(AxiSource):
 
         A reset of ``side`` ends a packet, as who sends it is reset with it.
         """
-        coming = [[*beats_of(one, corrupt=n in broken)] for n, one in enumerate(packets)]
+        coming = [[*beats_of(item, corrupt=n in broken)] for n, item in enumerate(packets)]
         reset = self.entity.rst
         while coming:
             self.left = [*accumulate(map(len, reversed(coming)))]
@@ -48,7 +48,7 @@ class Sender(AxiSource):
             whole = sum(left <= self.missing for left in self.left)
             coming = coming[len(coming) - whole :]
             if coming:
-                self.give_up()
+                self.abandon()
                 await FallingEdge(reset)
 
 
@@ -62,7 +62,7 @@ class Taker(AxiSink):
 
     def __init__(self, side, name, *, stall=never, whole=False):
         super().__init__(side, name, stall=stall)
-        self.ports = [f"{name}_{one}" for one in ("tvalid", "tready", "tlast")]
+        self.ports = [f"{name}_{item}" for item in ("tvalid", "tready", "tlast")]
         self.whole = Recorder(side, "", dict.fromkeys(self.ports)) if whole else None
         self.resets = {0}, {0}  # numbers of the beats, and of the cycles, before which they came
         cocotb.start_soon(self.note_resets())

@@ -23,7 +23,7 @@ def test_ports_of_a_master_and_of_a_slave():
     assert set(master) == set(slave) == set(LITE.members)
 
 
-def test_what_our_buses_lack_is_told_to_slaves_only():
+def test_what_our_buses_lack_is_reported_to_slaves_only():
     extras = bus_ports("m_", "master", NARROW, extras=("lock", "qos"))[-4:]
     assert [(port.name, port.bits) for port in extras] == [
         ("m_awlock", 1),
@@ -42,7 +42,7 @@ def test_buses_side_by_side_share_a_port():
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_join_goes_both_ways_whatever_is_missing(swap):
+def test_join_goes_in_both_directions_whatever_is_missing(swap):
     master = (NARROW if swap else WIDE).create(path=("master",))
     slave = (WIDE if swap else NARROW).create(path=("slave",))
     m = Module()

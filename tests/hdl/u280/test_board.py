@@ -11,8 +11,8 @@ def test_a_clock_comes_from_one_place(where):
 
 
 def test_only_cages_in_use_have_pins():
-    one = pins([MacParams(cage=1)])
-    assert "qsfp1_rx_p" in one
-    assert not any(name.startswith("qsfp0") for name in one)
-    assert one["pcie_tx_p"].shape == 16
-    assert "pcie_refclk_1_p" in one
+    item = pins([MacParams(cage=1)])
+    assert "qsfp1_rx_p" in item
+    assert not any(name.startswith("qsfp0") for name in item)
+    assert item["pcie_tx_p"].shape == 16
+    assert "pcie_refclk_1_p" in item

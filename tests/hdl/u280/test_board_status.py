@@ -8,7 +8,7 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
 from hdl.u280.board_status import BoardStatus
 from hdl.u280.cage_status import CageStatusParams
-from hdl.u280.mac_signals import ASKS, CUTS, HAPPENINGS, LEVELS, SETTINGS, STATUS
+from hdl.u280.mac_signals import CUTS, DEMANDS, HAPPENINGS, LEVELS, SETTINGS, STATUS
 from hdl.u280.registers import (
     COUNT_BITS,
     IDENTITY,
@@ -132,34 +132,34 @@ async def sums_carry_over_every_bit(dut):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
-async def tells_a_mac_what_the_host_wants(dut):
+async def reports_a_mac_what_the_host_needs(dut):
     await start(dut)
     board = RegisterDriver(dut, "axil", MAP)
     settings = [bits(SETTINGS, {"rsfec": 1})] * 2
-    asks = [int(getattr(dut, f"asks_{k}").value) for k in range(2)]
+    demands = [int(getattr(dut, f"demands_{k}").value) for k in range(2)]
 
-    def told(name):
+    def reported(name):
         return [int(getattr(dut, f"{name}_{k}").value) for k in range(2)]
 
-    assert told("settings") == settings
+    assert reported("settings") == settings
     for k in range(2):
         for rsfec, loopback in ((0, 2), (1, 1), (0, 0), (1, 0)):
             await board.write(**{f"rsfec_{k}": rsfec, f"loopback_{k}": loopback})
             settings[k] = bits(SETTINGS, {"rsfec": rsfec, "loopback": loopback})
-            assert told("settings") == settings
+            assert reported("settings") == settings
         commands = {"whole": "reset", "transmit": "reset_transmit", "receive": "reset_receive"}
         for name in 2 * list(commands):
             await board.write(**{f"{commands[name]}_{k}": 1})
             await RisingEdge(dut.clk)
-            asks[k] ^= bits(ASKS, {name: 1})
-            assert told("asks") == asks
+            demands[k] ^= bits(DEMANDS, {name: 1})
+            assert reported("demands") == demands
     # A reset of the host's bus takes its settings back, and asks for nothing.
     await board.write(rsfec_0=0, reset_1=1)
     await RisingEdge(dut.clk)
-    asks = told("asks")
+    demands = reported("demands")
     await start(dut)
-    assert told("asks") == asks
-    assert told("settings") == [bits(SETTINGS, {"rsfec": 1})] * 2
+    assert reported("demands") == demands
+    assert reported("settings") == [bits(SETTINGS, {"rsfec": 1})] * 2
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -73,15 +73,15 @@ async def a_paused_class_stops_and_the_other_goes_on(dut, stall, kind):
     for _ in range(12):
         await edges(dut.clk, random.randrange(1, 60))
         assert not dut.ack.value
-        dut.pause.value, asked = 1 << kind, cycle()
+        dut.pause.value, requested = 1 << kind, cycle()
         await until(dut.clk, dut.ack, 1 << kind)
-        assert cycle() - asked <= 100, "a class that is paused does not come to stand"
-        before = [len(one.beats) for one in (acks, shown, taker)]
+        assert cycle() - requested <= 100, "a class that is paused does not come to stand"
+        before = [len(item.beats) for item in (acks, shown, taker)]
         await edges(dut.clk, 150)
-        told, tags, moved = (
-            one.beats[count:] for one, count in zip((acks, shown, taker), before, strict=True)
+        reported, tags, moved = (
+            item.beats[count:] for item, count in zip((acks, shown, taker), before, strict=True)
         )
-        assert len(told) == 150
+        assert len(reported) == 150
         assert {tag(beat, "mac_") for beat in tags} == {None, 1 - kind}
         assert len(tags) == 150 or stall is not never  # the other has all of the wire
         assert [tag(beat) for beat in moved].count(1 - kind) > 5
@@ -91,7 +91,7 @@ async def a_paused_class_stops_and_the_other_goes_on(dut, stall, kind):
     await taker.wait_for(count_beats(*sent))
     taken = taker.packets()
     assert [of_kind(taken, k) for k in range(2)] == sent
-    assert {one["ack"] for one in acks.beats} == {1 << kind}
+    assert {item["ack"] for item in acks.beats} == {1 << kind}
 
 
 def tag(beat, prefix=""):
@@ -112,7 +112,7 @@ async def a_pause_in_the_middle_lets_the_packet_go_on(dut):
     gate[0] = True
     await edges(dut.clk, 40)
     assert dut.ack.value == 2  # nothing of the other class was inside
-    assert {one["ack"] for one in acks.beats} == {2}
+    assert {item["ack"] for item in acks.beats} == {2}
     gate[0] = False
     await until(dut.clk, dut.ack, 3)
     assert taker.packets() == [packet]

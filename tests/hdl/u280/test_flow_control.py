@@ -6,7 +6,7 @@ from hdl.u280.flow_control import (
     TIED,
     FlowControlParams,
 )
-from sim.golden.flow_control import most_words
+from sim.golden.flow_control import max_words
 from tests.rejects import rejects
 
 LINKS = [
@@ -18,7 +18,7 @@ LINKS = [
 
 @pytest.mark.parametrize("link", LINKS, ids=str)
 def test_headroom_is_the_worst_that_the_rules_permit(link):
-    worst = most_words(link.blind_bits, link.frame_bytes - 4)
+    worst = max_words(link.blind_bits, link.frame_bytes - 4)
     # With a word less inside when the pause is asked for, the last packet would find no room.
     assert link.headroom == worst
     assert link.stop_above + 1 + worst == link.beats - 2

@@ -17,13 +17,13 @@ def test_domains():
 def test_wires(tmp_path):
     table = Table(Hbm(HbmParams(ports=((1, READS), (20, ALL)))), clock="pins.apb_clk")
     for number in (1, 20):
-        way, axi = f"way_{number}", f"ip.AXI_{number:02}"
-        table.bus(f"pins.port_{number}", f"{way}.axi")
-        table.wire(**{way: {"base": number << 28, "clk": "pins.clk", "rst": "pins.rst"}})
-        table.wire(**{way: {"hbm_clk": "pins.hbm_clk", "hbm_rst": "pins.hbm_rst"}})
+        path, axi = f"path_{number}", f"ip.AXI_{number:02}"
+        table.bus(f"pins.port_{number}", f"{path}.axi")
+        table.wire(**{path: {"base": number << 28, "clk": "pins.clk", "rst": "pins.rst"}})
+        table.wire(**{path: {"hbm_clk": "pins.hbm_clk", "hbm_rst": "pins.hbm_rst"}})
         table.add(f"{axi}_ACLK", "pins.hbm_clk")
         table.add(f"{axi}_ARESET_N", "~pins.reset")
-        table.bus(f"{way}.hbm", axi)
+        table.bus(f"{path}.hbm", axi)
     for stack in range(2):
         degrees = f"degrees_{stack}"
         table.wire(

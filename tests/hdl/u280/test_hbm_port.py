@@ -21,8 +21,8 @@ CHANNEL = 3 << BASE_BITS
 @pytest.mark.parametrize("lines", [False, True])
 def test_reads_and_writes(lines):
     params = HbmPortParams(address_bits=BASE_BITS, writes=True, lines=lines)
-    one = "bursts_of_all_lengths|a_beat_every_cycle" if lines else None
-    simulate(HbmPort(params), __name__, test_filter=one)
+    item = "bursts_of_all_lengths|a_beat_every_cycle" if lines else None
+    simulate(HbmPort(params), __name__, test_filter=item)
 
 
 test_rejects = rejects(HbmPortParams, ({"reads": False}, "a port needs reads, writes or both"))
@@ -118,9 +118,9 @@ async def every_kind_of_answer_comes_back(dut, stalls):
     core, hbm = await start(dut, sync=4000, hbm=2222)
     source, sink = stalls.value
     names = {"r": ("data", "resp", "last"), "b": ("resp",)}
-    found = {channel: [] for channel in names}
+    result = {channel: [] for channel in names}
     for channel, fields in names.items():
-        cocotb.start_soon(take(core, f"axi_{channel}", fields, sink, found[channel]))
+        cocotb.start_soon(take(core, f"axi_{channel}", fields, sink, result[channel]))
     beats = [(random.getrandbits(256), k % 4, random.getrandbits(1)) for k in range(60)]
     await hbm.edges(20)
 
@@ -134,12 +134,12 @@ async def every_kind_of_answer_comes_back(dut, stalls):
     await answer("r", beats)
     await answers
     for _ in range(1000):  # a sink that stalls takes long for what waits
-        if all(len(found[channel]) >= len(beats) for channel in names):
+        if all(len(result[channel]) >= len(beats) for channel in names):
             break
         await core.edges()
     await core.edges(60)
-    assert found["r"] == beats
-    assert found["b"] == [beat[1:2] for beat in beats]
+    assert result["r"] == beats
+    assert result["b"] == [beat[1:2] for beat in beats]
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -148,7 +148,7 @@ async def bursts_wait_for_a_busy_memory(dut):
     core, hbm = await start(dut, sync=4000, hbm=2222)
     await core.edges(20)
 
-    async def ask(channel, base, bursts):
+    async def issue(channel, base, bursts):
         for address in (0, *(random.getrandbits(BASE_BITS) for _ in range(80))):
             length = random.getrandbits(4)
             kind = {"size": BYTES_SIZE, "burst": Burst.INCR.value}
@@ -159,17 +159,17 @@ async def bursts_wait_for_a_busy_memory(dut):
     for stall, base in ((mostly, CHANNEL), (often, 0), (never, highest)):
         dut.base.value = base
         await core.edges(4)
-        found, given, tasks = {"ar": [], "aw": []}, {"ar": [], "aw": []}, []
-        for channel, beats in found.items():
+        result, provided, tasks = {"ar": [], "aw": []}, {"ar": [], "aw": []}, []
+        for channel, beats in result.items():
             tasks.append(
                 cocotb.start_soon(take(hbm, f"hbm_{channel}", ["addr", "len"], stall, beats))
             )
-        asking = [
-            cocotb.start_soon(ask(channel, base, bursts)) for channel, bursts in given.items()
+        requesting = [
+            cocotb.start_soon(issue(channel, base, bursts)) for channel, bursts in provided.items()
         ]
-        for task in asking:
+        for task in requesting:
             await task
         await core.edges(200)
-        assert found == given
+        assert result == provided
         for task in tasks:
             task.cancel()

@@ -63,7 +63,7 @@ async def a_level_is_a_message(dut, high, wait):
 
 
 @cocotb.test(timeout_time=500, timeout_unit="us")
-async def what_rises_again_is_told(dut):
+async def what_rises_again_is_reported(dut):
     """However short the level is low, and whenever, a message follows the rise."""
     core = await begin(dut, lambda: random.randrange(1, 12), lambda: random.randrange(8))
     edge = RisingEdge(dut.clk)

@@ -25,7 +25,7 @@ class SplitterBench(Bench):
         for name in (*LINES, *HALVES):
             getattr(self, name)
 
-    def some_ask(self):
+    def some_request(self):
         """Draw a burst of lines, and return it with that of halves; the rest means nothing."""
         address, length = 64 * random.getrandbits(10), random.getrandbits(self.params.length_bits)
         rest = {"size": random.getrandbits(3), "burst": random.choice((0, 1, 2))}
@@ -66,17 +66,20 @@ class SplitterBench(Bench):
     def draw(self, count):
         """Draw what comes in all channels, and return it with what leaves."""
         answers = [{"resp": random.randrange(4)} for _ in range(count)]
-        given, expected = {"halves_b": answers}, {"lines_b": [{"id": 0} | one for one in answers]}
+        provided, expected = (
+            {"halves_b": answers},
+            {"lines_b": [{"id": 0} | item for item in answers]},
+        )
         for into, out, some in (
-            ("lines_ar", "halves_ar", self.some_ask),
-            ("lines_aw", "halves_aw", self.some_ask),
+            ("lines_ar", "halves_ar", self.some_request),
+            ("lines_aw", "halves_aw", self.some_request),
             ("lines_w", "halves_w", self.some_write),
             ("halves_r", "lines_r", self.some_read),
         ):
             pairs = [some() for _ in range(count)]
-            given[into] = [beat for beats, _ in pairs for beat in beats]
+            provided[into] = [beat for beats, _ in pairs for beat in beats]
             expected[out] = [beat for _, beats in pairs for beat in beats]
-        return given, expected
+        return provided, expected
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -88,13 +91,13 @@ async def a_line_is_two_halves(dut, stalls):
     """
     bench = await SplitterBench(dut).begin()
     for count in (1, 200):
-        given, expected = bench.draw(count)
+        provided, expected = bench.draw(count)
         lines = expected.pop("lines_r")
-        bench.offer(given, stalls)
+        bench.offer(provided, stalls)
         await bench.lines_r.wait_for(len(lines))
         await bench.finish(**expected)
-        for found, line in zip(bench.lines_r.beats, lines, strict=True):
-            assert found == line | ({"data": found["data"]} if line["data"] is None else {})
+        for result, line in zip(bench.lines_r.beats, lines, strict=True):
+            assert result == line | ({"data": result["data"]} if line["data"] is None else {})
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")

@@ -52,7 +52,7 @@ def happening(dut):
 
 async def begin(dut):
     dut.transmit_0_tvalid.value = dut.transmit_1_tvalid.value = 0
-    dut.asks.value = 0
+    dut.demands.value = 0
     for name in ("paused", "missing", "remote", "lost", "mishap", "words"):  # which no reset sets
         getattr(dut.cmac, name).value = 0
     dut.settings.value = SETTINGS.const({"rsfec": 1}).as_value().value
@@ -66,13 +66,13 @@ async def send_both(senders, chosen):
     """
     sending = []
     for k, sender in enumerate(senders):
-        mine = [n for n, (_, kind) in enumerate(chosen) if (n % 2 if kind is None else kind) == k]
-        marked = [at for at, n in enumerate(mine) if n % 5 == 0]
-        packets = [chosen[n][0] for n in mine]
+        own = [n for n, (_, kind) in enumerate(chosen) if (n % 2 if kind is None else kind) == k]
+        marked = [at for at, n in enumerate(own) if n % 5 == 0]
+        packets = [chosen[n][0] for n in own]
         sending.append(cocotb.start_soon(sender.send(packets, marked)))
     for task in sending:
         await task
-    return [one for n, one in enumerate(chosen) if n % 5]
+    return [item for n, item in enumerate(chosen) if n % 5]
 
 
 def ends(core, stall=never, gap=never, taken=never):
@@ -107,8 +107,8 @@ async def what_is_sent_comes_back_by_its_kind(dut, stalls):
     assert linked(dut)
     foreign = sum(kind is None for _, kind in chosen)
     lost = sum(chosen[n][1] is not None for n in broken)
-    found = [sum(one[name] for one in counts.beats) for name in names]
-    assert found == [0, lost, foreign, *[0] * (COUNTED - 3)]
+    result = [sum(item[name] for item in counts.beats) for name in names]
+    assert result == [0, lost, foreign, *[0] * (COUNTED - 3)]
     assert not cuts.cycles
 
 
@@ -126,8 +126,8 @@ async def levels_and_counts_are_those_of_the_mac(dut):
         dut.cmac.missing.value = missing
         await core.edges(10)
         status = levels(dut).status
-        there = status.block_locked | status.synced << 20 | status.fec_locked << 40
-        assert there == ~missing % (1 << 44)
+        present = status.block_locked | status.synced << 20 | status.fec_locked << 40
+        assert present == ~missing % (1 << 44)
     dut.cmac.remote.value = 1
     await core.edges(10)
     assert levels(dut).status.remote_fault
@@ -158,15 +158,15 @@ async def levels_and_counts_are_those_of_the_mac(dut):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
-async def what_a_mac_is_told_reaches_it(dut):
+async def what_a_mac_is_reported_reaches_it(dut):
     """Pins, pauses and the host's settings reach it."""
     core, _ = await begin(dut)
     await until(core, lambda: linked(dut))
     for paused in (0, *(1 << priority for priority in PRIORITIES), 0x1FF, 0):
         dut.cmac.paused.value = paused
         await core.edges(40)
-        ours = sum(1 << priority for priority in PRIORITIES)
-        assert int(dut.cmac.acknowledged.value) == paused & ours
+        own = sum(1 << priority for priority in PRIORITIES)
+        assert int(dut.cmac.acknowledged.value) == paused & own
         assert not int(dut.cmac.pausing.value)
     for _ in range(8):
         pins = {name: random.getrandbits(4) for name in ("rx_p", "rx_n")}
@@ -227,15 +227,15 @@ async def packets_are_whole_after_resets_of_the_mac(dut):
     core, _ = await begin(dut)
     senders, takers = ends(core, gap=mostly)
 
-    async def ask():
-        asks = 0
+    async def issue():
+        demands = 0
         for _ in range(24):
             await core.edges(random.randrange(120, 300))
-            asks ^= 1 << random.randrange(3)
-            dut.asks.value = asks
+            demands ^= 1 << random.randrange(3)
+            dut.demands.value = demands
         await core.edges(120)  # by then the last reset has begun, and the link is down
 
-    asking = cocotb.start_soon(ask())
+    requesting = cocotb.start_soon(issue())
     sent = [[], []]
 
     async def send_some(count):
@@ -244,7 +244,7 @@ async def packets_are_whole_after_resets_of_the_mac(dut):
         for packet, kind in await send_both(senders, some):
             sent[kind].append(packet)
 
-    while not asking.done():
+    while not requesting.done():
         await send_some(20)
     await until(core, lambda: linked(dut))
     before = [len(packets) for packets in sent]
@@ -293,37 +293,39 @@ class Books:
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(ask=range(3))
-async def what_a_reset_of_the_mac_loses_is_counted(dut, ask):
+@cocotb.parametrize(issue=range(3))
+async def what_a_reset_of_the_mac_loses_is_counted(dut, issue):
     """Packets of a beat and of several, whole and in part, at either side: each is counted once.
 
     The reset comes in every cycle around the end of a packet.
     """
     core, apb = await begin(dut)
-    books, asks, sent = Books(dut, core, apb), 0, 0
+    books, demands, sent = Books(dut, core, apb), 0, 0
     sender, taker = Sender(core, "transmit_0"), Taker(core, "receive_0", stall=rarely)
     taker.let_go()
     await until(core, lambda: linked(dut))
-    for shift in takewhile(lambda n: n < 24 or not (ask == 2 or {-1, 0, 1} <= books.near), count()):
+    for shift in takewhile(
+        lambda n: n < 24 or not (issue == 2 or {-1, 0, 1} <= books.near), count()
+    ):
         packets = [header(Kind.READ.value) + bytes(64 * (k % 3)) for k in range(shift % 5 + 2)]
         sending = cocotb.start_soon(sender.send(packets))
         sent += len(packets)
         await core.edges(10 + shift % 24)
-        asks ^= 1 << ask
-        dut.asks.value = asks
-        await until(apb, lambda: not levels(dut).status.transmit_ready or ask == 2)
+        demands ^= 1 << issue
+        dut.demands.value = demands
+        await until(apb, lambda: not levels(dut).status.transmit_ready or issue == 2)
         await until(core, lambda: not linked(dut))
         await sending
         await until(core, lambda: linked(dut))
         await core.edges(100)
         assert sent == books.passed["transmit"] + books.lost["transmit"]
         assert books.passed["receive"] == len(taker.packets([])) + books.lost["receive"]
-    assert books.lost["receive" if ask == 2 else "transmit"] > 3
+    assert books.lost["receive" if issue == 2 else "transmit"] > 3
     # What a reset of the core loses is not counted, and nothing is counted for it later.
     before = books.lost.copy()
     await core.reset(2)
     await core.edges(100)
-    dut.asks.value = asks ^ 1 << ask
+    dut.demands.value = demands ^ 1 << issue
     await core.edges(200)
     assert books.lost == before
     for task in books.tasks:

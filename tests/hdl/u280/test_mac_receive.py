@@ -86,7 +86,7 @@ async def drops_whole_packets_when_the_core_does_not_take_them(dut, periods):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
-async def tells_how_many_words_are_inside(dut):
+async def reports_how_many_words_are_inside(dut):
     """Beyond what the crossing holds, each packet of one word adds one, up to the whole buffer."""
     mac, core = await begin(dut, PERIODS[0])
     words, used, dropped = params_in_simulator().buffer.words, [0], Recorder(mac, "dropped", {})

@@ -6,7 +6,7 @@ import cocotb
 from hdl.common.crossing.synchroniser import Synchroniser
 from hdl.u280.clock_ip import APB_MHZ
 from hdl.u280.mac_resets import MacResets, MacResetsParams
-from hdl.u280.mac_signals import ASKS, SETTINGS
+from hdl.u280.mac_signals import DEMANDS, SETTINGS
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
 from sim.harness.verilator import simulate
@@ -39,7 +39,7 @@ class Model:
     """Counts what is left of a pulse, and how long the receiver has heard nothing."""
 
     def __init__(self):
-        self.inputs = {"aligned": 0, "asks": 0, "settings": ON}
+        self.inputs = {"aligned": 0, "demands": 0, "settings": ON}
         self.coming = deque(maxlen=Synchroniser.latency)  #: inputs that are not seen yet
         self.forget()
 
@@ -49,14 +49,14 @@ class Model:
 
     def preset(self):
         """Draw how often the receiver hears something, and how often the host wants something."""
-        self.hears, self.wants = random.choice((0, 0, 0.02, 1)), random.choice((0, 0.01, 0.1))
+        self.hears, self.needs = random.choice((0, 0, 0.02, 1)), random.choice((0, 0.01, 0.1))
         return {}
 
     def draw(self):
         chance = random.random
-        if chance() < self.wants:
-            self.inputs["asks"] ^= random.choice((1, 2, 4, 7))
-        if chance() < self.wants / 3:
+        if chance() < self.needs:
+            self.inputs["demands"] ^= random.choice((1, 2, 4, 7))
+        if chance() < self.needs / 3:
             self.inputs["settings"] = random.getrandbits(SETTINGS.size)
         self.inputs["aligned"] = int(chance() < self.hears)
         resets = len(self.coming) < Synchroniser.latency or chance() < 0.0005
@@ -78,13 +78,13 @@ class Model:
 
     def look(self, seen):
         """See, when no reset goes on, what begins one."""
-        asked, changed = seen["asks"] ^ self.served, seen["settings"] != self.applied
+        requested, changed = seen["demands"] ^ self.served, seen["settings"] != self.applied
         barks = self.deaf >= QUICK.patience
-        self.high = {name for name in ASKS.members if asked >> ASKS[name].offset & 1}
+        self.high = {name for name in DEMANDS.members if requested >> DEMANDS[name].offset & 1}
         self.high |= {"transmit", "receive"} if changed else set()
         self.high |= {"receive", "watchdog"} if barks else set()
         self.left = QUICK.pulse if self.high else 1
-        self.served, self.applied = seen["asks"], seen["settings"]
+        self.served, self.applied = seen["demands"], seen["settings"]
         self.deaf = 0 if barks or seen["aligned"] else self.deaf + 1
 
 

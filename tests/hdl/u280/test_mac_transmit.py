@@ -39,7 +39,7 @@ async def begin(dut, periods):
 async def packets_of_all_sizes_leave_in_one_piece(dut, periods, stalls):
     core, mac = await begin(dut, periods)
     sizes = [*range(1, 70), *(64 * k + n for k in (2, 3, 9) for n in (-1, 0, 1))]
-    sizes += [64 * params_in_simulator().buffer.most_packet_words]
+    sizes += [64 * params_in_simulator().buffer.max_packet_words]
     packets = [random.randbytes(size) for size in random.sample(sizes, len(sizes))]
     taker = Taker(mac, "mac", stall=stalls.value[1], whole=True)
     broken = range(1, len(packets), 7)  # which nobody is to see

@@ -187,8 +187,8 @@ async def only_what_was_under_way_is_cut(dut, periods):
     for side, other in ((read, write), (write, read)):
         assert await offer(0, 0) == [(0, 1), (0, 1)]
         dut.o_ready.value = side is read
-        for one in (side, other):
-            await one.reset(1)
+        for item in (side, other):
+            await item.reset(1)
             await read.edges(40)
         dut.o_ready.value = 1
         assert await offer() == []

@@ -27,7 +27,7 @@ async def step(dut, used):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
-async def asks_above_one_level_until_below_another(dut):
+async def requests_above_one_level_until_below_another(dut):
     params = params_in_simulator(FlowControlParams)
     dut.used.value = 0
     await start(dut)

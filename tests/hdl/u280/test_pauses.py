@@ -32,13 +32,13 @@ async def counted(dut, count, events):
     """Play some cycles; return how many of each event they count."""
     before = len(events.beats)
     await edges(dut.clk, count)
-    seen = [one["events"] for one in events.beats[before:]]
+    seen = [item["events"] for item in events.beats[before:]]
     return {name: sum(bits >> k & 1 for bits in seen) for k, name in enumerate(PAUSE_EVENTS)}
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(kind=CLASSES)
-async def asks_for_the_class_that_has_no_room(dut, kind):
+async def requests_the_class_that_has_no_room(dut, kind):
     params = params_in_simulator(FlowControlParams)
     *_, events = await begin(dut)
     counts = await counted(dut, HOLD_CYCLES, events)
@@ -75,19 +75,19 @@ async def no_bit_of_what_is_used_is_overlooked(dut, kind):
     used = getattr(dut, f"used_{kind}")
     upto_stop, above_stop = beside(params.stop_above, len(used))
     upto_resume, above_resume = beside(params.resume_at, len(used))
-    for asks, stay, change in ((0, upto_stop, above_stop), (1, above_resume, upto_resume)):
+    for demands, stay, change in ((0, upto_stop, above_stop), (1, above_resume, upto_resume)):
         for last in change:
-            for value, then in ((0, 0), (params.stop_above + 1, 1))[: asks + 1]:
+            for value, then in ((0, 0), (params.stop_above + 1, 1))[: demands + 1]:
                 used.value = value
                 await edges(dut.clk, 2 * HOLD_CYCLES)
                 assert dut.ctl_tx_pause_req.value == then << PRIORITIES[kind]
             for value in stay:
                 used.value = value
                 await edges(dut.clk, 3)
-            assert dut.ctl_tx_pause_req.value == asks << PRIORITIES[kind]
+            assert dut.ctl_tx_pause_req.value == demands << PRIORITIES[kind]
             used.value = last
             await edges(dut.clk, 3)
-            assert dut.ctl_tx_pause_req.value == (1 - asks) << PRIORITIES[kind], last
+            assert dut.ctl_tx_pause_req.value == (1 - demands) << PRIORITIES[kind], last
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -124,4 +124,4 @@ async def packets_of_both_classes_pass(dut):
     await edges(dut.clk, 10)
     assert not any(beat["tuser"] for beat in taker.beats)
     taken = taker.packets()
-    assert [[packet for packet in taken if packet in mine] for mine in sent] == sent
+    assert [[packet for packet in taken if packet in own] for own in sent] == sent

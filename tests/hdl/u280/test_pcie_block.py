@@ -65,7 +65,7 @@ def test_wires_of_streams_beside_registers(tmp_path):
             "irq_silent": "interrupts.silent",
         },
         interrupts={
-            "asks": f"pins.irq & ~{table.later('pins.irq')}",
+            "demands": f"pins.irq & ~{table.later('pins.irq')}",
             "enable": "block.msix_enable & block.function_master",
             "clear": "block.function_in_process",
             "sent": "block.msix_sent",

@@ -44,13 +44,13 @@ def test_streams_to_the_block_have_a_ready_of_four_bits():
         ("PF0_DEVICE_ID", "903F", "AMD's xdma driver claims these IDs"),
     ],
 )
-def test_settings_that_this_hardware_cannot_live_with_are_found(name, value, why):
-    found = list(TABLE.check(BLOCK, dict(BLOCK.config) | {name: value}))
-    assert any(line.startswith(f"pcie4c_block: {why}") for line in found), found
+def test_settings_that_this_hardware_cannot_live_with_are_detected(name, value, why):
+    result = list(TABLE.check(BLOCK, dict(BLOCK.config) | {name: value}))
+    assert any(line.startswith(f"pcie4c_block: {why}") for line in result), result
 
 
 def test_ports_are_those_of_its_form_of_interrupts():
     """With the table outside, the block wants address and data, and has no one-hot vector."""
-    found = list(TABLE.check(BLOCK, dict(BLOCK.config) | {"MSI_X_OPTIONS": "MSI-X_External"}))
-    assert any("there is no port cfg_interrupt_msi_int unless" in line for line in found)
-    assert any("input cfg_interrupt_msix_address is left open" in line for line in found)
+    result = list(TABLE.check(BLOCK, dict(BLOCK.config) | {"MSI_X_OPTIONS": "MSI-X_External"}))
+    assert any("there is no port cfg_interrupt_msi_int unless" in line for line in result)
+    assert any("input cfg_interrupt_msix_address is left open" in line for line in result)

@@ -39,8 +39,10 @@ async def resets_a_transmitter_once_for_each_mishap(dut):
         dut.unfout.value = dut.ovfout.value = 0
         for _ in range(PULSE):
             await RisingEdge(dut.clk)
-            told = [int(getattr(dut, name).value) for name in ("reset", "underflow", "overflow")]
-            assert told == [1, under, over]
+            reported = [
+                int(getattr(dut, name).value) for name in ("reset", "underflow", "overflow")
+            ]
+            assert reported == [1, under, over]
         for _ in range(6):  # its own reset ends
             await RisingEdge(dut.clk)
             dut.unfout.value = dut.ovfout.value = 0

@@ -80,13 +80,13 @@ def test_lite_has_no_bursts():
     assert ports["m_axi_rdata"] == 32
 
 
-def test_frequencies_are_those_that_are_told():
+def test_frequencies_are_those_that_are_reported():
     config = dict(BOARD_CLOCKS.config)
     assert float(config["CLKOUT1_REQUESTED_OUT_FREQ"]) == HBM_MHZ
     assert float(config["CLKOUT2_REQUESTED_OUT_FREQ"]) == APB_MHZ
 
 
-def test_a_cell_is_not_made():
+def test_a_cell_is_not_built():
     assert REFCLK_BUFFER.vlnv == ""
 
 

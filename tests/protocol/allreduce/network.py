@@ -86,7 +86,7 @@ class Bounded(AllReduce, Unordered):
 
     def __init__(self, job: Job, nodes: Any, lifetime: Lifetime, distance: int | None) -> None:
         self.lifetime = lifetime
-        self.distance = job.told_apart - 1 if distance is None else distance
+        self.distance = job.distinguished - 1 if distance is None else distance
         # Bits of packets on the links below a switch, by it and their use.
         self.of_use: dict[tuple[int | None, int], int] = {}
         super().__init__(job, nodes)
@@ -114,8 +114,8 @@ class Bounded(AllReduce, Unordered):
             return self.too_old(event.node, event.number)
         elif event.kind is Kind.FREED and self.lifetime is Lifetime.FREED:
             workers = self.slots(self.ends(after))[self.workers.start :]
-            waiting = [one for one in workers if one.slot.phase is Phase.ACK]
-            if all(one.number != event.number for one in waiting):
+            waiting = [item for item in workers if item.slot.phase is Phase.ACK]
+            if all(item.number != event.number for item in waiting):
                 return self.too_old(0, event.number)
         return 0
 

@@ -80,14 +80,14 @@ class Job:
         return 1 << SUM_BITS // len(self.plan.workers)
 
     @cached_property
-    def told_apart(self) -> int:
+    def distinguished(self) -> int:
         """Return how many uses packets tell apart."""
         return 1 << self.width
 
     @cached_property
     def period(self) -> int:
         """Return how many numbers the checker tells apart in a run."""
-        return 2 * self.told_apart if self.total is None else self.total + 1
+        return 2 * self.distinguished if self.total is None else self.total + 1
 
     @property
     def start(self) -> int:
@@ -177,7 +177,7 @@ class SwitchNode(Node):
     @property
     def start(self) -> End:
         """Return it as a job's start leaves it: use -1, finished."""
-        everyone, uses = self.member.everyone, self.job.told_apart
+        everyone, uses = self.member.everyone, self.job.distinguished
         if self.member.parent is None:
             return End(self.job.start, self.job.rules.slot(everyone, uses))
         return End(self.job.start, TreeSlot.at_start(everyone, LANES, uses))
@@ -185,7 +185,7 @@ class SwitchNode(Node):
     def takes(self, held: End, flight: Flight) -> Change:
         """Return what follows when a packet comes in."""
         outcome = self.outcome(held.slot, flight)
-        ahead = (use_of(outcome.slot) - use_of(held.slot)) % self.job.told_apart
+        ahead = (use_of(outcome.slot) - use_of(held.slot)) % self.job.distinguished
         after = End(self.job.ahead(held.number, ahead), outcome.slot)
         finished = self.at_rest(after) and not self.at_rest(held)
         return Change(
@@ -198,7 +198,7 @@ class SwitchNode(Node):
 
     def outcome(self, slot: Any, flight: Flight) -> TreeOutcome:
         """Return what the rule makes of a packet."""
-        rules, packet, uses = self.job.rules, flight.frame, self.job.told_apart
+        rules, packet, uses = self.job.rules, flight.frame, self.job.distinguished
         assert isinstance(packet, Packet)
         if self.member.parent is None:
             flat = rules.root(slot, packet, self.member.everyone, uses)
@@ -231,7 +231,7 @@ class SwitchNode(Node):
 
         Pending is such an answer; what workers make of it is the matter of `patience`.
         """
-        uses, rule = range(self.job.told_apart), self.job.rules.worker
+        uses, rule = range(self.job.distinguished), self.job.rules.worker
         slots = (WorkerSlot(use, phase) for use in uses for phase in Phase)
         return all(rule(slot, answer)[0] == slot for slot in slots)
 
@@ -259,7 +259,7 @@ class WorkerNode(Node):
     @property
     def start(self) -> End:
         """Return it as a job's start leaves it."""
-        return End(self.job.start, WorkerSlot.at_start(self.job.told_apart))
+        return End(self.job.start, WorkerSlot.at_start(self.job.distinguished))
 
     def takes(self, held: End, flight: Flight) -> Change:
         """Return what follows when a packet comes in."""
@@ -280,7 +280,7 @@ class WorkerNode(Node):
         """Return the start of its next use, if it may."""
         if held.slot.phase is Phase.FREE and self.job.goes_on(held.number):
             number = self.job.ahead(held.number, 1)
-            slot = worker_starts(held.slot, self.job.told_apart)
+            slot = worker_starts(held.slot, self.job.distinguished)
             event = Event(Kind.STARTED, self.node, number)
             yield Change(End(number, slot), (), f"{self.name} starts use {number}", "", event)
 

@@ -47,7 +47,7 @@ class Waiting:
 
     slot: WorkerSlot
     tries: Tries = field(default_factory=Tries)
-    gave_up: GaveUp | None = None
+    abandoned: GaveUp | None = None
     owes_ack: bool = False  # which goes out at once, whatever the timer says
     lost: int = 0  # of its packets and of answers to it, in a row
     unanswered: int = 0  # of its packets in a row that were lost, or the answer to them
@@ -85,12 +85,12 @@ class Patience:
 
     def steps(self, state: State) -> Iterator[Step]:
         """Return all that may happen next."""
-        slot, there, workers = state
-        if there and self.mortal:
+        slot, present, workers = state
+        if present and self.mortal:
             yield "the switch goes away", (slot, False, workers), ""
         for index, worker in enumerate(workers):
             absent = self.peer is Peer.ABSENT and index == self.worker_count - 1
-            if worker.gave_up or absent:
+            if worker.abandoned or absent:
                 continue
             if worker.slot.use == self.start[2][0].slot.use:
                 begun = Waiting(worker_starts(worker.slot))
@@ -103,9 +103,11 @@ class Patience:
 
     def expires(self, state: State, index: int, worker: Waiting) -> Iterator[Step]:
         """Return what follows when a timer runs out: it asks once more, or never again."""
-        slot, there, workers = state
+        slot, present, workers = state
         what = f"the timer of {NAMES[index]} runs out"
-        worker = replace(worker, expiries=worker.expiries + 1, in_vain=worker.in_vain + (not there))
+        worker = replace(
+            worker, expiries=worker.expiries + 1, in_vain=worker.in_vain + (not present)
+        )
         decided = self.again(worker.tries, self.retries, self.peer_retries)
         if isinstance(decided, GaveUp):
             fault = ""
@@ -116,8 +118,8 @@ class Patience:
                 fault = TOO_EARLY
             if decided is GaveUp.PEERS and worker.unanswered:
                 fault = BLAMED
-            after = placed(workers, index, replace(worker, gave_up=decided))
-            yield f"{what}: {decided}", (slot, there, after), fault
+            after = placed(workers, index, replace(worker, abandoned=decided))
+            yield f"{what}: {decided}", (slot, present, after), fault
             return
         fault = UNNOTICED if worker.in_vain > self.retries + 1 else ""
         # Behind the bound it takes an answer to tell that peers are missing.
@@ -128,12 +130,12 @@ class Patience:
 
     def sends(self, state: State, index: int, worker: Waiting, what: str) -> Iterator[Step]:
         """Return what follows as a worker asks: it is lost or taken, and so is each answer."""
-        slot, there, workers = state
+        slot, present, workers = state
         workers = placed(workers, index, worker)
-        if not there or worker.lost < self.losses:
+        if not present or worker.lost < self.losses:
             lost = replace(worker, lost=worker.lost + 1, unanswered=worker.unanswered + 1)
-            yield f"{what}, its packet is lost", (slot, there, placed(workers, index, lost)), ""
-        if not there:
+            yield f"{what}, its packet is lost", (slot, present, placed(workers, index, lost)), ""
+        if not present:
             return
         is_agg = worker.slot.phase is Phase.PARTIAL
         payload = (1,) * LANES if is_agg else ()
@@ -147,12 +149,12 @@ class Patience:
             for k, gone in zip(to, choice, strict=True):
                 assert answer is not None
                 now = after[k]
-                mine = now.unanswered + (k == index)
-                missed = replace(now, lost=now.lost + 1, unanswered=mine)
+                own = now.unanswered + (k == index)
+                missed = replace(now, lost=now.lost + 1, unanswered=own)
                 taken = missed if gone else self.takes(now, answer)
                 step += f", {NAMES[k]}'s answer is lost" * gone
                 after = placed(after, k, taken)
-            yield step, (outcome.slot, there, after), ""
+            yield step, (outcome.slot, present, after), ""
 
     def takes(self, worker: Waiting, answer: Packet) -> Waiting:
         """Return what follows when an answer comes in."""
@@ -160,7 +162,7 @@ class Patience:
         if verdict is Verdict.PENDING:
             return replace(worker, tries=replace(worker.tries, heard=True), lost=0, unanswered=0)
         if verdict in (Verdict.FULL, Verdict.FREED):
-            return Waiting(slot, gave_up=worker.gave_up, owes_ack=verdict is Verdict.FULL)
+            return Waiting(slot, abandoned=worker.abandoned, owes_ack=verdict is Verdict.FULL)
         return worker
 
     def emptied(self, ends: State) -> State:
@@ -180,7 +182,7 @@ class Patience:
         _, _, workers = ends
         absent = self.peer is Peer.ABSENT
         return all(
-            w.gave_up or w.slot.phase is Phase.FREE for w in workers[: -1 if absent else None]
+            w.abandoned or w.slot.phase is Phase.FREE for w in workers[: -1 if absent else None]
         )
 
 

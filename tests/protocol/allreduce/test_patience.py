@@ -29,9 +29,9 @@ from tests.protocol.explore import explore
     ids=str,
 )
 def test_ends_in_time_with_the_right_cause(sizes):
-    found = explore(Patience(**sizes))
-    print(f"{sizes}: {found}")
-    assert found.fault == "", str(found)
+    result = explore(Patience(**sizes))
+    print(f"{sizes}: {result}")
+    assert result.fault == "", str(result)
 
 
 def silent(slot, packet, everyone):
@@ -85,7 +85,7 @@ def early(tries, retries, peer_retries):
     ids=lambda value: getattr(value, "__name__", None),
 )
 def test_each_part_of_the_rule_is_needed(changes, fault):
-    found = explore(Patience(**changes))
-    print(f"{changes}: {found}")
-    assert found.fault == fault
-    assert found.trace
+    result = explore(Patience(**changes))
+    print(f"{changes}: {result}")
+    assert result.fault == fault
+    assert result.trace

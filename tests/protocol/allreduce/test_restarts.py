@@ -53,5 +53,5 @@ def test_runs_with_epochs_of_their_own_are_sound(sizes):
 @pytest.mark.parametrize("name", UNSAFE)
 def test_each_part_of_the_rule_is_needed(name):
     changes, fault = UNSAFE[name]
-    found = check(name, system(**changes), fault)
-    assert any(step.endswith("anew") for step in found.trace)
+    result = check(name, system(**changes), fault)
+    assert any(step.endswith("anew") for step in result.trace)

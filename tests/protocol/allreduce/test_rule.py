@@ -81,8 +81,8 @@ def test_no_width_survives_unbounded_delay(width):
     """The first use's sum is accepted 2^w uses later. Without waiting, w = 1 fails alike."""
     tree = flat(width=width, total=(1 << width) + 1, lifetime=Lifetime.UNBOUNDED)
     title = f"2 workers, w = {width}, unbounded"
-    found = check(title, tree.system(), WRONG_SUM, 10 * (1 << width) + 1)
-    assert found.trace[-1] == "A takes FA 0: full"
+    result = check(title, tree.system(), WRONG_SUM, 10 * (1 << width) + 1)
+    assert result.trace[-1] == "A takes FA 0: full"
 
 
 @pytest.mark.parametrize("width", [1, 2])

@@ -10,7 +10,7 @@ from tests.protocol.explore import STUCK, check, explore
 
 
 @pytest.mark.parametrize("name", UNSOUND)
-def test_unsound_variants_are_found(name):
+def test_unsound_variants_are_detected(name):
     variant = UNSOUND[name]
     check(name, flat(width=2, rules=variant.rules).system(), variant.fault)
 
@@ -25,9 +25,9 @@ def test_harmless_variants_are_sound(name, width):
 def test_the_papers_rule_sums_wrongly_on_links_that_keep_order(capacity):
     """It takes 24 steps, if a packet's first sending and its cause are one step."""
     tree = flat(width=0, total=4, rules=PAPER, watched=frozenset({WRONG_SUM}))
-    found = check("the paper's rule", tree.on_links(capacity), WRONG_SUM, 32)
-    sendings = [step for step in found.trace if " sends " in step]
-    assert len(found.trace) - len(set(sendings)) == 24
+    result = check("the paper's rule", tree.on_links(capacity), WRONG_SUM, 32)
+    sendings = [step for step in result.trace if " sends " in step]
+    assert len(result.trace) - len(set(sendings)) == 24
 
 
 def test_the_papers_rule_frees_early_on_links_that_keep_order():

@@ -66,8 +66,8 @@ def old_sum(outcome: TreeOutcome, slot: TreeSlot, packet: Packet, *_: Any) -> Tr
     """A new use begins with the full activation of the one before."""
     if outcome.slot.own.use == slot.own.use or slot.full is None:
         return outcome
-    kept = replace(slot.full, use=packet.use)
-    return replace(outcome, slot=replace(outcome.slot, full=kept))
+    stored = replace(slot.full, use=packet.use)
+    return replace(outcome, slot=replace(outcome.slot, full=stored))
 
 
 def old_word(outcome: TreeOutcome, slot: TreeSlot, *_: Any) -> TreeOutcome:

@@ -144,8 +144,8 @@ def contributors_kept(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: in
     """The first packet of a use does not clear who is in the sum."""
     if outcome.slot.use == slot.use:
         return outcome
-    kept = replace(outcome, slot=replace(outcome.slot, agg_bm=slot.agg_bm))
-    return full(kept, slot, packet)
+    stored = replace(outcome, slot=replace(outcome.slot, agg_bm=slot.agg_bm))
+    return full(stored, slot, packet)
 
 
 def acknowledgements_kept(outcome: Outcome, slot: SwitchSlot, *_: Any) -> Outcome:

@@ -58,7 +58,9 @@ class Network(Agreement):
             if self.cluster.switch_restarts or number in lost:
                 continue
             entries = enumerate(end.switch.tenants)
-            holders = [(job, one.epoch) for job, one in entries if one is not None and one.holds]
+            holders = [
+                (job, item.epoch) for job, item in entries if item is not None and item.holds
+            ]
             if any(holder != owner for holder in holders):
                 return False
         return True
@@ -81,7 +83,7 @@ class Network(Agreement):
         hosts = [end.member.host for end in held[1 + self.cluster.switches :]]
         hosts = [host for host in hosts if host.job in live]
         if any(len({h.index for h in hosts if h.job == job}) > 1 for job in live):
-            return self.cluster.gives_up
+            return self.cluster.abandons
         owners = [host for host in hosts if host.job == hold.job]
         ended = all(h.index >= controller.grant.end and not uses(h) for h in owners)
         stalled = any(host.stalled for host in owners)
@@ -91,7 +93,7 @@ class Network(Agreement):
         """Return the first thing that is wrong."""
         group = held[0].group
         live = dict(group.controller.jobs)
-        ends = [one for one in held[1 + self.cluster.switches :] if not one.dead]
+        ends = [item for item in held[1 + self.cluster.switches :] if not item.dead]
         for fault in self.all_faults(held, [end for end in ends if end.member.host.job in live]):
             if fault in self.cluster.watched:
                 return fault
@@ -99,11 +101,11 @@ class Network(Agreement):
 
     def all_faults(self, held: list, ends: list[MemberEnd]) -> Iterator[str]:
         """Return all that is wrong with jobs that are not over."""
-        for k, one in enumerate(ends):
-            host = one.member.host
+        for k, item in enumerate(ends):
+            host = item.member.host
             for other in ends[k + 1 :]:
                 if host.job == other.member.host.job:
-                    pairs = zip(one.log, other.log, strict=False)
+                    pairs = zip(item.log, other.log, strict=False)
                     if any(a != b for a, b in pairs):
                         yield DIFFER
                     if left_behind(host, other.member.host):
@@ -115,11 +117,11 @@ class Network(Agreement):
             if uses(host) and not self.granted(held, host):
                 yield UNGRANTED
 
-    def shared(self, one: hosting.Host, other: hosting.Host) -> bool:
+    def shared(self, item: hosting.Host, other: hosting.Host) -> bool:
         """Whether two hosts use a switch at a time."""
         trees = self.cluster.trees
-        both = set(trees[one.grant.tree]) & set(trees[other.grant.tree])
-        return uses(one) and uses(other) and bool(both)
+        both = set(trees[item.grant.tree]) & set(trees[other.grant.tree])
+        return uses(item) and uses(other) and bool(both)
 
     def granted(self, held: list, host: hosting.Host) -> bool:
         """Whether all switches of its tree are the host's job's, by its grant."""

@@ -23,7 +23,7 @@ from sim.mina.agreement.frames import (
 from sim.mina.agreement.group_rule import Group, GroupSetup
 from sim.mina.agreement.hold_rule import Hold, Step
 from sim.mina.agreement.member_rule import Member, MemberSetup
-from sim.mina.agreement.operation_rule import Way
+from sim.mina.agreement.operation_rule import Route
 from sim.mina.agreement.switch_rule import SwitchSetup
 from tests.protocol.mina.cluster_setup import (
     WRONG_SUM,
@@ -52,7 +52,7 @@ class MemberNode(Node):
             host=self.number,
             job=job,
             peers=frozenset(dict(cluster.jobs)[job]) - {self.number},
-            ways=tuple(Way(switch=tree[-1], port=self.number, base=0) for tree in cluster.trees),
+            ways=tuple(Route(switch=tree[-1], port=self.number, base=0) for tree in cluster.trees),
             parts=lambda index: cluster.parts(self.number, index),
         )
 
@@ -155,7 +155,7 @@ class SwitchNode(Node):
                 self.setup, held.switch, flight.port, frame, rules
             )
             became = verdict.value
-        sent = tuple((place, one) for place, one in sent if not without_effect(one))
+        sent = tuple((place, item) for place, item in sent if not without_effect(item))
         step = f"switch {self.number} takes {flight.name}: {became}"
         return Change(held._replace(switch=after), self.cluster.flights(sent), step)
 
@@ -216,8 +216,8 @@ class GroupNode(Node):
             yield Change(left, (), "controller restarts")
         if held.losses:
             waits = held.group.hold is not None and held.group.hold.waits
-            asked = self.setup.switches if waits else set()
-            for switch in sorted(asked - held.group.lost):
+            requested = self.setup.switches if waits else set()
+            for switch in sorted(requested - held.group.lost):
                 after = grouping.loses(held.group, switch)
                 left = held._replace(group=after, losses=held.losses - 1)
                 yield Change(left, (), f"controller gives switch {switch} up")
@@ -239,8 +239,8 @@ class GroupNode(Node):
 
     def aborts(self, before: Group, after: Group) -> tuple[Flight, ...]:
         """Return what hosts are told when a round is given up."""
-        asking = before.controller.phase is Phase.ASKING
-        if not asking or after.controller.phase is not Phase.IDLE or not after.controller.jobs:
+        requesting = before.controller.phase is Phase.REQUESTING
+        if not requesting or after.controller.phase is not Phase.IDLE or not after.controller.jobs:
             return ()
         return self.cluster.flights(map(grouping.to_host, control.aborts(after.controller)))
 
@@ -256,12 +256,12 @@ class GroupNode(Node):
                     wish = grouping.wish(group, self.cluster.length, withdraw)
                     after = control.begins(controller, wish)
                     yield f"controller begins round {after.round}", replace(group, controller=after)
-        if controller.phase is Phase.ASKING and controller.all_asked:
+        if controller.phase is Phase.REQUESTING and controller.all_requested:
             after = self.with_controller(group, self.rules.group.decides(controller))
             yield f"controller decides round {controller.round}", after
-        gives_up = self.cluster.gives_up and control.may_give_up(controller)
-        if controller.phase is Phase.ASKING and gives_up:
-            after = self.with_controller(group, control.gives_up(controller))
+        abandons = self.cluster.abandons and control.may_abandon(controller)
+        if controller.phase is Phase.REQUESTING and abandons:
+            after = self.with_controller(group, control.abandons(controller))
             yield f"controller gives up round {controller.round}", after
 
     def switches(self, group: Group) -> Iterator[tuple[str, Group]]:

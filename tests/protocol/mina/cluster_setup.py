@@ -97,7 +97,7 @@ class Setup:
     length: int = 1  #: operations of a grant
     numbers: int = 5  #: of rounds and grants
     granted: bool = False  #: the first job owns the first tree, by number 1
-    gives_up: bool = False  #: rounds that are not answered
+    abandons: bool = False  #: rounds that are not answered
     withdraws: bool = False  #: the controller may end a grant early
     forces: bool = True  #: the controller may release at once
     restarts: int = 0  #: of the controller

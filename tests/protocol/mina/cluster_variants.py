@@ -49,19 +49,19 @@ def repeats_if_missing(host: Host, message: Message) -> Reaction:
     """A host that has all sums of an operation that is withdrawn does not repeat it."""
     after, answer = hosting.host_rule(host, message)
     repeats = host.used and not after.used
-    kept = replace(after, used=host.used, busy=False, missing=False)
-    return Reaction(kept if repeats and not host.missing else after, answer)
+    stored = replace(after, used=host.used, busy=False, missing=False)
+    return Reaction(stored if repeats and not host.missing else after, answer)
 
 
-def not_told_over(host: Host, message: Message) -> Reaction:
+def not_reported_over(host: Host, message: Message) -> Reaction:
     """A host that has all sums waits for the switch's word, whatever the controller knows."""
     return hosting.host_rule(host, replace(message, index=0))
 
 
 def over_though_answered(host: Host, message: Message) -> Reaction:
     """A host that is told that an operation is over does not wait for the switch's word."""
-    told = message.kind in (Kind.UPDATE, Kind.ABORT) and host.locked
-    waits = told and host.busy and host.used != 0
+    reported = message.kind in (Kind.UPDATE, Kind.ABORT) and host.locked
+    waits = reported and host.busy and host.used != 0
     return hosting.host_rule(replace(host, stalled=True) if waits else host, message)
 
 
@@ -77,27 +77,27 @@ def not_withdrawn(controller: Controller) -> Controller:
     return control.decides(replace(controller, acks=acks))
 
 
-def told_too_early(hold: Hold, answer: Command, own: set[int]) -> Hold:
+def reported_too_early(hold: Hold, answer: Command, own: set[int]) -> Hold:
     """A tree is taken for held when its first switch is granted."""
     after = holding.hold_rule(hold, answer, own)
     return replace(after, step=Step.HELD) if after.granted else after
 
 
-def told_of_any(hold: Hold, answer: Command, own: set[int]) -> Hold:
+def reported_of_any(hold: Hold, answer: Command, own: set[int]) -> Hold:
     """The controller takes answers of any number for those of the grant that it acquires."""
     return holding.hold_rule(hold, replace(answer, epoch=hold.epoch), own)
 
 
-def given_back_early(setup: GroupSetup, group: Group) -> Group:
+def returned_early(setup: GroupSetup, group: Group) -> Group:
     """Switches are given back when a grant is shortened, though an operation is under way."""
     controller, hold = group.controller, group.hold
-    shortened = controller.wish.withdraw and controller.told == controller.grant
+    shortened = controller.wish.withdraw and controller.reported == controller.grant
     if hold is not None and hold.step is Step.IN_USE and shortened:
         return replace(group, hold=holding.releases(hold, force=True))
     return grouping.settled(setup, group)
 
 
-def never_given_back(setup: GroupSetup, group: Group) -> Group:
+def never_returned(setup: GroupSetup, group: Group) -> Group:
     """After a restart the controller takes for granted that no switch is its jobs'."""
     after = grouping.settled(setup, group)
     unknown = group.hold is None and after.hold is not None
@@ -114,13 +114,13 @@ def last_released(hold: Hold, answer: Command, own: set[int]) -> Hold:
 def old_acquire(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
     """A switch is granted by whatever number."""
     if command.verb is Verb.ACQUIRE:
-        opened = tuple(None if one is None else replace(one, closed=0) for one in tenants)
+        opened = tuple(None if item is None else replace(item, closed=0) for item in tenants)
         outcome = tenancy.tenancy_rule(sizes, opened, command, finished)
         pairs = zip(outcome.tenants, tenants, strict=True)
-        kept = (
+        stored = (
             after and before and replace(after, closed=before.closed) for after, before in pairs
         )
-        return outcome._replace(tenants=tuple(kept))
+        return outcome._replace(tenants=tuple(stored))
     return tenancy.tenancy_rule(sizes, tenants, command, finished)
 
 
@@ -152,23 +152,24 @@ def cleared_again(sizes: Sizes, tenants: Tenants, command: Command, finished: bo
 
 def grants_all(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
     """A switch is granted though another job has it."""
-    alone = tuple(one if job == command.job else None for job, one in enumerate(tenants))
+    alone = tuple(item if job == command.job else None for job, item in enumerate(tenants))
     outcome = tenancy.tenancy_rule(sizes, alone, command, finished)
-    mine = outcome.tenants[command.job]
-    assert mine is not None
-    return outcome._replace(tenants=tenancy.with_tenant(tenants, command.job, mine))
+    own = outcome.tenants[command.job]
+    assert own is not None
+    return outcome._replace(tenants=tenancy.with_tenant(tenants, command.job, own))
 
 
 def slots_of_others(sizes: Sizes, tenants: Tenants, command: Command, finished: bool) -> Outcome:
     """A switch is granted though another job that has it has a slot in common."""
     far = replace(sizes, slots=sizes.slots * sizes.jobs)
     apart = tuple(
-        one and replace(one, base=job * sizes.slots + one.base) for job, one in enumerate(tenants)
+        item and replace(item, base=job * sizes.slots + item.base)
+        for job, item in enumerate(tenants)
     )
     outcome = tenancy.tenancy_rule(far, apart, command, finished)
-    bases = [one and one.base for one in tenants]
+    bases = [item and item.base for item in tenants]
     together = (
-        one and replace(one, base=base) for one, base in zip(outcome.tenants, bases, strict=True)
+        item and replace(item, base=base) for item, base in zip(outcome.tenants, bases, strict=True)
     )
     return outcome._replace(tenants=tuple(together))
 
@@ -176,10 +177,10 @@ def slots_of_others(sizes: Sizes, tenants: Tenants, command: Command, finished: 
 def whoever(tenants: Tenants, port: int, data: Data, slot: SwitchSlot) -> Tenant | Refused:
     """A switch takes packets of jobs that do not own it."""
     free = tuple(
-        replace(one, state=State.GRANTED, epoch=data.epoch)
-        if one is not None and not one.holds
-        else one
-        for one in tenants
+        replace(item, state=State.GRANTED, epoch=data.epoch)
+        if item is not None and not item.holds
+        else item
+        for item in tenants
     )
     return data_rule(free, port, data, slot)
 
@@ -243,7 +244,7 @@ UNSAFE_LOST = {
     "only hosts that lack sums repeat": Variant(
         member(host=repeats_if_missing), LEFT_BEHIND, 13, LOST_PAIR
     ),
-    "hosts are not told what is over": Variant(member(host=not_told_over), STUCK, 4, LOST),
+    "hosts are not told what is over": Variant(member(host=not_reported_over), STUCK, 4, LOST),
     "INA beyond the end of the grant": Variant(member(starts=beyond_the_end), STUCK, 8, LOST),
     "an operation that lacks sums is not withdrawn": Variant(
         group(decides=over_though_missing), LEFT_BEHIND, 13, LOST_PAIR
@@ -253,13 +254,13 @@ UNSAFE_LOST = {
 
 #: Switches that are acquired and given back.
 UNSAFE_SWITCHES = {
-    "told when one switch is granted": Variant(group(hold=told_too_early), UNGRANTED, 9, TREE),
-    "answers of any number": Variant(group(hold=told_of_any), UNGRANTED, 30, AGAIN),
+    "told when one switch is granted": Variant(group(hold=reported_too_early), UNGRANTED, 9, TREE),
+    "answers of any number": Variant(group(hold=reported_of_any), UNGRANTED, 30, AGAIN),
     "over without the switch's word": Variant(
         member(host=over_though_answered), STUCK, 9, WITHDRAWN
     ),
     "going on when one switch is back": Variant(group(hold=last_released), STUCK, 24, TREE),
-    "given back under way": Variant(group(settled=given_back_early), UNGRANTED, 8, WITHDRAWN),
+    "given back under way": Variant(group(settled=returned_early), UNGRANTED, 8, WITHDRAWN),
     "an old release ends a grant": Variant(switch(command=old_release), UNGRANTED, 32, AGAIN),
     "a repeated grant clears slots": Variant(switch(command=cleared_again), STUCK, 12, AGAIN),
     "slots are not cleared": Variant(switch(clears=False), WRONG_SUM, 33, AGAIN),
@@ -270,7 +271,7 @@ UNSAFE_SWITCHES = {
     ),
     "an old number is granted": Variant(switch(command=old_acquire), STUCK, 25, TREE),
     "a restarted controller takes all to be free": Variant(
-        group(settled=never_given_back), STUCK, 1, RESTARTED
+        group(settled=never_returned), STUCK, 1, RESTARTED
     ),
 }
 

@@ -100,7 +100,7 @@ class MoverNode(Node):
         """Return what it asks for."""
         jobs = self.migration.jobs
         commands = holding.repeated(held.hold)
-        return tuple(Flight(jobs + one.switch, 0, one, name_of(one)) for one in commands)
+        return tuple(Flight(jobs + item.switch, 0, item, name_of(item)) for item in commands)
 
     def at_rest(self, held: Mover) -> bool:
         """Whether it has given everything back and has no try left."""
@@ -140,7 +140,7 @@ class SwitchNode(Node):
         command = flight.frame
         assert isinstance(command, Command)
         outcome = self.migration.rules.command(self.sizes, held, command, True)
-        owned = [one.base for one in outcome.tenants if one is not None and one.holds]
+        owned = [item.base for item in outcome.tenants if item is not None and item.holds]
         answer = Flight(command.job, 0, outcome.answer, name_of(outcome.answer))
         step = f"switch {self.number} takes {flight.name}: {outcome.answer.verb.name}"
         fault = SHARED_SLOT if len(set(owned)) < len(owned) else ""

@@ -32,8 +32,8 @@ class Rules:
     )
     may_begin: Callable[[Controller], bool] = lambda controller: controller.phase is Phase.IDLE
     decides: Callable[[Controller], Controller] = control.decides
-    may_decide: Callable[[Controller], bool] = lambda controller: controller.all_asked
-    may_give_up: Callable[[Controller], bool] = control.may_give_up
+    may_decide: Callable[[Controller], bool] = lambda controller: controller.all_requested
+    may_abandon: Callable[[Controller], bool] = control.may_abandon
     restarted: Callable[[Controller], Controller] = control.restarted
 
 
@@ -156,7 +156,7 @@ class ControllerNode(Node):
         """Return what it may do: begin a round, decide one, give one up, or restart."""
         controller = held.controller
         for step, after in self.choices(controller):
-            ends = controller.phase is Phase.ASKING and after.phase is Phase.IDLE
+            ends = controller.phase is Phase.REQUESTING and after.phase is Phase.IDLE
             sent = self.flights(control.aborts(after)) if ends else ()
             yield Change(held._replace(controller=after), sent, f"controller {step}")
         if held.restarts:
@@ -171,13 +171,13 @@ class ControllerNode(Node):
             number = controller.number + 1
             wish = self.wish(number, len(self.jobs), self.length)
             yield f"begins round {number}", control.begins(controller, wish)
-        if controller.phase is Phase.ASKING:
+        if controller.phase is Phase.REQUESTING:
             if self.rules.may_decide(controller):
                 after = self.rules.decides(controller)
-                told = after.phase is not Phase.IDLE
-                yield f"{'decides' if told else 'ends'} round {controller.round}", after
-            if self.rules.may_give_up(controller):
-                yield f"gives up round {controller.round}", control.gives_up(controller)
+                reported = after.phase is not Phase.IDLE
+                yield f"{'decides' if reported else 'ends'} round {controller.round}", after
+            if self.rules.may_abandon(controller):
+                yield f"gives up round {controller.round}", control.abandons(controller)
 
     def repeats(self, held: ControllerEnd) -> tuple[Flight, ...]:
         """Return what it sends again."""
@@ -204,14 +204,14 @@ class Agreement(Unordered):
 
     def fault(self, held: list) -> str:
         """Return the first thing that is wrong."""
-        ends = [one for one in held if isinstance(one, HostEnd)]
-        for k, one in enumerate(ends):
+        ends = [item for item in held if isinstance(item, HostEnd)]
+        for k, item in enumerate(ends):
             for other in ends[k + 1 :]:
-                if one.host.job == other.host.job:
-                    pairs = zip(one.log, other.log, strict=False)
+                if item.host.job == other.host.job:
+                    pairs = zip(item.log, other.log, strict=False)
                     if any(a != b for a, b in pairs):
                         return DIFFER
-                elif uses(one.host) and uses(other.host):
+                elif uses(item.host) and uses(other.host):
                     return BOTH
         return ""
 

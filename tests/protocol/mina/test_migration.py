@@ -15,11 +15,11 @@ from tests.protocol.mina.turns import Graph, Turns
 JOBS = range(3)
 
 
-def first_of(graph: Graph, found: list[int]) -> tuple[str, ...]:
+def first_of(graph: Graph, result: list[int]) -> tuple[str, ...]:
     """Return a shortest way to what was found, and print it."""
-    way = graph.way(min(found))
-    print(*way, sep="\n")
-    return way
+    path = graph.path(min(result))
+    print(*path, sep="\n")
+    return path
 
 
 @pytest.mark.parametrize("ageing", [0, 1, 2])
@@ -44,15 +44,15 @@ def test_with_ageing_everyones_turn_comes(ageing):
 @pytest.mark.parametrize("job", JOBS)
 def test_without_ageing_a_job_may_starve(job):
     graph = Graph(Turns())
-    found = graph.starved(job)
-    tries = [text for source, _, _, text in graph.moves if source in set(found)]
+    result = graph.starved(job)
+    tries = [text for source, _, _, text in graph.moves if source in set(result)]
     assert any(f"job {job} asks" in text and "REFUSED" in text for text in tries)
 
 
 def waits_with_what_it_has(migration: Migration, answer: Command) -> Migration:
     """A job that is refused a switch keeps those that it has, and asks again."""
-    asks = migration.holds[answer.job].step is Step.ACQUIRING
-    refused = answer.verb is Verb.REFUSED and asks
+    demands = migration.holds[answer.job].step is Step.ACQUIRING
+    refused = answer.verb is Verb.REFUSED and demands
     return migration if refused else migrating.migration_rule(migration, answer)
 
 

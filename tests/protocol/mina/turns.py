@@ -55,8 +55,8 @@ class Turns:
         start = migrating.at_start([(job,) for job in jobs], self.ageing)
         for job in jobs:
             start = migrating.tries(start, job)
-            (asked,) = migrating.repeated(replace(start, holds=(start.holds[job],)))
-            start = migrating.migration_rule(start, replace(asked, verb=Verb.GRANTED))
+            (requested,) = migrating.repeated(replace(start, holds=(start.holds[job],)))
+            start = migrating.migration_rule(start, replace(requested, verb=Verb.GRANTED))
         moved = migrating.moves(start, dict(enumerate(self.trees)))
         return State(without_numbers(moved), tuple(jobs))
 
@@ -65,15 +65,15 @@ class Turns:
         migration = state.migration
         for job, hold in enumerate(migration.holds):
             if hold.step is Step.HELD:
-                after = migrating.gives_back(migration, job)
+                after = migrating.hands_back(migration, job)
                 yield self.move(job, "gives back its tree", after, state.owners)
             if hold.step is Step.NOTHING and self.may_try(migration, job):
                 after = migrating.tries(migration, job)
                 own = self.order(migration.trees[job], job)
                 after = migrating.with_hold(after, job, replace(after.holds[job], switches=own))
                 yield self.move(job, f"tries {own}", after, state.owners)
-            asked = migrating.repeated(replace(migration, holds=(hold,)))
-            for command in asked:
+            requested = migrating.repeated(replace(migration, holds=(hold,)))
+            for command in requested:
                 yield self.carried_out(state, command)
         if self.waves and not migration.moving:
             trees = (*migration.trees[1:], migration.trees[0])
@@ -140,13 +140,13 @@ class Graph:
 
     def reaching(self, goal: np.ndarray) -> np.ndarray:
         """Return from which states one of ``goal`` can be reached."""
-        found = goal.copy()
+        result = goal.copy()
         while True:
-            more = found.copy()
-            more[self.sources[found[self.targets]]] = True
-            if (more == found).all():
-                return found
-            found = more
+            more = result.copy()
+            more[self.sources[result[self.targets]]] = True
+            if (more == result).all():
+                return result
+            result = more
 
     def stuck(self, job: int) -> list[int]:
         """Return the states from which a job can never get its tree."""
@@ -160,8 +160,8 @@ class Graph:
         its tree, has for each job a move, or a state in which it can do nothing.
         """
         inside = ~self.has_tree(job)
-        kept = inside[self.sources] & inside[self.targets]
-        sources, targets, jobs = self.sources[kept], self.targets[kept], self.jobs[kept]
+        stored = inside[self.sources] & inside[self.targets]
+        sources, targets, jobs = self.sources[stored], self.targets[stored], self.jobs[stored]
         count = len(self.states)
         edges = coo_array((np.ones(len(sources)), (sources, targets)), shape=(count, count))
         _, part = connected_components(edges, directed=True, connection="strong")
@@ -175,7 +175,7 @@ class Graph:
                 return np.flatnonzero(members).tolist()
         return []
 
-    def way(self, goal: int) -> tuple[str, ...]:
+    def path(self, goal: int) -> tuple[str, ...]:
         """Return what happens on a shortest way from the start to a state."""
         before: dict[int, tuple[int, str]] = {}
         for source, target, _, text in self.moves:  # in breadth-first order

@@ -46,8 +46,8 @@ def without_numbers(controller: Controller, message: Message) -> tuple[Controlle
 def not_all_done(controller: Controller, message: Message) -> tuple[Controller, Message | None]:
     """The round is over as soon as one host has confirmed."""
     after, answer = control.controller_rule(controller, message)
-    if after.phase is Phase.TELLING and after.done:
-        after = control.told_all(replace(after, done=frozenset(after.hosts)))
+    if after.phase is Phase.REPORTING and after.done:
+        after = control.reported_all(replace(after, done=frozenset(after.hosts)))
     return after, answer
 
 
@@ -64,7 +64,7 @@ def number_lost(controller: Controller) -> Controller:
 def own_version(controller: Controller) -> Controller:
     """The first round after a restart is given up though hosts have different grants."""
     if controller.grant is None:
-        return control.gives_up(control.learnt(controller))
+        return control.abandons(control.learnt(controller))
     return control.decides(controller)
 
 
@@ -170,12 +170,12 @@ def silent_abort(controller: Controller, message: Message) -> tuple[Controller, 
     return after, None if answer is not None and answer.kind is Kind.ABORT else answer
 
 
-def while_telling(controller: Controller) -> bool:
+def while_reporting(controller: Controller) -> bool:
     """The next round does not wait until all have confirmed."""
-    return controller.phase is not Phase.ASKING
+    return controller.phase is not Phase.REQUESTING
 
 
-def always_gives_up(controller: Controller) -> bool:
+def always_abandons(controller: Controller) -> bool:
     """The first round after a restart may be given up."""
     return True
 
@@ -187,7 +187,7 @@ UNSAFE = {
     "rounds without numbers": Variant(
         Rules(host=without_number, controller=without_numbers), DIFFER, 12
     ),
-    "the next round before all are done": Variant(Rules(may_begin=while_telling), DIFFER, 12),
+    "the next round before all are done": Variant(Rules(may_begin=while_reporting), DIFFER, 12),
     "the next round when one is done": Variant(Rules(controller=not_all_done), DIFFER, 12),
     "decided before all have acknowledged": Variant(
         Rules(may_decide=before_all, decides=decides_with_few), DIFFER, 7
@@ -202,7 +202,7 @@ UNSAFE = {
 #: One job, a controller that restarts.
 UNSAFE_RESTARTS = {
     "a controller that forgets that it restarted": Variant(Rules(restarted=forgetful), DIFFER, 12),
-    "the first round may be given up": Variant(Rules(may_give_up=always_gives_up), DIFFER, 14),
+    "the first round may be given up": Variant(Rules(may_abandon=always_abandons), DIFFER, 14),
     "the first round leaves different grants": Variant(Rules(decides=own_version), DIFFER, 17),
     "the first round tells the oldest grant": Variant(Rules(decides=oldest), DIFFER, 17),
     "round numbers are lost": Variant(Rules(restarted=number_lost), DIFFER, 15),
@@ -234,11 +234,11 @@ PAPER = {
             controller, replace(message, round=controller.round)
         ),
     ),
-    "the next round before all are done": Rules(may_begin=while_telling, controller=silent_abort),
+    "the next round before all are done": Rules(may_begin=while_reporting, controller=silent_abort),
 }
 PAPER_RESTARTS = {
     "a controller that restarts and forgets": Rules(restarted=forgetful, controller=silent_abort),
     "a controller that asks but may give up": Rules(
-        may_give_up=always_gives_up, controller=silent_abort
+        may_abandon=always_abandons, controller=silent_abort
     ),
 }

@@ -92,8 +92,8 @@ class Instance(Setup):
                 first = self.first_row(source, block)
                 sends.append(Contribution(Kind.FEATURE, first, len(rows), source, ports))
         numbered = enumerate(self.all_blocks[block])
-        mine = [k for k, vertex in numbered if self.owners[vertex] == worker]
-        return Share(sends, [k for k in mine if self.sources_of(block, k)], gets)
+        own = [k for k, vertex in numbered if self.owners[vertex] == worker]
+        return Share(sends, [k for k in own if self.sources_of(block, k)], gets)
 
     def right_sum(self, turn: int, aggregator: int) -> int:
         """Return what an aggregator must come to."""

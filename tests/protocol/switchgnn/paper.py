@@ -103,11 +103,11 @@ class PaperWorker(Node):
         return Worker(0, False, frozenset(), frozenset(), self.timeouts)
 
     @property
-    def wanted(self) -> frozenset[int]:
+    def required(self) -> frozenset[int]:
         """Return the destinations that it gets."""
         owners = enumerate(self.instance.owners)
-        mine = (k for k, owner in owners if owner == self.number)
-        return frozenset(k for k in mine if self.instance.sources_of(0, k))
+        own = (k for k, owner in owners if owner == self.number)
+        return frozenset(k for k in own if self.instance.sources_of(0, k))
 
     def moves(self, held: Worker) -> Iterator[Change]:
         """Return what it may do: send its features of a block, or see a timeout."""
@@ -120,7 +120,7 @@ class PaperWorker(Node):
             after = held._replace(begun=True)
             yield Change(after, tuple(sent), f"{name} begins block {held.block}")
         after = held._replace(timeouts=max(held.timeouts - 1, -1))
-        for k in sorted(self.wanted - held.has) if held.timeouts else ():
+        for k in sorted(self.required - held.has) if held.timeouts else ():
             sources = [u for u in self.instance.sources_of(0, k) if (k, u) not in held.fetched]
             fetches = [to(0, Message("FETCH", held.block, u, k)) for u in sources]
             yield Change(after, tuple(fetches), f"{name} has waited too long for {k}")
@@ -155,7 +155,7 @@ class PaperWorker(Node):
             if {(k, u) for u in self.instance.sources_of(0, k)} <= fetched:
                 has |= {k}
         after = held._replace(has=has, fetched=frozenset(f for f in fetched if f[0] not in has))
-        ends = has != held.has and has == self.wanted
+        ends = has != held.has and has == self.required
         sent = (to(0, Message("DONE", held.block, source=self.number)),) if ends else ()
         return Change(after, sent, step, fault)
 

@@ -67,5 +67,5 @@ def test_runs_with_epochs_of_their_own_are_safe_and_live(name):
 @pytest.mark.parametrize("name", UNSAFE)
 def test_each_part_of_the_rule_is_needed(name):
     rules, fault, steps = UNSAFE[name]
-    found = check(name, system(ONE_TURN, rules), fault, steps)
-    assert any("begins run" in step for step in found.trace)
+    result = check(name, system(ONE_TURN, rules), fault, steps)
+    assert any("begins run" in step for step in result.trace)

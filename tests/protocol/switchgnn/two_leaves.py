@@ -51,13 +51,13 @@ class TwoLeaves(Setup):
 
     def leaf(self, rack: int) -> JobSetup:
         """Return what a leaf is told."""
-        here, up = self.racks[rack], self.up(rack)
+        near, up = self.racks[rack], self.up(rack)
         block = {}
         for v in range(self.sources):
-            if v in here:
-                block[v] = Descriptor(len(here), here.index(v))
+            if v in near:
+                block[v] = Descriptor(len(near), near.index(v))
             else:
-                block[v] = Descriptor(len(here), up, target=v)
+                block[v] = Descriptor(len(near), up, target=v)
         return self.tables(up + 1, block, links={up: rack}, up=up)
 
     @property

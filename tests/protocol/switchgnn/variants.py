@@ -48,7 +48,7 @@ def ignored(outcome: Outcome, setup: JobSetup, job: Job, *_: Any) -> Outcome:
 
 def without_bitmap(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
     """The switch keeps no record of what has come."""
-    nothing = tuple(replace(one, arrivals=(Arrivals(),) * len(one.arrivals)) for one in job.open)
+    nothing = tuple(replace(item, arrivals=(Arrivals(),) * len(item.arrivals)) for item in job.open)
     return switch_rule(setup, replace(job, open=nothing), frame, port)
 
 
@@ -178,8 +178,8 @@ def still_complete(setup: JobSetup, job: Job, turn: int) -> Job:
     for place in range(setup.place(turn, 0), setup.place(turn, setup.size)):
         old, new = job.entries[place], loaded.entries[place]
         if old.complete:
-            kept = replace(new, tag=turn, complete=True, sum=old.sum)
-            loaded = with_entry(loaded, place, kept)
+            stored = replace(new, tag=turn, complete=True, sum=old.sum)
+            loaded = with_entry(loaded, place, stored)
     return loaded
 
 
@@ -217,8 +217,8 @@ def shared_windows(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcom
         return switch_rule(setup, job, frame, port)
     slot = setup.slot(frame.turn)
     arrivals = job.open[0].arrivals
-    one = exchanged(job.open, slot, replace(job.open[slot], arrivals=arrivals))
-    outcome = switch_rule(setup, replace(job, open=one), frame, port)
+    item = exchanged(job.open, slot, replace(job.open[slot], arrivals=arrivals))
+    outcome = switch_rule(setup, replace(job, open=item), frame, port)
     if outcome.verdict is not Verdict.ADDED:
         return outcome
     marked = replace(job.open[0], arrivals=outcome.job.open[slot].arrivals)

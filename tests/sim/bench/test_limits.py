@@ -42,7 +42,7 @@ def broken(rows):
     return [row.what for row in rows if not row.holds]
 
 
-FOUND = {
+FINDINGS = {
     "ours": {"seconds": 4.0, "bytes": 1_000_000, "modules": 80},
     "plain": {"seconds": 10.0, "bytes": 9_000_000, "modules": 200},
     "lean": {"seconds": 1.0, "bytes": 1_000_000, "modules": 200},
@@ -50,7 +50,7 @@ FOUND = {
 
 
 @pytest.mark.parametrize(
-    ("way", "change", "fails"),
+    ("path", "change", "fails"),
     [
         ("ours", {}, []),
         ("ours", {"seconds": 4.1}, ["ours is faster"]),
@@ -60,9 +60,9 @@ FOUND = {
         ("ours", {"modules": 81}, ["u280 worker, ours"]),
     ],
 )
-def test_emission_counts_an_engine_eight_times(way, change, fails):
-    found = FOUND | {way: FOUND[way] | change}
-    assert broken(emission.judge(found, 8)) == fails
+def test_emission_counts_an_engine_eight_times(path, change, fails):
+    result = FINDINGS | {path: FINDINGS[path] | change}
+    assert broken(emission.judge(result, 8)) == fails
 
 
 def test_speed_compares_medians():

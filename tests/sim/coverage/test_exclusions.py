@@ -15,8 +15,8 @@ def write(folder, table):
 
 def test_reviewed_rules_can_be_read():
     rules = read_rules()
-    assert all(len(found.reason) > 20 for found in rules)
-    assert len({(found.component, found.what) for found in rules}) == len(rules)
+    assert all(len(result.reason) > 20 for result in rules)
+    assert len({(result.component, result.what) for result in rules}) == len(rules)
 
 
 def test_toggles_by_signal_and_bit():

@@ -31,9 +31,9 @@ def test_what_no_simulation_contains_is_there_and_falls_short(tmp_path):
     measured = write(
         tmp_path / "coverage-runs", [COMPONENT, fifo], tmp_path / "report", false=false
     )
-    found = {entry["component"]: entry for entry in measured["components"]}
-    assert set(found) == {COMPONENT, fifo}
-    assert found[fifo]["line"] == {"hit": 0, "total": 1, "excluded": 0}
-    assert found[fifo]["missed"][0]["where"] == "no simulation contains it"
+    result = {entry["component"]: entry for entry in measured["components"]}
+    assert set(result) == {COMPONENT, fifo}
+    assert result[fifo]["line"] == {"hit": 0, "total": 1, "excluded": 0}
+    assert result[fifo]["missed"][0]["where"] == "no simulation contains it"
     assert f"{fifo}: line coverage 0.0 % (0 of 1), below 95 %" in measured["below"]
     assert measured["below"][-1:] == false

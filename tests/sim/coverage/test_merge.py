@@ -1,7 +1,7 @@
 import pytest
 
 from sim.coverage.data import CoverageError, Toggle
-from sim.coverage.merge import MOST_MISSED, Seen, assess, collect, measure, mirrors, nature
+from sim.coverage.merge import MAX_MISSED, Seen, assess, collect, measure, mirrors, nature
 from sim.coverage.nets import Nets
 from tests.sim.coverage.sample import (
     COMPONENT,
@@ -36,12 +36,12 @@ def test_runs_add_up(runs):
 
 def test_a_run_alone_misses_a_side(tmp_path):
     write_run(tmp_path / "coverage-runs", "run-b", coverage_dat(opened=0, closed=3, top_bit=0))
-    found = measure(tmp_path / "coverage-runs")
-    (component,) = found["components"]
+    result = measure(tmp_path / "coverage-runs")
+    (component,) = result["components"]
     assert component["line"] == {"hit": 2, "total": 3, "excluded": 1}
     at = line_of("    if (open)") - 3
     assert component["missed"][0]["where"] == f"{at} if: if (open)"
-    assert found["below"] == [
+    assert result["below"] == [
         f"{COMPONENT}: line coverage 66.7 % (2 of 3), below 95 %",
         f"{COMPONENT}: toggle coverage 0.0 % (0 of 6), below 85 %",
     ]
@@ -52,12 +52,12 @@ def test_rules_are_counted(runs):
     elsewhere = rule(kind="line", side="else").__class__(
         **rule(kind="line", side="else").__dict__ | {"component": "hdl.p4sgd.*"}
     )
-    found = assess(collect(runs), [lines, upper, elsewhere], bins={})
-    (component,) = found["components"]
+    result = assess(collect(runs), [lines, upper, elsewhere], bins={})
+    (component,) = result["components"]
     assert component["line"] == {"hit": 3, "total": 3, "excluded": 1}
     assert component["toggle"] == {"hit": 4, "total": 8, "excluded": 2}
-    assert [entry["points"] for entry in found["exclusions"]] == [1, 2, 0]
-    assert found["exclusions"][0]["reason"] == "to see it work"
+    assert [entry["points"] for entry in result["exclusions"]] == [1, 2, 0]
+    assert result["exclusions"][0]["reason"] == "to see it work"
 
 
 def test_toggles_join_over_sizes_and_lines_do_not(tmp_path):
@@ -145,17 +145,17 @@ def test_targets(runs):
 
 def test_bins_stand_with_their_component(runs):
     bins = {COMPONENT: [{"group": "level", "bin": "full", "hits": 3}], "hdl.x.X": []}
-    found = measure(runs, bins=bins)["components"]
-    assert [entry["component"] for entry in found] == [COMPONENT, "hdl.x.X"]
-    assert found[0]["bins"] == bins[COMPONENT]
+    result = measure(runs, bins=bins)["components"]
+    assert [entry["component"] for entry in result] == [COMPONENT, "hdl.x.X"]
+    assert result[0]["bins"] == bins[COMPONENT]
 
 
 def test_missed_points_are_listed_up_to_a_limit(tmp_path):
-    many = [record("toggle", 6, 3, f"level[{bit}]:0->1", 0) for bit in range(MOST_MISSED + 9)]
+    many = [record("toggle", 6, 3, f"level[{bit}]:0->1", 0) for bit in range(MAX_MISSED + 9)]
     write_run(tmp_path / "coverage-runs", "run-a", "# SystemC::Coverage-3\n" + "".join(many))
     (component,) = measure(tmp_path / "coverage-runs")["components"]
-    assert component["toggle"]["total"] == MOST_MISSED + 9
-    assert len(component["missed"]) == MOST_MISSED
+    assert component["toggle"]["total"] == MAX_MISSED + 9
+    assert len(component["missed"]) == MAX_MISSED
 
 
 def test_runs_without_coverage_are_left_out(runs):

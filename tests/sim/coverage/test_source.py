@@ -58,7 +58,7 @@ def test_bodies_differ_in_no_name():
     assert "yellow" in Source("low", 0, "module low(yellow);").body
 
 
-def found():
+def result():
     """Return the nets of the two modules."""
     low, high = modules_of(VERILOG).values()
     nets = nets_of([high])
@@ -66,20 +66,20 @@ def found():
 
 
 def test_constant_bits():
-    low, high = found()
+    low, high = result()
     assert low.constant == {"y": {0, 2, 3}}
     # A register that cannot leave its value, what follows, and what an instance ties.
     assert high.constant == {"never": {0}, "masked": {0}, "y": {0}, "z": {0, 2, 3}}
 
 
 def test_net_of_several_names():
-    low, high = found()
+    low, high = result()
     assert low.again == {"y": {1}}
     assert high.again == {"z": {1}, "rest": {0}}
 
 
 def test_what_nothing_reads():
-    low, high = found()
+    low, high = result()
     assert low.unread == {"idle": {0, 1}}
     assert high.unread == {"rest": {1}, "clk": {0}, "spare": {0}}
 
@@ -91,9 +91,9 @@ def test_best_name_is_the_innermost_field():
 
 def test_nets_come_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
-    nets = found()
+    nets = result()
     monkeypatch.delattr("sim.coverage.nets.analyse")
-    assert found() == nets
+    assert result() == nets
 
 
 TIED_UNDER_AN_ALIAS = """\

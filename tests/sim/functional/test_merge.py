@@ -41,14 +41,14 @@ def test_hits_add_up(runs):
 
 
 def test_what_is_excluded_is_left_out_unless_it_was_hit(runs):
-    found = survey(runs, [rule("i", "emp*", "full"), rule("o", "*")])
-    assert found.false == (
+    result = survey(runs, [rule("i", "emp*", "full"), rule("o", "*")])
+    assert result.false == (
         f"false exclusion: {FIFO} i: full was hit, though: never",
         f"false exclusion: {FIFO} o: full was hit, though: never",
     )
     assert survey(runs, [rule("i", "emp*")]).false == ()
-    assert [(bin["bin"], bin["hits"]) for bin in found.bins[FIFO]] == [("full", 5), ("full", 1)]
-    assert found.exclusions == [
+    assert [(bin["bin"], bin["hits"]) for bin in result.bins[FIFO]] == [("full", 5), ("full", 1)]
+    assert result.exclusions == [
         {
             "kind": "bin",
             "component": "hdl.common.*",

@@ -14,12 +14,12 @@ def plains(signature):
 
 
 def test_streams_of_arrays_share_a_name():
-    found = streams(Signature({"i": In(stream.Signature(8)).array(2)}))
-    assert [(port.name, port.valid, port.ready) for port in found] == [
+    result = streams(Signature({"i": In(stream.Signature(8)).array(2)}))
+    assert [(port.name, port.valid, port.ready) for port in result] == [
         ("i[]", "i_0_valid", "i_0_ready"),
         ("i[]", "i_1_valid", "i_1_ready"),
     ]
-    assert [part.port for part in found[1].parts] == ["i_1_payload"]
+    assert [part.port for part in result[1].parts] == ["i_1_payload"]
 
 
 def test_what_a_stream_never_does_is_no_port():
@@ -29,20 +29,20 @@ def test_what_a_stream_never_does_is_no_port():
 
 def test_channels_of_axi():
     bus = AxiReadSignature(address_bits=16, data_bits=32)
-    found = streams(Signature({"m_axi": Out(bus)}))
-    assert [(port.name, port.valid, port.ready) for port in found] == [
+    result = streams(Signature({"m_axi": Out(bus)}))
+    assert [(port.name, port.valid, port.ready) for port in result] == [
         ("m_axi.ar", "m_axi_arvalid", "m_axi_arready"),
         ("m_axi.r", "m_axi_rvalid", "m_axi_rready"),
     ]
-    assert [part.label for part in found[1].parts] == ["rid", "rdata", "rresp", "rlast"]
+    assert [part.label for part in result[1].parts] == ["rid", "rdata", "rresp", "rlast"]
     (axis,) = streams(Signature({"axis": In(AxiStreamSignature(data_bits=64))}))
     assert (axis.name, axis.valid) == ("axis", "axis_tvalid")
     assert [part.label for part in axis.parts] == ["tdata", "tkeep", "tlast", "tuser"]
 
 
-def test_valid_guards_what_goes_its_way():
-    found = plains(Signature({"valid": Out(1), "kind": Out(2), "address": In(8)}))
-    assert [(port.name, port.valid, port.driven) for port in found] == [
+def test_valid_guards_what_goes_its_path():
+    result = plains(Signature({"valid": Out(1), "kind": Out(2), "address": In(8)}))
+    assert [(port.name, port.valid, port.driven) for port in result] == [
         ("valid", None, True),
         ("kind", "valid", True),
         ("address", None, False),
@@ -50,10 +50,10 @@ def test_valid_guards_what_goes_its_way():
 
 
 def test_who_drives_a_port_of_an_interface():
-    inner = Signature({"asks": Out(1), "answers": In(1)})
-    found = plains(Signature({"bus": In(inner).array(1)}))
-    assert [(port.name, port.driven) for port in found] == [
-        ("bus[].asks", False),
+    inner = Signature({"demands": Out(1), "answers": In(1)})
+    result = plains(Signature({"bus": In(inner).array(1)}))
+    assert [(port.name, port.driven) for port in result] == [
+        ("bus[].demands", False),
         ("bus[].answers", True),
     ]
 

@@ -10,8 +10,8 @@ from sim.functional.unit_bins import (
     Interrupted,
     UnitGroup,
     UnitWatcher,
-    ask_of,
     at_once,
+    condition_of,
     enum_bits,
 )
 from sim.functional.units import units
@@ -60,26 +60,28 @@ def test_groups_are_of_units_that_exist(path):
 
 def test_a_condition_is_an_expression_of_ports_now_and_before():
     """What it names are ports, fields of these, and a member's name or value."""
-    ask, ports = ask_of("events.packet > before.take and drop.name == 'FOREIGN' and not drop.value")
+    issue, ports = condition_of(
+        "events.packet > before.take and drop.name == 'FOREIGN' and not drop.value"
+    )
     assert ports == {"events", "take", "drop"}
     now = {"events": {"packet": 1}, "take": 1, "drop": Drop(0)}
-    assert ask(now, now | {"take": 0}) == (Drop(0).name == "FOREIGN")
-    assert not ask(now, now)
+    assert issue(now, now | {"take": 0}) == (Drop(0).name == "FOREIGN")
+    assert not issue(now, now)
 
 
 def test_events_beside_a_control_and_what_is_interrupted():
     bins = at_once("take", "events.packet and release_0").bins
-    beside = {name: ask_of(condition)[0] for name, condition in bins.items()}
-    none, event, control, both = (
+    beside = {name: condition_of(condition)[0] for name, condition in bins.items()}
+    empty, event, control, both = (
         {"take": bits >> 1, "events": {"packet": bits & 1}, "release_0": 1} for bits in range(4)
     )
     cases = {
         "before": (control, event),
-        "in its cycle": (both, none),
+        "in its cycle": (both, empty),
         "behind": (event, control),
     }
     for bin, samples in cases.items():
-        assert [name for name, ask in beside.items() if ask(*samples)] == [bin]
+        assert [name for name, issue in beside.items() if issue(*samples)] == [bin]
     ended = Interrupted(lambda now: now["take"], 2)
     takes = [1, 1, 1, 0, 1, 1, 0, 0]
     assert [ended({"take": take}, {}) for take in takes] == [k == 6 for k in range(8)]

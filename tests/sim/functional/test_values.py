@@ -16,9 +16,9 @@ BEAT = data.StructLayout(
 
 
 def test_leaves_say_where_they_are():
-    found = [(leaf.name, leaf.offset) for leaf in leaves(BEAT)]
+    result = [(leaf.name, leaf.offset) for leaf in leaves(BEAT)]
     elements = [("sums[]", 2), ("sums[]", 6), ("sums[]", 10)]
-    assert found == [("kind", 0), *elements, ("length", 14), ("address", 19), ("last", 59)]
+    assert result == [("kind", 0), *elements, ("length", 14), ("address", 19), ("last", 59)]
 
 
 def test_long_arrays_are_looked_at_from_both_ends():
@@ -29,8 +29,8 @@ def test_long_arrays_are_looked_at_from_both_ends():
 def bins_of(shape, bits, name="field", level=False):
     return {
         n
-        for n, ask in value_bins(Leaf(name=name, offset=0, shape=shape), level).items()
-        if ask(bits)
+        for n, issue in value_bins(Leaf(name=name, offset=0, shape=shape), level).items()
+        if issue(bits)
     }
 
 
@@ -72,6 +72,6 @@ def test_a_beat_hits_the_bins_of_all_its_fields():
 
 
 def test_of_settings_only_named_values_count():
-    assert Values(BEAT, level=True, given=True).names == ("kind READ", "kind WRITE")
+    assert Values(BEAT, level=True, provided=True).names == ("kind READ", "kind WRITE")
     assert "length not zero" in Values(BEAT, level=True).names
-    assert Values(1, level=True, given=True).names == ("not zero",)
+    assert Values(1, level=True, provided=True).names == ("not zero",)

@@ -20,8 +20,8 @@ class Around(Fifo):
     groups_of = Fifo
 
 
-def run(folder, monkeypatch, asked, component=Derived):
-    monkeypatch.setenv("INGATHER_BINS", asked)
+def run(folder, monkeypatch, requested, component=Derived):
+    monkeypatch.setenv("INGATHER_BINS", requested)
     monkeypatch.setenv("INGATHER_COVERAGE", "")
     monkeypatch.setenv("INGATHER_COVERAGE_RUNS", str(folder))
     simulate(component(PARAMS), __name__)
@@ -31,7 +31,7 @@ def test_a_simulation_leaves_its_bins(tmp_path, monkeypatch):
     run(tmp_path, monkeypatch, "1")
     ((component, bins),) = merge(tmp_path).items()
     assert component == "hdl.common.fifo.Fifo"
-    hits = {(found["group"].partition(" ")[2], found["bin"]): found["hits"] for found in bins}
+    hits = {(result["group"].partition(" ")[2], result["bin"]): result["hits"] for result in bins}
     assert (hits["i", "zero"], hits["i", "all ones"], hits["i", "highest bit"]) == (5, 2, 2)
     assert hits["o", "pauses 0"] > 0
     assert hits["o", "waits 4+"] == 0
@@ -42,11 +42,11 @@ def test_what_stands_around_leaves_the_groups_alone(tmp_path, monkeypatch):
     run(tmp_path, monkeypatch, "1", Around)
     ((component, bins),) = merge(tmp_path).items()
     assert component == "hdl.common.fifo.Fifo"
-    assert {found["group"].partition(" ")[2] for found in bins} == {"filling"}
-    assert any(found["hits"] for found in bins)
+    assert {result["group"].partition(" ")[2] for result in bins} == {"filling"}
+    assert any(result["hits"] for result in bins)
 
 
-def test_without_being_asked_it_leaves_nothing(tmp_path, monkeypatch):
+def test_without_a_request_it_leaves_nothing(tmp_path, monkeypatch):
     run(tmp_path, monkeypatch, "")
     assert not list(tmp_path.iterdir())
 

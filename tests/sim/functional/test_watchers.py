@@ -26,8 +26,8 @@ def test_how_beats_wait_and_pause():
     assert "pauses 0" in hits("tests.waits i")
     dut.i_payload.value = 0
     play(dut, watcher, "0111", "1001")
-    found = {"waits 0", "waits 1..3", "pauses 0", "pauses 1..3", "ready before valid"}
-    assert hits("tests.waits i") == found | {"highest bit", "all ones", "zero"}
+    result = {"waits 0", "waits 1..3", "pauses 0", "pauses 1..3", "ready before valid"}
+    assert hits("tests.waits i") == result | {"highest bit", "all ones", "zero"}
     play(dut, watcher, "1", "1")
     counts = groups["tests.waits i"]
     assert (counts["waits 0"], counts["pauses 0"], counts["ready before valid"]) == (3, 2, 1)
@@ -45,9 +45,9 @@ def test_what_never_waits_has_no_such_bins():
 
 
 def test_a_port_counts_once_for_each_value_that_it_shows():
-    valid, found = watched(Signature({"valid": Out(1), "error": Out(1)}))
+    valid, result = watched(Signature({"valid": Out(1), "error": Out(1)}))
     dut = Dut(valid=0, error=1)
-    watcher = PlainWatcher(dut, "tests.plain", found)
+    watcher = PlainWatcher(dut, "tests.plain", result)
     assert PlainWatcher(dut, "tests.plain", valid).watches
     watcher.look()
     assert not hits("tests.plain error")

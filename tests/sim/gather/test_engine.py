@@ -54,13 +54,13 @@ def test_rows_that_are_in_no_table_are_zero():
 def test_idxs_of_device_memory_and_rows_of_a_stream():
     host, device, table, request = memories(np.random.default_rng(4), [1, 2, 3], 4)
     device[16:28] = np.array([7, 20, 0], "<u4").view(np.uint8)
-    before, asked = device.copy(), replace(request, idx_address=16, on_card=True, streamed=True)
-    assert carry_out(host, device, asked).beyond == 1
+    before, requested = device.copy(), replace(request, idx_address=16, on_card=True, streamed=True)
+    assert carry_out(host, device, requested).beyond == 1
     assert np.array_equal(device, before)
-    wanted = [(table[7].tobytes(), False), (bytes(28), True), (table[0].tobytes(), False)]
-    assert rows_of(host, device, asked) == wanted
-    carry_out(host, device, replace(asked, streamed=False))
-    assert device[12 : 12 + 3 * 28].tobytes() == b"".join(row for row, _ in wanted)
+    expected = [(table[7].tobytes(), False), (bytes(28), True), (table[0].tobytes(), False)]
+    assert rows_of(host, device, requested) == expected
+    carry_out(host, device, replace(requested, streamed=False))
+    assert device[12 : 12 + 3 * 28].tobytes() == b"".join(row for row, _ in expected)
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_what_is_illegal_writes_nothing(change):
     host, device, _, request = memories(np.random.default_rng(3), [1, 2, 3], 4)
     before = device.copy()
     assert request.legal(20, len(device))
-    found = carry_out(host, device, replace(request, **change), idx_bits=20)
-    assert found.outcome is Outcome.ILLEGAL
+    result = carry_out(host, device, replace(request, **change), idx_bits=20)
+    assert result.outcome is Outcome.ILLEGAL
     assert np.array_equal(device, before)
 
 

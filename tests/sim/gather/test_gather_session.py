@@ -10,45 +10,45 @@ from sim.gather.gather_session import FIGURES, GatherSession
 from sim.gather.workload import GatherWorkload, Order
 
 PARAMS = find_design("gather-engine").params_of("tiny")
-ASKED = GatherWorkload(graph="uk:rows=200", batch=1, fan_outs="6,2", row_bytes=516, idx_bytes=4)
+REQUESTED = GatherWorkload(graph="uk:rows=200", batch=1, fan_outs="6,2", row_bytes=516, idx_bytes=4)
 
 
 @pytest.fixture(scope="module")
 def simulator():
-    return GatherSession.build(GatherSession.hardware(PARAMS, ASKED))
+    return GatherSession.build(GatherSession.hardware(PARAMS, REQUESTED))
 
 
 @pytest.mark.parametrize("order", list(Order))
 def test_every_byte_and_every_read(simulator, tmp_path, order):
-    session = GatherSession(PARAMS, replace(ASKED, order=order))
+    session = GatherSession(PARAMS, replace(REQUESTED, order=order))
     result = session.run(simulator, tmp_path)
     assert (result.exact, result.difference) == (True, "")
     assert result.figures.keys() == FIGURES.keys()
-    found = result.figures
-    assert found["row_bytes"] == 516 * found["rows"] > 0
-    assert found["link_bytes"] == found["read_bytes"] + 20 * found["completions"]
-    assert 0.3 < found["efficiency"] < 1
-    x8 = found["link_bytes"] / (found["cycles"] * 4e-9) / 7.875e9  # tiny has 256 bits
-    assert found["link_share"] == pytest.approx(x8)
+    observed = result.figures
+    assert observed["row_bytes"] == 516 * observed["rows"] > 0
+    assert observed["link_bytes"] == observed["read_bytes"] + 20 * observed["completions"]
+    assert 0.3 < observed["efficiency"] < 1
+    x8 = observed["link_bytes"] / (observed["cycles"] * 4e-9) / 7.875e9  # tiny has 256 bits
+    assert observed["link_share"] == pytest.approx(x8)
     assert session.write(tmp_path) == ("gather.png",)
     assert (tmp_path / "gather.png").read_bytes().startswith(b"\x89PNG")
     assert result.verdict.startswith("every byte equals NumPy's; rows are as many as in the golden")
 
 
 def test_a_limit_of_reads_is_kept(simulator, tmp_path):
-    found = GatherSession(PARAMS, replace(ASKED, most_reads=3)).run(simulator, tmp_path)
-    assert found.exact
-    assert found.figures["under_way"] <= 3
+    result = GatherSession(PARAMS, replace(REQUESTED, most_reads=3)).run(simulator, tmp_path)
+    assert result.exact
+    assert result.figures["under_way"] <= 3
 
 
 def test_a_share_of_the_bus_is_kept(simulator, tmp_path):
-    session = GatherSession(PARAMS, replace(ASKED, batch=8, share=8))
-    found = session.run(simulator, tmp_path)
-    assert (found.exact, found.difference) == (True, "")
-    assert found.figures["bus_share"] == pytest.approx(20 / 256, rel=0.1)
-    counters = {**found.details["counters"], "cycles": 1000}
-    wanted = np.concatenate([session.what.wanted.ravel(), np.full(64, 0xA5, np.uint8)])
-    assert session.difference(counters, wanted).endswith("where the share allows 4036")
+    session = GatherSession(PARAMS, replace(REQUESTED, batch=8, share=8))
+    result = session.run(simulator, tmp_path)
+    assert (result.exact, result.difference) == (True, "")
+    assert result.figures["bus_share"] == pytest.approx(20 / 256, rel=0.1)
+    counters = {**result.details["counters"], "cycles": 1000}
+    expected = np.concatenate([session.what.required.ravel(), np.full(64, 0xA5, np.uint8)])
+    assert session.difference(counters, expected).endswith("where the share allows 4036")
 
 
 def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
@@ -61,24 +61,24 @@ def test_a_table_that_32_bits_do_not_reach(simulator, tmp_path):
     table.flush()
     np.save(tmp_path / "idx.npy", idxs)
     files = {name: str(tmp_path / f"{name}.npy") for name in ("table", "idx")}
-    result = GatherSession(PARAMS, replace(ASKED, **files)).run(simulator, tmp_path)
+    result = GatherSession(PARAMS, replace(REQUESTED, **files)).run(simulator, tmp_path)
     assert (result.exact, result.difference) == (True, "")
-    drawn = GatherSession(PARAMS, replace(ASKED, table=files["table"]))
+    drawn = GatherSession(PARAMS, replace(REQUESTED, table=files["table"]))
     assert list(drawn.about())[1].startswith("no --idx names idxs: they are drawn from the graph")
 
 
 def test_engines_share_the_host(tmp_path):
     """Each has its part of the idxs, and memory slower than their links is shared evenly."""
-    two = replace(ASKED, engines=2, idx_bytes=8)
+    two = replace(REQUESTED, engines=2, idx_bytes=8)
     simulator = GatherSession.build(GatherSession.hardware(PARAMS, two))
     free = GatherSession(PARAMS, two).run(simulator, tmp_path / "free")
     slow = GatherSession(PARAMS, replace(two, memory_gigabytes=1))
     bound = slow.run(simulator, tmp_path / "bound")
-    assert [(one.exact, one.difference) for one in (free, bound)] == [(True, "")] * 2
+    assert [(item.exact, item.difference) for item in (free, bound)] == [(True, "")] * 2
     assert [share.idxs.tolist() for share in slow.shares] == [
         part.tolist() for part in np.array_split(slow.what.idxs, 2)
     ]
-    rows = [one["rows"] for one in bound.details["engines"]]
+    rows = [item["rows"] for item in bound.details["engines"]]
     assert rows == [len(share.idxs) for share in slow.shares]
     assert free.figures["bytes_per_second"] > 2e9
     assert 0.75 < bound.figures["memory_share"] <= 1
@@ -89,15 +89,15 @@ def test_engines_share_the_host(tmp_path):
     content = bytearray(dump.read_bytes())
     content[0] ^= 1
     dump.write_bytes(content)
-    found = [{"counters": one} for one in bound.details["engines"]]
-    assert slow.compared(found) == "engine 1: row 0 differs from table[idx] from byte 0 on"
+    result = [{"counters": item} for item in bound.details["engines"]]
+    assert slow.compared(result) == "engine 1: row 0 differs from table[idx] from byte 0 on"
 
 
-def test_what_is_wrong_is_told(simulator, tmp_path):
+def test_what_is_wrong_is_reported(simulator, tmp_path):
     """It tells the first byte that differs, bytes after the rows, and counters."""
-    session = GatherSession(PARAMS, ASKED)
+    session = GatherSession(PARAMS, REQUESTED)
     rows = len(session.what.idxs)
-    right = np.concatenate([session.what.wanted.ravel(), np.full(64, 0xA5, np.uint8)])
+    right = np.concatenate([session.what.required.ravel(), np.full(64, 0xA5, np.uint8)])
     counters = {"rows": rows, "reads": session.golden_reads()}
     assert session.difference(counters, right) == ""
     wrong = right.copy()
@@ -121,14 +121,14 @@ def test_what_is_wrong_is_told(simulator, tmp_path):
 def test_what_does_not_fit_the_build(params, reason):
     params = replace(PARAMS, **params)
     if reason is None:
-        assert GatherSession(params, ASKED).row_bytes < 1 << 16
+        assert GatherSession(params, REQUESTED).row_bytes < 1 << 16
         return
     with pytest.raises(ValueError, match=reason):
-        GatherSession(params, ASKED)
+        GatherSession(params, REQUESTED)
 
 
 def test_device_memory_has_an_end():
-    big = replace(ASKED, row_bytes=4096, graph="uk:rows=500", batch=8, fan_outs="8,8")
+    big = replace(REQUESTED, row_bytes=4096, graph="uk:rows=500", batch=8, fan_outs="8,8")
     with pytest.raises(ValueError, match="of rows and idxs do not fit device memory"):
         GatherSession(replace(PARAMS, address_bits=16), big)
 
@@ -136,21 +136,21 @@ def test_device_memory_has_an_end():
 def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
     """One of the options saves reads of rows; with the other, only rows are read."""
     params = replace(PARAMS, kept_parts=1024, card_idxs=True)
-    asked = replace(ASKED, repeats=True)
-    simulator = GatherSession.build(GatherSession.hardware(params, asked))
+    requested = replace(REQUESTED, repeats=True)
+    simulator = GatherSession.build(GatherSession.hardware(params, requested))
     changes = [{}, {"coalesce": True}, {"idxs_on_card": True}]
-    found = []
+    observed = []
     for change in changes:
-        session = GatherSession(params, replace(asked, **change))
+        session = GatherSession(params, replace(requested, **change))
         result = session.run(simulator, tmp_path)
         assert result.exact, result.difference
-        found.append(result.figures)
-    assert found[1]["reads"] < 0.9 * found[0]["reads"]
-    assert found[1]["link_bytes"] < 0.9 * found[0]["link_bytes"]
-    assert found[2]["read_bytes"] == found[0]["read_bytes"] - 4 * found[0]["rows"]
+        observed.append(result.figures)
+    assert observed[1]["reads"] < 0.9 * observed[0]["reads"]
+    assert observed[1]["link_bytes"] < 0.9 * observed[0]["link_bytes"]
+    assert observed[2]["read_bytes"] == observed[0]["read_bytes"] - 4 * observed[0]["rows"]
 
 
 @pytest.mark.parametrize("change", [{"coalesce": True}, {"idxs_on_card": True}])
 def test_what_the_build_lacks(change):
     with pytest.raises(ValueError, match="needs a build that"):
-        GatherSession(PARAMS, replace(ASKED, **change))
+        GatherSession(PARAMS, replace(REQUESTED, **change))

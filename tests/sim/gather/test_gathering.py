@@ -31,21 +31,21 @@ def saved(tmp_path):
 def test_files_are_what_numpy_says(saved, kind, idx_bytes, element):
     table = np.arange(7 * 8 * 3).reshape(7, 8, 3).astype(element)
     idxs = np.array([6, 0, 3, 3], kind)
-    found = gathering(
+    result = gathering(
         GatherWorkload(table=table is None or saved("table", table), idx=saved("idx", idxs))
     )
-    assert found.idxs.dtype.itemsize == idx_bytes
-    assert found.wanted.tobytes() == table[idxs].tobytes()
+    assert result.idxs.dtype.itemsize == idx_bytes
+    assert result.required.tobytes() == table[idxs].tobytes()
 
 
 def test_a_mini_batch_names_rows_of_a_random_table():
-    asked = GatherWorkload(graph="uk:rows=300", row_bytes=20, fan_outs="3,2", idx_bytes=4)
-    found = gathering(asked)
-    assert found.table.shape == (300, 20)
-    assert len(set(found.idxs.tolist())) == len(found.idxs) > 2
-    assert np.array_equal(gathering(asked).wanted, found.wanted)
+    requested = GatherWorkload(graph="uk:rows=300", row_bytes=20, fan_outs="3,2", idx_bytes=4)
+    result = gathering(requested)
+    assert result.table.shape == (300, 20)
+    assert len(set(result.idxs.tolist())) == len(result.idxs) > 2
+    assert np.array_equal(gathering(requested).required, result.required)
     assert not np.array_equal(
-        gathering(GatherWorkload(**{**vars(asked), "seed": 2})).table, found.table
+        gathering(GatherWorkload(**{**vars(requested), "seed": 2})).table, result.table
     )
 
 
@@ -112,8 +112,8 @@ def test_packed_files_and_orders_of_axes(tmp_path, saved):
     packed = tmp_path / "packed.npy.gz"
     packed.write_bytes(gzip.compress(Path(saved("table", table)).read_bytes()))
     for name in (str(packed), saved("columns", np.asfortranarray(table))):
-        found = gathering(GatherWorkload(table=name, idx=idx))
-        assert found.wanted.tobytes() == table[[7, 0]].tobytes()
+        result = gathering(GatherWorkload(table=name, idx=idx))
+        assert result.required.tobytes() == table[[7, 0]].tobytes()
 
 
 def test_a_table_stays_in_its_file(tmp_path, saved):
@@ -121,9 +121,11 @@ def test_a_table_stays_in_its_file(tmp_path, saved):
     table = np.lib.format.open_memmap(path, mode="w+", dtype="f4", shape=(1 << 20, 1024))  # holes
     table[[3, -1]] = np.arange(2048).reshape(2, 1024)
     assert isinstance(read_array(path), np.memmap)
-    found = gathering(GatherWorkload(table=str(path), idx=saved("idx", np.array([len(table) - 1]))))
-    assert found.wanted.tobytes() == table[-1].tobytes()
+    result = gathering(
+        GatherWorkload(table=str(path), idx=saved("idx", np.array([len(table) - 1])))
+    )
+    assert result.required.tobytes() == table[-1].tobytes()
     image = tmp_path / "host.bin"
-    Places(found, 4).write_image(image)
+    Places(result, 4).write_image(image)
     assert image.stat().st_size > 1 << 32
     assert image.stat().st_blocks * 512 < 1 << 20

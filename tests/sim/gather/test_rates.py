@@ -3,7 +3,7 @@
 from statistics import fmean
 
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Asked, measure
+from sim.gather.rates import ORDERS, Requested, measure
 from sim.gather.surroundings.gather_on_host import GatherOnHostParams
 from sim.golden.pcie_link import traffic
 from sim.surroundings.pcie.params import Split
@@ -22,13 +22,15 @@ SHARES = {
 
 def test_share_of_the_best_case():
     """Rows of odd sizes reach the share on average; none is faster than arithmetic says."""
-    asked = [Asked(row_bytes=size, order=order, rows=ROWS) for order in SHARES for size in SIZES]
-    found = measure(PARAMS, asked)
+    requested = [
+        Requested(row_bytes=size, order=order, rows=ROWS) for order in SHARES for size in SIZES
+    ]
+    result = measure(PARAMS, requested)
     for order, (low, high) in SHARES.items():
-        of_order = [one for one in found if one.asked.order is order]
-        assert low <= fmean(one.share for one in of_order) <= high, of_order
-        for one in of_order:
-            assert one.share <= 1.02 * traffic(ORDERS[order], one.asked.row_bytes).share
+        of_order = [item for item in result if item.requested.order is order]
+        assert low <= fmean(item.share for item in of_order) <= high, of_order
+        for item in of_order:
+            assert item.share <= 1.02 * traffic(ORDERS[order], item.requested.row_bytes).share
 
 
 def test_small_rows_and_any_order_of_completions():
@@ -36,13 +38,13 @@ def test_small_rows_and_any_order_of_completions():
     small, tiny, mixed = measure(
         PARAMS,
         [
-            Asked(row_bytes=128, rows=5 * ROWS),
-            Asked(row_bytes=64, rows=5 * ROWS),
-            Asked(row_bytes=1028, rows=ROWS, split=Split.RANDOM, window=8),
+            Requested(row_bytes=128, rows=5 * ROWS),
+            Requested(row_bytes=64, rows=5 * ROWS),
+            Requested(row_bytes=1028, rows=ROWS, split=Split.RANDOM, window=8),
         ],
     )
     assert small.of_headers >= 0.98
-    carried = tiny.counts["down"] / tiny.asked.rows / tiny.link_bytes_per_cycle
+    carried = tiny.counts["down"] / tiny.requested.rows / tiny.link_bytes_per_cycle
     tags = PARAMS.gather.reads.tags
     assert tiny.of_headers >= 0.95 * tags * carried / ROUND_TRIP
     assert mixed.of_headers >= 0.95
@@ -51,10 +53,10 @@ def test_small_rows_and_any_order_of_completions():
 def test_reads_under_way():
     """As many are under way as the host takes, once in a round trip (the paper's Figure 10)."""
     limits = [8, 32, 128]
-    asked = [
-        Asked(row_bytes=1024, order=ReadOrder.ALIGNED, rows=ROWS // 2, reads=k) for k in limits
+    requested = [
+        Requested(row_bytes=1024, order=ReadOrder.ALIGNED, rows=ROWS // 2, reads=k) for k in limits
     ]
-    for most, found in zip(limits, measure(PARAMS, asked), strict=True):
-        assert found.counts["most"] == most
-        wanted = most * 128 / ROUND_TRIP
-        assert 0.9 * wanted <= found.bytes_per_cycle <= 1.05 * wanted  # rows are few
+    for most, result in zip(limits, measure(PARAMS, requested), strict=True):
+        assert result.counts["most"] == most
+        expected = most * 128 / ROUND_TRIP
+        assert 0.9 * expected <= result.bytes_per_cycle <= 1.05 * expected  # rows are few

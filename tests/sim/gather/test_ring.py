@@ -54,12 +54,12 @@ def test_bits_without_a_meaning_are_malformed(byte, bits):
         changed = (
             bytes(octets[:byte]) + bytes([octets[byte] ^ 1 << bit]) + bytes(octets[byte + 1 :])
         )
-        found = unpack(changed)
-        assert found.malformed == bool(int(bits, 16) >> bit & 1), bit
-        assert not found.malformed or found.request == REQUEST
+        result = unpack(changed)
+        assert result.malformed == bool(int(bits, 16) >> bit & 1), bit
+        assert not result.malformed or result.request == REQUEST
 
 
-def test_what_a_doorbell_tells_of():
+def test_what_a_doorbell_reports():
     ring = Ring(256, 4)
     host = np.zeros(1024, np.uint8)
     for place in range(4):
@@ -69,8 +69,8 @@ def test_what_a_doorbell_tells_of():
     assert [ring.place(index) for index in (0, 3, 4, 65535)] == [256, 448, 256, 448]
 
     def tags(taken, doorbell):
-        found = ring.fetched(host, taken, doorbell)
-        return None if found is None else [one.request.tag for one in found]
+        result = ring.fetched(host, taken, doorbell)
+        return None if result is None else [item.request.tag for item in result]
 
     assert tags(0, 0) == []
     assert tags(0, 4) == [0, 1, 2, 3]
@@ -87,9 +87,9 @@ def test_descriptors_are_carried_out_as_requests_of_registers():
     table = Table(base=64, rows=4, row_bytes=8, stride=8)
     good = WorkRequest(idx_address=0, count=2, table=table, destination=16, tag=7)
     wrong = replace(good, destination=2, tag=8)
-    made = [Descriptor(good), Descriptor(replace(good, destination=32, tag=6), malformed=True)]
-    found = carry_out_all(host, device, [*made, Descriptor(wrong)])
-    assert found == [
+    built = [Descriptor(good), Descriptor(replace(good, destination=32, tag=6), malformed=True)]
+    result = carry_out_all(host, device, [*built, Descriptor(wrong)])
+    assert result == [
         Completion(7, Outcome.DONE, 0),
         Completion(6, Outcome.ILLEGAL, 0),
         Completion(8, Outcome.ILLEGAL, 0),

@@ -33,18 +33,18 @@ def test_packets():
 )
 def test_rows_of_figure_8(order, requests, shares):
     """Rows of 1,028 to 1,044 bytes have the specification's figures, to their last digit."""
-    found = [traffic(order, row) for row in ROWS]
-    counts = [one.requests for one in found]
+    result = [traffic(order, row) for row in ROWS]
+    counts = [item.requests for item in result]
     assert (min(counts), max(counts)) == pytest.approx(requests, abs=0.06)
-    percent = [round(100 * one.share) for one in found]
+    percent = [round(100 * item.share) for item in result]
     assert (min(percent), max(percent)) == shares
 
 
 @pytest.mark.parametrize("order", [naive, aligned])
 def test_rows_of_whole_lines(order):
-    found = traffic(order, 1024)
-    assert found.requests == 8
-    assert round(found.share, 3) == 0.932
+    result = traffic(order, 1024)
+    assert result.requests == 8
+    assert round(result.share, 3) == 0.932
 
 
 @pytest.mark.parametrize(
@@ -80,6 +80,6 @@ def test_the_paper_s_example_of_a_row():
     """The second row of 480 bytes takes 8 reads as warps are, 5 after the circular shift."""
     lines = [(480, 512), (512, 640), (640, 768), (768, 896), (896, 960)]
     assert list(aligned(480, 960)) == lines
-    found = list(naive(480, 960))
-    assert len(found) == 8
-    assert [a for a, _ in found[1:]] == [b for _, b in found[:-1]]  # no sector is read twice
+    result = list(naive(480, 960))
+    assert len(result) == 8
+    assert [a for a, _ in result[1:]] == [b for _, b in result[:-1]]  # no sector is read twice

@@ -29,12 +29,12 @@ def test_reads_bring_each_byte_once_and_stay_in_4_kb(most):
     for address in range(0, 2 * PAGE, 252):
         for size in (1, 3, 4, 5, most - 1, most, most + 1, 1028, PAGE):
             reads = cut(address, size, most)
-            assert [at for one in reads for at in range(one.address, one.end)] == list(
+            assert [at for item in reads for at in range(item.address, item.end)] == list(
                 range(address, address + size)
             )
-            for one in reads:
-                assert one.size <= most
-                assert one.address // PAGE == (one.end - 1) // PAGE
+            for item in reads:
+                assert item.size <= most
+                assert item.address // PAGE == (item.end - 1) // PAGE
             assert len(reads) <= -(-size // most) + 1
 
 
@@ -60,8 +60,8 @@ def test_answers_by_hand():
     """200 bytes from address 60 on meet a boundary of 64 at 64, and one of 128 at 128 and 256."""
 
     def ends(payload, boundary):
-        found = all_splits(Read(60, 200), payload, boundary)
-        return sorted([c.address + 4 * c.dwords for c in one] for one in found)
+        result = all_splits(Read(60, 200), payload, boundary)
+        return sorted([c.address + 4 * c.dwords for c in item] for item in result)
 
     assert ends(256, 128) == [[128, 256, 260], [128, 260], [256, 260], [260]]
     assert ends(128, 128) == [[128, 256, 260]]
@@ -75,13 +75,13 @@ def test_some_split_is_one_of_all(payload, boundary):
     choose = random.Random(1).choice
     for read in (Read(4, 4), Read(124, 8), Read(60, 300), Read(0, 512), Read(36, 47)):
         legal = list(all_splits(read, payload, boundary))
-        for one in legal:
-            assert sum(c.dwords for c in one) == read.dwords
-            assert [c.completed for c in one] == [False] * (len(one) - 1) + [True]
-            assert all(4 * c.dwords <= payload for c in one)
-            assert all(c.address % boundary == 0 for c in one[1:])
+        for item in legal:
+            assert sum(c.dwords for c in item) == read.dwords
+            assert [c.completed for c in item] == [False] * (len(item) - 1) + [True]
+            assert all(4 * c.dwords <= payload for c in item)
+            assert all(c.address % boundary == 0 for c in item[1:])
             outstanding = Outstanding(read)
-            assert all(outstanding.take(c) for c in one)
+            assert all(outstanding.take(c) for c in item)
             assert (outstanding.received, outstanding.ended) == (read.size, True)
         assert all(some_split(read, payload, boundary, choose) in legal for _ in range(20))
 
@@ -143,7 +143,7 @@ def test_turns_in_order_and_as_they_complete():
     requests = [[Outstanding(read) for read in cut(96, 200, 128)], [Outstanding(Read(0, 4))]]
     (first, second, third), lost = requests[0], requests[1][0]
     second.cause = Cause.ABORTED
-    lost.give_up(Cause.TIMEOUT)
+    lost.abandon(Cause.TIMEOUT)
     reads = [Read(96, 32), Read(128, 128), Read(256, 40)]
     assert [(turn.read, turn.place, turn.cause, turn.last) for turn in in_order(requests)] == [
         (reads[0], 0, Cause.NONE, False),
@@ -151,10 +151,10 @@ def test_turns_in_order_and_as_they_complete():
         (reads[2], 160, Cause.ABORTED, True),
         (Read(0, 4), 0, Cause.TIMEOUT, True),
     ]
-    turns, given_up = as_they_complete(requests, [third, first, second, lost])
+    turns, timed_out = as_they_complete(requests, [third, first, second, lost])
     assert turns == [
         Turn(reads[2], 160, 0, Cause.NONE, True),
         Turn(reads[0], 0, 0, Cause.NONE, True),
         Turn(reads[1], 32, 0, Cause.ABORTED, True),
     ]
-    assert given_up == [Turn(Read(0, 4), 0, 1, Cause.TIMEOUT, True)]
+    assert timed_out == [Turn(Read(0, 4), 0, 1, Cause.TIMEOUT, True)]

@@ -14,15 +14,15 @@ def test_two_leaves():
         Member(2, 0, ()),
     )
     assert (plan.switches, plan.workers, plan.ports) == (range(3), range(3, 6), 3)
-    assert [one.parent_port for one in plan.members[:3]] == [None, 2, 1]
-    assert [one.everyone for one in plan.members[:3]] == [3, 3, 1]
+    assert [item.parent_port for item in plan.members[:3]] == [None, 2, 1]
+    assert [item.everyone for item in plan.members[:3]] == [3, 3, 1]
 
 
 def test_levels_and_workers_side_by_side():
     """A switch has a worker, and a switch of a worker and a switch of one worker, below it."""
     plan = TreePlan((None, (1, None)))
-    assert [one.children for one in plan.members[:3]] == [(3, 1), (2, 5), (4,)]
-    assert [(one.parent, one.place) for one in plan.members[1:]] == [
+    assert [item.children for item in plan.members[:3]] == [(3, 1), (2, 5), (4,)]
+    assert [(item.parent, item.place) for item in plan.members[1:]] == [
         (0, 1),
         (1, 0),
         (0, 0),
@@ -42,5 +42,5 @@ def test_a_switch_has_children():
         TreePlan((2, 0))
 
 
-def test_most():
+def test_maximum():
     assert len(TreePlan(((8, 8), (8, 8))).workers) == 32

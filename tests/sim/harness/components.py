@@ -79,11 +79,11 @@ class StreamChain(StreamRegister):
         for index, (before, after) in enumerate(pairwise([None, *registers, None])):
             if after is not None:
                 m.submodules[f"stage_{index}"] = after
-            here = self.i if before is None else before.o
-            there = self.o if after is None else after.i
+            near = self.i if before is None else before.o
+            far = self.o if after is None else after.i
             m.d.comb += [
-                there.payload.eq(here.payload),
-                there.valid.eq(here.valid),
-                here.ready.eq(there.ready),
+                far.payload.eq(near.payload),
+                far.valid.eq(near.valid),
+                near.ready.eq(far.ready),
             ]
         return m

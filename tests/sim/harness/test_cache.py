@@ -16,7 +16,7 @@ def fill(folder):
     (folder / "file").write_text("text")
 
 
-def test_made_once():
+def test_built_once():
     first, fresh = cached_folder("kind", "key", fill)
     again, stale = cached_folder("kind", "key", fill)
     assert fresh
@@ -55,6 +55,6 @@ def test_a_killed_process_leaves_neither_lock_nor_folder(cache):
     assert [path.name for path in folder.iterdir()] == ["file"]
 
 
-def test_digest_tells_parts_apart():
+def test_digest_distinguishes_parts():
     assert digest("ab", "c") != digest("a", "bc") != digest("abc")
     assert digest("a") == digest("a")

@@ -7,7 +7,7 @@ import pytest
 
 from gen.sweep.subject import find_subject
 from sim.harness.cache import CHECKOUT
-from sim.harness.closure import OURS, SOURCES, Sources, digest_of, names_in
+from sim.harness.closure import OWN, SOURCES, Sources, digest_of, names_in
 from sim.harness.emissions import EMITTERS
 
 FIGURES = {"rtl"}
@@ -17,7 +17,7 @@ FIGURES = {"rtl"}
 def checkout(tmp_path_factory):
     """Return a copy of our packages."""
     root = tmp_path_factory.mktemp("checkout")
-    for package in OURS:
+    for package in OWN:
         ignored = shutil.ignore_patterns("__pycache__", "*.png", "*.svg")
         shutil.copytree(CHECKOUT / package, root / package, ignore=ignored)
     return root

@@ -17,7 +17,7 @@ def test_pairs():
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def events_are_as_far_apart_as_asked(dut):
+async def events_are_as_far_apart_as_requested(dut):
     dut.a_valid.value = dut.go_valid.value = dut.o_ready.value = 0
     await start(dut)
     seen = {"a_valid": [], "go_valid": []}

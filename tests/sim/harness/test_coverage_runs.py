@@ -15,7 +15,7 @@ def test_a_run_is_kept_with_its_design_whatever_becomes_of_the_simulator(monkeyp
         (scratch / "coverage.dat").write_text("hits\n")
         keep_coverage(scratch, simulator / "design.v", {"top": "top"})
     (simulator / "design.v").unlink()
-    kept = [json.loads(path.read_text()) for path in runs.glob("*/about.json")]
-    assert kept == [{"top": "top", "design": "key"}] * 2
+    stored = [json.loads(path.read_text()) for path in runs.glob("*/about.json")]
+    assert stored == [{"top": "top", "design": "key"}] * 2
     assert design_of(runs, "key").read_text() == "module top; endmodule\n"
     assert [path.name for path in design_of(runs, "key").parent.iterdir()] == ["key.v"]

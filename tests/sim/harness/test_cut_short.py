@@ -46,7 +46,7 @@ async def counts(dut):
     await ClockCycles(dut.clk, STEPS)
 
 
-def test_a_register_without_a_reset_is_found(monkeypatch):
+def test_a_register_without_a_reset_is_detected(monkeypatch):
     simulate(Count(CountParams(forgets=False)), __name__, seed=1)
     monkeypatch.setattr(cut_short, "TESTED", __name__)
     simulate(Count(CountParams(forgets=True)), __name__, seed=1)

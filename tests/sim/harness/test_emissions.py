@@ -92,8 +92,8 @@ def test_elaborated_once_and_the_same_ever_after(elaborated):
         == again.counts()
         == {"fifo_8x3_distributed": 1, "fifo_8x5_distributed": 1, "pair": 1}
     )
-    for one, other in zip(first.modules.values(), again.modules.values(), strict=True):
-        assert one == other
+    for item, other in zip(first.modules.values(), again.modules.values(), strict=True):
+        assert item == other
 
 
 def test_what_is_known_of_a_module_is_all_that_it_was_when_it_was_emitted():
@@ -117,7 +117,7 @@ def test_a_part_is_elaborated_once_for_all_designs_that_it_stands_in(elaborated)
     assert len(elaborated) == 3
 
 
-def test_a_design_whose_part_is_gone_is_made_anew(cache, elaborated):
+def test_a_design_whose_part_is_gone_is_built_anew(cache, elaborated):
     emission_of(Pair(PairParams()))
     for file in cache.glob(f"{KIND}/*/{FILE}"):
         if (
@@ -129,7 +129,7 @@ def test_a_design_whose_part_is_gone_is_made_anew(cache, elaborated):
     assert elaborated[3:5] == ["fifo_8x3_distributed", "pair"]
 
 
-def test_what_a_module_is_called_must_be_told_apart_from_what_is_known():
+def test_what_a_module_is_called_must_be_distinguished_from_what_is_known():
     emission_of(Fifo(FifoParams(shape=8, depth=3)))
     with pytest.raises(ValueError, match="two different sets of parameters are called named"):
         emission_of(Twins(PairParams()))
@@ -142,14 +142,16 @@ def test_other_parameters_are_elaborated(elaborated):
 
 
 def test_other_sources_are_elaborated(elaborated, monkeypatch):
-    asked = []
+    requested = []
     for digest in ("first", "second", "first"):
         monkeypatch.setattr(
-            sim.harness.emissions, "digest_of", lambda modules, d=digest: asked.append(modules) or d
+            sim.harness.emissions,
+            "digest_of",
+            lambda modules, d=digest: requested.append(modules) or d,
         )
         emission_of(Pair(PairParams(tag=FIFO)))
     assert elaborated == 2 * ["fifo_8x3_distributed", "fifo_8x5_distributed", "pair"]
-    assert set(asked[0]) == {*EMITTERS, Pair.__module__, "hdl.common.fifo"}
+    assert set(requested[0]) == {*EMITTERS, Pair.__module__, "hdl.common.fifo"}
 
 
 def test_nothing_is_kept_of_files_that_were_edited_since_they_were_imported(
@@ -177,7 +179,7 @@ def test_a_module_that_expects_nothing_is_the_same_with_and_without_assertions(e
     assert len(elaborated) == 6  # of the first and the last emission
 
 
-def test_what_expects_something_is_found_again_either_way(elaborated):
+def test_what_expects_something_is_detected_again_in_either_direction(elaborated):
     table = SlotTable(TransportParams(slots=2))
     texts = [emission_of(table, generated=generated).verilog for generated in (0, 1, 0, 1)]
     assert texts[:2] == texts[2:]

@@ -35,7 +35,7 @@ NONSENSE = dict(
 
 
 @cocotb.test(timeout_time=1, timeout_unit="us")
-async def is_told_nothing_of_them(dut):
+async def is_reported_nothing_of_them(dut):
     await streams.start(dut)
     assert [name for name, value in NONSENSE.items() if os.environ.get(name) == value] == []
     assert not sys.flags.optimize
@@ -55,7 +55,7 @@ def strange_shell(monkeypatch):
 
 def test_all_tests_run_in_a_strange_shell(strange_shell):
     ran = simulate(REGISTER, __name__)
-    assert [case.name for case in ran.tests] == ["is_told_nothing_of_them", "runs_too"]
+    assert [case.name for case in ran.tests] == ["is_reported_nothing_of_them", "runs_too"]
 
 
 def test_tools_that_build_run_in_a_strange_shell(strange_shell, tmp_path):
@@ -64,7 +64,7 @@ def test_tools_that_build_run_in_a_strange_shell(strange_shell, tmp_path):
 
 
 def test_a_run_that_leaves_tests_out_fails():
-    with pytest.raises(SimulationError, match=r"1 of 2 cocotb tests did not run: is_told_noth"):
+    with pytest.raises(SimulationError, match=r"1 of 2 cocotb tests did not run: is_reported_noth"):
         simulate(REGISTER, __name__, env={"COCOTB_TESTCASE": "runs_too"})
 
 
@@ -100,8 +100,8 @@ print(verilate.Recipe((), "top", (), "", optimise=True).key, compile.tools())
     terminal = pty.openpty()[1]
     termios.tcsetwinsize(terminal, (24, 211))
     german = {"LC_ALL": "de_DE.UTF-8", "LANGUAGE": "de", "HOME": str(tmp_path)}
-    found = {
+    result = {
         subprocess.check_output([sys.executable, "-c", code], stdin=stdin, env=os.environ | changed)
         for stdin, changed in [(None, {}), (None, {"COLUMNS": "199"}), (terminal, german)]
     }
-    assert len(found) == 1
+    assert len(result) == 1

@@ -67,8 +67,8 @@ def test_names_a_port():
 
 def test_names_nothing():
     def check():
-        one = 1
-        assert one == 2
+        item = 1
+        assert item == 2
 
     assert assertion_of(check).mentioned(NOW) is None
 
@@ -77,10 +77,10 @@ def test_finds_the_arrays():
     numpy = SimpleNamespace(array_equal=lambda left, right: False)
 
     def check():
-        given = [1, 2]
+        provided = [1, 2]
         assert numpy.array_equal(
-            given,
-            [value + 1 for value in given],
+            provided,
+            [value + 1 for value in provided],
         )
 
     def other():
@@ -96,8 +96,8 @@ def test_does_nothing_twice():
     def check():
         assert (step := next(steps)) == 4, step
 
-    found = assertion_of(check)
-    assert found.mentioned(NOW) is None
+    result = assertion_of(check)
+    assert result.mentioned(NOW) is None
     assert next(steps) == 4
 
 

@@ -52,9 +52,9 @@ def records(tmp_path_factory):
         # With waves, as test_rerun.py: both need one simulator.
         simulate(Relay(RelayParams()), faulty_relay.__name__, seed=1, waves=True, folder=folder)
     failed = [case.name for case in error.value.run.failures]
-    found = json.loads((folder / first_wrong.FILE).read_text())
-    assert [record["case"] for record in found] == failed
-    return {record["case"]: record for record in found}
+    result = json.loads((folder / first_wrong.FILE).read_text())
+    assert [record["case"] for record in result] == failed
+    return {record["case"]: record for record in result}
 
 
 @pytest.mark.parametrize("case", EXPECTED)
@@ -66,7 +66,7 @@ def test_names_the_beat(records, case):
     assert isinstance(wrong["cycle"], int)
 
 
-def test_is_silent_about_what_it_cannot_tell(records):
+def test_is_silent_about_what_it_cannot_know(records):
     record = records["nothing_to_do_with_a_stream"]
     assert record["first_wrong"] is None
     assert record["error"].startswith("AssertionError: assert 2 == 3")
@@ -96,7 +96,7 @@ def known():
     ]
 
 
-def found(left, right, known):
+def result(left, right, known):
     return search(left, right, known, NOW, lambda name: name == "i")
 
 
@@ -105,28 +105,28 @@ def test_a_field(known):
     received = np.array([frame["data"] for frame in FRAMES[1:]])
     golden = received.copy()
     golden[2, 1] = 44
-    assert found(received, golden, known) == expected
-    assert found(golden.reshape(-1), received, known) == expected
+    assert result(received, golden, known) == expected
+    assert result(golden.reshape(-1), received, known) == expected
 
 
 def test_whole_beats(known):
     received = [value for frame in FRAMES for value in (frame["tag"], *frame["data"])]
-    assert found([*received[:-1], 0], received, known) == Wrong(
+    assert result([*received[:-1], 0], received, known) == Wrong(
         stream="o", index=5, cycle=15, expected="0", got="26"
     )
 
 
 def test_one_that_has_not_come(known):
-    assert found([7, 8, 9, 10, 11, 12], [7, 8, 9, 10, 11, 12, 13], known) == Wrong(
+    assert result([7, 8, 9, 10, 11, 12], [7, 8, 9, 10, 11, 12, 13], known) == Wrong(
         stream="i", index=6, cycle=NOW, expected="13", got="no beat"
     )
 
 
 def test_what_could_be_anything_is_nothing(known):
-    assert found([1, 0], [1, 2], known) is None, "stands in several places"
-    assert found([7], [8], known) is None, "too short"
-    assert found([1, 2, 3], [1, 2, 4], known) is None
-    assert found(5, 6, known) is None
+    assert result([1, 0], [1, 2], known) is None, "stands in several places"
+    assert result([7], [8], known) is None, "too short"
+    assert result([1, 2, 3], [1, 2, 4], known) is None
+    assert result(5, 6, known) is None
 
 
 def test_a_port_that_shows_it():

@@ -13,7 +13,7 @@ import pytest
 from sim.harness import host, preload
 from tests.sim.harness.cache_folders import lives
 
-TOLD = r"""
+REPORTED = r"""
 #include <signal.h>
 #include <new>
 #include <stdio.h>
@@ -41,7 +41,7 @@ int main(int count, char** words) {
     return count - 1;
 }
 """
-ASKS = """
+DEMANDS = """
 import os, sys
 from pathlib import Path
 from sim.harness import host
@@ -53,7 +53,7 @@ host.simulate(sys.argv[1:], Path.cwd(), environment, Path("log"))
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("library")
-    (folder / "told.cpp").write_text(TOLD)
+    (folder / "told.cpp").write_text(REPORTED)
     command = [
         "g++",
         "-std=c++17",
@@ -68,52 +68,52 @@ def library(tmp_path_factory):
     return str(folder / "told.so")
 
 
-def asked(command, folder, told="something"):
+def requested(command, folder, reported="something"):
     """Return the exit status, and what the log has."""
     log = folder / "log"
-    environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": told}
+    environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": reported}
     status = host.simulate(command, folder, environment, log)
     return status, log.read_text()
 
 
-def test_what_is_asked_is_what_it_is_told(library, tmp_path):
+def test_requests_are_received_as_sent(library, tmp_path):
     (tmp_path / "log").write_text("before\n")
-    status, log = asked([library, "one", "two words"], tmp_path)
+    status, log = requested([library, "one", "two words"], tmp_path)
     assert status == 2
     assert log == f"before\none two words in {tmp_path}, something, input ends: 1\n"
 
 
 def test_one_process_serves_one_after_the_other(library, tmp_path):
-    asked([library], tmp_path)
+    requested([library], tmp_path)
     running = psutil.Process().children()
-    assert asked([library, "die"], tmp_path)[0] == -signal.SIGSEGV
-    status, log = asked([library, "again"], tmp_path, told="else")
+    assert requested([library, "die"], tmp_path)[0] == -signal.SIGSEGV
+    status, log = requested([library, "again"], tmp_path, reported="else")
     assert (status, log.splitlines()[-1].split(",")[1]) == (1, " else")
     assert psutil.Process().children() == running
 
 
 def test_memory_is_as_in_a_new_process(library, tmp_path):
-    assert asked([library, "memory"], tmp_path)[0] == 0
+    assert requested([library, "memory"], tmp_path)[0] == 0
 
 
 def test_what_cannot_be_loaded_is_said(tmp_path):
-    status, log = asked([str(tmp_path / "none.so")], tmp_path)
+    status, log = requested([str(tmp_path / "none.so")], tmp_path)
     assert status == 1
     assert "none.so: cannot open shared object file" in log
 
 
 def test_a_host_that_was_killed_is_replaced(library, tmp_path):
-    asked([library], tmp_path)
+    requested([library], tmp_path)
     for process in psutil.Process().children():
         process.kill()
         process.wait()
-    assert asked([library], tmp_path)[0] == 0
+    assert requested([library], tmp_path)[0] == 0
 
 
-def test_a_host_that_dies_meanwhile_is_told(library, tmp_path):
+def test_a_host_that_dies_meanwhile_is_reported(library, tmp_path):
     with pytest.raises(RuntimeError, match="simulators start in has died"):
-        asked([library, "alone"], tmp_path)
-    assert asked([library], tmp_path)[0] == 0
+        requested([library, "alone"], tmp_path)
+    assert requested([library], tmp_path)[0] == 0
 
 
 def test_threads_do_not_wait_for_each_other(library, tmp_path):
@@ -121,37 +121,37 @@ def test_threads_do_not_wait_for_each_other(library, tmp_path):
     (tmp_path / "fast").mkdir()
     statuses = []
     slow = threading.Thread(
-        target=lambda: statuses.append(asked([library, "sleep"], tmp_path / "slow")[0])
+        target=lambda: statuses.append(requested([library, "sleep"], tmp_path / "slow")[0])
     )
     slow.start()
     until(lambda: asleep(psutil.Process()))
-    assert asked([library], tmp_path / "fast")[0] == 0
+    assert requested([library], tmp_path / "fast")[0] == 0
     asleep(psutil.Process())[0].kill()
     slow.join(60)
     assert statuses == [-signal.SIGKILL]
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_no_simulation_outlives_the_process_that_asked(library, tmp_path, number):
-    asks = subprocess.Popen(
-        [sys.executable, "-c", ASKS, library, "sleep"],
+def test_no_simulation_outlives_the_process_that_requested_it(library, tmp_path, number):
+    demands = subprocess.Popen(
+        [sys.executable, "-c", DEMANDS, library, "sleep"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TOLD": "nothing"},
     )
-    until(lambda: asleep(psutil.Process(asks.pid)))
-    everything = psutil.Process(asks.pid).children(recursive=True)
-    asks.send_signal(number)
-    asks.wait(60)
+    until(lambda: asleep(psutil.Process(demands.pid)))
+    everything = psutil.Process(demands.pid).children(recursive=True)
+    demands.send_signal(number)
+    demands.wait(60)
     until(lambda: not any(map(lives, everything)))
 
 
 def test_no_simulation_outlives_its_host(library, tmp_path):
 
-    def ask():
+    def issue():
         with pytest.raises(RuntimeError, match="has died"):
-            asked([library, "sleep"], tmp_path)
+            requested([library, "sleep"], tmp_path)
 
-    waits = threading.Thread(target=ask)
+    waits = threading.Thread(target=issue)
     waits.start()
     until(lambda: asleep(psutil.Process()))
     (simulation,) = asleep(psutil.Process())
@@ -163,7 +163,9 @@ def test_no_simulation_outlives_its_host(library, tmp_path):
 def asleep(process):
     """Return the simulations below a process that have said all that they will."""
     children = process.children(recursive=True)
-    return [one for one in children if one.name() == "simulation" and one.status() == "sleeping"]
+    return [
+        item for item in children if item.name() == "simulation" and item.status() == "sleeping"
+    ]
 
 
 def until(true):

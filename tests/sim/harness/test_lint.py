@@ -30,7 +30,7 @@ def test_a_small_design_is_looked_at_whole():
 
 
 @pytest.mark.parametrize("name", ["stream_register_8", "stream_chain_8"])
-def test_a_warning_is_found_inside_and_outside(chain, name):
+def test_a_warning_is_detected_inside_and_outside(chain, name):
     module = chain.modules[name]
     module.verilog = module.verilog.replace("endmodule", "wire [1:0] w; assign w = 4'd9; endmodule")
     with pytest.raises(BuildError, match="WIDTHTRUNC"):

@@ -40,7 +40,7 @@ def keys(left, right):
         ([1], 1, []),
     ],
 )
-def test_the_way_to_the_first_difference(left, right, path):
+def test_the_path_to_the_first_difference(left, right, path):
     assert keys(left, right) == path
     assert keys(right, left) == path
 

@@ -112,27 +112,27 @@ class Outer:
         return ["a"]
 
 
-def test_layouts_and_parameters_are_made_once():
+def test_layouts_and_parameters_are_built_once():
     before = Outer()
     assert before.beat is not before.beat
-    kept = keep_layouts(Outer())
-    assert kept.beat is kept.beat
-    assert kept.inner.beat is kept.inner.beat
-    assert kept.wider is kept.wider
-    assert kept.wider.beat is kept.wider.beat
-    assert kept.names is not kept.names  # which may be changed by whoever asks for it
+    stored = keep_layouts(Outer())
+    assert stored.beat is stored.beat
+    assert stored.inner.beat is stored.inner.beat
+    assert stored.wider is stored.wider
+    assert stored.wider.beat is stored.wider.beat
+    assert stored.names is not stored.names  # which may be changed by whoever asks for it
 
 
 def test_others_have_their_own():
-    kept = keep_layouts(Outer())
-    other = replace(kept, inner=Inner(7), depth=5)
-    assert kept.beat.size == 7
+    stored = keep_layouts(Outer())
+    other = replace(stored, inner=Inner(7), depth=5)
+    assert stored.beat.size == 7
     assert other.beat.size == 12
     assert other.wider.beat.size == 8
-    assert kept == Outer()
-    assert hash(kept) == hash(Outer())
-    assert repr(kept) == repr(Outer())
-    assert pickle.loads(pickle.dumps(kept)) == kept
+    assert stored == Outer()
+    assert hash(stored) == hash(Outer())
+    assert repr(stored) == repr(Outer())
+    assert pickle.loads(pickle.dumps(stored)) == stored
 
 
 def test_what_is_no_parameters_stays():

@@ -15,8 +15,8 @@ def cache(tmp_path, monkeypatch):
     return tmp_path
 
 
-def names(found):
-    return [entry.path.name for entry in found]
+def names(result):
+    return [entry.path.name for entry in result]
 
 
 def test_entries_are_those_of_the_cache_the_longest_unused_first(cache):
@@ -24,24 +24,24 @@ def test_entries_are_those_of_the_cache_the_longest_unused_first(cache):
     make("modules", "b", 3 * DAY)
     make("sweep/builds", "c", 2 * DAY)
     (cache / "digits").mkdir()  # a user's own results, in build/
-    found = entries()
-    assert names(found) == ["b", "c", "a"]
-    assert [entry.kind for entry in found] == ["modules", "sweep/builds", "sim"]
-    assert {entry.size for entry in found} == {1000}
+    result = entries()
+    assert names(result) == ["b", "c", "a"]
+    assert [entry.kind for entry in result] == ["modules", "sweep/builds", "sim"]
+    assert {entry.size for entry in result} == {1000}
 
 
 def test_what_is_older_or_too_much_is_chosen_but_nothing_of_the_last_hour():
     for key, age in (("a", 40 * DAY), ("b", 2 * DAY), ("c", DAY), ("d", HOUR / 2)):
         make("sim", key, age)
-    found, now = entries(), time.time()
-    assert names(too_many(found, Bounds(seconds=30 * DAY), now)) == ["a"]
-    assert names(too_many(found, Bounds(size=2000), now)) == ["a", "b"]
-    assert names(too_many(found, Bounds(size=0), now)) == ["a", "b", "c"]
-    assert names(too_many(found, Bounds(seconds=0), now)) == ["a", "b", "c"]
-    assert too_many(found, Bounds(), now) == []
+    result, now = entries(), time.time()
+    assert names(too_many(result, Bounds(seconds=30 * DAY), now)) == ["a"]
+    assert names(too_many(result, Bounds(size=2000), now)) == ["a", "b"]
+    assert names(too_many(result, Bounds(size=0), now)) == ["a", "b", "c"]
+    assert names(too_many(result, Bounds(seconds=0), now)) == ["a", "b", "c"]
+    assert too_many(result, Bounds(), now) == []
 
 
-def test_pruned_entries_are_made_again(cache):
+def test_pruned_entries_are_built_again(cache):
     folder = make("captures", "a", DAY)
     (cache / "captured" / "a").mkdir(parents=True)
     assert prune(entries()) == []
@@ -51,11 +51,11 @@ def test_pruned_entries_are_made_again(cache):
     assert cached_folder("captures", "a", lambda folder: None) == (folder, True)
 
 
-def test_what_is_being_made_or_was_asked_for_meanwhile_stays(cache):
+def test_what_is_being_built_or_was_requested_meanwhile_stays(cache):
     built, used = make("sim", "built", DAY), make("sim", "used", 2 * DAY)
-    found = entries()
+    result = entries()
     cached_folder("sim", "used", lambda folder: None)
     with locked(cache / "sim" / ".locks" / "built"):
-        assert names(prune(found)) == ["used", "built"]
+        assert names(prune(result)) == ["used", "built"]
     assert built.is_dir()
     assert used.is_dir()

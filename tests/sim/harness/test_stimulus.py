@@ -92,12 +92,12 @@ async def reference_sink(dut, name, stall):
         await RisingEdge(dut.clk)
 
 
-async def watch(dut, found):
+async def watch(dut, result):
     """Note what all ports show in each cycle."""
     ports = ("a_valid", "a_payload", "go_valid", "o_valid", "o_ready", "o_payload")
     while True:
         await RisingEdge(dut.clk)
-        found.append([int(getattr(dut, port).value) for port in ports])
+        result.append([int(getattr(dut, port).value) for port in ports])
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -107,8 +107,8 @@ async def compiled_code_and_coroutines_do_the_same(dut, stalls):
     traces, moves = [], []
     for compiled in (True, False):
         random.seed(7)
-        first, found = cycle(), []
-        watching = cocotb.start_soon(watch(dut, found))
+        first, result = cycle(), []
+        watching = cocotb.start_soon(watch(dut, result))
         if compiled:
             sources = [Source(dut, name, stall=stalls.value[0]) for name in PORTS]
             sink = Sink(dut, "o", stall=stalls.value[1])
@@ -128,13 +128,13 @@ async def compiled_code_and_coroutines_do_the_same(dut, stalls):
         if compiled:
             sink.stop()
         moves.append([[moment - first for moment in moments] for moments in sent])
-        traces.append(found)
+        traces.append(result)
         dut.o_ready.value = 0
         await ClockCycles(dut.clk, 3)
     assert moves[0] == moves[1]
     assert len(traces[0]) == len(traces[1])
-    for ours, theirs in zip(*traces, strict=True):
-        assert ours == theirs
+    for own, reference in zip(*traces, strict=True):
+        assert own == reference
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -198,7 +198,7 @@ async def what_has_moved_is_seen_at_once(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def stalls_change_and_beats_are_given_up(dut):
+async def stalls_change_and_beats_are_abandoned(dut):
     await start(dut)
     held = True
     source, go = Source(dut, "a"), Source(dut, "go", stall=lambda: held)
@@ -216,7 +216,7 @@ async def stalls_change_and_beats_are_given_up(dut):
     source.clear()
     assert source.missing == 1
     sink.stop()  # or the beat that goes away would break its rule
-    source.give_up()
+    source.abandon()
     await ClockCycles(dut.clk, 2)
     assert not dut.a_valid.value
     taker = Sink(dut, "o", stall=never)
@@ -246,16 +246,16 @@ async def what_a_port_reports(dut):
     await start(dut)
     dut.a_payload.value = 0
     waits = cocotb.start_soon(tally.reach("valid", 20)), cocotb.start_soon(reports.reach(20))
-    sums, found = Counter(), []
-    while len(found) < 20:
+    sums, result = Counter(), []
+    while len(result) < 20:
         dut.a_payload.value = random.choice([0, 2, random.getrandbits(40)])
         await RisingEdge(dut.clk)
         now = unpack(shape, int(dut.a_payload.value))
         assert not any(wait.done() for wait in waits)
         sums.update(now)
-        found += [(now, cycle())] if now["valid"] else []
+        result += [(now, cycle())] if now["valid"] else []
         assert tally.counts == sums
-        assert reports.found == found
+        assert reports.result == result
     dut.a_payload.value = 0
     await RisingEdge(dut.clk)
     assert all(wait.done() for wait in waits)

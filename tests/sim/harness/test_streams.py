@@ -36,7 +36,7 @@ async def joins(dut, stalls):
     assert watch.beats == values
     assert watch.cycles == sink.cycles == source.cycles
     assert board.result
-    if stalls.none:
+    if stalls.absent:
         assert sink.cycles[-1] - sink.cycles[0] == len(values) - 1
     else:
         assert sink.cycles[-1] - sink.cycles[0] > len(values)
@@ -77,8 +77,8 @@ async def values_are_cocotb_s_own(dut):
     for signal, values in ((dut.a_valid, (0, 1, True)), (dut.a_payload, (0, 1, (1 << 40) - 1))):
         assert type(signal).value is not own
         for value in values:
-            for given in (value, type(signal.value)(value, *[40][: len(signal) // 40])):
-                signal.value = given
+            for provided in (value, type(signal.value)(value, *[40][: len(signal) // 40])):
+                signal.value = provided
                 await RisingEdge(dut.clk)
                 assert type(signal.value) is type(own.fget(signal))
                 assert signal.value == own.fget(signal) == value

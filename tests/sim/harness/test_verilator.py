@@ -83,7 +83,7 @@ async def passes_beats_on(dut, stalls):
     received, taken = await streams.receive(dut, "o", len(beats), sink)
     sent = await sending
     assert received == beats
-    if stalls.none:
+    if stalls.absent:
         assert taken[0] - sent[0] == int(os.environ.get("LATENCY", StreamRegister.latency))
         assert taken == list(range(taken[0], taken[0] + len(beats)))
 
@@ -310,7 +310,7 @@ def test_coverage_of_a_block_is_that_of_a_module(tmp_path, monkeypatch):
         points = read_coverage(tmp_path / name / "coverage.dat")
         # How often a statement runs is Verilator's; how often a signal changes is not.
         toggles = [point for point in points if isinstance(point.at, Toggle)]
-        counts.append({one.at: one.hits for one in toggles if one.module.startswith("fifo")})
+        counts.append({item.at: item.hits for item in toggles if item.module.startswith("fifo")})
     assert counts[0] == counts[1]
     assert sum(hits > 100 for hits in counts[0].values()) > 20
 

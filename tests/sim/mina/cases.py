@@ -10,11 +10,11 @@ TOPOLOGIES = ("2,2,2:1,2,2", "4,2:1,2", "2,3,2:1,1,3", "3,2,2:2,2,1", "4:1")
 
 def drawn_models(random, count=3):
     """Draw models with few operations; times are not round, so that none are equal."""
-    made = []
+    built = []
     for number in range(count):
         ops = int(random.integers(3, 9))
         starts = np.sort(random.uniform(0.01, 0.1, ops))
-        made.append(
+        built.append(
             TrainedModel(
                 name=f"model{number}",
                 period=float(starts[-1] + random.uniform(0, 0.05)),
@@ -22,7 +22,7 @@ def drawn_models(random, count=3):
                 sizes=tuple(random.integers(10**8, 10**9, ops).tolist()),
             )
         )
-    return made
+    return built
 
 
 def drawn_list(random, hosts, count=20, late=False):

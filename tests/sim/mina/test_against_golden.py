@@ -25,12 +25,12 @@ def random_of(seed):
     return np.random.default_rng(seed)
 
 
-def compiled_place(asked, free, penalty, wanted):
-    run = Run(asked, drawn_list(np.random.default_rng(0), 1, 1))
-    hosts = np.zeros(wanted, np.int64)
-    open_hosts = np.array([host in free for host in range(asked.cluster.hosts)], np.int8)
+def compiled_place(requested, free, penalty, required):
+    run = Run(requested, drawn_list(np.random.default_rng(0), 1, 1))
+    hosts = np.zeros(required, np.int64)
+    open_hosts = np.array([host in free for host in range(requested.cluster.hosts)], np.int8)
     count = load().mina_place(
-        run.pointer, open_hosts.ctypes.data, penalty.ctypes.data, wanted, hosts.ctypes.data
+        run.pointer, open_hosts.ctypes.data, penalty.ctypes.data, required, hosts.ctypes.data
     )
     return hosts[:count].tolist()
 
@@ -42,23 +42,23 @@ def test_places_as_algorithm_1(topology, penalised):
     for seed in SEEDS:
         random = random_of(seed)
         alpha = float(random.choice([0, 0.5, 0.5, 2]))
-        asked = ScheduleWorkload(topology=topology, placement=Placement.DP, alpha=alpha)
-        down, hosts = asked.cluster.down, asked.cluster.hosts
+        requested = ScheduleWorkload(topology=topology, placement=Placement.DP, alpha=alpha)
+        down, hosts = requested.cluster.down, requested.cluster.hosts
         free = set(np.flatnonzero(random.random(hosts) < random.choice([0.5, 0.8, 1])).tolist())
-        wanted = int(random.integers(1, max(2, len(free) + 1)))
+        expected = int(random.integers(1, max(2, len(free) + 1)))
         penalty = random.choice([0, 0.25, 0.7], hosts // down[0]) * penalised
         least, golden = golden_placement.allocate(
-            range(hosts), down, wanted, free, alpha, lambda leaf, of=penalty: of[leaf]
+            range(hosts), down, expected, free, alpha, lambda leaf, of=penalty: of[leaf]
         )
-        assert compiled_place(asked, free, penalty, wanted) == golden
+        assert compiled_place(requested, free, penalty, expected) == golden
 
         def score(taken, free=free, down=down, alpha=alpha, penalty=penalty):
             leaves = {host // down[0] for host in taken}
             paid = sum(penalty[leaf] for leaf in leaves)
             return golden_placement.score(set(taken), free, down, alpha) + paid
 
-        choices = map(score, combinations(sorted(free), wanted))
-        assert (len(golden) == wanted) == (len(free) >= wanted)
+        choices = map(score, combinations(sorted(free), expected))
+        assert (len(golden) == expected) == (len(free) >= expected)
         if golden:
             assert least == pytest.approx(score(golden)) == pytest.approx(min(choices))
 
@@ -66,11 +66,11 @@ def test_places_as_algorithm_1(topology, penalised):
 def test_first_placement():
     for seed in SEEDS:
         random = random_of(seed)
-        asked = ScheduleWorkload(topology="4,2:1,2", placement=Placement.FIRST)
+        requested = ScheduleWorkload(topology="4,2:1,2", placement=Placement.FIRST)
         free = set(np.flatnonzero(random.random(8) < 0.6).tolist())
-        wanted = int(random.integers(1, 6))
-        found = compiled_place(asked, free, np.zeros(2), wanted)
-        assert found == golden_placement.first(free, wanted)
+        expected = int(random.integers(1, 6))
+        result = compiled_place(requested, free, np.zeros(2), expected)
+        assert result == golden_placement.first(free, expected)
 
 
 def largest_independent(count, edges):
@@ -94,29 +94,29 @@ def test_no_exchange_makes_an_independent_set_larger():
     for seed in range(40):
         random = random_of(seed)
         edges = {pair for pair in combinations(range(40), 2) if random.random() < 0.15}
-        found = independent(40, sorted(edges))
-        bound = {v: [w for w in found if (min(v, w), max(v, w)) in edges] for v in range(40)}
-        for kept in found:
-            ones = [v for v, near in bound.items() if near == [kept]]
+        result = independent(40, sorted(edges))
+        bound = {v: [w for w in result if (min(v, w), max(v, w)) in edges] for v in range(40)}
+        for stored in result:
+            ones = [v for v, near in bound.items() if near == [stored]]
             assert all(pair in edges for pair in combinations(ones, 2))
 
 
 def test_independent_sets_are_large():
     """They are never dependent, can never be added to, and are nearly always the largest."""
-    found_all = largest_all = 0
+    all_results = largest_all = 0
     for seed in range(60):
         random = random_of(seed)
         count = int(random.integers(1, 12))
         pairs = list(combinations(range(count), 2))
         edges = [pair for pair in pairs if random.random() < random.choice([0.2, 0.5])]
-        found = independent(count, edges)
-        assert not any(a in found and b in found for a, b in edges)
-        for vertex in set(range(count)) - found:
-            assert any(vertex in edge and found & (set(edge) - {vertex}) for edge in edges)
+        result = independent(count, edges)
+        assert not any(a in result and b in result for a, b in edges)
+        for vertex in set(range(count)) - result:
+            assert any(vertex in edge and result & (set(edge) - {vertex}) for edge in edges)
         largest = largest_independent(count, edges)
-        assert len(found) >= largest - 1
-        found_all, largest_all = found_all + len(found), largest_all + largest
-    assert found_all >= 0.98 * largest_all
+        assert len(result) >= largest - 1
+        all_results, largest_all = all_results + len(result), largest_all + largest
+    assert all_results >= 0.98 * largest_all
 
 
 @pytest.mark.parametrize("trees", [Trees.MIS, Trees.EXACT])
@@ -124,7 +124,7 @@ def test_trees_of_an_independent_set(trees):
     """Jobs that come at once, without sharing, get as many trees as any choice allows."""
     for seed in SEEDS:
         random = random_of(seed)
-        asked = ScheduleWorkload(
+        requested = ScheduleWorkload(
             topology="2,2,2:1,2,2",
             placement=Placement.FIRST,
             trees=trees,
@@ -132,27 +132,29 @@ def test_trees_of_an_independent_set(trees):
             candidates=64,
             bandwidth=1e9,
         )
-        given = drawn_list(random, 3, 4)
-        given = type(given)(models=given.models, jobs=[job for job in given.jobs if job.hosts > 1])
-        if sum(job.hosts for job in given.jobs) > 8 or not given.jobs:
+        provided = drawn_list(random, 3, 4)
+        provided = type(provided)(
+            models=provided.models, jobs=[job for job in provided.jobs if job.hosts > 1]
+        )
+        if sum(job.hosts for job in provided.jobs) > 8 or not provided.jobs:
             continue
-        found = schedule(asked, given)
+        result = schedule(requested, provided)
         choices = [
-            all_trees(hosts.tolist(), asked.cluster.down, asked.cluster.up, False)
-            for hosts in found.placed
+            all_trees(hosts.tolist(), requested.cluster.down, requested.cluster.up, False)
+            for hosts in result.placed
         ]
-        weight = found.hosts * (found.none - found.all) / found.none
+        weight = result.hosts * (result.without_ina - result.all) / result.without_ina
         most = 0.0
         for roots in product(*([None, *each] for each in choices)):
-            given_trees = [tree for tree in roots if tree is not None]
-            if sum(map(len, given_trees)) == len(frozenset().union(*given_trees)):
+            provided_trees = [tree for tree in roots if tree is not None]
+            if sum(map(len, provided_trees)) == len(frozenset().union(*provided_trees)):
                 value = sum(
                     (weight[i] if trees is Trees.EXACT else 1)
                     for i, tree in enumerate(roots)
                     if tree is not None
                 )
                 most = max(most, value)
-        with_tree = ~found.conflicts.astype(bool)
+        with_tree = ~result.conflicts.astype(bool)
         got = weight[with_tree].sum() if trees is Trees.EXACT else with_tree.sum()
         # Groups of the paper's trees may add jobs that share a switch.
         assert got >= most - 1e-9 if trees is Trees.MIS else got == pytest.approx(most)
@@ -177,7 +179,7 @@ def test_simulates_as_the_golden_model(settings, unit):
     """Hosts, roots, begin and end of all jobs, and their time in INA, are equal."""
     for seed, topology in enumerate(2 * TOPOLOGIES):
         random = random_of(seed)
-        asked = ScheduleWorkload(
+        requested = ScheduleWorkload(
             **dict(zip(("placement", "trees", "sharing", "lock"), settings, strict=True)),
             unit=unit,
             topology=topology,
@@ -185,27 +187,27 @@ def test_simulates_as_the_golden_model(settings, unit):
             ratio=float(random.choice([1.5, 2, 3])),
             gpu_speed=float(random.choice([1, 1.5])),
         )
-        given = drawn_list(random, min(6, asked.cluster.hosts), late=seed % 2 > 0)
-        jobs = golden_jobs(given, asked)
-        Simulation(golden_cluster(asked), jobs).run()
-        found = schedule(asked, given)
-        assert [hosts.tolist() for hosts in found.placed] == [job.placed for job in jobs]
-        assert found.root.tolist() == [job.root for job in jobs]
+        provided = drawn_list(random, min(6, requested.cluster.hosts), late=seed % 2 > 0)
+        jobs = golden_jobs(provided, requested)
+        Simulation(golden_cluster(requested), jobs).run()
+        result = schedule(requested, provided)
+        assert [hosts.tolist() for hosts in result.placed] == [job.placed for job in jobs]
+        assert result.root.tolist() == [job.root for job in jobs]
         for name, values in [
             ("begun", [job.training.began for job in jobs]),
             ("finished", [job.training.next for job in jobs]),
             ("in_ina", [job.training.in_ina for job in jobs]),
-            ("none", [job.step.none * job.steps for job in jobs]),
+            ("without_ina", [job.step.without_ina * job.steps for job in jobs]),
             ("all", [job.step.all * job.steps for job in jobs]),
         ]:
             if name == "finished":
                 values = [job.training.step_began for job in jobs]
-            assert getattr(found, name) == pytest.approx(values, abs=1e-9), name
+            assert getattr(result, name) == pytest.approx(values, abs=1e-9), name
 
 
 def test_groups_share_as_the_golden_model():
     """R is equal, on the recorded models."""
-    asked = ScheduleWorkload(ratio=1.5, gpu_speed=1.5, sharing=Sharing.R)
+    requested = ScheduleWorkload(ratio=1.5, gpu_speed=1.5, sharing=Sharing.R)
     models = [*known_models()]
     for seed in range(8):
         random = random_of(seed)
@@ -214,7 +216,11 @@ def test_groups_share_as_the_golden_model():
             for _ in range(random.integers(1, 4))
         ]
         golden = simulate_group(
-            [(golden_step(known_models()[name], asked, hosts), hosts) for name, hosts in members], 3
+            [
+                (golden_step(known_models()[name], requested, hosts), hosts)
+                for name, hosts in members
+            ],
+            3,
         )
-        found = group_score(asked, members, 3)
-        assert found == pytest.approx(golden) if found is not None else np.isnan(golden)
+        result = group_score(requested, members, 3)
+        assert result == pytest.approx(golden) if result is not None else np.isnan(golden)

@@ -31,8 +31,8 @@ def saved(tmp_path):
 
 
 def test_reads_jobs_and_models(saved):
-    found = read_jobs(saved(content()))
-    assert found.jobs[0].model == found.models[-1].name == "mine"
+    result = read_jobs(saved(content()))
+    assert result.jobs[0].model == result.models[-1].name == "mine"
     later = [JOB | {"model": "ViT-base", "arrival": 2.5}, JOB | {"model": "OPT-1.3B"}]
     assert [job.arrival for job in read_jobs(saved(later)).jobs] == [0, 2.5]
 

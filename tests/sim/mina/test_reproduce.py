@@ -2,9 +2,9 @@
 
 import pytest
 
-from sim.mina.reproduce.asked import FIGURES, MinaAsked
 from sim.mina.reproduce.paper import TABLE
 from sim.mina.reproduce.report import reproduce
+from sim.mina.reproduce.requested import FIGURES, MinaRequest
 
 #: What the paper says and neither its authors' program nor ours does; the report says why.
 FAILS = {
@@ -18,8 +18,8 @@ FAILS = {
 }
 
 
-def made(*names):
-    return reproduce(names, MinaAsked(seeds=1), quick=True, progress=lambda *_: None)
+def built(*names):
+    return reproduce(names, MinaRequest(seeds=1), quick=True, progress=lambda *_: None)
 
 
 def failed(report):
@@ -31,7 +31,7 @@ def failed(report):
 
 
 def test_figures_that_need_no_long_runs(tmp_path):
-    report = made("sharing", "bandwidth", "timeline")
+    report = built("sharing", "bandwidth", "timeline")
     assert [figure.name for figure in report.figures] == ["timeline", "bandwidth", "sharing"]
     assert failed(report) == {"sharing": FAILS["sharing"]}
     files = report.write(tmp_path)
@@ -40,6 +40,6 @@ def test_figures_that_need_no_long_runs(tmp_path):
 
 @pytest.mark.long
 def test_all_statements():
-    report = made(*FIGURES)
+    report = built(*FIGURES)
     assert [figure.name for figure in report.figures] == list(FIGURES)
     assert failed(report) == FAILS

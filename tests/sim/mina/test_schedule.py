@@ -10,7 +10,7 @@ from sim.mina.jobs import JobList, TrainingJob, drawn_jobs
 from sim.mina.models import known_models
 from sim.mina.reproduce import paper
 from sim.mina.reproduce.placing import LINKS, with_links
-from sim.mina.reproduce.runs import BASELINE, MINA, OURS, rows_of
+from sim.mina.reproduce.runs import BASELINE, MINA, OWN, rows_of
 from sim.mina.schedule import schedule
 from sim.mina.sharing import step_seconds
 from sim.mina.workload import Lock, Placement, ScheduleWorkload, Sharing, Trees, Unit
@@ -27,7 +27,7 @@ def test_jobs_are_those_of_the_authors():
 
 
 def test_steps_of_the_models():
-    none, all_ina = step_seconds(ScheduleWorkload(**SLOW), drawn_jobs(1, 1, 42))
+    without_ina, all_ina = step_seconds(ScheduleWorkload(**SLOW), drawn_jobs(1, 1, 42))
     expected = {
         "OPT-125M": (69.79, 63.01),
         "OPT-350M": (159.95, 146.17),
@@ -39,12 +39,12 @@ def test_steps_of_the_models():
     }
     for row, (name, steps) in enumerate(expected.items()):
         assert list(known_models())[row] == name
-        found = 1e3 * np.array([none[row, 1], all_ina[row, 1]])
-        assert found == pytest.approx(steps, rel=5e-4), name
+        result = 1e3 * np.array([without_ina[row, 1], all_ina[row, 1]])
+        assert result == pytest.approx(steps, rel=5e-4), name
 
 
 @pytest.mark.parametrize(
-    ("asked", "score", "used"),
+    ("requested", "score", "used"),
     [
         (BASELINE, 0.1709, 0.0566),
         (PLACED, 0.5481, 0.1721),
@@ -54,13 +54,13 @@ def test_steps_of_the_models():
         (replace(PLACED, unit=Unit.PORT), 0.9185, None),
     ],
 )
-def test_baseline_and_placement_are_the_binarys(asked, score, used):
-    found = schedule(asked)
-    assert found.score == pytest.approx(score, abs=5e-5)
-    assert used is None or found.utilisation == pytest.approx(used, abs=5e-5)
-    assert found.events == 3_875_870
-    if asked is BASELINE:
-        assert found.mean_score == pytest.approx(0.2531, abs=5e-5)  # the paper's words, and .263
+def test_baseline_and_placement_are_the_binarys(requested, score, used):
+    result = schedule(requested)
+    assert result.score == pytest.approx(score, abs=5e-5)
+    assert used is None or result.utilisation == pytest.approx(used, abs=5e-5)
+    assert result.events == 3_875_870
+    if requested is BASELINE:
+        assert result.mean_score == pytest.approx(0.2531, abs=5e-5)  # the paper's words, and .263
 
 
 @pytest.mark.long
@@ -87,9 +87,9 @@ def test_baselines_of_all_traces_and_links():
 )
 def test_trees_and_sharing_are_near_the_binarys(changes, trees, all_three):
     for name, (score, used) in (("PT-", trees), ("PTS", all_three)):
-        found = schedule(replace(rows_of(name), **changes))
-        assert found.score == pytest.approx(score, abs=0.03)
-        assert used is None or found.utilisation == pytest.approx(used, abs=0.005)
+        result = schedule(replace(rows_of(name), **changes))
+        assert result.score == pytest.approx(score, abs=0.03)
+        assert used is None or result.utilisation == pytest.approx(used, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -104,16 +104,16 @@ def test_trees_and_sharing_are_near_the_binarys(changes, trees, all_three):
 )
 def test_our_best(changes, least):
     """No schedule goes beyond the bound on its placement."""
-    found = schedule(replace(OURS, **changes))
-    bound = bound_of(found)
-    assert found.score is not None
+    result = schedule(replace(OWN, **changes))
+    bound = bound_of(result)
+    assert result.score is not None
     assert bound is not None
-    assert least <= found.score <= bound + 1e-9
+    assert least <= result.score <= bound + 1e-9
     assert bound <= 1 + 1e-9
 
 
 def test_our_best_of_five_seeds():
-    scores = [schedule(replace(OURS, seed=seed, **SLOW)).score or 0 for seed in range(42, 47)]
+    scores = [schedule(replace(OWN, seed=seed, **SLOW)).score or 0 for seed in range(42, 47)]
     assert np.mean(scores) >= 0.80, scores
 
 
@@ -121,23 +121,23 @@ def test_the_papers_algorithms_on_few_jobs():
     """All of them run, with their trees and groups, in each regime."""
     for unit in Unit:
         for trees in (Trees.MIS, Trees.EXACT):
-            asked = replace(MINA, count=120, unit=unit, trees=trees, **SLOW)
-            found = schedule(asked)
-            bound = bound_of(found)
-            assert found.score is not None
+            requested = replace(MINA, count=120, unit=unit, trees=trees, **SLOW)
+            result = schedule(requested)
+            bound = bound_of(result)
+            assert result.score is not None
             assert bound is not None
-            assert (found.simulated_groups > 0) == (trees is Trees.MIS and unit is Unit.SWITCH)
-            assert 0.4 < found.score <= bound + 1e-9
-            assert not found.unsolved
+            assert (result.simulated_groups > 0) == (trees is Trees.MIS and unit is Unit.SWITCH)
+            assert 0.4 < result.score <= bound + 1e-9
+            assert not result.unsolved
 
 
 def test_what_no_job_gains_by_is_undefined():
     """A score of 0 / 0 is none, and so is its bound."""
-    found = schedule(replace(OURS, count=50, bandwidth=25e9))
-    assert found.score is None
-    assert bound_of(found) is None
-    assert np.isfinite(found.utilisation)
-    ratio = schedule(replace(OURS, count=50, ratio=1.0))
+    result = schedule(replace(OWN, count=50, bandwidth=25e9))
+    assert result.score is None
+    assert bound_of(result) is None
+    assert np.isfinite(result.utilisation)
+    ratio = schedule(replace(OWN, count=50, ratio=1.0))
     assert ratio.score is None
 
 
@@ -145,35 +145,37 @@ def test_what_no_job_gains_by_is_undefined():
 @pytest.mark.parametrize("sharing", list(Sharing))
 def test_no_two_use_a_switch(lock, sharing):
     """Operations with INA of jobs whose last trees meet never overlap."""
-    asked = replace(OURS, count=60, trace=9, lock=lock, sharing=sharing, **SLOW)
-    found = schedule(asked, logged=400_000)
-    with_ina = found.log[found.log["ina"] == 1]
-    used = np.zeros(asked.cluster.switches)
-    hosts = [set((each // 8).tolist()) for each in found.placed]
+    requested = replace(OWN, count=60, trace=9, lock=lock, sharing=sharing, **SLOW)
+    result = schedule(requested, logged=400_000)
+    with_ina = result.log[result.log["ina"] == 1]
+    used = np.zeros(requested.cluster.switches)
+    hosts = [set((each // 8).tolist()) for each in result.placed]
     for tor in {tor for each in hosts for tor in each}:
-        jobs = [job for job, each in enumerate(hosts) if tor in each and found.hosts[job] > 1]
+        jobs = [job for job, each in enumerate(hosts) if tor in each and result.hosts[job] > 1]
         ops = np.sort(with_ina[np.isin(with_ina["job"], jobs)], order="start")
         assert (ops["start"][1:] >= ops["end"][:-1] - 1e-12).all()
         used[tor] = (ops["end"] - ops["start"]).sum()
-    assert found.busy[:128] == pytest.approx(used[:128])
+    assert result.busy[:128] == pytest.approx(used[:128])
     assert (sharing is Sharing.NEVER) == (not with_ina.size)
 
 
 def test_capacity_is_that_of_a_switch():
     """With room for two, two of three jobs below one switch add up at a time."""
     jobs = [TrainingJob(model="ViT-large", hosts=2, steps=3) for _ in range(3)]
-    given = JobList(models=list(known_models().values()), jobs=jobs)
+    provided = JobList(models=list(known_models().values()), jobs=jobs)
     scores = []
     for capacity in (1, 2, 3):
-        asked = replace(OURS, topology="6,1:1,1", capacity=capacity, sharing=Sharing.GREEDY, **SLOW)
-        scores.append(schedule(asked, given).score or 0)
+        requested = replace(
+            OWN, topology="6,1:1,1", capacity=capacity, sharing=Sharing.GREEDY, **SLOW
+        )
+        scores.append(schedule(requested, provided).score or 0)
     assert scores[0] < scores[1] < scores[2] == pytest.approx(1)
 
 
 def test_solver_says_that_its_time_was_up(monkeypatch):
     monkeypatch.setattr("sim.mina.solver.SECONDS", 0)
-    found = schedule(replace(MINA, count=60, trees=Trees.EXACT, **SLOW))
-    assert found.unsolved > 0
+    result = schedule(replace(MINA, count=60, trees=Trees.EXACT, **SLOW))
+    assert result.unsolved > 0
 
 
 def test_an_error_of_the_solver_is_not_lost(monkeypatch):

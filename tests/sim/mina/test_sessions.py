@@ -19,32 +19,32 @@ from sim.mina.workload import ScheduleWorkload
 def test_jobs_hold_a_switch_in_turn(tmp_path):
     params = find_design("mina-switch").params_of("tiny")
     session = TenantSwitchSession(params, TenantSwitchWorkload())
-    build = session.build(session.hardware(session.params, session.asked))
+    build = session.build(session.hardware(session.params, session.requested))
     result = session.run(build, tmp_path, clock_mhz=250)
-    found = result.figures
-    assert found.keys() == session.counted.keys()
-    assert found["grants"] > 3
-    assert found["refusals"] > 3
-    assert 0 < found["busy_cycles"] < found["granted_cycles"]
-    assert found["refusal_cycles"] < found["grant_cycles"]
-    assert found["release_cycles"] == found["refusal_cycles"] + TenantControl(params).ending
-    assert found["operations"] > 20
-    assert found["packets_refused"] > 20
+    observed = result.figures
+    assert observed.keys() == session.counted.keys()
+    assert observed["grants"] > 3
+    assert observed["refusals"] > 3
+    assert 0 < observed["busy_cycles"] < observed["granted_cycles"]
+    assert observed["refusal_cycles"] < observed["grant_cycles"]
+    assert observed["release_cycles"] == observed["refusal_cycles"] + TenantControl(params).ending
+    assert observed["operations"] > 20
+    assert observed["packets_refused"] > 20
     verdicts = result.details["packets_by_verdict"]
-    assert found["packets_taken"] == verdicts["ADDED"] + verdicts["ACKNOWLEDGED"]
-    assert sum(job["grants"] for job in result.details["jobs"]) == found["grants"]
+    assert observed["packets_taken"] == verdicts["ADDED"] + verdicts["ACKNOWLEDGED"]
+    assert sum(job["grants"] for job in result.details["jobs"]) == observed["grants"]
 
 
 FEW = ScheduleWorkload(count=20, topology="4,4,16:1,4,4", gpu_speed=1.5, ratio=1.5)
 
 
 def test_figures_are_the_schedules():
-    found, figures = schedule(FEW), ScheduleSession.calculate(None, FEW)
+    result, figures = schedule(FEW), ScheduleSession.calculate(None, FEW)
     assert figures.keys() == ScheduleSession.calculated.keys()
-    assert (figures["score"], figures["utilisation"]) == (found.score, found.utilisation)
-    plain = (found.none - found.time).mean() / (found.none - found.all).mean()
+    assert (figures["score"], figures["utilisation"]) == (result.score, result.utilisation)
+    plain = (result.without_ina - result.time).mean() / (result.without_ina - result.all).mean()
     assert figures["mean_score"] == pytest.approx(plain)
-    assert figures["mean_utilisation"] == pytest.approx((found.in_ina / found.time).mean())
+    assert figures["mean_utilisation"] == pytest.approx((result.in_ina / result.time).mean())
     assert 0 < figures["score"] <= figures["bound"] <= 1 + 1e-9
 
 

@@ -31,13 +31,13 @@ def message(rng, kind):
     return Message(kind=kind, job=rng.getrandbits(16), grant=grant, **numbers, **flags)
 
 
-def message_by_hand(one):
+def message_by_hand(item):
     """Pack the message by struct alone."""
-    flags = one.busy | one.ina << 1 | one.missing << 2 | one.stalled << 3
-    octets = HEAD + bytes([KINDS[one.kind]])
-    octets += struct.pack("<IHHII", one.host, one.job, one.grant.job, one.round, one.version)
-    octets += struct.pack("<IIHBB", one.index, one.grant.epoch, one.grant.tree, flags, 0)
-    return (octets + struct.pack("<II", one.grant.first, one.grant.end)).ljust(60, b"\0")
+    flags = item.busy | item.ina << 1 | item.missing << 2 | item.stalled << 3
+    octets = HEAD + bytes([KINDS[item.kind]])
+    octets += struct.pack("<IHHII", item.host, item.job, item.grant.job, item.round, item.version)
+    octets += struct.pack("<IIHBB", item.index, item.grant.epoch, item.grant.tree, flags, 0)
+    return (octets + struct.pack("<II", item.grant.first, item.grant.end)).ljust(60, b"\0")
 
 
 def command(rng, verb):
@@ -58,31 +58,31 @@ def command(rng, verb):
     )
 
 
-def command_by_hand(one):
+def command_by_hand(item):
     """Pack the command by struct alone."""
-    octets = HEAD + bytes([VERBS[one.verb]])
-    octets += struct.pack("<IHHII", one.switch, one.job, one.owner, one.epoch, one.owner_epoch)
-    octets += struct.pack("<IHBB", one.ports, one.base, one.parent or 0, REASONS[one.reason])
-    flags = one.force | (one.parent is not None) << 1
-    return (octets + struct.pack("<IB", one.count, flags)).ljust(60, b"\0")
+    octets = HEAD + bytes([VERBS[item.verb]])
+    octets += struct.pack("<IHHII", item.switch, item.job, item.owner, item.epoch, item.owner_epoch)
+    octets += struct.pack("<IHBB", item.ports, item.base, item.parent or 0, REASONS[item.reason])
+    flags = item.force | (item.parent is not None) << 1
+    return (octets + struct.pack("<IB", item.count, flags)).ljust(60, b"\0")
 
 
 @pytest.mark.parametrize("kind", Kind)
 def test_bytes_of_messages(kind):
     rng = random.Random(kind)
     for _ in range(20):
-        one = message(rng, kind)
-        assert to_octets(one) == message_by_hand(one)
-        assert from_octets(message_by_hand(one)) == one
+        item = message(rng, kind)
+        assert to_octets(item) == message_by_hand(item)
+        assert from_octets(message_by_hand(item)) == item
 
 
 @pytest.mark.parametrize("verb", Verb)
 def test_bytes_of_commands(verb):
     rng = random.Random(verb)
     for _ in range(20):
-        one = command(rng, verb)
-        assert to_octets(one) == command_by_hand(one)
-        assert from_octets(command_by_hand(one)) == one
+        item = command(rng, verb)
+        assert to_octets(item) == command_by_hand(item)
+        assert from_octets(command_by_hand(item)) == item
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_bytes_of_commands(verb):
     ],
 )
 def test_packets_are_those_of_the_other_system(packet):
-    one = Data(job=7, epoch=0xFFFF, slot=513, packet=packet)
-    octets = to_octets(one)
+    item = Data(job=7, epoch=0xFFFF, slot=513, packet=packet)
+    octets = to_octets(item)
     assert octets[15] < 4
-    assert from_octets(octets) == one
+    assert from_octets(octets) == item
 
 
 @pytest.mark.parametrize(

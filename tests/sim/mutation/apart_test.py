@@ -6,7 +6,7 @@ from tests.sim.mutation.sample import Tally, TallyParams
 
 def test_tally():
     params = TallyParams()
-    made = build(emission_of(Tally(params)), registers=["total"])
+    built = build(emission_of(Tally(params)), registers=["total"])
     module = "tests.sim.mutation.weak_test"
-    run(made, Simulation(test_module=module, params=params, component=Tally))
-    run(made, Simulation(test_module=module, params=params))
+    run(built, Simulation(test_module=module, params=params, component=Tally))
+    run(built, Simulation(test_module=module, params=params))

@@ -26,22 +26,22 @@ def cells_in(emission):
     yosys = Yosys()
     read_module(yosys, emission, emission.top)
     yosys.run(*PASSES)
-    found = cells_of(yosys.design, emission.top.name).values()
-    return sorted(found, key=lambda cell: cell.name)
+    result = cells_of(yosys.design, emission.top.name).values()
+    return sorted(result, key=lambda cell: cell.name)
 
 
 def test_multiplexers_are_of_the_register_that_they_feed():
-    found = cells_twice(Fifo(FifoParams(shape=8, depth=65)))
-    assert found[0] == found[1]
-    multiplexers = {cell.drives for cell in found[0] if cell.name.startswith("$procmux")}
+    result = cells_twice(Fifo(FifoParams(shape=8, depth=65)))
+    assert result[0] == result[1]
+    multiplexers = {cell.drives for cell in result[0] if cell.name.startswith("$procmux")}
     assert {"filled", "full", "stored", "o_valid"} <= multiplexers
     assert "" not in multiplexers
-    assert all(cell.sources for cell in found[0] if cell.drives == "stored")
-    assert {"$mem_v2", "$dff", "$add"} <= {cell.kind for cell in found[0]}
+    assert all(cell.sources for cell in result[0] if cell.drives == "stored")
+    assert {"$mem_v2", "$dff", "$add"} <= {cell.kind for cell in result[0]}
 
 
 def test_choices_have_the_same_names_however_far_yosys_has_counted():
-    found = cells_twice(CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=12)))
-    assert found[0] == found[1]
-    choices = {cell.name for cell in found[0] if cell.name.startswith("$procmux_cmp")}
+    result = cells_twice(CounterBanks(CounterBanksParams(counters=some_counters(24, 40), count=12)))
+    assert result[0] == result[1]
+    choices = {cell.name for cell in result[0] if cell.name.startswith("$procmux_cmp")}
     assert choices == {f"$procmux_cmp{place}" for place in range(12)}

@@ -17,8 +17,8 @@ def tally():
     return mutants, rtlil
 
 
-def proofs(mutants, rtlil, wanted):
-    chosen = [mutant for mutant in mutants if wanted(mutant)]
+def proofs(mutants, rtlil, required):
+    chosen = [mutant for mutant in mutants if required(mutant)]
     assert chosen
     return {changes_nothing(rtlil, mutant) for mutant in chosen}
 
@@ -51,11 +51,11 @@ class Table(Component):
     """Has one bit set for seven of eight places."""
 
     def __init__(self, params):
-        super().__init__(params, {"place": In(3), "found": Out(1)})
+        super().__init__(params, {"place": In(3), "result": Out(1)})
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.found.eq(looked_up(lambda place: place != 5, self.place))
+        m.d.comb += self.result.eq(looked_up(lambda place: place != 5, self.place))
         return m
 
 
@@ -68,5 +68,5 @@ def test_cases_of_a_full_table_that_change_nothing(mode, equal):
     _, mutants, rtlil = mutate(emission_with_sources(Table(TallyParams())), "table_4", 400, 1)
     cases = [m for m in mutants if m.kind == "$pmux" and m.port == "S" and m.mode == mode]
     assert len(cases) == 8
-    found = [7 - one.bit for one in cases if changes_nothing(rtlil, one) == "combinational"]
-    assert sorted(found) == equal
+    result = [7 - item.bit for item in cases if changes_nothing(rtlil, item) == "combinational"]
+    assert sorted(result) == equal

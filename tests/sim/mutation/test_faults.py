@@ -40,7 +40,7 @@ class Example(Component):
                 "resp": In(2),
                 "bits": In(5),
                 "step": In(1),
-                "one": In(4),
+                "item": In(4),
                 "other": In(4),
                 "failed": Out(1),
                 "any": Out(1),
@@ -56,7 +56,7 @@ class Example(Component):
         m = Module()
         m.submodules.part = part = Part(self.params)
         m.d.comb += [
-            part.a.eq(self.one),
+            part.a.eq(self.item),
             part.b.eq(self.other),
             self.x.eq(part.x),
             self.y.eq(part.y),
@@ -73,12 +73,12 @@ class Example(Component):
 
 
 @pytest.fixture(scope="module")
-def made():
+def built():
     return mutate(emission_with_sources(Example(NoParams())), "example", 25 * SHARE, 1)
 
 
-def test_every_kind_is_made_and_changes_something(made):
-    emission, mutants, rtlil = made
+def test_every_kind_is_built_and_changes_something(built):
+    emission, mutants, rtlil = built
     faults = [mutant for mutant in mutants if mutant.about]
     assert {mutant.mode for mutant in faults} == set(KINDS)
     texts = {mutant.text for mutant in faults}

@@ -18,7 +18,7 @@ TURN = Mistake(
 )
 
 
-@pytest.mark.parametrize("mistake", read_mistakes(), ids=lambda one: one.name)
+@pytest.mark.parametrize("mistake", read_mistakes(), ids=lambda item: item.name)
 def test_each_can_be_planted(mistake):
     source = (CHECKOUT / mistake.file).read_text()
     broken = mistake.plant(source)
@@ -29,7 +29,7 @@ def test_each_can_be_planted(mistake):
 
 
 def test_names_are_unique():
-    names = [one.name for one in read_mistakes()]
+    names = [item.name for item in read_mistakes()]
     assert len(set(names)) == len(names)
 
 

@@ -49,17 +49,21 @@ def test_all_of_the_control_is_mutated_whatever_the_seed():
         for seed in (1, 2)
     )
     control = [mutant for mutant in first if mutant.group == "control"]
-    assert Counter((one.kind, one.port, one.mode) for one in control) == {
+    assert Counter((item.kind, item.port, item.mode) for item in control) == {
         ("$and", "A", "const1"): 3,
         ("$and", "B", "const1"): 3,
         ("$mux", "S", "const0"): 3,
         ("$mux", "S", "const1"): 3,
     }
-    assert len({one.text for one in control}) == 12
+    assert len({item.text for item in control}) == 12
     assert control == [mutant for mutant in second if mutant.group == "control"]
     emission = emission_with_sources(Tally(TallyParams()))
     some, others = (
-        [one.text for one in mutate(emission, "tally_4", 1, seed, 5)[1] if one.group == "control"]
+        [
+            item.text
+            for item in mutate(emission, "tally_4", 1, seed, 5)[1]
+            if item.group == "control"
+        ]
         for seed in (1, 2)
     )
     assert len(some) == len(others) == 5

@@ -40,8 +40,8 @@ def outcomes(*, second):
         tried_ones.append(number)
         return {"outcome": answers[number].pop(0), "seconds": 1.0}
 
-    found = [verdict["outcome"] for verdict in tried(attempt, (4, 5, 6), 10)]
-    return tried_ones, found
+    result = [verdict["outcome"] for verdict in tried(attempt, (4, 5, 6), 10)]
+    return tried_ones, result
 
 
 def test_a_simulator_that_died_is_judged_beside_one_that_should_not():

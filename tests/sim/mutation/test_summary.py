@@ -21,11 +21,11 @@ def result(fates, **changes):
 
 
 def test_score_leaves_out_what_is_proven_equivalent():
-    one = score(result(["found"] * 9 + ["survived"] + ["equivalent"] * 5), [])
-    assert (one.mutants, one.found, one.equivalent, len(one.survivors)) == (15, 9, 5, 1)
-    assert one.percent == 90
-    assert one.enough
-    assert one.unexplained == 1
+    item = score(result(["found"] * 9 + ["survived"] + ["equivalent"] * 5), [])
+    assert (item.mutants, item.detected, item.equivalent, len(item.survivors)) == (15, 9, 5, 1)
+    assert item.percent == 90
+    assert item.enough
+    assert item.unexplained == 1
     worse = score(result(["found"] * 8 + ["survived"] * 2), [])
     assert worse.percent == 80
     assert not worse.enough
@@ -37,19 +37,19 @@ def because(mutant="", **changes):
 
 def test_reasons_explain_but_do_not_raise_the_score():
     reasons = [because("fifo: inv $add $0.Y[0]"), because(like="*$1.Y[0]*", reason="so")]
-    one = score(result(["survived", "survived", "survived", "found"]), reasons)
-    assert [survivor["reason"] for survivor in one.survivors] == ["because", "so", ""]
-    assert one.unexplained == 1
-    assert one.excluded == 0
-    assert one.percent == 25
+    item = score(result(["survived", "survived", "survived", "found"]), reasons)
+    assert [survivor["reason"] for survivor in item.survivors] == ["because", "so", ""]
+    assert item.unexplained == 1
+    assert item.excluded == 0
+    assert item.percent == 25
 
 
 def test_what_a_review_excludes_does():
     reasons = [because("fifo: inv $add $0.Y[0]", excluded=True)]
-    one = score(result(["survived", "survived", "found", "equivalent"]), reasons)
-    assert one.excluded == 1
-    assert [survivor["excluded"] for survivor in one.survivors] == [True, False]
-    assert one.percent == 50
+    item = score(result(["survived", "survived", "found", "equivalent"]), reasons)
+    assert item.excluded == 1
+    assert [survivor["excluded"] for survivor in item.survivors] == [True, False]
+    assert item.percent == 50
 
 
 def test_forty_of_fifty_are_eighty_per_cent():
@@ -59,9 +59,9 @@ def test_forty_of_fifty_are_eighty_per_cent():
 
 
 def test_each_group_has_a_score_of_its_own():
-    one = result(["survived"] + ["found"] * 99)
-    one["mutants"][0]["group"] = "control"
-    scored = score(one, [])
+    item = result(["survived"] + ["found"] * 99)
+    item["mutants"][0]["group"] = "control"
+    scored = score(item, [])
     assert scored.percent == 99
     assert {name: share.percent for name, share in scored.groups.items()} == {
         "control": 0,
@@ -74,18 +74,18 @@ def test_each_group_has_a_score_of_its_own():
 def test_seeds_are_taken_together():
     first = result(["found", "survived", "survived", "equivalent"])
     second = result(["survived", "found", "survived", "survived"])
-    one = union([first, second])
-    assert [mutant["fate"] for mutant in one["mutants"]] == [
+    item = union([first, second])
+    assert [mutant["fate"] for mutant in item["mutants"]] == [
         "found",
         "found",
         "survived",
         "equivalent",
     ]
-    assert (one["seconds"], one["error"], one["sizes"]) == (6, "", [{"module": "fifo"}])
+    assert (item["seconds"], item["error"], item["sizes"]) == (6, "", [{"module": "fifo"}])
     assert union([first, result([], error="no tests")])["error"] == "no tests"
 
 
-def test_a_reason_for_nothing_is_told():
+def test_a_reason_for_nothing_is_reported():
     reasons = [because(like="*$0.*"), because(like="*$1.*"), because(component="hdl.Other")]
     assert idle(reasons, [result(["survived", "found"])]) == [reasons[1]]
     assert not idle(reasons, [result([], error="no tests")])
@@ -132,5 +132,5 @@ def test_our_own_reasons_are_of_components_that_there_are():
     from sim.mutation.targets import all_targets
 
     reasons = read_reasons(REASONS)
-    assert {one.component for one in reasons} <= all_targets().keys()
-    assert all(len(one.reason) > 20 for one in reasons)
+    assert {item.component for item in reasons} <= all_targets().keys()
+    assert all(len(item.reason) > 20 for item in reasons)

@@ -22,10 +22,10 @@ def test_tests_are_the_mirror_unless_they_are_elsewhere():
     for source, tests in ELSEWHERE.items():
         assert (CHECKOUT / source).is_file()
         mirror = CHECKOUT / "tests" / Path(source).with_name(f"test_{Path(source).name}")
-        found = mirrors_of(CHECKOUT / source)
+        result = mirrors_of(CHECKOUT / source)
         simulates = mirror.exists() and re.search("simulated?[(]", mirror.read_text())
-        assert not simulates or mirror in found
-        assert len(found) == len(tests)
+        assert not simulates or mirror in result
+        assert len(result) == len(tests)
 
 
 def test_names():

@@ -13,13 +13,13 @@ TEST = Simulation(component=Tally, params=TallyParams(), test_module="tests.sim.
 
 
 @pytest.fixture(scope="module")
-def made():
+def built():
     emission, mutants, _ = mutate(emission_with_sources(Tally(TallyParams())), "tally_4", 40, 1)
     return builder(emission, TEST), mutants
 
 
-def test_finds_what_the_test_can_see(made):
-    build, mutants = made
+def test_finds_what_the_test_can_see(built):
+    build, mutants = built
     numbers = [mutant.number for mutant in mutants]
     verdicts = try_mutants(build, TEST, numbers, 1, 10)
     assert verdicts.keys() == {0, *numbers}
@@ -35,8 +35,8 @@ def test_finds_what_the_test_can_see(made):
     assert try_mutants(build, TEST, [last], 1, 10)[last].outcome == verdicts[last].outcome
 
 
-def test_a_design_that_fails_without_mutants_is_no_use(made):
-    build, _ = made
+def test_a_design_that_fails_without_mutants_is_no_use(built):
+    build, _ = built
     wrong = Simulation(
         component=Tally, params=TallyParams(), test_module="tests.sim.mutation.failing_test"
     )
@@ -44,8 +44,8 @@ def test_a_design_that_fails_without_mutants_is_no_use(made):
         try_mutants(build, wrong, [1], 1, 10)
 
 
-def test_hung_and_dead_mutants_are_found(made):
-    build, _ = made
+def test_hung_and_dead_mutants_are_detected(built):
+    build, _ = built
     strange = Simulation(
         component=Tally, params=TallyParams(), test_module="tests.sim.mutation.strange_test"
     )
@@ -56,11 +56,11 @@ def test_hung_and_dead_mutants_are_found(made):
         "crashed",
         "passed",
     ]
-    assert [verdicts[number].found for number in range(4)] == [False, True, True, False]
+    assert [verdicts[number].result for number in range(4)] == [False, True, True, False]
 
 
-def test_too_slow_for_the_time_allowed(made):
-    build, _ = made
+def test_too_slow_for_the_time_allowed(built):
+    build, _ = built
     slow = Simulation(
         component=Tally, params=TallyParams(), test_module="tests.sim.mutation.slow_test"
     )

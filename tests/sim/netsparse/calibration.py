@@ -8,8 +8,8 @@ FEW = 5  #: packets or hits by which a small run may be off whatever share that 
 def check_calibrated(gather, params, result):
     """Return the model's result; assert that it predicts PRs exactly, and the rest nearly."""
     modelled, every = compared(gather, params, result)
-    for one in every:
-        few = FEW if one.name in ("packets", "hits") else 0
-        bound = max(BOUNDS[one.name] * one.rtl, few)
-        assert abs(one.model - one.rtl) <= bound, "; ".join(map(str, every))
+    for item in every:
+        few = FEW if item.name in ("packets", "hits") else 0
+        bound = max(BOUNDS[item.name] * item.rtl, few)
+        assert abs(item.model - item.rtl) <= bound, "; ".join(map(str, every))
     return modelled

@@ -97,22 +97,22 @@ class Bench:
         return {f"fail_{kind}": 1, f"fail_{kind}_beat": beat, "fail_response": Response.SLVERR}
 
     async def collect(self, count):
-        found = []
-        while len(found) < count:
-            found += await self.snic.completions()
-        return found
+        result = []
+        while len(result) < count:
+            result += await self.snic.completions()
+        return result
 
-    async def check(self, found, requests):
+    async def check(self, result, requests):
         """Check that each request is done, once, and all properties are in host memory."""
-        assert sorted(done.tag for done in found) == sorted(one.tag for one in requests)
-        assert {done.cause for done in found} == {"DONE"}
+        assert sorted(done.tag for done in result) == sorted(item.tag for item in requests)
+        assert {done.cause for done in result} == {"DONE"}
         await self.snic.rest(servers=True)
         golden = self.gather.golden()[0]
         start, size = self.gather.property_address, self.gather.properties.nbytes
         assert await self.memory.read_memory(start, size) == golden[start : start + size]
 
-    def in_order(self, found, requests):
+    def in_order(self, result, requests):
         """Check that each unit was in order for ``requests`` that were submitted in turn."""
         for unit in range(CLIENTS):
-            asked = [one.tag for one in requests if one.unit == unit]
-            assert [done.tag for done in found if done.unit == unit] == asked
+            requested = [item.tag for item in requests if item.unit == unit]
+            assert [done.tag for done in result if done.unit == unit] == requested

@@ -27,11 +27,11 @@ PORT = PACKET_CONSTANTS["destination_port"]
 
 def fields_of(layout: data.StructLayout, replaced: Mapping[str, Any] | None = None) -> list[Any]:
     """Return the fields of a big-endian ``layout`` in the order of the wire, some ``replaced``."""
-    found = []
+    result = []
     for name, field in sorted(layout, key=lambda item: -item[1].offset):
         plain = BitField(str(name), 0, Shape.cast(field.shape).width)
-        found.append((replaced or {}).get(str(name), plain))
-    return found
+        result.append((replaced or {}).get(str(name), plain))
+    return result
 
 
 class PrLayer(Layer):

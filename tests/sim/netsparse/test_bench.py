@@ -19,9 +19,9 @@ def module(component, levels):
 def test_a_row_holds_the_deepest_module_to_the_limit():
     for levels, holds in ((8, True), (9, False)):
         modules = [module("Crossbar", 3), module("Concatenator", levels), module("Fifo", 1)]
-        found = row("small", {"modules": modules, "depth": {"most_levels": levels}})
-        assert (found.value, found.holds) == (levels, holds)
-        assert found.note.startswith("in Concatenator,")
+        result = row("small", {"modules": modules, "depth": {"most_levels": levels}})
+        assert (result.value, result.holds) == (levels, holds)
+        assert result.note.startswith("in Concatenator,")
 
 
 def test_the_hardware_has_room_for_its_rows():
@@ -88,5 +88,5 @@ def test_rows_hold_what_is_measured_to_the_limits():
     assert [row.holds for row in rate_rows(rates, 64)] == [True, True, False]
     expected = NetSparseSwitch(HARDWARE).latencies
     for late, holds in ((2, True), (3, False)):
-        found = {f"{name}_latency_cycles": expected[name] + late for name in names}
-        assert [row.holds for row in latency_rows(found)] == [holds] * 3
+        result = {f"{name}_latency_cycles": expected[name] + late for name in names}
+        assert [row.holds for row in latency_rows(result)] == [holds] * 3

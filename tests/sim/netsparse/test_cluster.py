@@ -53,7 +53,7 @@ def simulator():
 def product(rng, name, mechanisms, property_bytes):
     """Return the product of a family's matrix, in random surroundings."""
     switch, concatenate = MECHANISMS[mechanisms]
-    asked = SpmmWorkload(
+    requested = SpmmWorkload(
         nodes=NODES,
         racks=RACKS,
         property_bytes=property_bytes,
@@ -61,9 +61,9 @@ def product(rng, name, mechanisms, property_bytes):
         batch=int(rng.choice([20, 1024])),
         seed=int(rng.integers(1 << 31)),
     )
-    run = SpmmRun(family(name), SNIC, asked)
+    run = SpmmRun(family(name), SNIC, requested)
     around = surroundings(rng)
-    delays = {f"{way}_delay": int(rng.choice([0, 30, 125])) for way in ("read", "response")}
+    delays = {f"{path}_delay": int(rng.choice([0, 30, 125])) for path in ("read", "response")}
     if mechanisms == "all":  # PRs that come one behind the other join even so
         delays["read_delay"] = 0
     run.gather = replace(
@@ -75,7 +75,7 @@ def product(rng, name, mechanisms, property_bytes):
     return run
 
 
-def asked_of_other_racks(gather):
+def requested_from_other_racks(gather):
     """Return properties that nodes want from other racks, once for each node."""
     rack = gather.partition.boundaries[:: NODES // RACKS]
     return sum(
@@ -98,7 +98,7 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
     run.check(gathered)
     check_calibrated(run.gather, CLUSTER, gathered.result)
     nodes, tors = gathered.result.nodes, gathered.result.switches[:RACKS]
-    hits, misses, *kept = (
+    hits, misses, *stored = (
         sum(tor.pipe(f"cache_{name}") for tor in tors)
         for name in ("hit", "miss", "inserted", "present")
     )
@@ -108,8 +108,8 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
     switch, concatenate = MECHANISMS[mechanisms]
     # Nodes of a rack that ask at the same time both miss, so there may be no hit.
     assert bool(misses) == bool(switch["cache"])
-    assert hits + misses == switch["cache"] * asked_of_other_racks(run.gather)
-    assert sum(kept) == misses, "what a miss has brought is kept, or was there already"
+    assert hits + misses == switch["cache"] * requested_from_other_racks(run.gather)
+    assert sum(stored) == misses, "what a miss has brought is kept, or was there already"
     if not concatenate:
         counts = [node.snic for node in nodes] + [pipe for tor in tors for pipe in tor.pipes]
         assert all(each["reads_sent_prs"] == each["reads_sent_packets"] for each in counts)
@@ -117,7 +117,7 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
 
 def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):
     """Commands alone up to all that NetSparse has are set at run time; figures 12 and 15."""
-    asked = SpmmWorkload(
+    requested = SpmmWorkload(
         nodes=NODES,
         racks=RACKS,
         property_bytes=16,
@@ -130,13 +130,13 @@ def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):
     )
     octets = []
     for name, on in STEPS.items():
-        asked = replace(asked, **dict.fromkeys(on, True))
-        run = SpmmRun(web(), SNIC, asked)
+        requested = replace(requested, **dict.fromkeys(on, True))
+        run = SpmmRun(web(), SNIC, requested)
         gathered = run.simulate(CLUSTER, simulator, tmp_path / name)
         run.check(gathered)
-        found = NetworkFigures(gathered.result)
-        octets.append(found.links("bytes"))
+        result = NetworkFigures(gathered.result)
+        octets.append(result.links("bytes"))
         modelled = check_calibrated(run.gather, CLUSTER, gathered.result)
         assert modelled.first_packet == gathered.result.first_packet, "nothing stalls until then"
-        print(f"{name}: {octets[-1]:,} bytes, {found.links('packets'):,} packets, {found.tail}")
+        print(f"{name}: {octets[-1]:,} bytes, {result.links('packets'):,} packets, {result.tail}")
     assert all(more > less for more, less in pairwise(octets)), octets

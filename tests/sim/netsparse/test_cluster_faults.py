@@ -111,9 +111,12 @@ class Bench:
         for node, task in enumerate(tasks):
             assert {done.cause for done in await task} == {"DONE"}
             for idx in np.unique(self.gather.flat(node)):
-                wanted = self.gather.properties[idx].tobytes()
-                at = self.gather.property_address + int(idx) * len(wanted)
-                assert await self.memories[node].read_memory(at, len(wanted)) == wanted, (node, idx)
+                expected = self.gather.properties[idx].tobytes()
+                at = self.gather.property_address + int(idx) * len(expected)
+                assert await self.memories[node].read_memory(at, len(expected)) == expected, (
+                    node,
+                    idx,
+                )
 
     def causes(self, ended):
         """Return how the requests of each node have ended, once each."""
@@ -134,15 +137,15 @@ async def a_switch_is_reset_in_traffic(dut, switch):
         await bench.switches[switch].write(reset_packets=1)
     bench.surround()
     causes = bench.causes([await task for task in tasks])
-    told = {cause for node in causes for cause in node}
-    assert "WATCHDOG" in told <= {"DONE", "WATCHDOG"}, causes
+    reported = {cause for node in causes for cause in node}
+    assert "WATCHDOG" in reported <= {"DONE", "WATCHDOG"}, causes
     await bench.renew()
     await together(each.invalidate() for each in bench.switches)
     await bench.gathers()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_node_without_a_route_is_told_by_watchdogs(dut):
+async def a_node_without_a_route_is_reported_by_watchdogs(dut):
     """Packets for it are dropped where the route ends, and counted; the rest is done."""
     bench = await Bench().begin(dut)
     hole = NODES - 1
@@ -172,12 +175,12 @@ async def a_node_that_takes_nothing_holds_up_only_those_who_need_it(dut, kind):
     bench.surround(stop={kind: 1})
     own = [[idx for idx in range(ROWS) if idx // EACH == node] for node in range(NODES)]
     first = bench.job.nodes[0].requests[0][0]
-    asks = {0: own[1], 1: own[0], 2: own[last], last: own[2]}
-    for node, idxs in asks.items():
+    demands = {0: own[1], 1: own[0], 2: own[last], last: own[2]}
+    for node, idxs in demands.items():
         octets = np.asarray(idxs, "<u4").tobytes()
         await bench.memories[node].write_memory(first.idx_address, octets)
     request = replace(first, count=EACH, watchdog=0)
-    begun = {node: cocotb.start_soon(bench.snics[node].carry_out([request])) for node in asks}
+    begun = {node: cocotb.start_soon(bench.snics[node].carry_out([request])) for node in demands}
     await ClockCycles(dut.clk, 3000)
     waits = 2 if kind == "reads" else last
     assert {node for node, task in begun.items() if not task.done()} == {waits}

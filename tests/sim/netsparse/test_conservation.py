@@ -43,12 +43,12 @@ def result():
         for kind in CLASSES:
             packets, octets = TRAFFIC[kind].get(topology.link_name(k), (0, 0))
             counts[kind] = {"packets": packets, "bytes": octets, "dropped": 0, "corrupted": 0}
-            for end, node_way, port_way in (
+            for end, node_path, port_path in (
                 (wire.source, "sent", "out"),
                 (wire.target, "received", "in"),
             ):
-                way = node_way if end.port is None else port_way
-                known = {f"{kind}_{way}_packets": packets, f"{kind}_{way}_bytes": octets}
+                path = node_path if end.port is None else port_path
+                known = {f"{kind}_{path}_packets": packets, f"{kind}_{path}_bytes": octets}
                 ends.setdefault((end.index, end.port), {}).update(known)
         links.append(counts)
     ends[0, None] |= {"reads_sent_prs": 5, "responses_received_prs": 5}
@@ -109,7 +109,7 @@ def test_every_count_matters(result):
     assert changed > 60
 
 
-def test_what_is_found_is_named(result):
+def test_what_is_detected_is_named(result):
     result.links[2]["reads"]["packets"] = 1001
     says = "^reads on link ToR 0 -> spine 0, packets sent, and delivered or dropped: 2 and 1,001$"
     with pytest.raises(AssertionError, match=says):
@@ -123,8 +123,8 @@ def test_what_a_link_dropped_is_accounted_for(result):
     for counts in (lost.links[7]["reads"], lost.links[5]["reads"]):
         counts |= {"packets": 1, "bytes": 100}
     spine, tor = lost.switches[2], lost.switches[1]
-    for port, way in ((spine.ports[0], "in"), (spine.ports[1], "out"), (tor.ports[1], "in")):
-        port |= {f"reads_{way}_packets": 1, f"reads_{way}_bytes": 100}
+    for port, path in ((spine.ports[0], "in"), (spine.ports[1], "out"), (tor.ports[1], "in")):
+        port |= {f"reads_{path}_packets": 1, f"reads_{path}_bytes": 100}
     tor.ports[0].update(reads_out_packets=1, reads_out_bytes=100)
     tor.pipes[0].update(reads_received_packets=1, reads_sent_packets=1)
     lost.nodes[1].snic.update(reads_received_packets=1, reads_received_bytes=100)

@@ -117,7 +117,7 @@ def faults(gather):
     idx_address = gather.idx_address + 256
     first = int(gather.flat(FAILING)[gather.flat(FAILING) >= ROWS // 2][0])
     remote = gather.property_address + first * SIZE
-    found = {
+    result = {
         "idx read": Fault(
             cause="IDX_READ",
             host=fails("read", idx_address),
@@ -146,8 +146,8 @@ def faults(gather):
             fail_index=2 * FAILING + DRAM,
         ),
     }
-    found |= broken_buses(idx_address, remote)
-    found |= {
+    result |= broken_buses(idx_address, remote)
+    result |= {
         "dropped read": Fault(
             cause="WATCHDOG", link={"reads": {"drop": 1, "drop_at": 1}}, faulty_link=AWAY
         ),
@@ -190,7 +190,7 @@ def faults(gather):
             cause="COMMAND", request={"idx_address": 2}, counts={"consumed": 0}
         ),
     }
-    return found
+    return result
 
 
 NAMES = list(faults(gather_of(np.random.default_rng(0))))
@@ -228,8 +228,8 @@ def test_fault(tmp_path, rng, name):
         ),
     )
     for node, golden in enumerate(wrong.golden()):
-        found = (tmp_path / f"dump_{2 * node + HOST}.bin").read_bytes()
-        assert found[: len(golden)] == golden, f"host memory of node {node}"
+        result = (tmp_path / f"dump_{2 * node + HOST}.bin").read_bytes()
+        assert result[: len(golden)] == golden, f"host memory of node {node}"
 
 
 async def node_totals(driver):
@@ -246,8 +246,8 @@ def around_bad(request):
 
 def altered(requests, changes, second, watchdog):
     return [
-        replace(one, **{"watchdog": watchdog} | changes | (second if one.unit else {}))
-        for one in requests
+        replace(item, **{"watchdog": watchdog} | changes | (second if item.unit else {}))
+        for item in requests
     ]
 
 
@@ -275,7 +275,7 @@ async def fails_and_recovers(dut):
         await driver.write(**fault.registers.get(k, {}))
         await set_up(driver, k, job, job.nodes[k])
         await driver.write(**fault.registers.get(k, {}))
-    requests = [[one for queue in node.requests for one in queue] for node in job.nodes]
+    requests = [[item for queue in node.requests for item in queue] for node in job.nodes]
 
     async def run_all(changes, second, watchdog, alone=False):
         return await together(

@@ -122,12 +122,12 @@ def test_line_requests(tmp_path, rng, aligned):
         """Return those of an array of idxs, whose pieces end at multiples of a chunk."""
         at, end = command.idx_address, command.idx_address + 4 * command.count
         chunk = IdxFetch(EIGHT.rig).chunk_bytes
-        found = 0
+        observed = 0
         while at < end:
             piece = min(chunk - at % chunk, end - at)
-            found += lines(at, piece)
+            observed += lines(at, piece)
             at += piece
-        return found
+        return observed
 
     remote = []
     for node in range(2):
@@ -149,11 +149,11 @@ def test_golden_memory_is_compared(tmp_path, rng):
         gathered = simulate_gather(gather, params, simulator, folder=Path("here"), seed=1)
     check(gather, gathered)
     for at in (0, len(gathered.hosts[1]) // 2, len(gathered.hosts[1]) - 1):
-        kept = gathered.hosts[1]
-        gathered.hosts[1] = kept[:at] + bytes([kept[at] ^ 1]) + kept[at + 1 :]
+        stored = gathered.hosts[1]
+        gathered.hosts[1] = stored[:at] + bytes([stored[at] ^ 1]) + stored[at + 1 :]
         with pytest.raises(GatherError, match=f"node 1 differs from byte {at:#x}"):
             check(gather, gathered)
-        gathered.hosts[1] = kept
+        gathered.hosts[1] = stored
 
 
 @pytest.mark.long
@@ -191,9 +191,9 @@ def check_exact(gather, result):
     """Return the model's result; assert that each figure and node equals the RTL's."""
     modelled = check_calibrated(gather, one_rack(EIGHT, 2), result)
     assert figures_of(modelled) == figures_of(result)
-    for ours, theirs in zip(modelled.nodes, result.nodes, strict=True):
-        assert ours.cycles == theirs.cycles
-        assert ours.accesses == theirs.accesses
+    for own, reference in zip(modelled.nodes, result.nodes, strict=True):
+        assert own.cycles == reference.cycles
+        assert own.accesses == reference.accesses
     return modelled
 
 

@@ -75,13 +75,13 @@ def matrices():
             "arabic": "arabic:rows=500",
         }
     suffixes = [".mtx", *(f".mtx{packed}" for packed in PACKED_SUFFIXES)]
-    found = {
+    result = {
         path.name: str(path)
         for path in sorted(Path(folder).iterdir())
         if path.name.endswith(tuple(suffixes))
     }
-    assert found, f"no Matrix Market file in {folder}"
-    return found
+    assert result, f"no Matrix Market file in {folder}"
+    return result
 
 
 @pytest.mark.long
@@ -90,7 +90,7 @@ def matrices():
 def test_product(tmp_path, rng, matrix, mechanisms):
     """It equals scipy's, memories equal the golden model's, and each packet and PR is counted."""
     seed = int(rng.integers(1 << 31))
-    asked = SpmmWorkload(
+    requested = SpmmWorkload(
         nodes=NODES,
         racks=RACKS,
         switch="least",
@@ -105,13 +105,13 @@ def test_product(tmp_path, rng, matrix, mechanisms):
         seed=seed,
         **MECHANISMS[mechanisms],
     )
-    system = asked.cluster(PARAMS)
-    run = SpmmRun(matrix_for(matrix, NODES, seed), PARAMS, asked)
+    system = requested.cluster(PARAMS)
+    run = SpmmRun(matrix_for(matrix, NODES, seed), PARAMS, requested)
     gathered = run.simulate(system, build_cluster(system), tmp_path)
     run.check(gathered)
     result = gathered.result
     hits = sum(switch.pipe("cache_hit") for switch in result.switches)
-    assert not hits or asked.switch_cache
+    assert not hits or requested.switch_cache
     prs = sum(node.totals["prs"] for node in result.nodes)
     packets = sum(counts[kind]["packets"] for counts in result.links for kind in counts)
     print(f"{result.cycles:,} cycles, {prs:,} PRs, {hits:,} hits, {packets:,} packets on links")

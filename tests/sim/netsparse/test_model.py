@@ -21,9 +21,9 @@ SNIC = find_design("netsparse-snic")
 
 def modelled(params, matrix, **settings):
     """Return a product on the model, whose counters have been compared with each other."""
-    asked = SpmmWorkload(**{"model": True, "matrix": matrix} | settings)
-    run = SpmmRun(matrix_for(matrix, asked.nodes, asked.seed), params, asked)
-    result = run.model(asked.cluster(params))
+    requested = SpmmWorkload(**{"model": True, "matrix": matrix} | settings)
+    run = SpmmRun(matrix_for(matrix, requested.nodes, requested.seed), params, requested)
+    result = run.model(requested.cluster(params))
     check_counters(run.gather, result)
     return run, result
 
@@ -54,7 +54,7 @@ def test_counters_agree(settings):
     hits = sum(switch.pipe("cache_hit") for switch in result.switches)
     assert bool(hits) == settings.get("switch_cache", True)
     assert total(result, "served") + hits == total(result, "prs") == total(result, "responses")
-    again = run.model(run.asked.cluster(params))
+    again = run.model(run.requested.cluster(params))
     assert replace(again, seconds=0) == replace(result, seconds=0)
 
 
@@ -117,11 +117,11 @@ def test_cycles_grow_with_every_latency():
 
 def test_session_of_many_nodes(tmp_path):
     """No RTL simulation here is as large: 128 nodes with 32 units each."""
-    asked = SpmmWorkload(
+    requested = SpmmWorkload(
         model=True, matrix="queen:rows=6000", nodes=128, racks=8, spines=16, switch="paper"
     )
-    session = SpmmSession(SNIC.params_of("paper"), asked)
-    build = session.build(session.hardware(session.params, asked))
+    session = SpmmSession(SNIC.params_of("paper"), requested)
+    build = session.build(session.hardware(session.params, requested))
     assert build.folder == library.build().folder
     result = session.run(build, tmp_path)
     assert (result.exact, result.verdict, result.figures.get("exact")) == (None, MODELLED, None)
@@ -139,4 +139,4 @@ def test_stuck():
     run, _ = modelled(params, "europe:nodes=4,rows=800", **RACKS)
     short = replace(run.gather, timeout_cycles=100)
     with pytest.raises(ModelStuckError, match="has not ended after"):
-        model_gather(short, run.asked.cluster(params))
+        model_gather(short, run.requested.cluster(params))

@@ -7,7 +7,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from gen.software.netsparse_snic import software
 from hdl.netsparse.params import SnicParams
-from sim.golden.pcie_link import bytes_of_share, most_of_share
+from sim.golden.pcie_link import bytes_of_share, max_of_share
 from sim.netsparse.gather import build_gather
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
@@ -81,7 +81,7 @@ def test_reads_keep_to_a_share(tmp_path, rng):
     for node in run_gather(gather, PCIE, tmp_path, rng).result.nodes:
         octets = node.totals["served"] * 100 + node.totals["consumed"] * gather.idx_bytes
         cycles = node.snic["cycles"]
-        assert octets <= most_of_share(share, cycles, 64)
+        assert octets <= max_of_share(share, cycles, 64)
         assert octets > 0.85 * bytes_of_share(share, cycles, 64)
 
 
@@ -94,9 +94,9 @@ def test_eight_units(tmp_path, rng, name, size):
 
 def test_a_product_needs_each_remote_idx_once(tmp_path):
     """As over a bus, the way to the host decides when PRs are sent, but not which."""
-    asked = SpmmWorkload(nodes=2, clients=1, servers=1, property_bytes=64, host_latency=375)
+    requested = SpmmWorkload(nodes=2, clients=1, servers=1, property_bytes=64, host_latency=375)
     params, simulator = build_gather(PCIE, 2)
-    run = SpmmRun(web(), PCIE, asked)
+    run = SpmmRun(web(), PCIE, requested)
     gathered = run.simulate(params, simulator, tmp_path)
     run.check(gathered)
     prs = [node.totals["prs"] for node in gathered.result.nodes]

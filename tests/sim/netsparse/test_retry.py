@@ -23,15 +23,15 @@ def test_retry(tmp_path, rng):
     simulate_bench(tmp_path, rng, __name__)
 
 
-class Asking(Bench):
+class Requesting(Bench):
     """Submits requests with a watchdog, by registers or by rings, and keeps what was submitted."""
 
     async def begin(self, dut, each, by_rings=False):
         await super().begin(dut)
-        self.asked = self.of_all(queue[:each] for queue in self.queues)
-        self.asked = [replace(one, watchdog=WATCHDOG) for one in self.asked]
-        asked, nothing = self.gather.idxs
-        self.gather = replace(self.gather, idxs=[[queue[:each] for queue in asked], nothing])
+        self.requested = self.of_all(queue[:each] for queue in self.queues)
+        self.requested = [replace(item, watchdog=WATCHDOG) for item in self.requested]
+        requested, nothing = self.gather.idxs
+        self.gather = replace(self.gather, idxs=[[queue[:each] for queue in requested], nothing])
         if by_rings:
             await self.open()
         self.submitted = []  # tags, in each attempt
@@ -40,7 +40,7 @@ class Asking(Bench):
         carry_out, clear = program.carry_out, program.clear_filter
 
         def noted(requests):
-            self.submitted.append([one.tag for one in requests])
+            self.submitted.append([item.tag for item in requests])
             return carry_out(requests)
 
         def noted_clear():
@@ -59,7 +59,7 @@ class Asking(Bench):
     async def fails(self, cause, attempts):
         """Check that a gather ends so, after this many of three attempts."""
         with pytest.raises(GatherFailed, match=f" as {cause}") as caught:
-            await self.snic.complete(self.asked)
+            await self.snic.complete(self.requested)
         assert len(self.submitted) == attempts
         assert self.cleared_after == list(range(1, attempts))
         assert sorted(done.tag for done in caught.value.completions) == sorted(self.tags)
@@ -67,28 +67,28 @@ class Asking(Bench):
 
     @property
     def tags(self):
-        return [one.tag for one in self.asked]
+        return [item.tag for item in self.requested]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(how=[(False, "reads"), (True, "responses")])
 async def what_a_lost_packet_stops_is_done_again(dut, how):
     by_rings, lost = how
-    bench = await Asking().begin(dut, 4, by_rings)
+    bench = await Requesting().begin(dut, 4, by_rings)
     bench.lose(**{lost: FIRST})
-    found = await bench.snic.complete(bench.asked)
+    result = await bench.snic.complete(bench.requested)
     first, *more = bench.submitted
     assert sorted(first) == sorted(bench.tags)
     assert len(more) == 1
     assert bench.cleared_after == [1]
     assert 0 < len(more[0]) < len(first), "those that were done are not asked again"
-    await bench.check(found, bench.asked)
+    await bench.check(result, bench.requested)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def a_loss_that_stays_ends_with_its_cause(dut):
     """The first read of each attempt is lost."""
-    bench = await Asking().begin(dut, 1)
+    bench = await Requesting().begin(dut, 1)
     bench.lose(reads=FIRST)
 
     async def lose_the_next():
@@ -104,15 +104,15 @@ async def a_loss_that_stays_ends_with_its_cause(dut):
     bench.lose()
     bench.submitted.clear()
     await bench.snic.clear_filter()
-    found = await bench.snic.complete(bench.asked)
-    await bench.check(found, bench.asked)
+    result = await bench.snic.complete(bench.requested)
+    await bench.check(result, bench.requested)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(cause=["RANGE", "COMMAND", "REMOTE", "ARRAY"])
 async def what_no_retry_mends_is_not_retried(dut, cause):
     """It is not, even beside a lost packet; the filter stays as it is, to be looked into."""
-    bench = await Asking().begin(dut, 1)
+    bench = await Requesting().begin(dut, 1)
     if cause != "REMOTE":
         bench.lose(reads=FIRST)
     if cause == "RANGE":
@@ -121,24 +121,24 @@ async def what_no_retry_mends_is_not_retried(dut, cause):
         await bench.other.write(served_bytes=4)
     else:
         change = {"idx_address": 2} if cause == "COMMAND" else {"property_address": 64}
-        bench.asked[0] = replace(bench.asked[0], **change)
+        bench.requested[0] = replace(bench.requested[0], **change)
     await bench.fails(cause, attempts=1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def what_could_wait_for_ever_is_refused(dut):
-    bench = await Asking().begin(dut, 1)
-    one = bench.asked[0]
-    bench.asked[0] = replace(one, watchdog=0)
-    with pytest.raises(ValueError, match=f"request {one.tag} has no watchdog"):
-        await bench.snic.complete(bench.asked)
-    bench.asked[0] = replace(one, tag=bench.asked[-1].tag)
+    bench = await Requesting().begin(dut, 1)
+    item = bench.requested[0]
+    bench.requested[0] = replace(item, watchdog=0)
+    with pytest.raises(ValueError, match=f"request {item.tag} has no watchdog"):
+        await bench.snic.complete(bench.requested)
+    bench.requested[0] = replace(item, tag=bench.requested[-1].tag)
     with pytest.raises(ValueError, match="two requests have the same tag"):
-        await bench.snic.complete(bench.asked)
+        await bench.snic.complete(bench.requested)
     assert not bench.submitted
     # Nor does anybody wait for ever for a client that does not come to rest.
     bench.lose(reads=FIRST)
-    await bench.snic.submit([one])
+    await bench.snic.submit([item])
     bench.snic.program.seconds = 0
     with pytest.raises(DeviceError, match="the last request has not ended"):
         await bench.snic.rest()

@@ -38,13 +38,13 @@ async def registers_beside_the_ring(dut):
 
     await bench.snic.submit(by_ring)
     submitting = cocotb.start_soon(submit())
-    found = await bench.collect(len(bench.requests))
+    result = await bench.collect(len(bench.requests))
     await submitting
     assert refusals
-    tags = {one.tag for one in by_ring}
-    bench.in_order([done for done in found if done.tag in tags], by_ring)
-    bench.in_order([done for done in found if done.tag not in tags], by_registers)
-    await bench.check(found, bench.requests)
+    tags = {item.tag for item in by_ring}
+    bench.in_order([done for done in result if done.tag in tags], by_ring)
+    bench.in_order([done for done in result if done.tag not in tags], by_registers)
+    await bench.check(result, bench.requests)
     await bench.snic.run("acknowledge")
     await ClockCycles(dut.clk, 20)
     assert not int(dut.interrupts.value), "all was read"
@@ -55,8 +55,8 @@ async def registers_beside_the_ring(dut):
 async def small_rings_go_round(dut, places):
     bench = await Bench().begin(dut)
     await bench.open(places, places)
-    found = await bench.snic.carry_out(bench.of_all(bench.queues))
-    await bench.check(found, bench.requests)
+    result = await bench.snic.carry_out(bench.of_all(bench.queues))
+    await bench.check(result, bench.requests)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -69,9 +69,9 @@ async def a_host_that_reads_nothing_loses_nothing(dut):
     assert await bench.snic.read("completion_ring_full")
     assert await bench.snic.read("completion_producer") == 2
     assert int(dut.interrupts.value) == 1
-    found = await bench.collect(1 << RINGS)
-    assert len({done.tag for done in found}) == 1 << RINGS
-    assert {done.cause for done in found} == {"DONE"}
+    result = await bench.collect(1 << RINGS)
+    assert len({done.tag for done in result}) == 1 << RINGS
+    assert {done.cause for done in result} == {"DONE"}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -79,39 +79,39 @@ async def a_ring_stops_in_the_middle(dut):
     """What was fetched is done; the host finds how much that was, and submits the rest again."""
     bench = await Bench().begin(dut)
     await bench.open()
-    asked = bench.of_all(bench.queues[:2])
-    await bench.snic.submit(asked)
+    requested = bench.of_all(bench.queues[:2])
+    await bench.snic.submit(requested)
     await ClockCycles(dut.clk, 100)
     await bench.snic.write(request_ring=0)
     while await bench.snic.read("request_ring_busy"):
         await ClockCycles(dut.clk, 50)
     await bench.snic.rest(servers=True)
     first = await bench.snic.completions()
-    assert 0 < len(first) < len(asked)
+    assert 0 < len(first) < len(requested)
     await bench.open()
-    rest = asked[len(first) :]
+    rest = requested[len(first) :]
     await bench.snic.submit(rest)
-    found = await bench.collect(len(rest))
-    bench.in_order(first + found, asked)
-    assert {done.cause for done in first + found} == {"DONE"}
+    result = await bench.collect(len(rest))
+    bench.in_order(first + result, requested)
+    assert {done.cause for done in first + result} == {"DONE"}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def a_descriptor_that_cannot_be_read_is_told(dut):
+async def a_descriptor_that_cannot_be_read_is_reported(dut):
     bench = await Bench().begin(dut)
     await bench.open()
     address = bench.address + 3 * DESCRIPTOR_BYTES
     bench.surround(**bench.failing("read", address))
-    asked = bench.requests[:6]
-    await bench.snic.submit(asked)
-    found = await bench.collect(6)
-    assert Completion(NO_UNIT, asked[3].tag, "DESCRIPTOR") in found
-    bench.in_order(found, asked[:3] + asked[4:])
+    requested = bench.requests[:6]
+    await bench.snic.submit(requested)
+    result = await bench.collect(6)
+    assert Completion(NO_UNIT, requested[3].tag, "DESCRIPTOR") in result
+    bench.in_order(result, requested[:3] + requested[4:])
     bench.surround()
-    await bench.snic.submit([asked[3], *bench.requests[6:30]])
-    found = [done for done in found if done.unit != NO_UNIT] + await bench.collect(25)
+    await bench.snic.submit([requested[3], *bench.requests[6:30]])
+    result = [done for done in result if done.unit != NO_UNIT] + await bench.collect(25)
     await bench.snic.submit(bench.requests[30:])
-    await bench.check(found + await bench.collect(6), bench.requests)
+    await bench.check(result + await bench.collect(6), bench.requests)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -143,7 +143,7 @@ async def a_completion_that_cannot_be_written_stops_the_ring(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(gone=[("read", Misdeed.MUTE), ("write", Misdeed.DEAF)])
-async def a_host_memory_that_is_gone_is_told(dut, gone):
+async def a_host_memory_that_is_gone_is_reported(dut, gone):
     """Its bus is given up: descriptors are not read, or completions stop; both recover."""
     kind, fault = gone
     bench = await Bench().begin(dut)
@@ -196,5 +196,5 @@ async def a_ring_that_cannot_be_interrupts(dut, wrong):
     await bench.snic.use_registers()
     assert not int(dut.interrupts.value)
     await bench.open()
-    found = await bench.snic.carry_out(bench.queues[0][:2])
-    assert [done.cause for done in found] == ["DONE"] * 2
+    result = await bench.snic.carry_out(bench.queues[0][:2])
+    assert [done.cause for done in result] == ["DONE"] * 2

@@ -46,19 +46,21 @@ def simulator():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("asked", HUNTS.values(), ids=HUNTS)
-def test_hunt(tmp_path, rng, simulator, asked):
+@pytest.mark.parametrize("requested", HUNTS.values(), ids=HUNTS)
+def test_hunt(tmp_path, rng, simulator, requested):
     """Every request ends well, memories are the golden model's, and every packet is counted."""
-    asked = replace(asked, seed=int(rng.integers(1 << 31)))
-    gather = asked.gather()
+    requested = replace(requested, seed=int(rng.integers(1 << 31)))
+    gather = requested.gather()
     gathered = simulate_gather(gather, CLUSTER, simulator, folder=tmp_path)
     check(gather, gathered)
     result = gathered.result
     assert {done.cause for node in result.nodes for done in node.completions} == {"DONE"}
-    found = loads(result)
-    for line in load_lines(found, result.cycles):
+    observed = loads(result)
+    for line in load_lines(observed, result.cycles):
         print(line)
-    of_nodes = [load.used for load in found if not load.between_switches]  # hits spare the others
+    of_nodes = [
+        load.used for load in observed if not load.between_switches
+    ]  # hits spare the others
     assert min(of_nodes) > 0.05, "a link dried up"
     print(f"  hits: {sum(switch.pipe('cache_hit') for switch in result.switches):,}")
     for kind, share in waits(result).items():

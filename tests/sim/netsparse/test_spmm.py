@@ -34,7 +34,7 @@ def simulator(params):
 
 
 @pytest.fixture(scope="module")
-def made(params, simulator, tmp_path_factory):
+def built(params, simulator, tmp_path_factory):
     """Return a run that filters, coalesces and concatenates."""
     run = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, SpmmWorkload(property_bytes=12))
     heard = []
@@ -42,8 +42,8 @@ def made(params, simulator, tmp_path_factory):
     return run, gathered, heard
 
 
-def test_product_is_exact_and_counters_tell_why(made):
-    run, gathered, heard = made
+def test_product_is_exact_and_counters_report_why(built):
+    run, gathered, heard = built
     run.check(gathered)
     assert heard == sorted(heard)
     report = SpmmReport(run, "queen", gathered.result)
@@ -67,23 +67,23 @@ def test_product_is_exact_and_counters_tell_why(made):
         assert result.accesses["reads"] >= 5 * node.requests
 
 
-def test_links_are_as_they_were_asked_for(params):
-    asked = SpmmWorkload(link_latency=3, link_stall=7, seed=5)
-    link = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, asked).gather.link
+def test_links_are_as_they_were_requested(params):
+    requested = SpmmWorkload(link_latency=3, link_stall=7, seed=5)
+    link = SpmmRun(matrix_for("queen:rows=80", NODES, 1), params, requested).gather.link
     assert link == {"latency": 3, "in_stall": 7, "out_stall": 7, "seed": 5}
 
 
 def test_clients_get_requests_in_turn_or_a_share_of_them():
     params = find_design("netsparse-snic").params_of("tiny", nodes=NODES, units=6)
-    matrix, asked = matrix_for("queen:rows=80", NODES, 1), SpmmWorkload(clients=4, batch=40)
+    matrix, requested = matrix_for("queen:rows=80", NODES, 1), SpmmWorkload(clients=4, batch=40)
     in_turn, shares = (
-        SpmmRun(matrix, params, replace(asked, shares=each)).gather.idxs[0]
+        SpmmRun(matrix, params, replace(requested, shares=each)).gather.idxs[0]
         for each in (False, True)
     )
     stream = Partition.blocks(matrix.shape[0], NODES).idx_stream(matrix, 0)
     assert len(stream) > 8 * 40  # more than two requests of each client
-    assert [mine[0].tolist() for mine in in_turn] == stream[:160].reshape(4, 40).tolist()
-    assert np.concatenate([request for mine in shares for request in mine]).tolist() == (
+    assert [own[0].tolist() for own in in_turn] == stream[:160].reshape(4, 40).tolist()
+    assert np.concatenate([request for own in shares for request in own]).tolist() == (
         stream.tolist()
     )
 
@@ -107,11 +107,11 @@ def test_classes_share_a_line():
 
 
 @pytest.mark.parametrize("where", ["a property", "a poisoned slot", "an idx"])
-def test_a_wrong_byte_would_be_found(made, where):
-    run, gathered, _ = made
+def test_a_wrong_byte_would_be_detected(built, where):
+    run, gathered, _ = built
     needed = run.gather.flat(0)
     missing = np.setdiff1d(np.arange(run.partition.count), [*needed, *range(40)])
-    size = run.asked.property_bytes
+    size = run.requested.property_bytes
     byte = {
         "a property": needed.max() * size,
         "a poisoned slot": missing[0] * size if missing.size else 40 * size,
@@ -193,7 +193,7 @@ def test_files_get_whole_values(tmp_path):
     assert matrix.data.dtype.kind == "i"
 
 
-def test_families_are_made_for_the_nodes():
+def test_families_are_built_for_the_nodes():
     assert matrix_for("queen", 2, 1).shape == matrix_for("queen:nodes=2", 4, 1).shape
     assert (matrix_for("uk:rows=50", 2, 1) != matrix_for("uk:rows=50,seed=2", 2, 1)).nnz
     with pytest.raises(InputError, match="did you mean 'queen'"):

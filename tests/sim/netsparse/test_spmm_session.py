@@ -29,19 +29,19 @@ def test_figures_come_from_counters():
     every = NodeFigures(
         unit, counters(SNIC_COUNTERS, **sent), 160, 32, 1, 4, {"writes": 2, "reads": 0}, 80
     )
-    found = figures(every, 100)
-    assert found["prs_saved"] == 8
-    assert found["packets"] == 6
-    assert found["header_bytes"] == 1200 - 12 * 32
-    assert found["prs_per_packet_reads"] == 6
-    assert found["idxs_per_cycle"] == 0.25
-    assert found["idxs_per_second"] == 25e6
-    assert found["register_writes_per_request"] == 0.5
-    assert found["unit_prs"] == 12
-    assert found["snic_reads_sent_bytes"] == 400
+    result = figures(every, 100)
+    assert result["prs_saved"] == 8
+    assert result["packets"] == 6
+    assert result["header_bytes"] == 1200 - 12 * 32
+    assert result["prs_per_packet_reads"] == 6
+    assert result["idxs_per_cycle"] == 0.25
+    assert result["idxs_per_second"] == 25e6
+    assert result["register_writes_per_request"] == 0.5
+    assert result["unit_prs"] == 12
+    assert result["snic_reads_sent_bytes"] == 400
     rest = {"cycles", "exact", *NETWORK_FIGURES}
-    assert found.keys() | rest == SpmmSession.counted.keys()
-    assert not found.keys() & rest
+    assert result.keys() | rest == SpmmSession.counted.keys()
+    assert not result.keys() & rest
 
 
 def test_a_simulator_is_of_hardware_and_nodes():
@@ -81,7 +81,7 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
         switches=[SwitchCounts(ports=[], pipes=[])],
     )
     monkeypatch.setattr(spmm.SpmmRun, "simulate", lambda *arguments: SimpleNamespace(result=result))
-    asked = SpmmWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)
+    requested = SpmmWorkload(matrix="stokes:rows=64", property_bytes=16, clients=1, servers=1)
     monkeypatch.setattr(SpmmReport, "details", lambda self: {})
 
     def measured(failure):
@@ -90,7 +90,7 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
                 raise failure
 
         monkeypatch.setattr(spmm.SpmmRun, "check", check)
-        return SpmmSession(PARAMS, asked).run(None, tmp_path)
+        return SpmmSession(PARAMS, requested).run(None, tmp_path)
 
     right, wrong = measured(None), measured(GatherError("no"))
     assert right.figures["link_bytes"] == 4 * 2 * 200
@@ -101,12 +101,12 @@ def test_measuring_runs_the_gather_and_says_whether_it_is_exact(monkeypatch, tmp
 
 def test_a_pipe_keeps_its_rate(tmp_path):
     session = NetSparseSwitchSession(TOR, NetSparseSwitchWorkload(property_bytes=64, packets=30))
-    build = session.build(session.hardware(session.params, session.asked))
-    found = session.run(build, tmp_path, clock_mhz=250).figures
-    print(found)
-    assert found["read_prs_per_cycle"] > 0.9
-    assert found["packets_per_second"] == pytest.approx(found["packets_per_cycle"] * 250e6)
-    assert found.keys() == session.counted.keys()
+    build = session.build(session.hardware(session.params, session.requested))
+    result = session.run(build, tmp_path, clock_mhz=250).figures
+    print(result)
+    assert result["read_prs_per_cycle"] > 0.9
+    assert result["packets_per_second"] == pytest.approx(result["packets_per_cycle"] * 250e6)
+    assert result.keys() == session.counted.keys()
 
 
 test_refuses = refuses(

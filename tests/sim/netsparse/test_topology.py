@@ -35,7 +35,7 @@ def test_numbering():
     ]
 
 
-def test_every_port_has_a_link_each_way(cluster):
+def test_every_port_has_a_link_in_each_direction(cluster):
     ends = {End(node) for node in range(cluster.nodes)}
     ends |= {
         End(switch, port)
@@ -52,16 +52,16 @@ def test_every_port_has_a_link_each_way(cluster):
             assert cluster.neighbour(up.source.index, up.source.port) == up.target
 
 
-def test_tables_lead_everywhere_the_shortest_way(cluster):
+def test_tables_lead_everywhere_the_shortest_path(cluster):
     tables = cluster.tables()
     cluster.check_symmetric(tables)
     for a, b in product(range(cluster.nodes), repeat=2):
-        way = cluster.way(tables, cluster.rack(a), b)
-        there, back = cluster.rack(a), cluster.rack(b)
-        if there == back:
-            assert way == [there]
+        path = cluster.path(tables, cluster.rack(a), b)
+        far, back = cluster.rack(a), cluster.rack(b)
+        if far == back:
+            assert path == [far]
         else:
-            assert way == [there, cluster.racks + (there + back) % cluster.spines, back]
+            assert path == [far, cluster.racks + (far + back) % cluster.spines, back]
 
 
 def test_all_uplinks_are_used():
@@ -88,7 +88,7 @@ def test_all_uplinks_are_used():
         ),
     ],
 )
-def test_wrong_tables_are_found(switch, node, port, message):
+def test_wrong_tables_are_detected(switch, node, port, message):
     """One entry is wrong at a time: a hole, another node, no such port, a loop, unequal ways."""
     tables = SMALL.tables()
     tables[switch, node] = port
@@ -96,7 +96,7 @@ def test_wrong_tables_are_found(switch, node, port, message):
         SMALL.check_symmetric(tables)
 
 
-def test_both_ways_may_change_together():
+def test_both_directions_may_change_together():
     """Any spine will do for a pair of racks, if both use it."""
     tables = SMALL.tables()
     tables[0, 2:4] = tables[1, 0:2] = 2

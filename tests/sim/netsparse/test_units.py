@@ -67,16 +67,18 @@ class Units(Bench):
         """Check that the next completion is this one."""
         assert await self.snic.completions() == [Completion(unit, tag, cause)]
 
-    async def ask(self, unit, idxs, cause="DONE"):
+    async def issue(self, unit, idxs, cause="DONE"):
         await self.ends(unit, await self.submit(unit, idxs), cause)
 
     async def counts(self, snic, name):
         """Return a counter of each unit, of those that have counted."""
-        found = {}
+        result = {}
         for unit in range(UNITS):
             await snic.write(counter_unit=unit)
-            found |= {unit: (await snic.counted("unit", UNIT_COUNTERS, names=[name], wait=4))[name]}
-        return {unit: count for unit, count in found.items() if count}
+            result |= {
+                unit: (await snic.counted("unit", UNIT_COUNTERS, names=[name], wait=4))[name]
+            }
+        return {unit: count for unit, count in result.items() if count}
 
     async def count(self, snic, name):
         """Return a counter of the SNIC."""
@@ -84,7 +86,7 @@ class Units(Bench):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def each_asks_and_serves_alone(dut):
+async def each_requests_and_serves_alone(dut):
     """Nobody else takes a request, is busy, or counts; the SNIC is busy as long as its unit."""
     bench = await Units().begin(dut)
     latency = 400
@@ -98,18 +100,20 @@ async def each_asks_and_serves_alone(dut):
         bench.surround(read_latency=latency, write_latency=latency)
         idxs = [client, *range(REMOTE, REMOTE + 5), REMOTE + client, REMOTE + client + 8]
         distinct = {idx for idx in idxs if idx >= REMOTE}
-        asked = cocotb.start_soon(bench.ask(client, idxs))
+        requested = cocotb.start_soon(bench.issue(client, idxs))
         seen, begun = [set(), set()], cycle()
-        while not asked.done():
+        while not requested.done():
             for busy, snic in zip(seen, (bench.snic, bench.other), strict=True):
                 busy.add(await snic.read("busy_units"))
         took = cycle() - begun
-        await asked
+        await requested
         assert [busy - {0} for busy in seen] == [{1 << client}, {1 << server}]
         bench.surround()
         for idx in distinct:
-            found = await bench.memory.read_memory(bench.gather.property_address + idx * SIZE, SIZE)
-            assert found == bench.gather.properties[idx].tobytes(), idx
+            result = await bench.memory.read_memory(
+                bench.gather.property_address + idx * SIZE, SIZE
+            )
+            assert result == bench.gather.properties[idx].tobytes(), idx
         assert await bench.counts(bench.snic, "consumed") == {client: len(idxs)}
         assert (await bench.snic.unit_counters(client))["consumed"] == len(idxs)
         assert await bench.counts(bench.snic, "prs") == {client: len(distinct)}
@@ -127,7 +131,7 @@ async def each_asks_and_serves_alone(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def what_fails_is_told_of_each(dut):
+async def what_fails_is_informed_of_each(dut):
     """It is told of each client and each server, and of nobody else."""
     bench = await Units().begin(dut)
     other = 2
@@ -142,7 +146,7 @@ async def what_fails_is_told_of_each(dut):
         for cause, memory, kind, address in ways:
             bench.harm(memory, **bench.failing(kind, address))
             await bench.pair(client, server)
-            await bench.ask(client, [REMOTE], cause)
+            await bench.issue(client, [REMOTE], cause)
         assert await bench.counts(bench.other, "read_error") == {server: 1}
         bench.surround()
         await bench.pair(client, server)
@@ -150,10 +154,10 @@ async def what_fails_is_told_of_each(dut):
             name = f"served_address_{register}"
             right = await bench.other.read(name)
             await bench.other.write(**{name: right + wrong})
-            await bench.ask(client, [REMOTE], "REMOTE")
+            await bench.issue(client, [REMOTE], "REMOTE")
             await bench.other.write(**{name: right})
         assert await bench.counts(bench.other, "out_of_bounds") == {server: 2}
-        await bench.ask(client, [REMOTE])
+        await bench.issue(client, [REMOTE])
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -169,11 +173,11 @@ async def what_is_switched_off_is_off_for_each(dut):
             await bench.snic.write(**settings)
             if not prs:
                 await bench.pair(client, server)
-            await bench.ask(client, [REMOTE] * 4)
+            await bench.issue(client, [REMOTE] * 4)
             prs += added
             assert await bench.counts(bench.snic, "prs") == {client: prs}, settings
         assert not await bench.counts(bench.snic, "filtered")
-        await bench.ask(client, [REMOTE])
+        await bench.issue(client, [REMOTE])
         assert await bench.counts(bench.snic, "filtered") == {client: 1}
 
 
@@ -217,9 +221,9 @@ async def a_filter_that_cannot_be_is_not_used(dut):
         assert await bench.snic.read("filter_illegal")
         await bench.snic.write(clear_filter=1)
         assert not await bench.snic.read("filter_busy")
-        await bench.ask(client, [REMOTE], "COMMAND")
+        await bench.issue(client, [REMOTE], "COMMAND")
         await bench.snic.write(filter=0)
-        await bench.ask(client, [REMOTE])
+        await bench.issue(client, [REMOTE])
         await bench.snic.write_wide(filter_address=FILTER_ADDRESS)
         await bench.snic.write(filter=1, clear_filter=1)
         assert await bench.snic.read("filter_busy")

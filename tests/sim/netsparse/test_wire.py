@@ -9,7 +9,7 @@ from scapy.utils import rdpcap
 
 from hdl.netsparse.protocol import Kind
 from sim.netsparse.golden import concatenation as golden
-from sim.netsparse.wire import Addresses, Packet, Pr, from_beats, ip_checksum, most_prs, to_beats
+from sim.netsparse.wire import Addresses, Packet, Pr, from_beats, ip_checksum, max_prs, to_beats
 from tests.sim.netsparse.scapy_layer import PORT, ConcatenationLayer, PrLayer, dissect, write_pcap
 
 ADDRESSES = Addresses(
@@ -23,7 +23,7 @@ ADDRESSES = Addresses(
 def random_packet(rng, kind=None, length=None, count=None):
     kind = kind or rng.choice(list(Kind))
     length = length or 4 * rng.randint(1, 128)
-    count = count or rng.randint(1, most_prs(kind, length))
+    count = count or rng.randint(1, max_prs(kind, length))
     dest = rng.getrandbits(32)
     return Packet.drawn(
         rng.getrandbits, count, kind=kind, dest=dest, length=length, addresses=ADDRESSES
@@ -77,11 +77,11 @@ def test_what_a_concatenator_sends_is_such_a_packet():
 
 def test_most_prs():
     """The counts are the specification's, and one more is over the MTU."""
-    assert most_prs(Kind.READ, 512) == 79
-    assert [most_prs(Kind.RESPONSE, size) for size in (4, 16, 64, 512)] == [65, 42, 17, 2]
+    assert max_prs(Kind.READ, 512) == 79
+    assert [max_prs(Kind.RESPONSE, size) for size in (4, 16, 64, 512)] == [65, 42, 17, 2]
     rng = random.Random(2)
     for kind, length in ((Kind.READ, 4), (Kind.RESPONSE, 4), (Kind.RESPONSE, 512)):
-        most = most_prs(kind, length)
+        most = max_prs(kind, length)
         assert random_packet(rng, kind, length, most).size <= 1500
         assert random_packet(rng, kind, length, most + 1).size > 1500
 
@@ -177,8 +177,8 @@ def test_scapy_reads_our_bytes():
             seen = frame[ConcatenationLayer]
             assert (seen.reserved, seen.type, seen.dest) == (0, kind.value, packet.dest)
             assert (seen.len, seen.prs) == (packet.length, len(packet.prs))
-            found = [(p.src, p.tid, p.idx, p.id, p.payload_bytes) for p in seen.requests]
-            assert found == [(p.src, p.tid, p.idx, p.id, p.payload) for p in packet.prs]
+            result = [(p.src, p.tid, p.idx, p.id, p.payload_bytes) for p in seen.requests]
+            assert result == [(p.src, p.tid, p.idx, p.id, p.payload) for p in packet.prs]
             assert not seen.payload
 
 

@@ -19,7 +19,7 @@ from sim.p4sgd.bench.cycles import (
 )
 from sim.p4sgd.bench.harness import judge_overhead
 from sim.p4sgd.bench.network import (
-    MOST_SWITCH,
+    MAX_SWITCH,
     allreduce_rows,
     measure_switch,
     scale_out_points,
@@ -44,29 +44,29 @@ DEPTH = {"most_levels": 5, "most_chains": 1, "most_carry": 40}
 
 
 def test_an_engine_stands_beside_the_authors_engine():
-    made = {row.what: row for row in sizes({"total": TOTAL, "depth": DEPTH})}
-    assert all(row.holds for row in made.values())
-    assert made["engine: LUT, LUTRAM, SRL"].note == "authors' RTL 26,900; paper 23,500"
-    assert made["engine: FF"].note == "authors' RTL 49,500; paper 113,000"
-    assert made["engine: URAM288"].note == "authors' RTL 66"
+    built = {row.what: row for row in sizes({"total": TOTAL, "depth": DEPTH})}
+    assert all(row.holds for row in built.values())
+    assert built["engine: LUT, LUTRAM, SRL"].note == "authors' RTL 26,900; paper 23,500"
+    assert built["engine: FF"].note == "authors' RTL 49,500; paper 113,000"
+    assert built["engine: URAM288"].note == "authors' RTL 66"
 
 
-def test_an_engine_that_takes_too_much_is_told():
-    made = sizes({"total": TOTAL | {"uram": 67}, "depth": DEPTH})
-    assert [row.what for row in made if not row.holds] == ["engine: URAM288"]
+def test_an_engine_that_takes_too_much_is_reported():
+    built = sizes({"total": TOTAL | {"uram": 67}, "depth": DEPTH})
+    assert [row.what for row in built if not row.holds] == ["engine: URAM288"]
 
 
-def found(seconds, *runs):
+def result(seconds, *runs):
     items = [{"runs": [{"built": built} for built in runs]}, {"runs": []}]
     return {"seconds": seconds, "jobs": 2, "simulation_seconds": 100.0, "items": items}
 
 
 def test_overhead_is_of_all_workers():
-    (row,) = judge_overhead(found(55.0, False, True))
+    (row,) = judge_overhead(result(55.0, False, True))
     assert row.value == 1.1
     assert row.holds
     assert row.note == "55 s with 2 jobs, 100 s in simulators, 2 items, 1 built"
-    assert not judge_overhead(found(56.0))[0].holds
+    assert not judge_overhead(result(56.0))[0].holds
 
 
 STALLS = {"cycles": 1000} | {f"{s}_stalls": 5 for s in ("memory", "network", "dependency", "fifo")}
@@ -106,14 +106,14 @@ def test_switch(change, fails):
 
 def measured(changes):
     """Return a measurement by the formula, T being 340 cycles, with ``changes`` by workers."""
-    found = {}
+    result = {}
     for point in scale_out_points():
         for each in (point, point.turnaround):
             cycles = each.ideal(340)
             if each == point:
                 cycles *= changes.get(point.workers, 1)
-            found[each] = Measurement(cycles, [STALLS] * point.workers)
-    return found
+            result[each] = Measurement(cycles, [STALLS] * point.workers)
+    return result
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def measured(changes):
     ],
 )
 def test_scale_out(changes, fails):
-    found = [*scale_out_rows(scale_out_points(), measured(changes))]
-    assert broken(found) == fails
-    assert [row.value for row in found if "waits" in row.what] == [0.5] * 4
+    result = [*scale_out_rows(scale_out_points(), measured(changes))]
+    assert broken(result) == fails
+    assert [row.value for row in result if "waits" in row.what] == [0.5] * 4
 
 
 def test_points_of_scale_out_fit():
@@ -141,10 +141,10 @@ def test_points_of_scale_out_fit():
 
 
 def test_a_small_switch():
-    found = measure_switch(SwitchParams(ports=2, slots=16))
-    assert len(found["latencies"]) == 5 * 2 * 2
-    assert broken(switch_rows(found, "switch", MOST_SWITCH[1 << 15])) == []
-    assert found["random"] == found["single"] == [200, 200]
+    result = measure_switch(SwitchParams(ports=2, slots=16))
+    assert len(result["latencies"]) == 5 * 2 * 2
+    assert broken(switch_rows(result, "switch", MAX_SWITCH[1 << 15])) == []
+    assert result["random"] == result["single"] == [200, 200]
 
 
 TINY = WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=64, fifo_words=512))
@@ -166,7 +166,7 @@ def test_ideal_cycles():
     assert short == 2 * (3 * 5 + 30)
 
 
-def test_deviation_counts_both_ways():
+def test_deviation_counts_in_both_directions():
     assert Epoch(97, 100).deviation == pytest.approx(0.03)
     assert Epoch(103, 100).deviation == pytest.approx(0.03)
     assert not epoch_row("it", Epoch(96, 100), limited=True).holds
@@ -176,23 +176,23 @@ def test_deviation_counts_both_ways():
 
 
 def test_epoch_is_within_three_per_cent_of_the_formula(simulator):
-    found = turnaround(TINY, simulator)
-    assert 0 < found <= cycles.MOST_TURNAROUND.bound
-    epoch = compare(TINY, simulator, features=CHUNKS * 32, turnaround=found, samples=128)
-    assert epoch.ideal == 16 * CHUNKS * 4 + 2 * found
+    result = turnaround(TINY, simulator)
+    assert 0 < result <= cycles.MAX_TURNAROUND.bound
+    epoch = compare(TINY, simulator, features=CHUNKS * 32, turnaround=result, samples=128)
+    assert epoch.ideal == 16 * CHUNKS * 4 + 2 * result
     assert epoch.deviation <= 0.03
     assert epoch_row("it", epoch, limited=True).holds
 
 
 def test_replay_does_the_whole_run(simulator, tmp_path):
     training = workload(TINY, CHUNKS * 32, samples=72, batch=24, epochs=2)
-    found = replay(training, simulator, tmp_path)
+    result = replay(training, simulator, tmp_path)
     words = 2 * training.micro_batches * CHUNKS * 4
-    assert found.counters["micro_batches"] == 2 * 9
-    assert found.counters["words"] == words
-    assert found.counters["read_errors"] == 0
-    assert words < found.counters["cycles"] < found.cycles
-    assert found.seconds > 0
+    assert result.counters["micro_batches"] == 2 * 9
+    assert result.counters["words"] == words
+    assert result.counters["read_errors"] == 0
+    assert words < result.counters["cycles"] < result.cycles
+    assert result.seconds > 0
 
 
 def test_replay_refuses_a_run_that_stopped(simulator, tmp_path, monkeypatch):

@@ -119,9 +119,9 @@ def test_vanilla_order(tmp_path, workers):
             latency=20,
         )
         cycles[schedule] = epoch.counters["cycles"]
-    batches = -(-training.samples // training.asked.batch)
-    micro_batches = training.asked.batch // HARDWARE.engine.banks
-    words = max(6, training.chunks * training.asked.bits)
+    batches = -(-training.samples // training.requested.batch)
+    micro_batches = training.requested.batch // HARDWARE.engine.banks
+    words = max(6, training.chunks * training.requested.bits)
     longer = (cycles[Schedule.VANILLA] - cycles[Schedule.PIPELINED]) / batches
     assert abs(longer - (micro_batches - 1) * words) <= 2
 
@@ -144,7 +144,7 @@ def test_data_parallelism(tmp_path, rng, workers, rate):
         drop=rate,
         reorder=rate,
     )
-    batches = -(-training.samples // training.asked.batch)
+    batches = -(-training.samples // training.requested.batch)
     groups = training.chunks * DATA_PARALLEL.engines * DATA_PARALLEL.engine.lanes // 8
     for epoch in epochs:
         assert epoch.counters["full_packets"] == workers * batches * groups
@@ -239,8 +239,8 @@ async def a_worker_that_is_gone_stops_the_others(dut):
     dut.cut.value = 0b10
     tasks = [cocotb.start_soon(worker.train()) for worker in cluster.workers]
     for task, cause in ((tasks[1], Cause.NETWORK), (tasks[0], Cause.PEERS)):
-        found, text = await failure_of(task)
-        assert found is cause
+        result, text = await failure_of(task)
+        assert result is cause
         assert text.endswith(": slot 0")
     assert await cluster.workers[0].read("retransmissions") >= 30
     assert await cluster.workers[0].read("pending_packets") >= 30
@@ -252,9 +252,9 @@ async def a_worker_that_is_gone_stops_the_others(dut):
     cluster.epoch = EPOCHS - 2
     for epoch in (EPOCHS - 1, 0):  # behind the last one the first comes again
         await cluster.start_job(NetworkSettings(latency=10, retries=4), 2)
-        told = [await cluster.switch.read("job_epoch")]
-        told += [await worker.read("epoch") for worker in cluster.workers]
-        assert told == [epoch] * 3
+        reported = [await cluster.switch.read("job_epoch")]
+        reported += [await worker.read("epoch") for worker in cluster.workers]
+        assert reported == [epoch] * 3
         await train_once(training, cluster)
 
 

@@ -59,13 +59,13 @@ def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
         assert not len(different), f"epoch {epoch.number}: weights {different[:8]} differ"
         assert saturations_agree(epoch.counters, saturations), (epoch.counters, saturations)
         assert epoch.counters["micro_batches"] == training.micro_batches
-        words = training.micro_batches * training.chunks * training.asked.bits
+        words = training.micro_batches * training.chunks * training.requested.bits
         assert epoch.counters["words"] == words * training.params.engines
 
     simulator = build_worker(hardware)
     with chdir(folder):  # a relative folder will do
         simulate_training(training, simulator, Path("here"), check, initial=initial, memory=memory)
-    assert len(epochs) == training.asked.epochs
+    assert len(epochs) == training.requested.epochs
     return total, epochs
 
 

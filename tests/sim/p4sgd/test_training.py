@@ -21,7 +21,7 @@ def trained(data, **options):
     """Return the comparison after epochs in which the hardware does as the golden model does."""
     training = TrainingRun(data, HARDWARE, TrainingWorkload(**{"eta": 1.0} | options))
     comparison, weights = Comparison(training), np.zeros(training.features, dtype=np.int64)
-    for number in range(training.asked.epochs):
+    for number in range(training.requested.epochs):
         weights, counted = training.golden(weights)
         counters = {f"{name}_saturations": count for name, count in vars(counted).items()}
         counters["cycles"] = 1
@@ -69,24 +69,24 @@ def test_wide_data_do_not_diverge(rng, kind, loss, center):
     data = wide(rng, kind)
     if loss is not Loss.LOGISTIC:
         data = replace(data, labels=2 * data.labels - 1)
-    found = trained(data, loss=loss, epochs=5, eta=None, center=center)
-    assert found.warnings == []
-    assert found.rows[-1].rtl_loss < found.training.chance
-    assert found.details()["eta"] == found.training.eta
+    result = trained(data, loss=loss, epochs=5, eta=None, center=center)
+    assert result.warnings == []
+    assert result.rows[-1].rtl_loss < result.training.chance
+    assert result.details()["eta"] == result.training.eta
     if center and loss is not Loss.LINEAR:
-        assert found.rows[-1].rtl_accuracy > 0.95
+        assert result.rows[-1].rtl_accuracy > 0.95
 
 
 def test_a_step_that_is_too_long_is_warned_of(rng):
     data = wide(rng, "madelon")
     for eta, saturates in ((1.0, False), (1e5, True)):
-        found = trained(data, epochs=3, eta=eta)
-        suits = found.training.smoothness.learning_rate(Loss.LOGISTIC)
+        result = trained(data, epochs=3, eta=eta)
+        suits = result.training.smoothness.learning_rate(Loss.LOGISTIC)
         hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}"
         assert 0.005 < suits < 0.05
-        assert "above the 0.69315 of no model" in found.warnings[0]
-        assert all(warning.endswith(hint) for warning in found.warnings)
-        assert [" saturations: numbers outgrew" in text for text in found.warnings[1:]] == (
+        assert "above the 0.69315 of no model" in result.warnings[0]
+        assert all(warning.endswith(hint) for warning in result.warnings)
+        assert [" saturations: numbers outgrew" in text for text in result.warnings[1:]] == (
             [True] * saturates
         )
 
@@ -98,9 +98,9 @@ def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
     features = np.column_stack([50 + rng.normal(labels, 0.5), rng.random(120), np.full(120, 3.0)])
     np.savez(tmp_path / "data.npz", X=features, y=labels)
     data = load(str(tmp_path / "data.npz"), loss=loss, order=3, test="0.2")
-    found = trained(data, loss=loss, epochs=20, eta=None, center=True, bits=8)
-    found.save_weights(tmp_path / "weights.npz")
-    weights, last = np.load(tmp_path / "weights.npz"), found.rows[-1]
+    observed = trained(data, loss=loss, epochs=20, eta=None, center=True, bits=8)
+    observed.save_weights(tmp_path / "weights.npz")
+    weights, last = np.load(tmp_path / "weights.npz"), observed.rows[-1]
     assert weights["offset"] == pytest.approx([data.features[:, 0].mean(), 0.5, 0], abs=0.2)
     for samples, loss_, accuracy in (
         (data, last.rtl_loss, last.rtl_accuracy),
@@ -114,7 +114,7 @@ def test_weights_are_those_of_the_data_as_they_came(rng, loss, tmp_path):
         else:
             assert accuracy == np.mean((z > 0) == (samples.labels > 0))
             assert accuracy > 0.7
-    result = found.details()
+    result = observed.details()
     assert result["data"]["order"] == "shuffled with seed 3"
     assert result["data"]["test"] == {"name": "data.npz", "samples": 24}
     assert result["signed_features"]

@@ -17,15 +17,15 @@ from tests.rejects import rejects
 PARAMS = find_design("p4sgd-worker").params_of("tiny")
 
 
-def asked(**settings):
+def requested(**settings):
     return TrainingWorkload(**{"data": "zeros", "epochs": 1} | settings)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     def measured(**settings):
-        session = TrainingSession(PARAMS, asked(samples=128, features=200, **settings))
-        build = session.build(session.hardware(PARAMS, session.asked))
+        session = TrainingSession(PARAMS, requested(samples=128, features=200, **settings))
+        build = session.build(session.hardware(PARAMS, session.requested))
         result = session.run(build, tmp_path_factory.mktemp("measured"), clock_mhz=100)
         assert result.exact
         return result.figures
@@ -34,46 +34,48 @@ def measured(tmp_path_factory):
 
 
 def test_counters_are_those_of_an_epoch(measured):
-    found = measured(bits=3, epochs=2)
+    result = measured(bits=3, epochs=2)
     words = 7 * 3  # chunks of 32 lanes, and bits
-    assert found["micro_batches"] == 128 / 8
-    assert found["words"] == 128 / 8 * words
-    assert found["ideal_cycles_per_epoch"] == 128 / 8 * words
-    assert found["cycles_per_epoch"] == found["cycles"] > 128 / 8 * words
-    assert found["samples_per_second"] == pytest.approx(128 * 100e6 / found["cycles"])
-    assert found["efficiency"] == pytest.approx(128 / 8 * words / found["cycles"])
-    assert "final_loss" not in found
-    assert found.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
+    assert result["micro_batches"] == 128 / 8
+    assert result["words"] == 128 / 8 * words
+    assert result["ideal_cycles_per_epoch"] == 128 / 8 * words
+    assert result["cycles_per_epoch"] == result["cycles"] > 128 / 8 * words
+    assert result["samples_per_second"] == pytest.approx(128 * 100e6 / result["cycles"])
+    assert result["efficiency"] == pytest.approx(128 / 8 * words / result["cycles"])
+    assert "final_loss" not in result
+    assert result.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
 
 
 def test_real_data_have_a_loss(measured):
-    found = measured(data="digits", bits=4, epochs=2, test="0.25")
-    assert 0 < found["final_loss"] < 0.69
-    assert found["accuracy"] > 0.6
-    assert 0 < found["test_loss"] < 0.69
-    assert found["test_accuracy"] > 0.6
-    assert found["learning_rate"] == pytest.approx(0.427, rel=0.02)  # that of `ingather train`
-    assert found["micro_batches"] == -(-(1797 - 449) // 8)
-    assert found.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
+    result = measured(data="digits", bits=4, epochs=2, test="0.25")
+    assert 0 < result["final_loss"] < 0.69
+    assert result["accuracy"] > 0.6
+    assert 0 < result["test_loss"] < 0.69
+    assert result["test_accuracy"] > 0.6
+    assert result["learning_rate"] == pytest.approx(0.427, rel=0.02)  # that of `ingather train`
+    assert result["micro_batches"] == -(-(1797 - 449) // 8)
+    assert result.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
 
 
 def test_the_formula_needs_no_simulation():
-    workload = asked(samples=100, features=200, bits=3, batch=64, turnaround=10)
-    found = TrainingSession.calculate(PARAMS, workload)
-    assert found == {"ideal_cycles_per_epoch": (8 + 5) * 7 * 3 + 2 * 10}
+    workload = requested(samples=100, features=200, bits=3, batch=64, turnaround=10)
+    result = TrainingSession.calculate(PARAMS, workload)
+    assert result == {"ideal_cycles_per_epoch": (8 + 5) * 7 * 3 + 2 * 10}
     assert TrainingSession.calculate(PARAMS, replace(workload, data="digits")) == {}
     vanilla = replace(workload, schedule=Schedule.VANILLA)
     assert ideal_cycles(PARAMS, vanilla, 64, 200) == 15 * 7 * 3 + 10
 
 
 def test_data_parallelism_needs_hardware_of_its_own():
-    assert TrainingSession.needs(asked(schedule=Schedule.DATA_PARALLEL)) == {"data_parallel": True}
-    assert TrainingSession.needs(asked(workers=2)) == {}
+    assert TrainingSession.needs(requested(schedule=Schedule.DATA_PARALLEL)) == {
+        "data_parallel": True
+    }
+    assert TrainingSession.needs(requested(workers=2)) == {}
 
 
 def test_a_simulator_is_of_a_worker_or_of_a_cluster():
     def hardware(**settings):
-        return TrainingSession.hardware(PARAMS, asked(**settings))
+        return TrainingSession.hardware(PARAMS, requested(**settings))
 
     assert hardware(bits=2) == hardware(bits=8, samples=9, batch=8)
     assert hardware().workers == 0
@@ -97,19 +99,19 @@ test_what_cannot_be_is_refused = rejects(
 
 def test_what_does_not_fit_says_so():
     with pytest.raises(ValueError, match="model memory"):
-        TrainingSession(PARAMS, asked(features=10_000))
+        TrainingSession(PARAMS, requested(features=10_000))
 
 
 def test_a_switch_takes_a_packet_a_cycle(tmp_path):
     session = SwitchSession(find_design("p4sgd-switch").params_of("tiny"), SwitchWorkload())
-    build = session.build(session.hardware(session.params, session.asked))
-    found = session.run(build, tmp_path, clock_mhz=250).figures
-    assert 1 <= found["latency_cycles"] <= 8
-    assert 0.9 < found["packets_per_cycle"] <= 1
-    assert found["packets_per_second"] == found["packets_per_cycle"] * 250e6
-    assert found.keys() == session.counted.keys()
+    build = session.build(session.hardware(session.params, session.requested))
+    result = session.run(build, tmp_path, clock_mhz=250).figures
+    assert 1 <= result["latency_cycles"] <= 8
+    assert 0.9 < result["packets_per_cycle"] <= 1
+    assert result["packets_per_second"] == result["packets_per_cycle"] * 250e6
+    assert result.keys() == session.counted.keys()
 
 
 def test_an_engine_takes_a_bit_of_every_lane_and_bank():
-    found = EngineSession.calculate(EngineParams(banks=4, lanes=32), Workload())
-    assert found == {"features_per_cycle": 128}
+    result = EngineSession.calculate(EngineParams(banks=4, lanes=32), Workload())
+    assert result == {"features_per_cycle": 128}

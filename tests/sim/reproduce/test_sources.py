@@ -26,5 +26,5 @@ def test_every_statement_has_a_source(paper):
     names = [getattr(node.func, "id", "") for node in calls]
     assert sum(name in MAKERS for name in names) >= 10
     assert {"by_paper", "by_us"} <= set(names)
-    made = [node for node, name in zip(calls, names, strict=True) if name == "Claim"]
-    assert {ast.unparse(node.args[0]) for node in made} <= {"source"}
+    built = [node for node, name in zip(calls, names, strict=True) if name == "Claim"]
+    assert {ast.unparse(node.args[0]) for node in built} <= {"source"}

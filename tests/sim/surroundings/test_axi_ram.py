@@ -67,7 +67,7 @@ class Channel(AxiStream):
     _separator = ""
 
 
-class Asks(Channel, Source): ...
+class Demands(Channel, Source): ...
 
 
 class Answers(Channel, Sink): ...
@@ -83,9 +83,9 @@ class Port:
             CONTENT.extend(Path(cocotb.plusargs[f"ram_{INDEX}"]).read_bytes())
             CONTENT.extend(bytes(-len(CONTENT) % self.beat_bytes))
         self.content = CONTENT
-        self.ar, self.r = Asks(dut, "axi_ar", stall=pause), Answers(dut, "axi_r", stall=pause)
+        self.ar, self.r = Demands(dut, "axi_ar", stall=pause), Answers(dut, "axi_r", stall=pause)
         if not self.params.read_only:
-            self.aw, self.w = (Asks(dut, f"axi_{name}", stall=pause) for name in ("aw", "w"))
+            self.aw, self.w = (Demands(dut, f"axi_{name}", stall=pause) for name in ("aw", "w"))
             self.b = Answers(dut, "axi_b", stall=pause)
             dut.dump.value = 0
         dut.index.value = INDEX
@@ -228,13 +228,13 @@ async def seeds_repeat_and_indices_differ(dut):
             await RisingEdge(dut.clk)
             ready.append(bool(dut.axi_arready.value))
         traces.setdefault((index, seed), set()).add(tuple(ready))
-    assert [len(found) for found in traces.values()] == [1] * 3
+    assert [len(result) for result in traces.values()] == [1] * 3
     assert len(set.union(*traces.values())) == 3
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(chance=[64, 200], side=["ar", "r", "aw", "w", "b"])
-async def stalls_as_often_as_asked(dut, chance, side):
+async def stalls_as_often_as_requested(dut, chance, side):
     port = Port(dut)
     port.set(**{f"{side}_stall": chance, "seed": random.getrandbits(32)})
     await start(dut)
@@ -264,7 +264,7 @@ async def counts_what_lies_beyond_the_end(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(response=[Response.SLVERR, Response.DECERR])
-async def fails_when_told(dut, response):
+async def fails_when_reported(dut, response):
     """The beat that is read fails, and the burst that writes it, and no others."""
     port = await started(Port(dut))
     port.set(fail_read=1, fail_read_beat=1, fail_response=response)

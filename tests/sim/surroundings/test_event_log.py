@@ -12,7 +12,7 @@ from amaranth.lib.wiring import In
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.component import Component
-from sim.harness.in_simulator import FOUND, tell
+from sim.harness.in_simulator import FINDINGS, report
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
@@ -38,18 +38,18 @@ class Logged(Component):
 
 
 def test_event_log(tmp_path):
-    log, found = tmp_path / "events.bin", tmp_path / "found.json"
-    arguments = {"plusargs": [LOG.argument(log)], "env": {FOUND: str(found)}}
+    log, result = tmp_path / "events.bin", tmp_path / "result.json"
+    arguments = {"plusargs": [LOG.argument(log)], "env": {FINDINGS: str(result)}}
     simulate(Logged(), __name__, extra_sources=[EVENT_LOG], **arguments)
-    wanted = np.array(
-        [(at, a, b, c, tuple(words)) for at, a, b, c, words in json.loads(found.read_text())],
+    expected = np.array(
+        [(at, a, b, c, tuple(words)) for at, a, b, c, words in json.loads(result.read_text())],
         LOG.dtype,
     )
     events = LOG.read(log)
     assert len(events) > 5
-    assert np.array_equal(events["cycle"] - events["cycle"][0], wanted["cycle"])
+    assert np.array_equal(events["cycle"] - events["cycle"][0], expected["cycle"])
     for name, _ in FIELDS:
-        assert np.array_equal(events[name], wanted[name])
+        assert np.array_equal(events[name], expected[name])
 
 
 def test_widths_are_as_said():
@@ -62,7 +62,7 @@ def test_widths_are_as_said():
 async def events_at_random(dut):
     dut.happens.value = dut.ends.value = 0
     await start(dut)
-    told, first = [], None
+    reported, first = [], None
     for k in range(60):
         happens = random.random() < 0.5
         event = {name: random.getrandbits(bits) for name, bits in FIELDS}
@@ -71,7 +71,7 @@ async def events_at_random(dut):
         if happens:
             first = k if first is None else first
             words = [event["words"] >> 32 * j & 0xFFFFFFFF for j in range(3)]
-            told.append([k - first, event["short"], event["whole"], event["long"], words])
+            reported.append([k - first, event["short"], event["whole"], event["long"], words])
     dut.happens.value, dut.ends.value = 0, 1
     await ClockCycles(dut.clk, 3)
-    tell(told)
+    report(reported)

@@ -31,7 +31,7 @@ class LinkBench(Bench):
     def __init__(self, dut, *stalls):
         super().__init__(dut, stalls or (never, never), index=3)
         self.o = PacketSink(dut, "o", stall=self.sink_stall)
-        self.given = []  # bytes of each packet, and whether it is broken
+        self.provided = []  # bytes of each packet, and whether it is broken
         self.longest = 0  # that nothing comes out while something is inside
         self.beat_bytes = self.params.data_bits // 8
         self.change()
@@ -48,8 +48,8 @@ class LinkBench(Bench):
         size = min(LEAST_BYTES, self.beat_bytes)
         if beats > 1:
             size = (beats - 1) * self.beat_bytes + random.randint(1, self.beat_bytes)
-        octets = len(self.given).to_bytes(2, "little") * 3 + random.randbytes(size - 6)
-        self.given.append((octets, corrupt))
+        octets = len(self.provided).to_bytes(2, "little") * 3 + random.randbytes(size - 6)
+        self.provided.append((octets, corrupt))
         return list(beats_of(octets, corrupt=corrupt, beat_bytes=self.beat_bytes))
 
     async def send(self, packets):
@@ -59,7 +59,7 @@ class LinkBench(Bench):
         """Wait until nothing more can come out; then the counters tell what the ports saw."""
         await self.settle(self.longest)
         counts = self.counts()
-        assert counts["sent"] == len(self.given)
+        assert counts["sent"] == len(self.provided)
         assert counts["delivered"] == len(self.o.packets)
         assert counts["sent"] + counts["duplicated"] - counts["dropped"] == counts["delivered"]
         return counts
@@ -77,13 +77,13 @@ class LinkBench(Bench):
 
         At most one bit is flipped; a longer packet than the link's longest is cut.
         """
-        found = []
+        result = []
         for octets, corrupt in self.came:
             copies = [octets[k : k + 2] for k in (0, 2, 4)]
             number, votes = Counter(copies).most_common(1)[0]
             assert votes >= 2
             number = int.from_bytes(number, "little")
-            sent, was_corrupt = self.given[number]
+            sent, was_corrupt = self.provided[number]
             whole = sent[: self.params.beats * self.beat_bytes]
             assert len(octets) == len(whole)
             wrong = int.from_bytes(octets, "little") ^ int.from_bytes(whole, "little")
@@ -91,8 +91,8 @@ class LinkBench(Bench):
             flipped = wrong.bit_length() - 1 if wrong else None
             assert flipped is None or flipped % self.params.data_bits < 480
             assert corrupt == (was_corrupt or whole != sent or flipped is not None)
-            found.append((number, flipped))
-        return found
+            result.append((number, flipped))
+        return result
 
 
 async def note_steps(bench, steps):
@@ -125,7 +125,7 @@ async def keeps_its_latency(dut, latency):
     assert bench.o.cycles == [taken + latency for taken in bench.i.cycles]
     first = bench.i.cycles[5]
     assert bench.i.cycles[5:] == list(range(first, first + latency + 200))
-    assert bench.came == bench.given
+    assert bench.came == bench.provided
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -144,9 +144,9 @@ async def passes_all_in_order(dut, stalls, latency):
     else:
         await bench.send(packets)
     counts = await bench.drain()
-    assert bench.came == bench.given
+    assert bench.came == bench.provided
     assert not any(counts[name] for name in ("dropped", "duplicated", "reordered", "corrupted"))
-    if stalls.none and bench.params.depth > 40 and latency is not None:
+    if stalls.absent and bench.params.depth > 40 and latency is not None:
         assert bench.o.cycles == [at + latency for at in bench.i.cycles]
         assert bench.i.cycles[-1] - bench.i.cycles[0] == sum(lengths) - 1
 
@@ -167,7 +167,7 @@ async def fills_up_and_loses_nothing(dut, latency):
     assert len(bench.i.cycles) == depth
     bench.o.stall = never
     await bench.drain()
-    assert bench.came == bench.given
+    assert bench.came == bench.provided
 
 
 def check_bounds(bench, displacement, steps=None):
@@ -203,13 +203,13 @@ def check_bounds(bench, displacement, steps=None):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(percent=[1, 10, 30], stalls=STALLS)
-async def impairs_as_often_as_asked(dut, percent, stalls):
+async def impairs_as_often_as_requested(dut, percent, stalls):
     """All four happen at once; each count is within tight bounds, and as the ports saw."""
     bench = await LinkBench(dut, *stalls).begin()
     share, frames, displacement = percent / 100, 6000, 8
     settings = dict.fromkeys(("drop", "duplicate", "reorder", "corrupt"), chance(share))
     bench.change(latency=20, displacement=displacement, **settings)
-    steps = {} if stalls.none else None
+    steps = {} if stalls.absent else None
     if steps is not None:
         cocotb.start_soon(note_steps(bench, steps))
     await bench.send([bench.packet() for _ in range(frames)])
@@ -227,7 +227,7 @@ async def impairs_as_often_as_asked(dut, percent, stalls):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(kind=["drop", "duplicate", "reorder", "corrupt"], share=[0.003, 1.0])
-async def impairs_one_way_only(dut, kind, share):
+async def impairs_one_path_only(dut, kind, share):
     bench = await LinkBench(dut, rarely, never).begin()
     bench.change(displacement=5, **{kind: chance(share)})
     await bench.send([bench.packet() for _ in range(3000)])
@@ -355,7 +355,7 @@ async def mixed_traffic(dut, stalls):
     check_bounds(bench, 30)
     assert counts["corrupted"] == sum(packet.corrupt for packet in bench.o.packets) > 50
     assert min(counts.values()) > 50
-    long = [n for n, _ in bench.deliveries() if len(bench.given[n][0]) > bench.beat_bytes]
+    long = [n for n, _ in bench.deliveries() if len(bench.provided[n][0]) > bench.beat_bytes]
     assert len(long) > len(set(long))
     assert any(a > b for a, b in pairwise(long))
 
@@ -377,7 +377,7 @@ async def seeds_repeat_and_indices_differ(dut):
         await bench.wait(100)
         came = zip(bench.came[before:], bench.o.cycles[before:], strict=True)
         traces.setdefault((index, seed), set()).add(tuple((p, at - began) for p, at in came))
-    assert [len(found) for found in traces.values()] == [1] * 5
+    assert [len(result) for result in traces.values()] == [1] * 5
     assert len(set.union(*traces.values())) == 5
 
 
@@ -395,7 +395,7 @@ async def links_are_not_alike(dut):
         await bench.wait(5)
         arrived = set(bench.came[before:])
         before = len(bench.came)
-        lost.append([packet not in arrived for packet in bench.given])
+        lost.append([packet not in arrived for packet in bench.provided])
     first, second = lost
     assert near(sum(a == b for a, b in zip(first, second, strict=True)), 2000, 0.5)
     assert near(sum(a == b for a, b in pairwise(first)), 1999, 0.5)
@@ -435,4 +435,4 @@ async def a_straight_link_needs_no_clock_edge(dut):
     assert (len(bench.i.cycles), len(bench.o.packets)) == (2, 0)
     bench.o.stall = never
     await bench.drain()
-    assert bench.came == bench.given
+    assert bench.came == bench.provided

@@ -11,7 +11,7 @@ from sim.switchgnn.planning.cut import cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.senders import senders_of
 from sim.switchgnn.planning.tables import FEATURE
-from sim.switchgnn.planning.workers import WorkerPartition, given_workers, metis_workers
+from sim.switchgnn.planning.workers import WorkerPartition, metis_workers, provided_workers
 
 
 @cache
@@ -32,16 +32,16 @@ def directed(vertices=60, edges=400, workers=3, seed=5):
     """
     rng = np.random.default_rng(seed)
     rows, columns = rng.integers(0, vertices - 5, edges), rng.integers(5, vertices, edges)
-    made = csr_array((np.ones(edges, np.int8), (rows, columns)), (vertices, vertices))
-    made.sum_duplicates()
-    made.data[:] = 1
-    return made, given_workers(rng.integers(0, workers, vertices), vertices, workers)
+    built = csr_array((np.ones(edges, np.int8), (rows, columns)), (vertices, vertices))
+    built.sum_duplicates()
+    built.data[:] = 1
+    return built, provided_workers(rng.integers(0, workers, vertices), vertices, workers)
 
 
 def undirected_graph(pairs, vertices):
     """Return the adjacency of an undirected graph, each vertex at a worker of its own."""
-    one, other = np.array(pairs).T
-    both = np.concatenate([one, other]), np.concatenate([other, one])
+    item, other = np.array(pairs).T
+    both = np.concatenate([item, other]), np.concatenate([other, item])
     adjacency = csr_array((np.ones(both[0].size, np.int8), both), (vertices, vertices))
     owner = np.arange(vertices, dtype=np.int32)
     return cut_graph(adjacency, WorkerPartition(workers=vertices, owner=owner))

@@ -40,8 +40,8 @@ def test_every_sum_is_exact(rng, plan, theta, open_turns):
         join(links, port, worker, "switch", port)
     run(links, {"switch": switch}, workers, early=EARLY)
     cut = edges_between(adjacency, partition.owner)
-    for found, values in zip(job.sums(list(workers.values())), features, strict=True):
-        assert np.array_equal(found, aggregate(cut, values))
+    for result, values in zip(job.sums(list(workers.values())), features, strict=True):
+        assert np.array_equal(result, aggregate(cut, values))
     assert switch.table.active[0].errors == {}
 
 
@@ -56,8 +56,8 @@ SPINE = "spine"
 def test_every_sum_is_exact_on_two_levels(rng, rack, theta, open_turns):
     adjacency, partition = directed(vertices=40, edges=160, workers=4)
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
-    made = prepare(adjacency, partition, shape, WIDTHS, theta=theta)
-    planned = levels(made, rack, LEAF_PORTS)
+    built = prepare(adjacency, partition, shape, WIDTHS, theta=theta)
+    planned = levels(built, rack, LEAF_PORTS)
     features = [
         rng.integers(-(1 << 15), 1 << 15, (adjacency.shape[0], width)).astype(np.int16)
         for width in WIDTHS
@@ -80,13 +80,14 @@ def test_every_sum_is_exact_on_two_levels(rng, rack, theta, open_turns):
         for port in range(planned.workers[k].size):
             workers[k, port] = job.worker(port, 0, 9, open_turns)
             join(links, f"{k}.{port}", workers[k, port], k, port)
-    run(links, switches, {f"{k}.{port}": one for (k, port), one in workers.items()}, early=EARLY)
+    run(links, switches, {f"{k}.{port}": item for (k, port), item in workers.items()}, early=EARLY)
     cut = edges_between(adjacency, partition.owner)
-    found = [
-        job.sums([one for (at, _), one in workers.items() if at == k]) for k, job in enumerate(jobs)
+    result = [
+        job.sums([item for (at, _), item in workers.items() if at == k])
+        for k, job in enumerate(jobs)
     ]
     for aggregation, values in enumerate(features):
-        together = sum(sums[aggregation] for sums in found)
+        together = sum(sums[aggregation] for sums in result)
         assert np.array_equal(together, aggregate(cut, values))
     assert all(not switch.table.active[0].errors for switch in switches.values())
     assert all(switch.counts.repeats for switch in switches.values())

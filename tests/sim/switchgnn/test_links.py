@@ -19,31 +19,33 @@ SENT = 400
 
 def arrivals(rng, **faults):
     """Return the turns of frames that arrive, of those sent in a row, and what links counted."""
-    links, found = Links(rng, lanes=2, faults=Faults(**faults)), []
+    links, result = Links(rng, lanes=2, faults=Faults(**faults)), []
     links.connect((0, 0), ("end", 3))
-    links.ends["end"] = lambda port, arrival: found.append((port, arrival)) or []
+    links.ends["end"] = lambda port, arrival: result.append((port, arrival)) or []
     links.send(0, [(0, Frame(kind=Kind.ADVANCE, turn=turn)) for turn in range(SENT)])
     while links.flying:
         links.deliver()
-    assert {port for port, _ in found} <= {3}
-    return [arrival for _, arrival in found], links.counts
+    assert {port for port, _ in result} <= {3}
+    return [arrival for _, arrival in result], links.counts
 
 
 def test_good_links_hand_on_everything_in_order(rng):
-    found, counts = arrivals(rng)
-    assert [frame.turn for frame in found] == list(range(SENT))
-    assert counts == {"frames": SENT, "bytes": SENT * 60} | {one.name: 0 for one in fields(Faults)}
+    result, counts = arrivals(rng)
+    assert [frame.turn for frame in result] == list(range(SENT))
+    assert counts == {"frames": SENT, "bytes": SENT * 60} | {
+        item.name: 0 for item in fields(Faults)
+    }
 
 
-@pytest.mark.parametrize("fault", [one.name for one in fields(Faults)])
+@pytest.mark.parametrize("fault", [item.name for item in fields(Faults)])
 def test_each_fault_happens_as_often_as_it_is_counted(rng, fault):
-    found, counts = arrivals(rng, **{fault: 0.3})
+    result, counts = arrivals(rng, **{fault: 0.3})
     happened = counts[fault]
     assert SENT * 0.15 < happened < SENT
     lost = {"drop": -happened, "duplicate": happened, "again": happened}.get(fault, 0)
-    assert len(found) == SENT + lost
-    assert found.count(Quality.CORRUPT) == (happened if fault == "corrupt" else 0)
-    turns = [frame.turn for frame in found if isinstance(frame, Frame)]
+    assert len(result) == SENT + lost
+    assert result.count(Quality.CORRUPT) == (happened if fault == "corrupt" else 0)
+    turns = [frame.turn for frame in result if isinstance(frame, Frame)]
     assert (turns == sorted(turns)) == (fault in ("drop", "corrupt"))
 
 

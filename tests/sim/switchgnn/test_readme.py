@@ -15,11 +15,11 @@ def test_the_example_of_the_readme():
     (code,) = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     names = {}
     exec(code, names)
-    made = names["made"]
-    assert (made.cut.n, made.cut.edges, made.plan.blocks) == (6, 10, 2)
-    assert made.tables.program.tolist() == [[0, 2], [1, 2]]
-    assert 0x8001 in made.tables.rows
-    assert 0x10002 in made.tables.descriptors
+    built = names["made"]
+    assert (built.cut.n, built.cut.edges, built.plan.blocks) == (6, 10, 2)
+    assert built.tables.program.tolist() == [[0, 2], [1, 2]]
+    assert 0x8001 in built.tables.rows
+    assert 0x10002 in built.tables.descriptors
     features = np.arange(18, dtype=np.int16).reshape(6, 3)
-    found = executed(made.tables, names["adjacency"], names["workers"], features)
-    assert (found == aggregate(names["adjacency"], features)).all()
+    result = executed(built.tables, names["adjacency"], names["workers"], features)
+    assert (result == aggregate(names["adjacency"], features)).all()

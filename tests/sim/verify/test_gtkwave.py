@@ -62,5 +62,5 @@ def test_without_a_wrong_beat_there_is_no_marker(tmp_path):
 
 
 @pytest.mark.parametrize(("cycle", "ns"), [(1, 0), (2, 2), (100, 394)])
-def test_a_cycle_is_shown_half_way_to_its_edge(cycle, ns):
+def test_a_cycle_is_shown_halfway_to_its_edge(cycle, ns):
     assert moment(cycle) == ns

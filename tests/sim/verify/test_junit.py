@@ -28,9 +28,9 @@ def cases(*items):
 
 
 def test_a_case_for_each_cocotb_test():
-    found, document = cases(item("test_b[1]", runs=(run(("x", ""), ("y", "")), run(("z", "")))))
-    assert list(found) == [f"test_b[1] seed=7: {name}" for name in "xyz"]
-    case = found["test_b[1] seed=7: x"]
+    result, document = cases(item("test_b[1]", runs=(run(("x", ""), ("y", "")), run(("z", "")))))
+    assert list(result) == [f"test_b[1] seed=7: {name}" for name in "xyz"]
+    case = result["test_b[1] seed=7: x"]
     assert case.classname == "tests.a"
     assert case.is_passed
     assert case.time == 0.5
@@ -40,35 +40,35 @@ def test_a_case_for_each_cocotb_test():
 
 def test_a_failed_case_stands_for_its_item():
     both = run(("x", "wrong \x1b<&>"), ("y", ""))
-    found, document = cases(item("test_b", "failed", runs=(both,)))
-    assert len(found) == 2
-    (result,) = found["test_b seed=7: x"].result
+    observed, document = cases(item("test_b", "failed", runs=(both,)))
+    assert len(observed) == 2
+    (result,) = observed["test_b seed=7: x"].result
     assert isinstance(result, Failure)
     assert result.message == "wrong <&>"
     assert (document.tests, document.failures) == (2, 1)
 
 
-def test_the_item_itself_where_no_case_tells_of_it():
-    found, _ = cases(
+def test_the_item_itself_where_no_case_reports_it():
+    observed, _ = cases(
         item("none"),
         item("skipped", "skipped", message="not today"),
         item("after", "failed", message="weights differ", runs=(run(("x", "")),)),
         item("late", "timeout", message="stopped"),
     )
-    assert list(found) == [
+    assert list(observed) == [
         "after seed=7: x",
         "after seed=7",
         "late seed=7",
         "none seed=7",
         "skipped seed=7",
     ]
-    assert found["none seed=7"].is_passed
+    assert observed["none seed=7"].is_passed
     for name, kind, message in (
         ("after", Failure, "weights differ"),
         ("late", Error, "stopped"),
         ("skipped", Skipped, "not today"),
     ):
-        (result,) = found[f"{name} seed=7"].result
+        (result,) = observed[f"{name} seed=7"].result
         assert isinstance(result, kind)
         assert result.message == message
 

@@ -47,11 +47,11 @@ def test_a_run_as_json():
 
 
 def test_a_run_without_a_component():
-    told = describe(None, run())
-    assert (told["component"], told["test_module"], told["cycles"]) == ("", "", 0)
+    reported = describe(None, run())
+    assert (reported["component"], reported["test_module"], reported["cycles"]) == ("", "", 0)
 
 
-def test_children_are_ended_with_theirs():
+def test_children_are_ended_with_their_own():
     child = subprocess.Popen(["sh", "-c", "sleep 2718.5; true"])
     deadline = time.monotonic() + 20
     while not (below := psutil.Process(child.pid).children()) and time.monotonic() < deadline:

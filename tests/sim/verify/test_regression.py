@@ -76,7 +76,7 @@ def left_over():
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def result(tmp_path_factory):
     hangs = sandbox.HANGS.format(seconds=SLEEP)
     tests = (sandbox.GOOD, sandbox.ODD, hangs, sandbox.CRASHES, sandbox.OTHERS)
     root = sandbox.make(tmp_path_factory.mktemp("checkout"), *tests)
@@ -84,14 +84,14 @@ def found(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def items(found):
+def items(result):
     return {
         (item["test"].removeprefix("tests/sim/test_fake.py::"), item["seed"]): item
-        for item in found["items"]
+        for item in result["items"]
     }
 
 
-def test_an_item_for_each_test_parameter_and_seed(found, items):
+def test_an_item_for_each_test_parameter_and_seed(result, items):
     outcomes = {name: item["outcome"] for name, item in items.items()}
     assert outcomes == {
         ("test_good[1]", 4): "passed",
@@ -112,12 +112,12 @@ def test_an_item_for_each_test_parameter_and_seed(found, items):
         ("test_skipped", 4): "skipped",
         ("test_skipped", 5): "skipped",
     }
-    assert len(found["items"]) == len(items)
-    assert not found["interrupted"]
-    assert found["trouble"] == ""
+    assert len(result["items"]) == len(items)
+    assert not result["interrupted"]
+    assert result["trouble"] == ""
 
 
-def test_runs_are_told_with_their_seed_and_cycles(items):
+def test_runs_are_reported_with_their_seed_and_cycles(items):
     for seed in (4, 5):
         (run,) = items["test_good[1]", seed]["runs"]
         assert run["seed"] == seed
@@ -157,10 +157,10 @@ def test_a_time_out_leaves_no_process(items):
     assert left_over() == []
 
 
-def test_listener_hears_of_all(found):
-    told = [what for what, _ in found["told"]]
-    assert ["collected", 16] in found["told"]
-    assert told.count("started") == told.count("finished") == 16
+def test_listener_hears_of_all(result):
+    reported = [what for what, _ in result["told"]]
+    assert ["collected", 16] in result["told"]
+    assert reported.count("started") == reported.count("finished") == 16
 
 
 def from_the_terminal(process):
@@ -179,9 +179,9 @@ def test_an_interrupt_keeps_what_has_ended(end, tmp_path):
     end(process)
     assert process.wait(60) == 0
     assert time.monotonic() - before < 30
-    found = json.loads((root / "found.json").read_text())
-    assert found["interrupted"]
-    assert [item["outcome"] for item in found["items"]] == ["passed", "passed"]
+    result = json.loads((root / "found.json").read_text())
+    assert result["interrupted"]
+    assert [item["outcome"] for item in result["items"]] == ["passed", "passed"]
     assert left_over() == []
 
 
@@ -198,8 +198,8 @@ def test_the_longest_comes_first(tmp_path):
     name = "tests/sim/test_fake.py::test_"
     durations = {f"{name}good[1]": 1, f"{name}good[2]": 3, f"{name}odd": 2}
     (root / "durations.json").write_text(json.dumps(durations))
-    told = regression(root, keyword="odd or good")["told"]
-    started = [nodeid.removeprefix(name) for what, nodeid in told if what == "started"]
+    reported = regression(root, keyword="odd or good")["told"]
+    started = [nodeid.removeprefix(name) for what, nodeid in reported if what == "started"]
     assert started == ["good[2]", "odd", "good[1]"]
 
 
@@ -215,13 +215,13 @@ def test_items_in_order_and_sums():
         root=Path(), targets=["tests"], seeds=[3, 4], jobs=2, keyword="k", durations=Path()
     )
     outcome = Outcome([item("b", 3, RUN), item("a", 4), item("a", 3, RUN, RUN)], interrupted=True)
-    made = verify_json(options, outcome, datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), 1.23456)
-    assert [(item["test"], item["seed"]) for item in made.pop("items")] == [
+    built = verify_json(options, outcome, datetime(2026, 1, 2, 3, 4, 5, 678, tzinfo=UTC), 1.23456)
+    assert [(item["test"], item["seed"]) for item in built.pop("items")] == [
         ("a", 3),
         ("a", 4),
         ("b", 3),
     ]
-    assert made == {
+    assert built == {
         "format": 1,
         "made_by": "ingather",
         "command": "verify",

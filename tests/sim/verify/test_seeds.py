@@ -5,11 +5,11 @@ import pytest
 from sim.verify.seeds import DEFAULT_SEED, checked_seed, seeds_from
 from tests.sim.verify import sandbox
 
-TOLD = """
+REPORTED = """
 import random
 import hypothesis
 
-def test_tells():
+def test_reports():
     print("TOLD seed", simulate(), os.environ["INGATHER_SEED"])
 
 def test_of_fixture(seed, rng):
@@ -29,13 +29,13 @@ def test_drawn():
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    made = sandbox.make(tmp_path_factory.mktemp("checkout"), TOLD, sandbox.GOOD)
+    built = sandbox.make(tmp_path_factory.mktemp("checkout"), REPORTED, sandbox.GOOD)
     for name in ("conftest.py", "tclsh.py"):  # ours, and what it imports
-        (made / "tests" / name).write_text((sandbox.CHECKOUT / "tests" / name).read_text())
-    return made
+        (built / "tests" / name).write_text((sandbox.CHECKOUT / "tests" / name).read_text())
+    return built
 
 
-def told(root, *arguments):
+def reported(root, *arguments):
     where = ("-n0", "-s", "--rootdir", root, root)
     result = sandbox.call(root, "-m", "pytest", *where, *arguments)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -45,21 +45,21 @@ def told(root, *arguments):
 
 
 def test_without_an_option_the_seed_is_fixed(root):
-    lines, header = told(root)
+    lines, header = reported(root)
     assert header == [f"seed: {DEFAULT_SEED} (replay with --seed)"]
     assert lines[0] == f"seed {DEFAULT_SEED} {DEFAULT_SEED}"
-    assert told(root) == (lines, header)
+    assert reported(root) == (lines, header)
 
 
 def test_all_follows_the_seed(root):
-    lines, _ = told(root, "--seed", "77")
+    lines, _ = reported(root, "--seed", "77")
     assert lines[:2] == ["seed 77 77", f"fixture 77 {lines[1].split()[-1]}"]
-    others, _ = told(root, "--seed", "78")
-    assert all(one != other for one, other in zip(lines, others, strict=True))
+    others, _ = reported(root, "--seed", "78")
+    assert all(item != other for item, other in zip(lines, others, strict=True))
 
 
 def test_several_seeds_for_what_simulates_alone(root):
-    lines, header = told(root, "--seed", "7", "--seeds", "3")
+    lines, header = reported(root, "--seed", "7", "--seeds", "3")
     assert header == ["seed: 7, 8, 9 (replay with --seed)"]
     assert lines[:3] == ["seed 7 7", "seed 8 8", "seed 9 9"]
     assert [line.split()[0] for line in lines[3:]] == ["fixture", "drawn"]
@@ -67,7 +67,7 @@ def test_several_seeds_for_what_simulates_alone(root):
 
 
 def test_marked_is_what_simulates(root):
-    lines, _ = told(root, "-m", "simulates")
+    lines, _ = reported(root, "-m", "simulates")
     assert lines == [f"seed {DEFAULT_SEED} {DEFAULT_SEED}"]
 
 

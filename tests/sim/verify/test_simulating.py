@@ -82,7 +82,7 @@ def loops():
         by_base,
     ],
 )
-def test_found(function):
+def test_results(function):
     assert simulates(function)
 
 

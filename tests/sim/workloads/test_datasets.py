@@ -115,7 +115,7 @@ def message(source: str, loss: Loss = Loss.LOGISTIC, positive: str | None = None
     return text
 
 
-def test_a_packed_file_is_told_by_its_first_bytes(tmp_path: Path) -> None:
+def test_a_packed_file_is_recognised_by_its_first_bytes(tmp_path: Path) -> None:
     path = Path(save_svm(tmp_path, SVM, "a.svm.bz2")).rename(tmp_path / "a.svm")
     assert load(str(path), loss=Loss.LOGISTIC).features.tolist() == FEATURES
     path = Path(save_npz(tmp_path, X=np.eye(2), y=[0, 1])).rename(tmp_path / "mine")
@@ -138,16 +138,16 @@ def test_single_array_named_npz(tmp_path: Path) -> None:
 
 def test_shuffled_by_seed(tmp_path: Path) -> None:
     path = save_npz(tmp_path, **ordered())
-    kept = load(path, loss=Loss.LOGISTIC)
-    assert kept.features[:, 0].tolist() == list(range(0, 80, 2))
-    assert kept.order == "in the order of the source"
-    one, same, other = (load(path, loss=Loss.LOGISTIC, order=seed) for seed in (1, 1, 2))
-    assert one.order == "shuffled with seed 1"
-    assert sorted(one.features[:, 0]) == kept.features[:, 0].tolist()
-    assert (one.labels == (one.features[:, 0] >= 40)).all()  # labels go with their samples
-    assert (one.features == same.features).all()
-    assert (one.features != other.features).any()
-    assert one.labels[:20].sum() in range(5, 16)
+    stored = load(path, loss=Loss.LOGISTIC)
+    assert stored.features[:, 0].tolist() == list(range(0, 80, 2))
+    assert stored.order == "in the order of the source"
+    item, same, other = (load(path, loss=Loss.LOGISTIC, order=seed) for seed in (1, 1, 2))
+    assert item.order == "shuffled with seed 1"
+    assert sorted(item.features[:, 0]) == stored.features[:, 0].tolist()
+    assert (item.labels == (item.features[:, 0] >= 40)).all()  # labels go with their samples
+    assert (item.features == same.features).all()
+    assert (item.features != other.features).any()
+    assert item.labels[:20].sum() in range(5, 16)
 
 
 def test_a_share_is_held_out(tmp_path: Path) -> None:
@@ -173,9 +173,9 @@ def test_a_test_file_has_the_labels_and_features_of_the_data(tmp_path: Path) -> 
     assert data.test.features.tolist() == [[7, 0, 0, 1]]
     assert data.test.labels.tolist() == [-1]  # though there is only one class
     wide = save_svm(tmp_path, "3 2:7 9:5\n", "b.t")
-    found = load(train, loss=Loss.HINGE, test=wide).test
-    assert found
-    assert found.features.tolist() == [[0, 7, 0]]
+    result = load(train, loss=Loss.HINGE, test=wide).test
+    assert result
+    assert result.features.tolist() == [[0, 7, 0]]
 
 
 def test_files_that_count_from_zero_do_so_together(tmp_path: Path) -> None:
@@ -218,9 +218,9 @@ def test_a_label_names_a_column_of_csv_alone(tmp_path: Path) -> None:
     for source in ("digits", save_npz(tmp_path, **ordered())):
         with pytest.raises(InputError, match="--label names a column of a CSV file"):
             load(source, loss=Loss.LOGISTIC, label="y")
-    one, other = (save_svm(tmp_path, f"y,{n}\n0,1\n1,2", f"{n}.csv") for n in "ab")
+    item, other = (save_svm(tmp_path, f"y,{n}\n0,1\n1,2", f"{n}.csv") for n in "ab")
     with pytest.raises(InputError, match=r"b\.csv: its columns have other names than those of a"):
-        load(one, loss=Loss.LOGISTIC, label="y", test=other)
+        load(item, loss=Loss.LOGISTIC, label="y", test=other)
 
 
 def test_ranks_are_left_out_and_said(tmp_path: Path) -> None:

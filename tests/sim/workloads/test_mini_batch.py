@@ -24,13 +24,13 @@ def test_neighbours_are_drawn_once(most):
     graph = load_matrix("uk:rows=200")
     degrees = np.diff(graph.indptr)
     vertex = int(degrees.argmax())
-    found = neighbours(graph, vertex, most, rng())
-    assert len(found) == len(set(found.tolist())) == min(most, degrees[vertex])
-    assert set(found.tolist()) <= set(graph.indices[graph.indptr[vertex] :][: degrees[vertex]])
+    result = neighbours(graph, vertex, most, rng())
+    assert len(result) == len(set(result.tolist())) == min(most, degrees[vertex])
+    assert set(result.tolist()) <= set(graph.indices[graph.indptr[vertex] :][: degrees[vertex]])
 
 
 def test_no_more_than_fan_outs_allow():
     graph = load_matrix("uk:rows=500")
-    found = mini_batch(graph, np.array([3, 7]), [4, 2], rng())
-    assert found[:2].tolist() == [3, 7]
-    assert len(found) == len(set(found.tolist())) <= 2 + 2 * 4 + 2 * 4 * 2
+    result = mini_batch(graph, np.array([3, 7]), [4, 2], rng())
+    assert result[:2].tolist() == [3, 7]
+    assert len(result) == len(set(result.tolist())) <= 2 + 2 * 4 + 2 * 4 * 2

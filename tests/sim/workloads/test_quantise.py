@@ -112,12 +112,12 @@ def test_truncate_is_floor(signed: bool) -> None:
 
 
 def test_fixed_point() -> None:
-    one = 1 << 23
-    values = [1.0, -1.0, 0.5 / one, -0.5 / one, 255.9999999, 256.0, -256.0, -1e9]
+    item = 1 << 23
+    values = [1.0, -1.0, 0.5 / item, -0.5 / item, 255.9999999, 256.0, -256.0, -1e9]
     top = (1 << 31) - 1
-    assert to_fixed(values).tolist() == [one, -one, 1, 0, top, top, -top - 1, -top - 1]
+    assert to_fixed(values).tolist() == [item, -item, 1, 0, top, top, -top - 1, -top - 1]
     assert to_fixed([1.25], 2).tolist() == [5]
-    assert from_fixed([one, -1]).tolist() == [1.0, -(2.0**-23)]
+    assert from_fixed([item, -1]).tolist() == [1.0, -(2.0**-23)]
 
 
 def test_errors() -> None:

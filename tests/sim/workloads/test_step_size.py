@@ -19,28 +19,28 @@ KINDS = {
 @pytest.mark.parametrize("center", [False, True])
 def test_the_eigenvalue_is_the_largest(rng, kind, center):
     features = KINDS[kind](rng)
-    found = Smoothness.of(features, 64, center=center)
+    result = Smoothness.of(features, 64, center=center)
     shifted = features - features.mean(axis=0) * center
-    assert found.longest == pytest.approx((shifted**2).sum(axis=1).max())
+    assert result.longest == pytest.approx((shifted**2).sum(axis=1).max())
     exact = np.linalg.norm(shifted, ord=2) ** 2 / len(features)
-    assert 0.9 * exact < found.eigenvalue < exact * (1 + 1e-9)
+    assert 0.9 * exact < result.eigenvalue < exact * (1 + 1e-9)
 
 
 def test_by_hand():
     """Four samples on two axes have the mean, over all six pairs, of each pair's smoothness."""
     features = np.array([[2.0, 0.0], [2.0, 0.0], [2.0, 0.0], [0.0, 1.0]])
-    found = Smoothness.of(features, 2)
-    assert found.eigenvalue == pytest.approx(3)
-    assert found.longest == 4
-    assert found.expected == pytest.approx(4 * 1 / (2 * 3) * 3 + 2 / (2 * 3) * 4)
-    assert Smoothness.of(features, 1).expected == found.longest
+    result = Smoothness.of(features, 2)
+    assert result.eigenvalue == pytest.approx(3)
+    assert result.longest == 4
+    assert result.expected == pytest.approx(4 * 1 / (2 * 3) * 3 + 2 / (2 * 3) * 4)
+    assert Smoothness.of(features, 1).expected == result.longest
     assert (
         Smoothness.of(features, 4).expected
         == Smoothness.of(features, 99).expected
         == (pytest.approx(3))
     )
-    assert found.learning_rate(Loss.LINEAR) == pytest.approx(1 / found.expected)
-    assert found.learning_rate(Loss.LOGISTIC) == pytest.approx(4 / found.expected)
+    assert result.learning_rate(Loss.LINEAR) == pytest.approx(1 / result.expected)
+    assert result.learning_rate(Loss.LOGISTIC) == pytest.approx(4 / result.expected)
 
 
 def test_data_that_are_zeros_have_a_rate():

@@ -15,9 +15,9 @@ from gen.base.emission.verilog.operators import Operators
 
 Pattern = str  #: bits of a value that match, the highest first: 0, 1, or - for any
 NEVER: tuple[Pattern, ...] = ("never",)  #: the patterns of an arm that is never taken
-MOST_ARMS = 8  #: most arms of a choice between constants that is no table
-MOST_COMPARISONS = 3  #: the same for one bit, which comparisons give
-MOST_ELEMENTS = 256  #: most values of a selector that chooses from a vector
+MAX_ARMS = 8  #: most arms of a choice between constants that is no table
+MAX_COMPARISONS = 3  #: the same for one bit, which comparisons give
+MAX_ELEMENTS = 256  #: most values of a selector that chooses from a vector
 
 
 @dataclass(frozen=True)
@@ -85,14 +85,14 @@ class Bodies:
         for assignment in assignments:
             if not assignment.value:
                 continue
-            here = body
+            near = body
             for number, taken in path_to(assignment.cond, self.cells):
-                if not here or not isinstance(here[-1], Switch) or here[-1].number != number:
-                    here.append(Switch(number, self.arms_of(number)))
-                last = here[-1]
+                if not near or not isinstance(near[-1], Switch) or near[-1].number != number:
+                    near.append(Switch(number, self.arms_of(number)))
+                last = near[-1]
                 assert isinstance(last, Switch)
-                here = last.arms[taken].body
-            here.append(Write(assignment.start, self.bits(assignment.value)))
+                near = last.arms[taken].body
+            near.append(Write(assignment.start, self.bits(assignment.value)))
         return pruned(body)
 
     def arms_of(self, number: int) -> list[Arm]:
@@ -162,8 +162,8 @@ def condition_of(logic: Operators, arm: Arm) -> int:
     for pattern in arm.patterns if arm.patterns != NEVER else ():
         all_met: Bits = (ONE,)
         for first, last in cared(pattern):
-            wanted = tuple(int(bit) for bit in pattern[::-1][first:last])
-            same = logic.comparison("==", arm.value[first:last], wanted)
+            expected = tuple(int(bit) for bit in pattern[::-1][first:last])
+            same = logic.comparison("==", arm.value[first:last], expected)
             all_met = logic.bitwise("&", same, all_met)
         met = logic.bitwise("|", met, all_met)
     return met[0] if arm.patterns else ONE
@@ -222,8 +222,10 @@ def chosen(logic: Operators, arms: list[Arm], values: list[Bits], otherwise: Bit
         return logic.once("element", (vector, arms[0].value), width, width)
     if are_apart(arms):  # so that those that change nothing keep none behind them away
         otherwise = values[-1] if arms[-1].always else otherwise
-        kept = [(arm, value) for arm, value in zip(arms, values, strict=True) if value != otherwise]
-        arms, values = [arm for arm, _ in kept], [value for _, value in kept]
+        stored = [
+            (arm, value) for arm, value in zip(arms, values, strict=True) if value != otherwise
+        ]
+        arms, values = [arm for arm, _ in stored], [value for _, value in stored]
     conditions = (condition_of(logic, arm) for arm in arms)
     return logic.choice(list(zip(conditions, values, strict=True)), otherwise)
 
@@ -238,7 +240,7 @@ def elements_of(arms: list[Arm], values: list[Bits], otherwise: Bits) -> list[Bi
     """Return a value for each number that is switched on; None if there are few, or many alike."""
     selector = arms[0].value
     count = 1 << len(selector)
-    if len(arms) < 4 or not 4 <= count <= MOST_ELEMENTS:
+    if len(arms) < 4 or not 4 <= count <= MAX_ELEMENTS:
         return None
     elements: list[Bits | None] = [None] * count
     for arm, value in zip(arms, values, strict=True):
@@ -252,7 +254,7 @@ def elements_of(arms: list[Arm], values: list[Bits], otherwise: Bits) -> list[Bi
     whole = [otherwise if element is None else element for element in elements]
     constants = sum(number_of(element) is not None for element in whole)
     ((_, alike),) = Counter(whole).most_common(1)
-    most = MOST_ARMS if len(otherwise) > 1 else MOST_COMPARISONS
+    most = MAX_ARMS if len(otherwise) > 1 else MAX_COMPARISONS
     if constants == count and count - alike > most:  # a table
         return whole
     return whole if len(set(whole)) * 4 >= 3 * count and constants <= count // 4 else None

@@ -16,8 +16,8 @@ PRECEDENCE |= {"<": 8, "<=": 8, ">": 8, ">=": 8, "==": 7, "!=": 7, "&": 6, "^": 
 PREFIX = {"~": "~", "negate": "-", "any": "|", "all": "&", "odd": "^"}
 ANY_ORDER = {"&", "|", "^", "+", "*"}
 SIMPLE = re.compile(r"[A-Za-z_][\w$]*")
-MOST_DECIMAL_BITS = 10
-MOST_DIGITS = 256  #: bits of a constant that are written as one number
+MAX_DECIMAL_BITS = 10
+MAX_DIGITS = 256  #: bits of a constant that are written as one number
 LONG = 60  #: characters of a choice that is written on several lines
 
 Text = tuple[str, int]  #: an expression, and how tightly its outermost operator binds
@@ -30,7 +30,7 @@ def identifier(name: str) -> str:
 
 def literal(value: int, width: int) -> str:
     """Return a constant with its width."""
-    if width <= MOST_DECIMAL_BITS:
+    if width <= MAX_DECIMAL_BITS:
         return f"{width}'d{value}"
     return f"{width}'h{value:x}"
 
@@ -64,24 +64,24 @@ class Expressions:
 
     def pieces(self, bits: Bits) -> list[Text]:
         """Return the parts that ``bits`` are put together of, the lowest first."""
-        home, found, place = self.names.home, [], 0
+        home, result, place = self.names.home, [], 0
         while place < len(bits):
             last = place + 1
             if bits[place] <= ONE:
                 while last < len(bits) and bits[last] <= ONE:
                     last += 1
-                found += [(text, ATOM) for text in self.constants(bits[place:last], place)]
+                result += [(text, ATOM) for text in self.constants(bits[place:last], place)]
             elif bits[place] in home:
                 wire, first = home[bits[place]]
                 while last < len(bits) and home.get(bits[last]) == (wire, first + last - place):
                     last += 1
-                found.append((self.slice(wire, first, last - place), ATOM))
+                result.append((self.slice(wire, first, last - place), ATOM))
             else:
                 node = self.logic.nodes[bits[place] >> NODE_SHIFT]
                 last = place + node.width
-                found.append(self.operation(node))
+                result.append(self.operation(node))
             place = last
-        return found
+        return result
 
     def constants(self, bits: Bits, place: int) -> Iterator[str]:
         """Yield constant bits, which begin at a place of what is written, in numbers of few digits.
@@ -93,7 +93,7 @@ class Expressions:
             step = len(bits) + place
         first = 0
         while first < len(bits):
-            last = min(len(bits), first + (step or MOST_DIGITS) - (place + first) % (step or 1))
+            last = min(len(bits), first + (step or MAX_DIGITS) - (place + first) % (step or 1))
             yield literal(number_of(bits[first:last]) or 0, last - first)
             first = last
 
@@ -125,17 +125,17 @@ class Expressions:
         if kind in PREFIX:
             return f"{PREFIX[kind]}{self.text(operands[0], UNARY)}", UNARY
         if kind == ">>>":
-            one, by = self.text(operands[0]), self.text(operands[1], PRECEDENCE[">>>"])
-            return f"$unsigned($signed({one}) >>> {by})", ATOM
+            item, by = self.text(operands[0]), self.text(operands[1], PRECEDENCE[">>>"])
+            return f"$unsigned($signed({item}) >>> {by})", ATOM
         if kind[0] == "s":
-            one, other = (f"$signed({self.text(bits)})" for bits in operands)
-            return f"{one} {kind[1:]} {other}", PRECEDENCE[kind[1:]]
+            item, other = (f"$signed({self.text(bits)})" for bits in operands)
+            return f"{item} {kind[1:]} {other}", PRECEDENCE[kind[1:]]
         return self.binary(kind, *operands)
 
-    def binary(self, kind: str, one: Bits, other: Bits) -> Text:
+    def binary(self, kind: str, item: Bits, other: Bits) -> Text:
         """Return an operator between its operands, with parentheses around any other operator."""
         written = []
-        for place, bits in enumerate((one, other)):
+        for place, bits in enumerate((item, other)):
             text, own = self.value(bits)
             node = self.logic.node_of(bits)
             same = own == PRECEDENCE[kind] and node is not None and node.kind == kind

@@ -13,7 +13,7 @@ from gen.base.emission.verilog.logic import BIT, NODE_SHIFT, ONE, Bits
 from gen.base.emission.verilog.reading import ModuleLogic
 from gen.base.emission.verilog.uses import Uses, ends
 
-MOST_OPERATORS = 8  #: most operators of an assignment
+MAX_OPERATORS = 8  #: most operators of an assignment
 #: what may be written again at each use, if it is one operator
 SHORT = {"~", "&", "|", "^", "==", "!=", "any", "all"}
 #: what a node is, in the name of its wire
@@ -223,7 +223,7 @@ class Names:
 
     def pieces(self, bits: Bits) -> list[tuple[int, Bits]]:
         """Return the nodes without a home that lie whole in ``bits``, and where."""
-        found: list[tuple[int, Bits]] = []
+        result: list[tuple[int, Bits]] = []
         place, met = 0, set()
         while place < len(bits):
             net, step = bits[place], 1
@@ -237,11 +237,11 @@ class Names:
                     and not alone
                     and bits[place : place + len(whole)] == whole
                 ):
-                    found.append((place, whole))
+                    result.append((place, whole))
                     met.add(number)
                     step = len(whole)
             place += step
-        return found
+        return result
 
     def name_reads(self) -> None:
         """Name what memories give at a clock edge after the memory."""
@@ -275,24 +275,24 @@ class Names:
                 chosen.add(number)
                 continue
             operands = [bits for bits in node.operands if bits not in self.vectors]
-            inside = {one for bits in operands for one in self.inside(bits)} - chosen
-            operators = 1 + sum(self.inlined[one] for one in inside)
-            for one in sorted(inside, key=self.inlined.__getitem__, reverse=True):
-                if operators <= MOST_OPERATORS or self.inlined[one] == 1:
+            inside = {item for bits in operands for item in self.inside(bits)} - chosen
+            operators = 1 + sum(self.inlined[item] for item in inside)
+            for item in sorted(inside, key=self.inlined.__getitem__, reverse=True):
+                if operators <= MAX_OPERATORS or self.inlined[item] == 1:
                     break
-                chosen.add(one)
-                operators -= self.inlined[one]
-            if operators > MOST_OPERATORS:
+                chosen.add(item)
+                operators -= self.inlined[item]
+            if operators > MAX_OPERATORS:
                 operators -= self.gather(number, chosen)
             self.inlined[number] = operators
             often = times[number] > 1 and (operators > 1 or node.kind not in SHORT)
             if number in self.uses.cut or often:
                 chosen.add(number)
-        self.inlined = {one: n for one, n in self.inlined.items() if one not in chosen}
+        self.inlined = {item: n for item, n in self.inlined.items() if item not in chosen}
         hints: dict[int, str] = {}
         for name, bits in ends(self.module):
-            for one in self.inside(bits):
-                hints.setdefault(one, name)
+            for item in self.inside(bits):
+                hints.setdefault(item, name)
         for number in range(len(nodes) - 1, 0, -1):
             node = nodes[number]
             if not times[number] or node.kind in SOURCES:
@@ -305,17 +305,17 @@ class Names:
                 word = WORDS[node.kind.removeprefix("s")]
                 self.settle(output, self.add(f"{hint or 'value'}_{word}"))
             for bits in node.operands:
-                for one in self.inside(bits):
-                    hints.setdefault(one, hint)
+                for item in self.inside(bits):
+                    hints.setdefault(item, hint)
 
     def gather(self, number: int, chosen: set[int]) -> int:
         """Make operands that are put together of much wires, and return how many operators less."""
         saved = 0
         for bits in self.logic.nodes[number].operands:
             inside = self.inside(bits) - chosen
-            if len(inside) > MOST_OPERATORS // 2:
+            if len(inside) > MAX_OPERATORS // 2:
                 self.gathered.add(bits)
-                saved += sum(self.inlined[one] for one in inside)
+                saved += sum(self.inlined[item] for item in inside)
         return saved
 
     def inside(self, bits: Bits) -> set[int]:
@@ -330,7 +330,7 @@ class Names:
             inline = bits[place] > ONE and bits[place] not in self.home
             step = self.logic.nodes[number].width if inline else 1
             more = self.inlined[number] if inline else 0
-            if begin < place and operators + more > MOST_OPERATORS:
+            if begin < place and operators + more > MAX_OPERATORS:
                 rows.append((begin, place))
                 begin, operators = place, 0
             place, operators = place + step, operators + more

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from gen.base.emission.verilog.logic import ONE, ZERO, Bits, Logic, constant, number_of, runs
 
 OPPOSITE = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-OPPOSITE |= {f"s{one}": f"s{other}" for one, other in OPPOSITE.items() if one[0] in "<>"}
+OPPOSITE |= {f"s{item}": f"s{other}" for item, other in OPPOSITE.items() if item[0] in "<>"}
 COMMUTATIVE = {"&", "|", "^", "+", "*", "==", "!="}
 FEW = 3  #: most pieces that an operator is split into for the bits that are known
 
@@ -28,21 +28,21 @@ class Operators(Logic):
             "r|": self.any_set,
             "r&": self.all_set,
             "r^": self.parity,
-            "m": lambda select, one, other: self.choice([(select[0], one)], other),
+            "m": lambda select, item, other: self.choice([(select[0], item)], other),
             "<<": self.left,
             "u>>": self.right,
             "s>>": lambda value, by: self.right(value, by, value[-1:]),
-            "u//": lambda one, other: self.quotient(one, other)[0],
-            "u%": lambda one, other: self.quotient(one, other)[1],
-            "s//": lambda one, other: self.floored(one, other)[0],
-            "s%": lambda one, other: self.floored(one, other)[1],
+            "u//": lambda item, other: self.quotient(item, other)[0],
+            "u%": lambda item, other: self.quotient(item, other)[1],
+            "s//": lambda item, other: self.floored(item, other)[0],
+            "s%": lambda item, other: self.floored(item, other)[1],
         }
         return make[name](*operands)
 
-    def plain(self, kind: str, one: Bits, other: Bits, width: int) -> Bits:
+    def plain(self, kind: str, item: Bits, other: Bits, width: int) -> Bits:
         """Return an operator of two operands as it is."""
-        key = tuple(sorted((one, other))) if kind in COMMUTATIVE else ()
-        return self.once(kind, (one, other), width, key=key)
+        key = tuple(sorted((item, other))) if kind in COMMUTATIVE else ()
+        return self.once(kind, (item, other), width, key=key)
 
     def inverse(self, value: Bits) -> Bits:
         """Return all bits inverted."""
@@ -50,8 +50,8 @@ class Operators(Logic):
         if node and node.kind == "~":
             return node.operands[0]
         if node and node.kind in OPPOSITE:
-            one, other = node.operands
-            return self.plain(OPPOSITE[node.kind], one, other, 1)
+            item, other = node.operands
+            return self.plain(OPPOSITE[node.kind], item, other, 1)
         pieces = list(runs(value))
         if len(pieces) <= FEW and any(piece[0] <= ONE for piece in pieces):
             inverted = (
@@ -63,14 +63,14 @@ class Operators(Logic):
             return tuple(bit for piece in inverted for bit in piece)
         return self.once("~", (value,), len(value)) if value else ()
 
-    def bitwise(self, kind: str, one: Bits, other: Bits) -> Bits:
+    def bitwise(self, kind: str, item: Bits, other: Bits) -> Bits:
         """Return ``&``, ``|`` or ``^`` of two operands, without bits that one of them decides."""
-        known = [decided(kind, a, b) for a, b in zip(one, other, strict=True)]
+        known = [decided(kind, a, b) for a, b in zip(item, other, strict=True)]
         spans = spans_of([bit is None for bit in known])
         if len(spans) > FEW:
-            return self.plain(kind, one, other, len(one))
+            return self.plain(kind, item, other, len(item))
         for first, last in spans:
-            piece = one[first:last], other[first:last]
+            piece = item[first:last], other[first:last]
             known[first:last] = self.plain(kind, *piece, last - first)
         return tuple(bit for bit in known if bit is not None)
 
@@ -81,29 +81,29 @@ class Operators(Logic):
             return constant(-number, len(value))
         return self.once("negate", (value,), len(value))
 
-    def total(self, one: Bits, other: Bits) -> Bits:
+    def total(self, item: Bits, other: Bits) -> Bits:
         """Return the sum."""
-        numbers = number_of(one), number_of(other)
+        numbers = number_of(item), number_of(other)
         if numbers[0] is not None and numbers[1] is not None:
-            return constant(numbers[0] + numbers[1], len(one))
+            return constant(numbers[0] + numbers[1], len(item))
         if 0 in numbers:
-            return one if numbers[1] == 0 else other
-        return self.plain("+", one, other, len(one))
+            return item if numbers[1] == 0 else other
+        return self.plain("+", item, other, len(item))
 
-    def difference(self, one: Bits, other: Bits) -> Bits:
-        """Return ``one`` minus ``other``."""
-        numbers = number_of(one), number_of(other)
+    def difference(self, item: Bits, other: Bits) -> Bits:
+        """Return ``item`` minus ``other``."""
+        numbers = number_of(item), number_of(other)
         if numbers[0] is not None and numbers[1] is not None:
-            return constant(numbers[0] - numbers[1], len(one))
-        return one if numbers[1] == 0 else self.plain("-", one, other, len(one))
+            return constant(numbers[0] - numbers[1], len(item))
+        return item if numbers[1] == 0 else self.plain("-", item, other, len(item))
 
-    def product(self, one: Bits, other: Bits) -> Bits:
+    def product(self, item: Bits, other: Bits) -> Bits:
         """Return the product."""
-        for factor, value in ((number_of(one), other), (number_of(other), one)):
+        for factor, value in ((number_of(item), other), (number_of(other), item)):
             if factor is not None and factor & (factor - 1) == 0:
-                zeros = (ZERO,) * (factor.bit_length() - 1 if factor else len(one))
-                return (zeros + value)[: len(one)]
-        return self.plain("*", one, other, len(one))
+                zeros = (ZERO,) * (factor.bit_length() - 1 if factor else len(item))
+                return (zeros + value)[: len(item)]
+        return self.plain("*", item, other, len(item))
 
     def any_set(self, value: Bits) -> Bits:
         """Return whether a bit is set."""
@@ -130,24 +130,24 @@ class Operators(Logic):
             return left or (ZERO,)
         return self.once("odd", (left,), 1)
 
-    def comparison(self, kind: str, one: Bits, other: Bits) -> Bits:
+    def comparison(self, kind: str, item: Bits, other: Bits) -> Bits:
         """Return what a comparison says; ``s`` before its operator: of signed numbers."""
         if kind == "!=":
-            return self.inverse(self.comparison("==", one, other))
-        while one and one[-1] == other[-1] and (kind[0] != "s" or one == other):
-            one, other = one[:-1], other[:-1]
-        while one and one[0] == other[0] and kind == "==":
-            one, other = one[1:], other[1:]
-        if not one:
+            return self.inverse(self.comparison("==", item, other))
+        while item and item[-1] == other[-1] and (kind[0] != "s" or item == other):
+            item, other = item[:-1], other[:-1]
+        while item and item[0] == other[0] and kind == "==":
+            item, other = item[1:], other[1:]
+        if not item:
             return (ONE,) if "=" in kind else (ZERO,)
         if kind == "==":
-            if any(a + b == 1 and max(a, b) <= ONE for a, b in zip(one, other, strict=True)):
+            if any(a + b == 1 and max(a, b) <= ONE for a, b in zip(item, other, strict=True)):
                 return (ZERO,)
-            if len(one) == 1 and min(one[0], other[0]) <= ONE:
-                bit, known = (max(one[0], other[0]),), min(one[0], other[0])
+            if len(item) == 1 and min(item[0], other[0]) <= ONE:
+                bit, known = (max(item[0], other[0]),), min(item[0], other[0])
                 return bit if known else self.inverse(bit)
-        known = by_ranges(kind, one, other)
-        return self.plain(kind, one, other, 1) if known is None else (int(known),)
+        known = by_ranges(kind, item, other)
+        return self.plain(kind, item, other, 1) if known is None else (int(known),)
 
     def left(self, value: Bits, by: Bits) -> Bits:
         """Return ``value`` shifted to the left."""
@@ -163,19 +163,19 @@ class Operators(Logic):
             return (value + sign * number)[number:][: len(value)]
         return self.once(">>" if sign[0] == ZERO else ">>>", (value, by), len(value))
 
-    def quotient(self, one: Bits, other: Bits) -> tuple[Bits, Bits]:
+    def quotient(self, item: Bits, other: Bits) -> tuple[Bits, Bits]:
         """Return quotient and remainder of unsigned numbers; both are 0 if the divisor is."""
         zero = self.comparison("==", other, (ZERO,) * len(other))[0]
-        none = (ZERO,) * len(one)
-        divided, rest = (self.plain(kind, one, other, len(one)) for kind in ("/", "%"))
-        return self.choice([(zero, none)], divided), self.choice([(zero, none)], rest)
+        empty = (ZERO,) * len(item)
+        divided, rest = (self.plain(kind, item, other, len(item)) for kind in ("/", "%"))
+        return self.choice([(zero, empty)], divided), self.choice([(zero, empty)], rest)
 
-    def floored(self, one: Bits, other: Bits) -> tuple[Bits, Bits]:
+    def floored(self, item: Bits, other: Bits) -> tuple[Bits, Bits]:
         """Return quotient and remainder of signed numbers: rounded down, the divisor's sign."""
-        sizes = (self.choice([(v[-1], self.negative(v))], v) for v in (one, other))
+        sizes = (self.choice([(v[-1], self.negative(v))], v) for v in (item, other))
         size, divisor = sizes
         quotient, rest = self.quotient(size, divisor)
-        differ = self.bitwise("^", one[-1:], other[-1:])
+        differ = self.bitwise("^", item[-1:], other[-1:])
         inexact = self.any_set(rest)
         down = self.choice([(inexact[0], self.inverse(quotient))], self.negative(quotient))
         short = self.choice([(inexact[0], self.difference(divisor, rest))], rest)
@@ -201,7 +201,7 @@ class Operators(Logic):
             return otherwise
         bits = zip(otherwise, *(value for _, value in left), strict=True)
         same = [bit > ONE and {bit, *others} == {bit} for bit, *others in bits]
-        spans = spans_of([not one for one in same])
+        spans = spans_of([not item for item in same])
         if len(spans) != 1:
             spans = [(spans[0][0], spans[-1][1])]
         (first, last), whole = spans[0], list(otherwise)
@@ -232,11 +232,11 @@ class Operators(Logic):
         return self.once("choice", (*operands, otherwise), len(otherwise))
 
 
-def decided(kind: str, one: int, other: int) -> int | None:
+def decided(kind: str, item: int, other: int) -> int | None:
     """Return the bit that an operator gives if that is one of its operands' or a constant."""
-    if one == other:
-        return ZERO if kind == "^" else one
-    for bit, rest in ((one, other), (other, one)):
+    if item == other:
+        return ZERO if kind == "^" else item
+    for bit, rest in ((item, other), (other, item)):
         if bit == ZERO:
             return ZERO if kind == "&" else rest
         if bit == ONE and kind != "^":
@@ -244,7 +244,7 @@ def decided(kind: str, one: int, other: int) -> int | None:
     return None
 
 
-def by_ranges(kind: str, one: Bits, other: Bits) -> bool | None:
+def by_ranges(kind: str, item: Bits, other: Bits) -> bool | None:
     """Return what a comparison of unsigned numbers says by their constant bits; None if it varies.
 
     That is how a limit compares which is also the end of a range.
@@ -252,8 +252,8 @@ def by_ranges(kind: str, one: Bits, other: Bits) -> bool | None:
     if kind not in ("<", "<=", ">", ">="):
         return None
     if kind[0] == ">":
-        one, other = other, one
-    (low, high), (other_low, other_high) = range_of(one), range_of(other)
+        item, other = other, item
+    (low, high), (other_low, other_high) = range_of(item), range_of(other)
     equal = len(kind) == 2
     if high < other_low or (equal and high == other_low):
         return True

@@ -26,16 +26,16 @@ def together(registers: Sequence[Register]) -> list[list[Register]]:
     of: dict[object, list[Register]] = {}
     for register in registers:
         clock = register.cell.clk_edge, *register.inputs.values()
-        switches = [one.number for one in register.body if isinstance(one, Switch)]
+        switches = [item.number for item in register.body if isinstance(item, Switch)]
         body = register.body
-        plain = all(isinstance(one, Write) or is_reset(register, one) for one in body)
+        plain = all(isinstance(item, Write) or is_reset(register, item) for item in body)
         keys = [(clock, number) for number in switches if not plain] or [(clock, "plain")]
         joined = {id(group): group for key in keys if (group := of.get(key))}
         group = next(iter(joined.values()), [])
         for other in list(joined.values())[1:]:
             group += other
             groups.remove(other)
-            of.update((key, group) for key, one in of.items() if one is other)
+            of.update((key, group) for key, item in of.items() if item is other)
         if not group:
             groups.append(group)
         group.append(register)
@@ -65,15 +65,15 @@ class Processes:
 
     def lines(self, registers: Sequence[Register]) -> Iterator[str]:
         """Yield the lines of all processes."""
-        for group in together([one for one in registers if one.bits]):
+        for group in together([item for item in registers if item.bits]):
             yield from self.group(group)
 
     def group(self, group: list[Register]) -> Iterator[str]:
         """Yield the lines of one process."""
         first = group[0]
-        statements = list(self.statements([(one, one.body) for one in group]))
+        statements = list(self.statements([(item, item.body) for item in group]))
         if first.inputs["arst"] != (ZERO,):
-            reset = [self.assignment(one, Write(0, literal_bits(one))) for one in group]
+            reset = [self.assignment(item, Write(0, literal_bits(item))) for item in group]
             statements = [
                 f"if ({self.expressions.text(first.inputs['arst'])}) begin",
                 *indented(reset),
@@ -88,7 +88,7 @@ class Processes:
 
     def statements(self, parts: Parts) -> Iterator[str]:
         """Yield what registers do: switches that they share are written once, if order allows."""
-        numbers = [[one.number for one in body if isinstance(one, Switch)] for _, body in parts]
+        numbers = [[item.number for item in body if isinstance(item, Switch)] for _, body in parts]
         if any(row != sorted(set(row)) for row in numbers):
             for register, body in parts:
                 for statement in body:
@@ -114,13 +114,13 @@ class Processes:
             else:
                 switches.append((register, statement))
         if switches:
-            longest = max((switch for _, switch in switches), key=lambda one: len(one.arms))
+            longest = max((switch for _, switch in switches), key=lambda item: len(item.arms))
             arms = [
                 (
                     arm,
                     [
-                        (one, switch.arms[k].body)
-                        for one, switch in switches
+                        (item, switch.arms[k].body)
+                        for item, switch in switches
                         if k < len(switch.arms)
                     ],
                 )
@@ -144,8 +144,8 @@ class Processes:
         passed: list[str] = []
         written: list[tuple[str, list[str]]] = []
         for arm, parts in arms:
-            self.expressions.target = next((one.name for one, body in parts if body), "")
-            body = list(self.statements([(one, body) for one, body in parts if body]))
+            self.expressions.target = next((item.name for item, body in parts if body), "")
+            body = list(self.statements([(item, body) for item, body in parts if body]))
             if not body and not arm.always:
                 passed.append(f"~{self.expressions.text((arm.condition,), UNARY)}")
                 continue
@@ -163,7 +163,7 @@ class Processes:
         yield f"case ({self.expressions.text(arms[0][0].value)})"
         default = "default: ;"
         for arm, parts in arms:
-            body = list(self.statements([(one, body) for one, body in parts if body]))
+            body = list(self.statements([(item, body) for item, body in parts if body]))
             width = len(arm.value)
             label = ", ".join(literal(int(pattern, 2), width) for pattern in arm.patterns)
             if arm.always:

@@ -63,7 +63,7 @@ class Reader:
 
     def __init__(self, netlist: Any, name: str) -> None:
         self.name, self.cells, self.ports = name, netlist.cells, netlist.modules[0].ports
-        self.mine: list[tuple[int, Any]] = []
+        self.own: list[tuple[int, Any]] = []
         self.signals = SignalDict()
         self.names: dict[int, str] = {}  #: of memories and of what is placed
         self.flatten(netlist.modules)
@@ -85,16 +85,16 @@ class Reader:
         for name, (value, flow) in self.ports.items():
             if flow is ModuleNetFlow.Input:
                 result.inputs[name] = self.source("input", value, name)
-        for number, cell in self.mine:
+        for number, cell in self.own:
             self.begin(number, cell)
-        for number, cell in self.mine:
+        for number, cell in self.own:
             if isinstance(cell, OPERATIONS) and number not in self.folded:
                 self.translate(number)
-        for number, cell in self.mine:
+        for number, cell in self.own:
             self.end(number, cell)
         result.registers = list(self.registers.values())
-        for one in self.placed.values():
-            (result.placed if isinstance(one.cell, nir.Instance) else result.reads).append(one)
+        for item in self.placed.values():
+            (result.placed if isinstance(item.cell, nir.Instance) else result.reads).append(item)
         for name, (value, flow) in self.ports.items():
             if flow is not ModuleNetFlow.Input:
                 result.outputs[name] = self.bits(value)
@@ -109,8 +109,8 @@ class Reader:
                 if signal.attrs:
                     result.attributes[name] = signal.attrs
                 result.fields[name] = {
-                    "_".join(map(str, path)): self.bits(one.value)
-                    for path, one in self.netlist.signal_fields[signal].items()
+                    "_".join(map(str, path)): self.bits(item.value)
+                    for path, item in self.netlist.signal_fields[signal].items()
                     if path and not any(isinstance(step, int) for step in path)
                 }
         return result
@@ -119,7 +119,7 @@ class Reader:
         """Take all parts that are no components into the module, with their names before others."""
         for module in modules:
             part = "".join(f"{step}_" for step in module.name[1:])
-            self.mine += [(number, self.cells[number]) for number in module.cells]
+            self.own += [(number, self.cells[number]) for number in module.cells]
             for number in module.cells:
                 if isinstance(self.cells[number], (nir.Instance, nir.Memory)):
                     self.names[number] = self.unlike(part + self.cells[number].name)
@@ -153,11 +153,11 @@ class Reader:
             bits = self.source("read", outputs(number, cell.width))
             self.placed[number] = Placed(cell, {}, {"data": bits}, self.names[cell.memory])
         elif isinstance(cell, nir.Instance):
-            made = {
+            built = {
                 port: self.source("placed", outputs(number, width, first))
                 for port, (first, width) in cell.ports_o.items()
             }
-            self.placed[number] = Placed(cell, {}, made, self.names[number])
+            self.placed[number] = Placed(cell, {}, built, self.names[number])
         elif isinstance(cell, nir.AnyValue):
             self.source(cell.kind, outputs(number, cell.width))
         elif isinstance(cell, nir.Memory):
@@ -167,14 +167,14 @@ class Reader:
         """Yield the number of each list of assignments that nothing but one register takes."""
         data: dict[int, int] = {}  # list of assignments -> register
         elsewhere: set[int] = set()
-        for number, cell in self.mine:
+        for number, cell in self.own:
             nets = cell.input_nets()
             if isinstance(cell, nir.FlipFlop) and cell.data and cell.data[0] > ONE:
-                made = cell.data[0] >> NODE_SHIFT
-                whole = tuple(cell.data) == outputs(made, len(cell.data))
-                if whole and isinstance(self.cells[made], nir.AssignmentList):
-                    elsewhere |= {made} & data.keys()
-                    data[made] = number
+                built = cell.data[0] >> NODE_SHIFT
+                whole = tuple(cell.data) == outputs(built, len(cell.data))
+                if whole and isinstance(self.cells[built], nir.AssignmentList):
+                    elsewhere |= {built} & data.keys()
+                    data[built] = number
                     nets = {cell.clk, cell.arst}
             elsewhere.update(net >> NODE_SHIFT for net in nets)
         yield from data.keys() - elsewhere
@@ -183,15 +183,15 @@ class Reader:
         """Make the nodes of an operation, and before it those of what it depends on."""
         path, opened = [number], set()
         while path:
-            here = path[-1]
-            if here in self.done:
+            near = path[-1]
+            if near in self.done:
                 path.pop()
-            elif here in opened:
-                self.finish(here)
+            elif near in opened:
+                self.finish(near)
                 path.pop()
             else:
-                opened.add(here)
-                for before in self.before(here):
+                opened.add(near)
+                for before in self.before(near):
                     if before in opened and before not in self.done:
                         self.close(before)
                     else:
@@ -199,12 +199,12 @@ class Reader:
 
     def before(self, number: int) -> list[int]:
         """Return the numbers of operations that this one depends on and that are not done."""
-        found: dict[int, None] = {}
+        result: dict[int, None] = {}
         for net in self.needed(self.cells[number]):
-            one = net >> NODE_SHIFT
-            if net > ONE and one not in self.done and net not in self.nets:
-                found[one] = None
-        return list(found)
+            item = net >> NODE_SHIFT
+            if net > ONE and item not in self.done and net not in self.nets:
+                result[item] = None
+        return list(result)
 
     def needed(self, cell: Any) -> Iterator[int]:
         """Yield the nets that an operation depends on."""
@@ -240,7 +240,7 @@ class Reader:
     def value_of(self, cell: Any) -> Bits:
         """Return what an operation gives."""
         if isinstance(cell, nir.Operator):
-            return self.logic.operator(cell.operator, [self.bits(one) for one in cell.inputs])
+            return self.logic.operator(cell.operator, [self.bits(item) for item in cell.inputs])
         if isinstance(cell, nir.AssignmentList):
             return value_of(self.logic, self.bodies.of(cell.assignments), self.bits(cell.default))
         if isinstance(cell, nir.AsyncReadPort):
@@ -268,9 +268,9 @@ class Reader:
         if isinstance(cell, nir.FlipFlop):
             register = self.registers[number]
             register.source = cell.src_loc
-            made = cell.data[0] >> NODE_SHIFT if cell.data else 0
-            if made in self.folded:
-                assigned = self.cells[made]
+            built = cell.data[0] >> NODE_SHIFT if cell.data else 0
+            if built in self.folded:
+                assigned = self.cells[built]
                 register.source = assigned.assignments[0].src_loc
                 register.body = self.bodies.of(assigned.assignments)
                 if (default := self.bits(assigned.default)) != register.bits:
@@ -303,9 +303,9 @@ class Reader:
         word = list(self.logic.once("memory", (address,), cell.width, cell.memory))
         for number in cell.transparent_for:
             data, at, enables = (self.port(self.cells[number], n) for n in ("data", "addr", "en"))
-            here = self.logic.comparison("==", at, address)
+            near = self.logic.comparison("==", at, address)
             for first, last in lanes(enables):
-                written = self.logic.bitwise("&", enables[first : first + 1], here)
+                written = self.logic.bitwise("&", enables[first : first + 1], near)
                 piece = self.logic.choice([(written[0], data[first:last])], tuple(word[first:last]))
                 word[first:last] = piece
         return tuple(word)

@@ -50,9 +50,9 @@ def ends(module: ModuleLogic) -> Iterator[tuple[str, Bits]]:
     for register in module.registers:
         for bits in (*values_in(register.body, met), *register.inputs.values()):
             yield register.name, bits
-    for one in (*module.reads, *module.writes, *module.placed, *module.properties):
-        for port, bits in one.inputs.items():
-            yield f"{one.name}_{port}", bits
+    for item in (*module.reads, *module.writes, *module.placed, *module.properties):
+        for port, bits in item.inputs.items():
+            yield f"{item.name}_{port}", bits
 
 
 def find_uses(module: ModuleLogic) -> Uses:

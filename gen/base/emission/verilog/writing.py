@@ -37,9 +37,9 @@ class Writer:
         self.module, self.name, self.keep_boundary = module, name, keep_boundary
         self.uses = find_uses(module)
         memories = {number: called for number, (called, _) in module.memories.items()}
-        taken = {*(one.name for one in module.placed), *memories.values()}
+        taken = {*(item.name for item in module.placed), *memories.values()}
         self.names = Names(module, self.uses, taken)
-        self.registers = {one.name: one for one in module.registers}
+        self.registers = {item.name: item for item in module.registers}
         self.expressions = Expressions(self.names, memories)
 
     def text(self) -> tuple[str, dict[int, str]]:
@@ -47,7 +47,7 @@ class Writer:
         body = [*self.assignments(), *Processes(self.expressions).lines(self.module.registers)]
         body += [line for write in self.module.writes for line in self.write(write)]
         body += [line for read in self.module.reads for line in self.read(read)]
-        body += [line for one in self.module.properties for line in self.check(one)]
+        body += [line for item in self.module.properties for line in self.check(item)]
         for placed in self.module.placed:
             body += self.instance(placed)
         body += self.vectors()  # which were found to be needed above, as fields are
@@ -79,10 +79,10 @@ class Writer:
     def declared(self, name: str, kind: str, width: int) -> str:
         """Return a declaration: attributes, range, name, and a register's value at power-up."""
         register = self.registers.get(name)
-        given = self.module.attributes.get(name, {}) | (
+        provided = self.module.attributes.get(name, {}) | (
             register.cell.attributes if register else {}
         )
-        text = f"{attributes(given)}{kind} {self.ranged(width)}{identifier(name)}"
+        text = f"{attributes(provided)}{kind} {self.ranged(width)}{identifier(name)}"
         return text + (f" = {literal(register.cell.init, width)}" if register else "")
 
     def declarations(self) -> Iterator[str]:
@@ -191,16 +191,16 @@ class Writer:
         clock = self.expressions.text(port.inputs["clk"])
         return f"always @({port.cell.clk_edge}edge {clock})"
 
-    def check(self, one: Placed) -> Iterator[str]:
+    def check(self, item: Placed) -> Iterator[str]:
         """Yield a property, and before it the message of one that does not hold."""
-        enable, test = (self.expressions.text(one.inputs[name]) for name in ("en", "test"))
-        check = f"{one.cell.kind} ({test});"
-        if one.cell.format is not None:
-            message = setting("".join(map(str, one.cell.format.chunks)) + "\n")
+        enable, test = (self.expressions.text(item.inputs[name]) for name in ("en", "test"))
+        check = f"{item.cell.kind} ({test});"
+        if item.cell.format is not None:
+            message = setting("".join(map(str, item.cell.format.chunks)) + "\n")
             lines = [f"if (!({test}))", f"{INDENT}$write({message});", check]
         else:
             lines = [check]
-        head = self.edge(one) if "clk" in one.inputs else "always @*"
+        head = self.edge(item) if "clk" in item.inputs else "always @*"
         block = [f"if ({enable}) begin", *indented(lines), "end"]
         yield f"{head} begin"
         yield from indented(block)
@@ -220,8 +220,8 @@ class Writer:
         lines = commas(f".{identifier(port)}({value})" for port, value in ports)
         settings = ""
         if cell.parameters:
-            given = ", ".join(f".{k}({setting(v)})" for k, v in cell.parameters.items())
-            settings = f" #({given})"
+            provided = ", ".join(f".{k}({setting(v)})" for k, v in cell.parameters.items())
+            settings = f" #({provided})"
         head = f"{attributes(cell.attributes)}{identifier(cell.type)}{settings}"
         return [f"{head} {identifier(placed.name)} (", *lines, ");"]
 
@@ -255,9 +255,9 @@ def commas(lines: Iterable[str]) -> list[str]:
     return [*(f"{line}," for line in most), last]
 
 
-def attributes(given: dict[str, Any]) -> str:
+def attributes(provided: dict[str, Any]) -> str:
     """Return attributes as Verilog has them before what they belong to."""
-    return "".join(f"(* {name} = {setting(value)} *) " for name, value in sorted(given.items()))
+    return "".join(f"(* {name} = {setting(value)} *) " for name, value in sorted(provided.items()))
 
 
 def setting(value: Any) -> str:
@@ -288,7 +288,7 @@ def break_of(text: str, room: int) -> int:
     depths = [0]
     for letter in text:
         depths.append(depths[-1] + (letter in "([{") - (letter in ")]}"))
-    ends = [one.start() for one in BREAK.finditer(text) if text[: one.start()].strip()]
+    ends = [item.start() for item in BREAK.finditer(text) if text[: item.start()].strip()]
     fits = [end for end in ends if end <= room + 1]
     if not fits:
         return ends[0] if ends else 0

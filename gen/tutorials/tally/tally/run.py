@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import cocotb
 
 from sim.harness.bench import Bench
-from sim.harness.in_simulator import tell, workload_in_simulator
+from sim.harness.in_simulator import report, workload_in_simulator
 from sim.harness.measuring import MeasuringSession
 from sim.harness.register_driver import RegisterDriver
 from sim.harness.session import Result
@@ -37,18 +37,18 @@ class CountSession(MeasuringSession):
     maximise = ("count",)
 
     @classmethod
-    def calculate(cls, params, asked):
-        return {"wraps": asked.events >> params.bits}
+    def calculate(cls, params, requested):
+        return {"wraps": requested.events >> params.bits}
 
-    def result(self, found, clock_hz):
-        count, expected = found["read"], count_of(self.asked.events, self.params.bits)
-        cycles = list(range(self.asked.events))
+    def result(self, result, clock_hz):
+        count, expected = result["read"], count_of(self.requested.events, self.params.bits)
+        cycles = list(range(self.requested.events))
         return Result(
-            figures={"count": count, "cycles": self.asked.events}
-            | self.calculate(self.params, self.asked),
+            figures={"count": count, "cycles": self.requested.events}
+            | self.calculate(self.params, self.requested),
             compared="the count that the host reads equals the golden model's",
             difference="" if count == expected else f"{count} is not {expected}",
-            curves={"count": {"cycle": cycles, "count": found["counts"]}},
+            curves={"count": {"cycle": cycles, "count": result["counts"]}},
         )
 
 
@@ -61,4 +61,4 @@ async def counts(dut):
     bench.set(event=1)
     await bench.wait(workload_in_simulator(CountWorkload).events)
     bench.set(event=0)
-    tell({"read": await host.read("events"), "counts": [one["count"] for one in shown.beats]})
+    report({"read": await host.read("events"), "counts": [item["count"] for item in shown.beats]})

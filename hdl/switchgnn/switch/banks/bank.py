@@ -122,8 +122,8 @@ class Bank(Component):
         ]
         m.d.sync += [self.added.eq(rule.added), self.error.eq(rule.error)]
         if params.slr_stages:
-            told = params.sum_command.members
-            m.d.comb += [self.far[name].eq(getattr(sums, name)) for name in told]
+            reported = params.sum_command.members
+            m.d.comb += [self.far[name].eq(getattr(sums, name)) for name in reported]
         self.state_expectations(m)
         return m
 

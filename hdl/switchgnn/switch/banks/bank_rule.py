@@ -77,7 +77,7 @@ class BankRule(Component):
         )
         same = self.same  # the aggregator has the command's turn
         finished = Signal()  # it has all contributions of that turn
-        mine = Signal()  # it is in the list of its own port
+        own = Signal()  # it is in the list of its own port
         last = Signal()  # the contribution is the last one
         completes = Signal()  # the last contribution is added
         fetched = Signal()
@@ -90,13 +90,13 @@ class BankRule(Component):
         m.d.comb += [
             same.eq(before.tag == self.tag),
             finished.eq(before.complete & same),
-            mine.eq(before.port == self.port),
+            own.eq(before.port == self.port),
             last.eq(Mux(same, before.remaining == 1, before.expected == 1)),
             self.added.eq(is_add & ~self.outside & before.used & ~finished),
             completes.eq(self.added & last),
             fetched.eq(is_fetched),
-            self.leaves.eq(is_read & before.complete & mine & ~self.recent),
-            stays.eq(is_read & before.complete & (~mine | self.recent)),
+            self.leaves.eq(is_read & before.complete & own & ~self.recent),
+            stays.eq(is_read & before.complete & (~own | self.recent)),
             self.write.eq(self.clear | is_read | inside),
             self.push.eq((completes & ~before.queued) | fetched | stays),
             after.queued.eq(~self.clear & Mux(is_read, stays, before.queued | completes | fetched)),

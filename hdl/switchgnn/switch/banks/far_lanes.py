@@ -46,9 +46,9 @@ class FarLanes(Component):
         m.submodules.lanes = lanes = DomainRenamer("far")(LaneSums(self.params))
         read = index_of(self.read, len(lanes.number))
         number = delay(m, read, LaneSums.ahead, "read", reset_less=False)
-        here = Cat(*self.commands, self.payload, number, ResetSignal())
-        there = Cat(*lanes.commands, lanes.payload, lanes.number, ResetSignal("far"))
-        m.d.comb += there.eq(self.carried(m, "there", here))
+        near = Cat(*self.commands, self.payload, number, ResetSignal())
+        far = Cat(*lanes.commands, lanes.payload, lanes.number, ResetSignal("far"))
+        m.d.comb += far.eq(self.carried(m, "far", near))
         sums = low_bits(self.half.sums.as_value(), len(lanes.sums.as_value()))
         waits: dict[str, Value] = {name: self.half[name] for name in self.params.delivery.members}
         waits["sums"] = sums
@@ -63,6 +63,6 @@ class FarLanes(Component):
     def carried(self, m: Module, name: str, wires: Value) -> Value:
         """Return ``wires`` at the other end of the pipeline ``name`` between the dies."""
         sizes = WirePipelineParams(shape=len(wires), stages=self.params.slr_stages)
-        m.submodules[name] = way = WirePipeline(sizes)
-        m.d.comb += way.i.eq(wires)
-        return way.o
+        m.submodules[name] = path = WirePipeline(sizes)
+        m.d.comb += path.i.eq(wires)
+        return path.o

@@ -46,6 +46,6 @@ class SumAdders(Component):
         for k, value in enumerate(self.payload):
             zero = Const(0, value.shape())
             sources = Array((zero, self.newest[k], self.older[k], self.stored[k]))
-            kept = sources[self.source.as_value()]
-            m.d.comb += self.after[k].eq(low_bits(value + kept, len(value)))
+            stored = sources[self.source.as_value()]
+            m.d.comb += self.after[k].eq(low_bits(value + stored, len(value)))
         return m

@@ -25,7 +25,7 @@ ADVANCE, RAWFETCH = OPEN_TURNS, OPEN_TURNS + 1  #: requesters; below them are AC
 class ControlFrames(Component):
     """Arbitrates ACKs, ADVANCEs and RAWFETCHes, and emits them as control frames in ``o``.
 
-    - ``acks``: while one is ``wanted``, an ACK for it must leave. Its bit of ``acked`` is high in
+    - ``acks``: while one is ``required``, an ACK for it must leave. Its bit of ``acked`` is high in
       the cycle in which its content is taken; another ACK may be wanted in the next cycle.
     - ``advance``, a pulse: an ADVANCE leaves, with the ``lo`` that the job has when the frame is
       built; several pulses may give one frame. If the switch has links, and ``above`` says that the
@@ -40,7 +40,7 @@ class ControlFrames(Component):
     which it was built. ``congested`` is the ECN echo of ACKs. Fields that a kind does not use are
     zero.
 
-    Throughput: a frame every two cycles. Latency: :attr:`latency` from an ACK's ``wanted``, if no
+    Throughput: a frame every two cycles. Latency: :attr:`latency` from an ACK's ``required``, if no
     other frame waits, and a cycle more for the other kinds. Stalls: the next requester is chosen
     meanwhile, but its content is taken when the previous frame has left, so that no frame is
     outdated. Fairness: a requester waits for at most three others.
@@ -73,13 +73,13 @@ class ControlFrames(Component):
         active = self.job.active
         frame, offered = Signal(self.params.control_frame, reset_less=True), Signal()
         advancing = Signal()  # an ADVANCE is to leave
-        wanted = Cat(*(ack.wanted for ack in self.acks), advancing, requests.o.valid)
-        chosen = Signal(len(wanted))  # the next requester, at most one
-        taken = Signal(len(wanted))
+        expected = Cat(*(ack.required for ack in self.acks), advancing, requests.o.valid)
+        chosen = Signal(len(expected))  # the next requester, at most one
+        taken = Signal(len(expected))
         m.d.comb += [
-            taken.eq(Mux(active & ~offered, chosen & wanted, 0)),
+            taken.eq(Mux(active & ~offered, chosen & expected, 0)),
             self.acked.eq(taken[:OPEN_TURNS]),
-            turn.asking.eq(wanted),
+            turn.requesting.eq(expected),
             turn.take.eq(active & ~chosen.any()),
             requests.i.payload.eq(self.raw_request),
             requests.i.valid.eq(self.raw_valid & active),
@@ -88,7 +88,7 @@ class ControlFrames(Component):
             self.o.payload.eq(frame),
             self.o.valid.eq(offered),
         ]
-        with m.If(~active | taken.any() | (chosen.any() & ~(chosen & wanted).any())):
+        with m.If(~active | taken.any() | (chosen.any() & ~(chosen & expected).any())):
             m.d.sync += chosen.eq(0)
         with m.Elif(~chosen.any()):
             m.d.sync += chosen.eq(turn.grant)
@@ -116,8 +116,8 @@ class ControlFrames(Component):
         """Return statements that fill ``frame`` for the chosen requester."""
         job = self.job
 
-        def of(tells: Mapping[int, Any]) -> Value:
-            return reduce(or_, (Mux(chosen[k], value, 0) for k, value in tells.items()))
+        def of(reports: Mapping[int, Any]) -> Value:
+            return reduce(or_, (Mux(chosen[k], value, 0) for k, value in reports.items()))
 
         acks = dict(enumerate(self.acks))
         kinds: dict[int, Any] = dict.fromkeys(acks, Kind.ACK) | {
@@ -138,5 +138,5 @@ class ControlFrames(Component):
             frame.ecn.eq(of(dict.fromkeys(acks, self.congested))),
             frame.bitmap.eq(of({k: ack.arrived for k, ack in acks.items()})),
             frame.source.eq(of({RAWFETCH: request.source})),
-            frame.raw.eq(of({RAWFETCH: request.asking})),
+            frame.raw.eq(of({RAWFETCH: request.requesting})),
         ]

@@ -36,13 +36,13 @@ class EgressParams(GnnSwitchSizes):
     def ack_state(self) -> data.StructLayout:
         """Describe what has come of an open turn at a port, and whether an ACK is wanted."""
         return data.StructLayout(
-            {"wanted": 1, "turn": TURN_BITS, "base": SEQ_BITS, "arrived": self.window}
+            {"required": 1, "turn": TURN_BITS, "base": SEQ_BITS, "arrived": self.window}
         )
 
     @property
     def raw_request(self) -> data.StructLayout:
         """Describe a RAWFETCH on its way to the feature's owner."""
-        return data.StructLayout({"turn": TURN_BITS, "source": 32, "asking": self.ports})
+        return data.StructLayout({"turn": TURN_BITS, "source": 32, "requesting": self.ports})
 
     @property
     def control_frame(self) -> data.StructLayout:

@@ -41,12 +41,12 @@ class EgressRoom(Component):
         spare = Signal(signed(bits_for(depth) + 1), init=depth - beats)
         back = Signal(bits_for(beats + 1))  # beats that are returned
         back_behind_claim = Signal(signed(len(back) + 1), init=-beats)
-        given = Mux(self.voided, beats, Mux(self.shorter, beats - self.params.raw_beats, 0))
-        given = given + self.left
+        provided = Mux(self.voided, beats, Mux(self.shorter, beats - self.params.raw_beats, 0))
+        provided = provided + self.left
         apart = Signal(init=1)
         m.d.sync += [
-            back.eq(given),
-            back_behind_claim.eq(given - beats),
+            back.eq(provided),
+            back_behind_claim.eq(provided - beats),
             spare.eq((spare + Mux(self.claim, back_behind_claim, back))[: len(spare)]),
         ]
         if beats > 2:

@@ -154,4 +154,4 @@ def beats_of(lane_bits: int, params: GnnSwitchParams) -> int:
 
 def is_one_of(kind: Any, kinds: Mapping[Kind, int], bits: int) -> Value:
     """Return whether ``kind`` is one of those with lanes of so many bits."""
-    return Cat(kind == one for one, width in kinds.items() if width == bits).any()
+    return Cat(kind == item for item, width in kinds.items() if width == bits).any()

@@ -56,9 +56,9 @@ class GnnIngress(Component):
         # Together with payloads of the cycles since ``level`` was known, at most ``tasks`` wait.
         room = Signal()
         m.d.sync += room.eq(payloads.level < params.tasks - UNSEEN)
-        asking = Signal(params.ports)
+        requesting = Signal(params.ports)
         picked = Signal(params.ports)
-        m.d.comb += picked.eq(pick_in_turn(m, asking, room & ~self.hold))
+        m.d.comb += picked.eq(pick_in_turn(m, requesting, room & ~self.hold))
         ports = []
         for k in range(params.ports):
             m.submodules[f"port_{k}"] = port = GnnIngressPort(params)
@@ -68,7 +68,7 @@ class GnnIngress(Component):
                 port.port_bit.eq(1 << k),
                 self.overflows[k].eq(port.overflow),
                 self.congested[k].eq((port.used > self.mark_level) & (self.mark_level != 0)),
-                asking[k].eq(port.arrivals.valid),
+                requesting[k].eq(port.arrivals.valid),
                 port.arrivals.ready.eq(picked[k]),
             ]
             ports.append(port)

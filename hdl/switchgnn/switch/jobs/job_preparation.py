@@ -41,27 +41,27 @@ class JobPreparation(Component):
         m = Module()
         begun = Signal()
         waited = Signal(range(UNDER_WAY + 1))
-        asks = Signal()
-        asked = Signal()  # the FENCE is among the tasks
+        demands = Signal()
+        requested = Signal()  # the FENCE is among the tasks
         passed = Signal()  # the FENCE was carried out
         quiet = Signal(range(QUIET + 1))
         m.d.comb += [
             self.begin.eq(self.preparing & ~begun & ~self.busy),
-            self.fence.valid.eq(asks),
+            self.fence.valid.eq(demands),
             self.fence.payload.kind.eq(TaskKind.FENCE),
             self.prepared.eq(quiet == QUIET),
         ]
         with m.If(~self.preparing | self.prepared):
-            m.d.sync += [begun.eq(0), waited.eq(0), asks.eq(0)]
-            m.d.sync += [asked.eq(0), passed.eq(0), quiet.eq(0)]
+            m.d.sync += [begun.eq(0), waited.eq(0), demands.eq(0)]
+            m.d.sync += [requested.eq(0), passed.eq(0), quiet.eq(0)]
         with m.Else():
             with m.If(self.begin):
                 m.d.sync += begun.eq(1)
             with m.If(begun & (waited != UNDER_WAY)):
-                m.d.sync += [waited.eq(waited + 1), asks.eq(waited == UNDER_WAY - 1)]
-            with m.If(asks & self.fence.ready):
-                m.d.sync += [asks.eq(0), asked.eq(1)]
-            with m.If(asked & self.fenced):
+                m.d.sync += [waited.eq(waited + 1), demands.eq(waited == UNDER_WAY - 1)]
+            with m.If(demands & self.fence.ready):
+                m.d.sync += [demands.eq(0), requested.eq(1)]
+            with m.If(requested & self.fenced):
                 m.d.sync += passed.eq(1)
             with m.If(~passed | self.leaving):
                 m.d.sync += quiet.eq(0)

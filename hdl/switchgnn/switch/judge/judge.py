@@ -235,12 +235,12 @@ class Judge(Component):
             task.list.eq(header.list),
             task.rows.eq(Mux(is_raw, 0, header.rows)),
             task.first.eq(low_bits(about.lists.base + header.list, len(task.first))),
-            task.there.eq(at_most(left, len(task.there))),
+            task.present.eq(at_most(left, len(task.present))),
             task.source.eq(header.source),
             task.raw.eq(copied),
             self.raw_request.turn.eq(header.turn),
             self.raw_request.source.eq(header.source),
-            self.raw_request.asking.eq(request.sender),
+            self.raw_request.requesting.eq(request.sender),
             self.raw_request_to.eq(Mux(passed & (header.kind == Kind.RAWFETCH), copied, 0)),
         ]
 

@@ -30,7 +30,7 @@ class PortWindow(Component):
     gap was filled ``base`` itself may be marked. An ACK acknowledges the same frames all the while;
     only a frame more than W ahead of an ACK's base may be refused meanwhile.
 
-    ``acks`` are the windows, and whether an ACK is ``wanted``: because ``settings.every`` new
+    ``acks`` are the windows, and whether an ACK is ``required``: because ``settings.every`` new
     frames have come since the last ACK, because one is ``settings.delay`` cycles old, or because an
     old one was repeated. A bit of ``acked`` says that the ACK leaves now. ``clear`` empties the
     windows, and ``turns`` are their new turns.
@@ -85,9 +85,9 @@ class PortWindow(Component):
             self.ahead.eq(self.admit & ~behind & ~inside),
         ]
         for k, (base, arrived, step) in enumerate(zip(bases, windows, steps, strict=True)):
-            mine = turn if k else ~turn
+            own = turn if k else ~turn
             mark = Signal(window, name=f"mark_{k}")
-            with m.If(self.admit & inside & mine):
+            with m.If(self.admit & inside & own):
                 m.d.comb += mark.eq(1 << place)
             marked = arrived | mark
             with m.If(self.clear[k]):
@@ -95,7 +95,7 @@ class PortWindow(Component):
             with m.Else():
                 moved = Mux(step[3], marked >> 8, Mux(step[0], marked >> 1, marked))
                 m.d.sync += [arrived.eq(moved), base.eq((base + step)[:SEQ_BITS])]
-            self.acknowledge(m, k, fresh & mine, repeated & mine)
+            self.acknowledge(m, k, fresh & own, repeated & own)
             m.d.comb += [
                 self.acks[k].turn.eq(self.turns[k]),
                 self.acks[k].base.eq(base),
@@ -114,20 +114,20 @@ class PortWindow(Component):
         """Decide when an ACK of a turn is wanted."""
         count = Signal(8, name=f"count_{k}")  # new frames since the last ACK
         age = Signal(DELAY_BITS, name=f"age_{k}")  # cycles since the first of them
-        wanted = Signal(name=f"wanted_{k}")
+        expected = Signal(name=f"required_{k}")
         came = Signal(name=f"came_{k}")
         again = Signal(name=f"again_{k}")
-        m.d.comb += self.acks[k].wanted.eq(wanted)
+        m.d.comb += self.acks[k].required.eq(expected)
         m.d.sync += [came.eq(fresh), again.eq(repeated)]
         due = (count >= self.settings.every) | (age >= self.settings.delay)
         m.d.sync += age.eq(Mux(count.any(), age + ~age.all(), 0)[:DELAY_BITS])
         with m.If(self.clear[k] | self.acked[k]):
             # An ACK also covers frames of the cycle before.
-            m.d.sync += [count.eq(0), wanted.eq(0)]
+            m.d.sync += [count.eq(0), expected.eq(0)]
         with m.Else():
             m.d.sync += [
                 count.eq((count + (came & ~count.all()))[:8]),
-                wanted.eq(wanted | again | (count.any() & due)),
+                expected.eq(expected | again | (count.any() & due)),
             ]
         with m.If(self.clear[k]):
             m.d.sync += [came.eq(0), again.eq(0)]

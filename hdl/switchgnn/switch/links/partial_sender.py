@@ -72,7 +72,7 @@ class PartialSender(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.kept = kept = DualPortMemory(params.link_memory)
+        m.submodules.stored = stored = DualPortMemory(params.link_memory)
         windows = []
         for place in range(OPEN_TURNS):
             m.submodules[f"window_{place}"] = window = LinkWindow(params)
@@ -84,9 +84,9 @@ class PartialSender(Component):
             ]
             windows.append(window)
         m.d.comb += self.nonsense.eq(Cat(window.nonsense for window in windows).any())
-        self.keep(m, windows, kept)
+        self.keep(m, windows, stored)
         self.make_room(m, windows)
-        self.send(m, windows, kept)
+        self.send(m, windows, stored)
         return m
 
     def held(self, m: Module, place: int) -> Value:
@@ -99,7 +99,7 @@ class PartialSender(Component):
             held |= now
         return held
 
-    def keep(self, m: Module, windows: list[LinkWindow], kept: DualPortMemory) -> None:
+    def keep(self, m: Module, windows: list[LinkWindow], retained: DualPortMemory) -> None:
         """Store the deliveries of an open turn, with the turn's next seq."""
         params, delivery = self.params, self.delivery
         # By its number, because both places may show the same turn while the oldest one changes.
@@ -115,9 +115,9 @@ class PartialSender(Component):
             *(stored[name].eq(delivery[name]) for name in ("job", "epoch", "turn", "list")),
             stored.sums.eq(delivery.sums),
             stored.seq.eq(low_bits(seq, len(stored.seq))),
-            kept.write.eq(windows[0].add | windows[1].add),
-            kept.write_address.eq(Cat(seq[: params.link_slot_bits], second)),
-            kept.write_data.eq(stored),
+            retained.write.eq(windows[0].add | windows[1].add),
+            retained.write_address.eq(Cat(seq[: params.link_slot_bits], second)),
+            retained.write_data.eq(stored),
         ]
 
     def make_room(self, m: Module, windows: list[LinkWindow]) -> None:
@@ -134,7 +134,7 @@ class PartialSender(Component):
         ]
         expect(m, self, has_been_claimed=lambda: ~self.deliver | claims[-1])
 
-    def send(self, m: Module, windows: list[LinkWindow], kept: DualPortMemory) -> None:
+    def send(self, m: Module, windows: list[LinkWindow], stored: DualPortMemory) -> None:
         """Claim the port for an order, alternating between turns, and deliver its PARTIAL."""
         params = self.params
         last = Signal()  # place of the order taken last
@@ -159,13 +159,13 @@ class PartialSender(Component):
         ]
         with m.If(taken):
             m.d.sync += last.eq(second)
-        found: Any = kept.read_data
-        lag = params.delivery_cycles - kept.latency
+        result: Any = stored.read_data
+        lag = params.delivery_cycles - stored.latency
         m.d.comb += [
-            kept.read_address.eq(delay(m, address, lag, "address")),
+            stored.read_address.eq(delay(m, address, lag, "address")),
             self.port_deliver.eq(
                 delay(m, self.port_claim, params.delivery_cycles, "claimed", reset_less=False)
             ),
-            *(self.port_delivery[name].eq(found[name]) for name in params.kept_partial.members),
+            *(self.port_delivery[name].eq(result[name]) for name in params.kept_partial.members),
             self.port_delivery.partial.eq(1),
         ]

@@ -27,8 +27,8 @@ def next_turn(turn: Signal, from_turn: Signal) -> list[Any]:
 class BankChoice(Component):
     """Chooses one of a port's lists in every cycle, among banks that are free for a READ.
 
-    A cycle after ``ready`` and ``holes``, ``has`` says that a list is ready, and ``asks`` that one
-    of them is in a bank with a hole. If the port is then chosen, ``chosen`` is high in the next
+    A cycle after ``ready`` and ``holes``, ``has`` says that a list is ready, and ``demands`` that
+    one of them is in a bank with a hole. If the port is then chosen, ``chosen`` is high in the next
     cycle, in which ``bank`` has the bit of the bank that is read; without ``chosen``, ``bank`` is
     undefined. A list that was read counts as not ready in that cycle and ``params.settling`` - 1
     more.
@@ -46,7 +46,7 @@ class BankChoice(Component):
                 "holes": In(params.banks),
                 "chosen": In(1),
                 "has": Out(1),
-                "asks": Out(1),
+                "demands": Out(1),
                 "bank": Out(params.banks),
             },
         )
@@ -73,7 +73,7 @@ class BankChoice(Component):
             choice.eq(first_of(free & from_turn, free)),
             self.bank.eq(choice),
             self.has.eq(listed.any()),
-            self.asks.eq(free.any()),
+            self.demands.eq(free.any()),
         ]
         self.take_turns(m, (listed & turn).any(), turn, from_turn, strict)
         return m

@@ -34,8 +34,8 @@ class ReadSchedule(Component):
     Fairness: the ports have the turn in cyclic order; a port has it until one of its lists was
     read, or it is closed or without ready lists. Urgent ports have priority over all others, in
     order from the port that has the turn. An open port with ready lists is read within
-    ``params.most_wait`` cycles; each ``taken`` costs at most ``params.hole_cycles`` + 4 more. Each
-    list is read within ``params.most_passes`` READs of its port (:class:`BankChoice`). A closed
+    ``params.max_wait`` cycles; each ``taken`` costs at most ``params.hole_cycles`` + 4 more. Each
+    list is read within ``params.max_passes`` READs of its port (:class:`BankChoice`). A closed
     port does not block the others.
 
     Throughput: a READ a cycle while an open port has a list that is ready in a bank with a hole.
@@ -63,7 +63,7 @@ class ReadSchedule(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         ports = self.params.ports
-        has, asks = Signal(ports), Signal(ports)
+        has, demands = Signal(ports), Signal(ports)
         reads = []
         for k in range(ports):
             m.submodules[f"choice_{k}"] = choice = BankChoice(self.params)
@@ -73,7 +73,7 @@ class ReadSchedule(Component):
                 choice.holes.eq(self.holes),
                 choice.chosen.eq(self.claim[k]),
                 has[k].eq(choice.has),
-                asks[k].eq(choice.asks),
+                demands[k].eq(choice.demands),
             ]
         for bank in range(self.params.banks):
             m.d.comb += self.read[bank].eq(Cat(read[bank] for read in reads).any())
@@ -83,7 +83,7 @@ class ReadSchedule(Component):
         first, free = Signal(ports), Signal(ports)
         grant = Signal(ports)
         m.d.comb += [
-            free.eq(asks & self.open),
+            free.eq(demands & self.open),
             first.eq(free & pressed),
             grant.eq(
                 Mux(
@@ -98,7 +98,7 @@ class ReadSchedule(Component):
             pressed.eq(self.urgent | Mux(late, turn, 0)),
             self.claim.eq(Mux(self.taken, 0, grant)),
         ]
-        self.make_holes(m, has & self.open & ~asks & pressed)
+        self.make_holes(m, has & self.open & ~demands & pressed)
         return m
 
     def take_turns(self, m: Module, has: Value, turn: Signal, from_turn: Signal) -> Signal:
@@ -118,21 +118,21 @@ class ReadSchedule(Component):
 
     def make_holes(self, m: Module, wanting: Value) -> None:
         """Request a hole for one of the ports that are ``wanting``, and then wait for it."""
-        made = Signal(self.params.ports)  # port that the hole is for
-        waiting = delayed = made
+        built = Signal(self.params.ports)  # port that the hole is for
+        waiting = delayed = built
         for k in range(self.params.hole_cycles):
-            delayed = delay(m, delayed, 1, f"made_{k}", reset_less=False)
+            delayed = delay(m, delayed, 1, f"built_{k}", reset_less=False)
             waiting |= delayed
-        wants = Signal(self.params.ports)
-        m.d.comb += wants.eq(wanting & ~waiting)
-        m.d.sync += [made.eq(lowest(wants)), self.make_hole.eq(wants.any())]
-        asked = self.make_hole
+        needs = Signal(self.params.ports)
+        m.d.comb += needs.eq(wanting & ~waiting)
+        m.d.sync += [built.eq(lowest(needs)), self.make_hole.eq(needs.any())]
+        requested = self.make_hole
         expect(
             m,
             self,
             claims_close_ports=lambda: ~(self.claim & self.open).any(),
-            holes_are_made=lambda: (
-                ~delay(m, asked, self.params.hole_cycles, "asked", reset_less=False)
+            holes_are_created=lambda: (
+                ~delay(m, requested, self.params.hole_cycles, "requested", reset_less=False)
                 | self.holes.all()
             ),
         )

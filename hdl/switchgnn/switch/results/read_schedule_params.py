@@ -26,7 +26,7 @@ class ReadScheduleParams(
         return ceil_log2(self.ports)
 
     @property
-    def most_wait(self) -> int:
+    def max_wait(self) -> int:
         """Return the cycles within which an open port with ready lists is read.
 
         This is without copies, which take the output path meanwhile.
@@ -34,6 +34,6 @@ class ReadScheduleParams(
         return self.ports * (self.patience + 2 * self.hole_cycles + 8)
 
     @property
-    def most_passes(self) -> int:
+    def max_passes(self) -> int:
         """Return the number of READs of a port within which each of its ready lists is read."""
         return self.banks * (self.passes + 2)

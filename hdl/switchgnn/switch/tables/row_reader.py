@@ -28,13 +28,13 @@ class RowReaderParams(Params, suffix="{memory.suffix}"):
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe a request for ``count`` rows, at least 1, of which ``there`` exist."""
+        """Describe a request for ``count`` rows, at least 1, of which ``present`` exist."""
         return data.StructLayout(
-            {"first": self.memory.address_bits, "count": COUNT_BITS, "there": COUNT_BITS}
+            {"first": self.memory.address_bits, "count": COUNT_BITS, "present": COUNT_BITS}
         )
 
     @property
-    def found(self) -> data.StructLayout:
+    def result(self) -> data.StructLayout:
         """Describe a row of a request."""
         return data.StructLayout({"row": self.bits, "missing": 1, "last": 1})
 
@@ -42,9 +42,9 @@ class RowReaderParams(Params, suffix="{memory.suffix}"):
 class RowReader(Component):
     """Emits the rows of each of ``requests``, in order; ``last`` marks the last one of a request.
 
-    The rows of a request are consecutive, from ``first`` on. Rows after the ones that are ``there``
-    are ``missing``, and their contents are undefined. The table is filled with ``row`` at
-    ``address`` in cycles with ``write``.
+    The rows of a request are consecutive, from ``first`` on. Rows after the ones that are
+    ``present`` are ``missing``, and their contents are undefined. The table is filled with ``row``
+    at ``address`` in cycles with ``write``.
 
     Throughput: a row a cycle, also from request to request. Latency: :attr:`latency` from a request
     to its first row. Stalls: holds, :data:`AHEAD` rows ahead.
@@ -57,7 +57,7 @@ class RowReader(Component):
             params,
             {
                 "requests": In(stream.Signature(params.request)),
-                "rows": Out(stream.Signature(params.found)),
+                "rows": Out(stream.Signature(params.result)),
                 "write": In(1),
                 "address": In(params.memory.address_bits),
                 "row": In(params.bits),
@@ -68,31 +68,31 @@ class RowReader(Component):
         m = Module()
         params = self.params
         m.submodules.table = memory = DualPortMemory(params.memory)
-        m.submodules.found = found = ReservedFifo.sized(
-            shape=params.found, depth=AHEAD, passes=True
+        m.submodules.result = result = ReservedFifo.sized(
+            shape=params.result, depth=AHEAD, passes=True
         )
-        asked = self.requests.payload
+        requested = self.requests.payload
         done = Signal(COUNT_BITS)  # rows of the request that were read
         step = Signal()
         last = Signal()
         m.d.comb += [
-            last.eq(done == (asked.count - 1)[:COUNT_BITS]),
-            step.eq(self.requests.valid & found.room),
-            self.requests.ready.eq(found.room & last),
-            found.reserve.eq(step),
+            last.eq(done == (requested.count - 1)[:COUNT_BITS]),
+            step.eq(self.requests.valid & result.room),
+            self.requests.ready.eq(result.room & last),
+            result.reserve.eq(step),
         ]
         with m.If(step):
             m.d.sync += done.eq(Mux(last, 0, done + 1))
-        arrived = params.found(found.payload)
-        connect(m, found.o, flipped(self.rows))
+        arrived = params.result(result.payload)
+        connect(m, result.o, flipped(self.rows))
         m.d.comb += [
-            memory.read_address.eq(low_bits(asked.first + done, params.memory.address_bits)),
+            memory.read_address.eq(low_bits(requested.first + done, params.memory.address_bits)),
             memory.write_address.eq(self.address),
             memory.write_data.eq(self.row),
             memory.write.eq(self.write),
-            found.push.eq(delay(m, step, self.latency, "asked", reset_less=False)),
+            result.push.eq(delay(m, step, self.latency, "requested", reset_less=False)),
             arrived.row.eq(memory.read_data),
-            arrived.missing.eq(delay(m, done >= asked.there, self.latency, "missing")),
+            arrived.missing.eq(delay(m, done >= requested.present, self.latency, "missing")),
             arrived.last.eq(delay(m, last, self.latency, "last")),
         ]
         return m

@@ -83,23 +83,23 @@ def connect_memory(
     """Connect tables in memory, whose rows have the sequencer's format."""
     params = sequencer.params
     connect(m, requests, tables.requests)
-    for axi, mine in zip(tables.axi, outer.m_axi_tables, strict=True):
-        connect(m, axi, flipped(mine))
-    found = tables.descriptors.payload
+    for axi, own in zip(tables.axi, outer.m_axi_tables, strict=True):
+        connect(m, axi, flipped(own))
+    result = tables.descriptors.payload
     row = params.descriptor_row(sequencer.descriptors.payload.row)
     for k in range(params.banks):
-        word = found.row[DESCRIPTOR_BITS * k : DESCRIPTOR_BITS * (k + 1)]
+        word = result.row[DESCRIPTOR_BITS * k : DESCRIPTOR_BITS * (k + 1)]
         m.d.comb += descriptor_of(row[k], word)
     m.d.comb += sequencer.rows.payload.row.eq(tables.lists.payload.row[: params.row.size])
-    for given, taken in (
+    for provided, taken in (
         (tables.lists, sequencer.rows),
         (tables.descriptors, sequencer.descriptors),
     ):
         m.d.comb += [
-            taken.payload.missing.eq(given.payload.missing),
-            taken.payload.last.eq(given.payload.last),
-            taken.valid.eq(given.valid),
-            given.ready.eq(taken.ready),
+            taken.payload.missing.eq(provided.payload.missing),
+            taken.payload.last.eq(provided.payload.last),
+            taken.valid.eq(provided.valid),
+            provided.ready.eq(taken.ready),
         ]
     m.d.comb += [
         tables.settings.eq(outer.table_settings),

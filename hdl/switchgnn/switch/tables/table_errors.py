@@ -30,7 +30,7 @@ class TableErrors(Component):
     """
 
     def __init__(self, params: GnnSwitchParams) -> None:
-        self.found = data.StructLayout(
+        self.result = data.StructLayout(
             {"cause": TableError, "turn": 32, "row": 32, "aggregator": 32}
         )
         self.tally = data.StructLayout({cause.name.lower(): ERROR_COUNT_BITS for cause in CAUSES})
@@ -44,7 +44,7 @@ class TableErrors(Component):
                 "begin": In(params.jobs),
                 "job": In(params.job_bits),
                 "counts": Out(self.tally),
-                "first": Out(self.found),
+                "first": Out(self.result),
             },
         )
 
@@ -57,7 +57,7 @@ class TableErrors(Component):
         outside = delay(m, self.outside, ERROR_LAG, "outside", reset_less=False)
         wrong = Cat(error != TableError.NONE for error in self.errors)
         bank = lowest(wrong)
-        found = Signal(self.found, reset_less=True)
+        result = Signal(self.result, reset_less=True)
         several = range(params.banks + 2)
         events = Signal(data.StructLayout(dict.fromkeys(self.tally.members, several)))
         happened = Signal()
@@ -77,19 +77,19 @@ class TableErrors(Component):
         m.d.sync += [
             happened.eq(wrong.any() | missing | outside),
             job.eq(issued.job),
-            found.cause.eq(cause),
-            found.turn.eq(issued.turn),
-            found.row.eq(issued.row),
-            found.aggregator.eq(number),
+            result.cause.eq(cause),
+            result.turn.eq(issued.turn),
+            result.row.eq(issued.row),
+            result.aggregator.eq(number),
         ]
-        for one in CAUSES:
-            banks = count_ones([error == one for error in self.errors])
-            more = {TableError.NO_SUCH_ROW: missing, TableError.OUTSIDE: outside}.get(one, 0)
-            m.d.sync += events[one.name.lower()].eq(banks + more)
+        for item in CAUSES:
+            banks = count_ones([error == item for error in self.errors])
+            more = {TableError.NO_SUCH_ROW: missing, TableError.OUTSIDE: outside}.get(item, 0)
+            m.d.sync += events[item.name.lower()].eq(banks + more)
         tallies, firsts = [], []
         for k in range(params.jobs):
             tally = Signal(self.tally, name=f"tally_{k}")
-            first = Signal(self.found, name=f"first_{k}")
+            first = Signal(self.result, name=f"first_{k}")
             with m.If(self.begin[k]):
                 m.d.sync += [tally.eq(0), first.eq(0)]
             with m.Elif(happened & (job == k)):
@@ -98,11 +98,11 @@ class TableErrors(Component):
                     end = total[ERROR_COUNT_BITS:].any()
                     m.d.sync += tally[name].eq(Mux(end, tally[name], total))
                 with m.If(first.cause == TableError.NONE):
-                    m.d.sync += first.eq(found)
+                    m.d.sync += first.eq(result)
             tallies.append(tally.as_value())
             firsts.append(first.as_value())
         m.d.sync += [
             self.counts.eq(self.tally(Array(tallies)[self.job])),
-            self.first.eq(self.found(Array(firsts)[self.job])),
+            self.first.eq(self.result(Array(firsts)[self.job])),
         ]
         return m

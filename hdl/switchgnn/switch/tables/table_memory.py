@@ -45,8 +45,8 @@ class TableMemory(Component):
             params,
             {
                 "requests": In(stream.Signature(params.request)),
-                "lists": Out(stream.Signature(params.found)),
-                "descriptors": Out(stream.Signature(params.found)),
+                "lists": Out(stream.Signature(params.result)),
+                "descriptors": Out(stream.Signature(params.result)),
                 "settings": In(params.settings),
                 "state": Out(params.state),
                 "axi": Out(params.axi).array(params.ports),
@@ -73,12 +73,12 @@ class TableMemory(Component):
                 port.watch.tick.eq(timer.tick),
                 port.watch.revive.eq(self.settings.revive),
             ]
-        self.ask(m, steps, shares, ports)
+        self.issue(m, steps, shares, ports)
         self.give(m, shares, ports)
         self.report(m, ports)
         return m
 
-    def ask(self, m: Module, steps: StreamRegister, shares: Fifo, ports: list[TablePort]) -> None:
+    def issue(self, m: Module, steps: StreamRegister, shares: Fifo, ports: list[TablePort]) -> None:
         """Request each share that exists from its port, when that has room for the beat."""
         params = self.params
         step = steps.o.payload
@@ -97,12 +97,12 @@ class TableMemory(Component):
             shares.i.payload.eq(step.share),
         ]
         for k, port in enumerate(ports):
-            m.d.comb += [port.ask.eq(go & chosen[k] & ~step.share.missing), port.line.eq(line)]
+            m.d.comb += [port.issue.eq(go & chosen[k] & ~step.share.missing), port.line.eq(line)]
 
     def give(self, m: Module, shares: Fifo, ports: list[TablePort]) -> None:
         """Emit the rows of the oldest share, when its port has their beat."""
         params = self.params
-        m.submodules.rows = rows = StreamRegister.sized(shape=1 + params.found.size)
+        m.submodules.rows = rows = StreamRegister.sized(shape=1 + params.result.size)
         share = shares.o.payload
         beat = params.beat(picked([port.beats.payload for port in ports], share.port))
         came = Signal()
@@ -110,7 +110,7 @@ class TableMemory(Component):
         first = Signal(init=1)  # no row of the share has left
         at = Signal(params.list_shift)
         after = Signal(params.list_shift, reset_less=True)
-        found = Signal(params.found)
+        result = Signal(params.result)
         is_end = Signal()
         ends = Signal()
         chosen = Cat(share.port == k for k in range(params.ports))
@@ -121,11 +121,11 @@ class TableMemory(Component):
             is_end.eq(at == share.end),
             ends.eq(comes & rows.i.ready & is_end),
             shares.o.ready.eq(ends),
-            found.missing.eq(share.missing | beat.failed),
-            found.last.eq(share.last & is_end),
-            found.row.eq(self.row_of(beat.data, share.descriptors, at)),
+            result.missing.eq(share.missing | beat.failed),
+            result.last.eq(share.last & is_end),
+            result.row.eq(self.row_of(beat.data, share.descriptors, at)),
             rows.i.valid.eq(comes),
-            rows.i.payload.eq(Cat(found, share.descriptors)),
+            rows.i.payload.eq(Cat(result, share.descriptors)),
             *(
                 port.beats.ready.eq(ends & chosen[k] & ~share.missing)
                 for k, port in enumerate(ports)
@@ -134,10 +134,10 @@ class TableMemory(Component):
         with m.If(comes & rows.i.ready):
             m.d.sync += [first.eq(is_end), after.eq((at + 1)[: len(after)])]
         is_descriptors = rows.o.payload[-1]
-        for out, mine in ((self.lists, ~is_descriptors), (self.descriptors, is_descriptors)):
+        for out, own in ((self.lists, ~is_descriptors), (self.descriptors, is_descriptors)):
             m.d.comb += [
-                out.payload.eq(params.found(rows.o.payload[:-1])),
-                out.valid.eq(rows.o.valid & mine),
+                out.payload.eq(params.result(rows.o.payload[:-1])),
+                out.valid.eq(rows.o.valid & own),
             ]
         m.d.comb += rows.o.ready.eq(Mux(is_descriptors, self.descriptors.ready, self.lists.ready))
 

@@ -13,8 +13,8 @@ BEAT_BITS = 256  #: width of a beat of HBM
 BEAT_BYTES = BEAT_BITS // 8
 LIST_ENTRY_BITS = 16  #: width of an entry of a row of lists
 DESCRIPTOR_ENTRY_BITS = 32  #: width of an entry of a row of descriptors
-MOST_BANKS = BEAT_BITS // DESCRIPTOR_ENTRY_BITS  #: no row is longer than a beat
-MOST_PORTS = 16
+MAX_BANKS = BEAT_BITS // DESCRIPTOR_ENTRY_BITS  #: no row is longer than a beat
+MAX_PORTS = 16
 WAITING = 32  #: most beats of a port that were requested and whose rows have not left yet
 
 
@@ -27,9 +27,9 @@ class TableMemoryParams(Params, suffix="{banks}x{place_bits}_p{ports}_a{address_
     ``ports``).
     """
 
-    banks: int = whole(1, MOST_BANKS, power_of_two=True)  #: entries of a row
+    banks: int = whole(1, MAX_BANKS, power_of_two=True)  #: entries of a row
     place_bits: int  #: width of a row's number in its table
-    ports: int = whole(1, MOST_PORTS, power_of_two=True)  #: AXI ports that are read in parallel
+    ports: int = whole(1, MAX_PORTS, power_of_two=True)  #: AXI ports that are read in parallel
     address_bits: int = whole(6, 40)  #: width of a byte address of each port
     #: most beats of a port under way or not used yet
     waiting: int = whole(2, 64, power_of_two=True, default=WAITING)
@@ -66,13 +66,13 @@ class TableMemoryParams(Params, suffix="{banks}x{place_bits}_p{ports}_a{address_
 
     @property
     def request(self) -> data.StructLayout:
-        """Describe a request for ``count`` rows, at least 1, of which ``there`` exist."""
+        """Describe a request for ``count`` rows, at least 1, of which ``present`` exist."""
         return data.StructLayout(
             {
                 "descriptors": 1,  # rows of descriptors; otherwise of lists
                 "first": self.place_bits,
                 "count": COUNT_BITS,
-                "there": COUNT_BITS,
+                "present": COUNT_BITS,
             }
         )
 
@@ -96,7 +96,7 @@ class TableMemoryParams(Params, suffix="{banks}x{place_bits}_p{ports}_a{address_
         return data.StructLayout({"share": self.share, "line": self.place_bits})
 
     @property
-    def found(self) -> data.StructLayout:
+    def result(self) -> data.StructLayout:
         """Describe a row that leaves; a row of lists is in the lower half."""
         return data.StructLayout({"row": self.descriptor_bits, "missing": 1, "last": 1})
 

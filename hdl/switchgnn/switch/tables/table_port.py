@@ -15,7 +15,7 @@ from hdl.switchgnn.switch.tables.table_memory_params import BEAT_BYTES, TableMem
 
 
 class TablePort(Component):
-    """Reads the beat ``line`` of its memory for each ``ask``, while ``room`` is high.
+    """Reads the beat ``line`` of its memory for each ``issue``, while ``room`` is high.
 
     ``beats`` come in the order of the requests; each has a place reserved from its request until it
     is taken, so the bus is never stalled. A beat whose response was not OKAY, and each that a
@@ -24,7 +24,7 @@ class TablePort(Component):
     each of them.
 
     Throughput: a beat a cycle, while ``params.waiting`` beats cover the memory's latency and the
-    time until they are used. Latency: :attr:`latency` from ``ask`` to ARVALID,
+    time until they are used. Latency: :attr:`latency` from ``issue`` to ARVALID,
     :attr:`beat_latency` from R to ``beats``.
     """
 
@@ -35,7 +35,7 @@ class TablePort(Component):
         super().__init__(
             params,
             {
-                "ask": In(1),
+                "issue": In(1),
                 "line": In(params.line_bits),
                 "room": Out(1),
                 "beats": Out(stream.Signature(params.beat)),
@@ -60,8 +60,8 @@ class TablePort(Component):
         address = lines.o.payload << exact_log2(BEAT_BYTES)
         m.d.comb += [
             self.room.eq(brought.room),
-            brought.reserve.eq(self.ask),
-            lines.i.valid.eq(self.ask),
+            brought.reserve.eq(self.issue),
+            lines.i.valid.eq(self.issue),
             lines.i.payload.eq(self.line),
             *forward(lines.o, port.bursts, address=address),
             beat.data.eq(port.beats.data),

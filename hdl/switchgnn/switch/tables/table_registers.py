@@ -2,7 +2,7 @@
 
 from hdl.common.register_parts import COMMANDS_DOC
 from hdl.common.registers import Register, pulse, ro, rw
-from hdl.switchgnn.switch.tables.table_memory_params import MOST_PORTS
+from hdl.switchgnn.switch.tables.table_memory_params import MAX_PORTS
 
 TABLE_TIMEOUT = 20_000_000  #: cycles without progress: 80 ms at 250 MHz
 
@@ -18,7 +18,7 @@ STATE_FIELDS = {
 
 def of_ports(name: str, doc: str):
     """Return a field with a bit for each port of the memory."""
-    return ro(name, MOST_PORTS, f"tells with a bit for each port of the memory that {doc}")
+    return ro(name, MAX_PORTS, f"tells with a bit for each port of the memory that {doc}")
 
 
 MEMORY_REGISTERS = (

@@ -46,21 +46,24 @@ class TableWalk(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.taken = taken = StreamRegister.sized(shape=self.params.request)
-        asked = taken.o.payload
+        requested = taken.o.payload
         cut = Signal(self.cut, reset_less=True)
         waits = Signal()  # a cut request waits
         takes = Signal()  # the walk takes the cut request
         lacks = Signal()
         connect(m, flipped(self.requests), taken.i)
-        m.d.comb += [lacks.eq(asked.there < asked.count), taken.o.ready.eq(~waits | takes)]
+        m.d.comb += [
+            lacks.eq(requested.present < requested.count),
+            taken.o.ready.eq(~waits | takes),
+        ]
         with m.If(taken.o.ready):
             m.d.sync += [
                 waits.eq(taken.o.valid),
-                cut.descriptors.eq(asked.descriptors),
-                cut.first.eq(asked.first),
-                cut.present.eq(Mux(lacks, asked.there, asked.count)),
-                cut.absent.eq((asked.count - asked.there)[:COUNT_BITS]),
-                cut.reads.eq(asked.there.any()),
+                cut.descriptors.eq(requested.descriptors),
+                cut.first.eq(requested.first),
+                cut.present.eq(Mux(lacks, requested.present, requested.count)),
+                cut.absent.eq((requested.count - requested.present)[:COUNT_BITS]),
+                cut.reads.eq(requested.present.any()),
                 cut.lacks.eq(lacks),
             ]
         self.walk(m, cut, waits, takes)

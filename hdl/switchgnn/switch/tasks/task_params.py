@@ -7,7 +7,7 @@ from hdl.common.fifo import FifoParams
 from hdl.switchgnn.switch.jobs.job_params import JobParams
 from hdl.switchgnn.switch.sizes import TURN_BITS
 from hdl.switchgnn.switch.tables.row_reader import RowReaderParams
-from hdl.switchgnn.switch.tables.table_memory_params import MOST_BANKS, TableMemoryParams
+from hdl.switchgnn.switch.tables.table_memory_params import MAX_BANKS, TableMemoryParams
 
 
 class TaskKind(enum.Enum, shape=3):
@@ -28,7 +28,7 @@ class TaskParams(JobParams):
         super().__post_init__()
         if not self.in_memory:
             return
-        check_range("banks", self.banks, 1, MOST_BANKS, " where tables are in memory")
+        check_range("banks", self.banks, 1, MAX_BANKS, " where tables are in memory")
         memory = self.table_memory
         most = memory.ports << memory.address_bits
         for name, bits in (
@@ -55,7 +55,7 @@ class TaskParams(JobParams):
                 "list": 32,  # ROWS: first row of the job's lists; ONE, FETCH: aggregator
                 "rows": 16,  # ROWS, LOAD: number of rows
                 "first": self.table_bits,  # place of the first row in the table
-                "there": 16,  # number of these rows that exist in the table
+                "present": 16,  # number of these rows that exist in the table
                 "source": 32,
                 "raw": self.ports,  # ports that get a copy
             }

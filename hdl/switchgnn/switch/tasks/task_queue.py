@@ -73,20 +73,20 @@ class TaskQueue(Component):
         ]
         connect(m, queue.o, flipped(self.tasks))
         if params.in_memory:
-            self.ask_for_all(m, queue, requests)
+            self.request_for_all(m, queue, requests)
         else:
-            self.ask_for_lists(m, requests)
+            self.request_for_lists(m, requests)
         expect(m, self, finds_room=lambda: ~self.valid | (queue.level != params.tasks))
         return m
 
-    def ask_for_lists(self, m: Module, requests: Fifo) -> None:
+    def request_for_lists(self, m: Module, requests: Fifo) -> None:
         """Request the rows of lists in the cycle of the task, for a table on chip."""
         request = requests.i.payload
         comes = Signal()
         m.d.comb += [
             request.first.eq(low_bits(self.task.first, len(request.first))),
             request.count.eq(self.task.rows),
-            request.there.eq(self.task.there),
+            request.present.eq(self.task.present),
             comes.eq(self.valid & (self.task.kind == TaskKind.ROWS) & self.task.rows.any()),
             # A request bypasses the empty queue, and waits in it if it is not taken.
             requests.i.valid.eq(comes & (requests.o.valid | ~self.lists.ready)),
@@ -95,16 +95,16 @@ class TaskQueue(Component):
             requests.o.ready.eq(self.lists.ready),
         ]
 
-    def ask_for_all(self, m: Module, queue: Fifo, requests: Fifo) -> None:
+    def request_for_all(self, m: Module, queue: Fifo, requests: Fifo) -> None:
         """Request the rows of lists and of loads, in order, since one memory has both."""
         task, request = queue.i.payload, requests.i.payload
         connect(m, requests.o, flipped(self.lists))
         is_load = task.kind == TaskKind.LOAD
-        asks = ((task.kind == TaskKind.ROWS) & task.rows.any()) | is_load
+        demands = ((task.kind == TaskKind.ROWS) & task.rows.any()) | is_load
         m.d.comb += [
             request.descriptors.eq(is_load),
             request.first.eq(low_bits(task.first, len(request.first))),
             request.count.eq(task.rows),
-            request.there.eq(task.there),
-            requests.i.valid.eq(queue.i.valid & asks),
+            request.present.eq(task.present),
+            requests.i.valid.eq(queue.i.valid & demands),
         ]

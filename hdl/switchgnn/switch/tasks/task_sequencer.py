@@ -59,7 +59,7 @@ class TaskSequencer(Component):
             params,
             {
                 "tasks": In(stream.Signature(params.task)),
-                "rows": In(stream.Signature(params.list_table.found)),
+                "rows": In(stream.Signature(params.list_table.result)),
                 **(
                     {}
                     if params.in_memory
@@ -69,7 +69,7 @@ class TaskSequencer(Component):
                         )
                     }
                 ),
-                "descriptors": In(stream.Signature(params.descriptor_table.found)),
+                "descriptors": In(stream.Signature(params.descriptor_table.result)),
                 "payloads": In(stream.Signature(params.payload_words)),
                 "still": In(1),
                 "commands": Out(data.ArrayLayout(params.bank_command, params.banks)),
@@ -94,16 +94,16 @@ class TaskSequencer(Component):
         has_rows = (kind == TaskKind.ROWS) & task.rows.any()
         is_load = kind == TaskKind.LOAD
         copies = (kind == TaskKind.ROWS) & task.raw.any()
-        there = Signal()  # all inputs of the row are there
+        present = Signal()  # all inputs of the row are there
         last = Signal()  # the row is the task's last
         go = Signal()
         m.d.comb += [
             last.eq(Mux(has_rows, row.last, Mux(is_load, loaded.last, 1))),
-            there.eq(
+            present.eq(
                 Mux(has_rows, self.rows.valid, Mux(is_load, self.descriptors.valid, 1))
                 & (~(copies & last) | self.copy_room)
             ),
-            go.eq(self.tasks.valid & there & ~self.still),
+            go.eq(self.tasks.valid & present & ~self.still),
             self.tasks.ready.eq(go & last),
             self.rows.ready.eq(go & has_rows),
             self.descriptors.ready.eq(go & is_load),
@@ -111,7 +111,7 @@ class TaskSequencer(Component):
         ]
         m.d.sync += self.fenced.eq(go & (kind == TaskKind.FENCE))
         if not self.params.in_memory:
-            self.ask_for_descriptors(m, go & last, is_load)
+            self.request_for_descriptors(m, go & last, is_load)
         self.begin(m, go, has_rows)
         self.bring(m, go & last & task.brings, self.copy_reserve)
         m.d.comb += [
@@ -122,30 +122,30 @@ class TaskSequencer(Component):
                 self.tasks.valid & copies & last & ~self.copy_room & (self.rows.valid | ~has_rows)
             ),
             self.events.loads.eq(self.tasks.valid & is_load),
-            self.events.holes.eq(self.tasks.valid & there & self.still),
+            self.events.holes.eq(self.tasks.valid & present & self.still),
         ]
         return m
 
-    def ask_for_descriptors(self, m: Module, ends, is_load) -> None:
+    def request_for_descriptors(self, m: Module, ends, is_load) -> None:
         """Request the descriptors of a load once; indices beyond the block's get none."""
         task, request = self.tasks.payload, self.descriptor_requests.payload
-        asked = Signal()
+        requested = Signal()
         m.d.comb += [
-            self.descriptor_requests.valid.eq(self.tasks.valid & is_load & ~asked),
+            self.descriptor_requests.valid.eq(self.tasks.valid & is_load & ~requested),
             request.first.eq(low_bits(task.first, len(request.first))),
             request.count.eq(task.rows),
-            request.there.eq(task.there),
+            request.present.eq(task.present),
         ]
         with m.If(ends):
-            m.d.sync += asked.eq(0)
+            m.d.sync += requested.eq(0)
         with m.Elif(self.descriptor_requests.valid & self.descriptor_requests.ready):
-            m.d.sync += asked.eq(1)
+            m.d.sync += requested.eq(1)
 
     def begin(self, m: Module, go, has_rows) -> None:
         """Register the commands of a row."""
         params, task = self.params, self.tasks.payload
         bank_bits = exact_log2(params.banks)
-        found = params.row(self.rows.payload.row)
+        result = params.row(self.rows.payload.row)
         descriptors = params.descriptor_row(self.descriptors.payload.row)
         commands = Signal(data.ArrayLayout(params.bank_command, params.banks))
         index = Signal(COUNT_BITS)  # number of the row that is loaded, or of the list's row
@@ -160,8 +160,8 @@ class TaskSequencer(Component):
             named = task.list[:bank_bits] == k if bank_bits else 1
             with m.Switch(task.kind):
                 with m.Case(TaskKind.ROWS):
-                    m.d.sync += command.index.eq(found[k].index)
-                    with m.If(has_rows & found[k].valid & ~self.rows.payload.missing):
+                    m.d.sync += command.index.eq(result[k].index)
+                    with m.If(has_rows & result[k].valid & ~self.rows.payload.missing):
                         m.d.comb += operation.eq(BankOperation.ADD)
                 with m.Case(TaskKind.LOAD):
                     m.d.comb += operation.eq(BankOperation.LOAD)
@@ -217,13 +217,13 @@ class TaskSequencer(Component):
             head.source.eq(task.source),
         ]
         late = PAYLOAD_LAG + 1
-        told: Any = delay(m, head, late, "copied")
+        reported: Any = delay(m, head, late, "copied")
         m.d.comb += [
             self.copy_push.eq(delay(m, copies, late, "copies", reset_less=False)),
-            self.copy.ports.eq(told.ports),
-            self.copy.job.eq(told.job),
-            self.copy.turn.eq(told.turn),
-            self.copy.source.eq(told.source),
+            self.copy.ports.eq(reported.ports),
+            self.copy.job.eq(reported.job),
+            self.copy.turn.eq(reported.turn),
+            self.copy.source.eq(reported.source),
             *(self.copy.features[k].eq(payload[k][:FEATURE_BITS]) for k in range(params.lanes)),
         ]
         expect(m, self, payloads_are_there=lambda: ~self.payloads.ready | self.payloads.valid)

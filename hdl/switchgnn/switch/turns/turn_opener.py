@@ -149,7 +149,7 @@ class TurnOpener(Component):
             task.region.eq(region),
             task.first.eq(low_bits(step.first, len(task.first))),
             task.rows.eq(height),
-            task.there.eq(step.height),
+            task.present.eq(step.height),
         ]
 
     def move_on(self, m: Module, walk, held, k: int, step, place) -> None:

@@ -83,10 +83,10 @@ class TurnTable(Component):
         odd = Signal(reset_less=True)  # the frame's turn is odd
         job = Signal(params.job_bits, reset_less=True)
         m.d.sync += [job.eq(self.job), odd.eq(self.turn[0])]
-        self.tell(m, jobs, job, odd)
+        self.report(m, jobs, job, odd)
         m.d.comb += self.ends.eq(Cat(turns.ends for turns, _ in jobs).any())
         for k in range(params.ports):
-            self.tell_port(m, jobs, k)
+            self.report_port(m, jobs, k)
         return m
 
     def add_job(self, m: Module, opener: TurnOpener, k: int) -> tuple[JobTurns, Any]:
@@ -135,7 +135,7 @@ class TurnTable(Component):
         ]
         return turns, (tables, region)
 
-    def tell(self, m: Module, jobs: list, job: Value, odd: Value) -> None:
+    def report(self, m: Module, jobs: list, job: Value, odd: Value) -> None:
         """Return the relation of the frame's turn to its job."""
         about = self.about
         two = Array(tables.two for _, (tables, _) in jobs)[job]
@@ -155,32 +155,32 @@ class TurnTable(Component):
             ),
         ]
 
-    def tell_port(self, m: Module, jobs: list, k: int) -> None:
+    def report_port(self, m: Module, jobs: list, k: int) -> None:
         """Give a port the state of its job."""
         params = self.params
-        mine = Cat(entry.active & entry.ports[k] for entry in self.table)
-        told = Signal(params.port_job, name=f"told_{k}")
+        own = Cat(entry.active & entry.ports[k] for entry in self.table)
+        reported = Signal(params.port_job, name=f"reported_{k}")
         region = Signal(params.port_region, name=f"port_region_{k}", reset_less=True)
         number = Cat(
-            Cat(mine[j] for j in range(params.jobs) if j >> bit & 1).any()
+            Cat(own[j] for j in range(params.jobs) if j >> bit & 1).any()
             for bit in range(params.job_bits)
         )
         m.d.sync += [
-            told.active.eq(mine.any()),
-            told.job.eq(number),
-            told.epoch.eq(Array(entry.epoch for entry in self.table)[number]),
-            told.lo.eq(Array(turn.lo for turn, _ in jobs)[number]),
+            reported.active.eq(own.any()),
+            reported.job.eq(number),
+            reported.epoch.eq(Array(entry.epoch for entry in self.table)[number]),
+            reported.lo.eq(Array(turn.lo for turn, _ in jobs)[number]),
             region.base.eq(Array(r[0].base for _, (_, r) in jobs)[number]),
             region.count.eq(Array(r[0].count for _, (_, r) in jobs)[number]),
             region.two.eq(Array(tables.two for _, (tables, _) in jobs)[number]),
         ]
-        m.d.comb += [self.ports[k].eq(told), self.regions[k].eq(region)]
+        m.d.comb += [self.ports[k].eq(reported), self.regions[k].eq(region)]
         # The windows of a turn that ends are empty a cycle later, when ``lo`` has changed.
         ended = Cat(turn.ended & turn.ports[k] for turn, _ in jobs)
         begun = Cat(turn.begin & turn.ports[k] for turn, _ in jobs)
         for place in range(OPEN_TURNS):
-            here = Cat(turn.place == place for turn, _ in jobs)
-            m.d.comb += self.clear[k][place].eq((ended & here).any() | begun.any())
+            near = Cat(turn.place == place for turn, _ in jobs)
+            m.d.comb += self.clear[k][place].eq((ended & near).any() | begun.any())
         advance = delay(m, ended.any(), 2, f"advance_{k}", reset_less=False)
         if params.links and k == params.ports - 1:
             said = Cat(turn.said & turn.ports[k] for turn, _ in jobs).any()

@@ -38,7 +38,7 @@ class ByRings:
         if self.end > 1 << build.address_bits:
             raise ValueError(f"host memory has addresses of {build.address_bits} bits")
         # Counts: descriptors written and read; completions read, and those that the SNIC knows of.
-        self._written = self._free = self._read = self._told = 0
+        self._written = self._free = self._read = self._reported = 0
         self._tags: dict[int, int] = {}  # tags of requests, by the index of the descriptor
 
     @property
@@ -56,7 +56,7 @@ class ByRings:
         self.close(seconds)
         self.device.write_memory(self.entries, bytes(ENTRY.size * self.entry_places))
         self._written = self._free = self._read = 0
-        self._tell()
+        self._report()
         write_wide(
             self.registers, request_ring_address=self.address, completion_ring_address=self.entries
         )
@@ -85,7 +85,7 @@ class ByRings:
             self._tags[self._written % INDICES] = request.tag
             self._written += 1
         if count:
-            self._tell()
+            self._report()
         return count
 
     def completions(self) -> list[Completion]:
@@ -93,28 +93,28 @@ class ByRings:
 
         The SNIC is told of them when half of the ring was read, or with the next requests.
         """
-        found = list(self._new())
-        if self._read - self._told > self.entry_places // 2:
-            self._tell()
-        return found
+        result = list(self._new())
+        if self._read - self._reported > self.entry_places // 2:
+            self._report()
+        return result
 
     def acknowledge(self) -> None:
         """Tell the SNIC of all completions that were read."""
-        if self._told != self._read:
-            self._tell()
+        if self._reported != self._read:
+            self._report()
 
     def check(self) -> None:
         """Raise :class:`DeviceError` if a ring has stopped."""
         for name in RINGS:
             fault = self.registers.read(f"{name}_fault")
-            told = getattr(fault, "name", str(fault))
-            if told != "NONE":
-                why = self.build.faults.get(told, "")
-                raise DeviceError(f"the {name.replace('_', ' ')} has stopped: {told}, {why}")
+            reported = getattr(fault, "name", str(fault))
+            if reported != "NONE":
+                why = self.build.faults.get(reported, "")
+                raise DeviceError(f"the {name.replace('_', ' ')} has stopped: {reported}, {why}")
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         """Tell the SNIC, in one write, how many descriptors were written and completions read."""
-        self._told = self._read
+        self._reported = self._read
         self.registers.write(
             request_producer=self._written % INDICES, completion_consumer=self._read % INDICES
         )

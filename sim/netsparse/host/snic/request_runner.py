@@ -25,9 +25,11 @@ class GatherFailed(DeviceError):
 
     def __init__(self, completions: Sequence[Completion], build: Build) -> None:
         self.completions = tuple(completions)
-        self.causes = tuple(one.cause for one in completions if one.cause != DONE)
-        told = (f"{cause}, {build.causes.get(cause, '')}" for cause in dict.fromkeys(self.causes))
-        super().__init__(f"the gather ended as {'; '.join(told)}")
+        self.causes = tuple(item.cause for item in completions if item.cause != DONE)
+        reported = (
+            f"{cause}, {build.causes.get(cause, '')}" for cause in dict.fromkeys(self.causes)
+        )
+        super().__init__(f"the gather ended as {'; '.join(reported)}")
 
 
 class RequestRunner:
@@ -45,7 +47,7 @@ class RequestRunner:
         self.seconds = SECONDS
         self.idle: Callable[[], object] = device.pause
         self._clients: list[int] = []
-        self._way: Submission = ByRegisters(registers)
+        self._path: Submission = ByRegisters(registers)
         check_design(registers, build.fixed)
 
     def use_rings(self, address: int, places: int = 64, completions: int | None = None) -> None:
@@ -60,12 +62,12 @@ class RequestRunner:
         both = (places, places if completions is None else completions)
         rings = ByRings(self.device, self.registers, self.build, address, both)
         rings.open(self.seconds)
-        self._way = rings
+        self._path = rings
 
     def use_registers(self) -> None:
         """Submit requests by registers again, and give the rings up."""
-        self._way.close(self.seconds)
-        self._way = ByRegisters(self.registers)
+        self._path.close(self.seconds)
+        self._path = ByRegisters(self.registers)
 
     def clear_filter(self) -> None:
         """Forget which rows have come: before another table is gathered, or the same one anew."""
@@ -74,7 +76,7 @@ class RequestRunner:
 
     def acknowledge(self) -> None:
         """Tell the SNIC that all completions that have come were read."""
-        self._way.acknowledge()
+        self._path.acknowledge()
 
     def complete(self, requests: Sequence[Request], attempts: int = ATTEMPTS) -> list[Completion]:
         """Carry out requests, and those again that lost a packet; return each one's completion.
@@ -89,7 +91,9 @@ class RequestRunner:
         check_requests(requests)
         last: dict[int, Completion] = {}
         for attempt in range(1, attempts + 1):
-            left = [one for one in requests if one.tag not in last or last[one.tag].cause != DONE]
+            left = [
+                item for item in requests if item.tag not in last or last[item.tag].cause != DONE
+            ]
             last |= {done.tag: done for done in self.carry_out(left)}
             wrong = {done.cause for done in last.values()} - {DONE}
             if not wrong:
@@ -129,20 +133,20 @@ class RequestRunner:
 
     def submit(self, requests: Sequence[Request]) -> int:
         """Hand over the first requests, as many as there is room for; return how many."""
-        return self._way.submit(requests)
+        return self._path.submit(requests)
 
     def completions(self) -> list[Completion]:
         """Wait until a request ends; return the completions that have come since the last call."""
         end, looks = time.monotonic() + self.seconds, 0
-        while not (found := self._way.completions()):
+        while not (result := self._path.completions()):
             looks += 1
             late = time.monotonic() > end
             if late or not looks % LOOKS:
-                self._way.check()
+                self._path.check()
             if late:
                 raise DeviceError(f"the gather has not ended within {self.seconds:g} s")
             self.idle()
-        return found
+        return result
 
     def rest(self, servers: bool = False) -> None:
         """Wait until no unit gathers; units that serve may go on.

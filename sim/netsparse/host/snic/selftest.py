@@ -29,8 +29,8 @@ def checks_of(snic: Snic, mode: str) -> dict[str, Check]:
         units = range(snic.build.fixed["units"])
         return {"unit": {unit: snic.unit_counters(unit) for unit in units}, **snic.counters()}
 
-    made = card_checks(snic, counters, mode)
-    return made | {"gather": lambda tell: check_gather(snic, mode, tell)}
+    built = card_checks(snic, counters, mode)
+    return built | {"gather": lambda tell: check_gather(snic, mode, tell)}
 
 
 ABOUT = (
@@ -65,12 +65,12 @@ def check_gather(snic: Snic, mode: str, tell: Tell) -> str:
                 raise
         else:
             raise CheckFailed("somebody has answered reads in a loopback")
-        found = returned(snic, count)
+        result = returned(snic, count)
     snic.use_registers()
     snic.clear_filter()
-    if found != dict.fromkeys(found, count):
-        told = ", ".join(f"{name} {number}" for name, number in found.items())
-        raise CheckFailed(f"{count} PRs should have passed each way: {told}")
+    if result != dict.fromkeys(result, count):
+        reported = ", ".join(f"{name} {number}" for name, number in result.items())
+        raise CheckFailed(f"{count} PRs should have passed each way: {reported}")
     if snic.device.read_memory(TABLE.address, len(filled)) != filled:
         raise CheckFailed("a row was written that nobody has sent")
     return f"all of {count} reads, and the answers to them, came back"

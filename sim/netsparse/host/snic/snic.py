@@ -13,7 +13,7 @@ from sim.netsparse.host.snic.request_runner import ATTEMPTS, RequestRunner, chec
 
 MAC_BASE, IP_BASE = 0x0200_0000_0000, 0x0A00_0000  #: of node 0, unless told otherwise
 WATCHDOG = 1_000_000  #: clock cycles without progress after which a request is given up
-MOST_COUNT = (1 << 32) - 1  #: idxs of a request
+MAX_COUNT = (1 << 32) - 1  #: idxs of a request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,14 +106,14 @@ class Snic(RequestRunner):
         tried again, ``attempts`` times in all. :class:`GatherFailed` says why others failed;
         ValueError for idxs that are not there, or no ``watchdog``, before anything is written.
         """
-        wanted = np.asarray(idxs)
+        expected = np.asarray(idxs)
         if not self._clients:
             raise ValueError("no unit gathers: set_up has not been called, or all units serve")
-        if wanted.ndim != 1 or not wanted.size or wanted.dtype.kind not in "iu":
+        if expected.ndim != 1 or not expected.size or expected.dtype.kind not in "iu":
             raise ValueError("idxs must be a list of at least one integer")
-        if wanted.min() < 0 or wanted.max() >= self._columns:
-            found = f"{wanted.min()} to {wanted.max()}"
-            raise ValueError(f"idxs must be from 0 to {self._columns - 1}, not {found}")
+        if expected.min() < 0 or expected.max() >= self._columns:
+            result = f"{expected.min()} to {expected.max()}"
+            raise ValueError(f"idxs must be from 0 to {self._columns - 1}, not {result}")
         if table.row_bytes > self.build.fixed["most_property_bytes"]:
             most = self.build.fixed["most_property_bytes"]
             raise ValueError(f"rows may have {most} bytes: {table.row_bytes}")
@@ -121,11 +121,11 @@ class Snic(RequestRunner):
         if idx_address % idx_bytes or idx_address < 0:
             raise ValueError(f"idx_address must be a multiple of {idx_bytes}: {idx_address}")
         end = max(
-            idx_address + wanted.size * idx_bytes, table.address + self._columns * table.row_bytes
+            idx_address + expected.size * idx_bytes, table.address + self._columns * table.row_bytes
         )
         if end > 1 << self.build.address_bits:
             raise ValueError(f"host memory has addresses of {self.build.address_bits} bits")
-        parts = np.array_split(np.arange(wanted.size), min(len(self._clients), wanted.size))
+        parts = np.array_split(np.arange(expected.size), min(len(self._clients), expected.size))
         requests = [
             Request(
                 unit=unit,
@@ -140,16 +140,16 @@ class Snic(RequestRunner):
             for unit, part in zip(self._clients, parts, strict=False)
         ]
         check_requests(requests)
-        self.device.write_memory(idx_address, wanted.astype(f"<u{idx_bytes}").tobytes())
+        self.device.write_memory(idx_address, expected.astype(f"<u{idx_bytes}").tobytes())
         self.complete(requests, attempts)
 
     def rows(self, idxs: ArrayLike, table: Table) -> NDArray[np.uint8]:
         """Return the rows of ``idxs`` [n, row_bytes] as they lie in host memory."""
-        found = [
+        result = [
             self.device.read_memory(table.address + int(idx) * table.row_bytes, table.row_bytes)
             for idx in np.asarray(idxs).ravel()
         ]
-        return np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, table.row_bytes)
+        return np.frombuffer(b"".join(result), dtype=np.uint8).reshape(-1, table.row_bytes)
 
     def unit_counters(self, unit: int) -> dict[str, int]:
         """Return the counters of a unit by name."""

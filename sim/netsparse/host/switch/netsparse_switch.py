@@ -132,7 +132,7 @@ class NetSparseSwitch:
 
     def faults(self) -> list[Fault]:
         """Return what is wrong now, or has gone wrong since counters were cleared."""
-        found = [
+        result = [
             Fault(
                 where="port",
                 number=port,
@@ -146,13 +146,13 @@ class NetSparseSwitch:
             ("port", self.port_counters(), self.build.port_counters),
             ("pipe", self.pipe_counters(), self.build.pipe_counters),
         ):
-            found += [
+            result += [
                 Fault(where=where, number=k, name=name, count=count, meaning=texts[name])
                 for k, each in counts.items()
                 for name, count in each.items()
                 if count and name in self.build.faults
             ]
-        return found
+        return result
 
     def _counters(self, kind: str, names: Collection[str]) -> dict[int, dict[str, int]]:
         return {

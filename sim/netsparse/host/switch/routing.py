@@ -31,8 +31,8 @@ def check_routes(routes: Routes, ends: Ends) -> None:
     }
     for a, (near, _) in homes.items():
         for b, (far, _) in homes.items():
-            there, back = ways[near, b][:-1], ways[far, a][:-1]  # but for the link to the node
-            if there != [ends[place] for place in reversed(back)]:
+            other_side, back = ways[near, b][:-1], ways[far, a][:-1]  # but for the link to the node
+            if other_side != [ends[place] for place in reversed(back)]:
                 raise ValueError(
                     f"packets from node {a} to node {b} leave by {listed(ways[near, b])}, but those"
                     f" back by {listed(ways[far, a])}: not the same links"
@@ -58,8 +58,8 @@ def way(switch: int, node: int, routes: Routes, ends: Ends) -> list[Port]:
         elif end == node:
             return passed
         else:
-            there = "nothing" if end is None else f"node {end}"
-            raise ValueError(f"{named(place)} leads to {there}, and is the route to node {node}")
+            far = "nothing" if end is None else f"node {end}"
+            raise ValueError(f"{named(place)} leads to {far}, and is the route to node {node}")
 
 
 def named(place: Port) -> str:

@@ -40,8 +40,8 @@ class SimulatedNodes(SimulatedPorts):
 
     def rows(self, port: int) -> dict[int, bytes]:
         """Return the rows that have come by a port, by idx."""
-        found = {}
+        result = {}
         while self.came[f"responses_{port}"]:
             packet = self.came[f"responses_{port}"].popleft()
-            found |= {response.idx: response.data for response in from_bytes(packet)}
-        return found
+            result |= {response.idx: response.data for response in from_bytes(packet)}
+        return result

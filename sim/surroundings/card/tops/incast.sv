@@ -1,5 +1,5 @@
 // A MAC with flow control between its neighbours: cores that take little, and a far end that sends all
-// it may. `incast_mac` and `incast_way` stand for the emitted modules (incast.py).
+// it may. `incast_mac` and `incast_path` stand for the emitted modules (incast.py).
 // verilator lint_off PINCONNECTEMPTY
 // verilator lint_off WAITCONST
 module incast;
@@ -24,17 +24,17 @@ module incast;
     card_core #(.KIND(k)) core (
         .clk, .rst, .o_payload(source[k]), .o_valid(source_valid[k]), .o_ready(source_ready[k]),
         .i_payload(sink[k]), .i_valid(sink_valid[k]), .i_ready(sink_ready[k]));
-    incast_way to_mac (
+    incast_path to_mac (
         .clk, .rst, .empty(), .i_payload(source[k]), .i_valid(source_valid[k]),
         .i_ready(source_ready[k]), .o_payload(out[k]), .o_valid(out_valid[k]), .o_ready(out_ready[k]));
-    incast_way of_mac (
+    incast_path of_mac (
         .clk, .rst, .empty(), .i_payload(in[k]), .i_valid(in_valid[k]), .i_ready(in_ready[k]),
         .o_payload(sink[k]), .o_valid(sink_valid[k]), .o_ready(sink_ready[k]));
   end
   incast_mac mac (
       .clk, .rst, .apb_clk(apb), .apb_rst(rst), .refclk_p(reference), .refclk_n(~reference),
       .rx_p(far_p), .rx_n(far_n), .tx_p(near_p), .tx_n(near_n),
-      .settings(3'd1), .asks('0), .levels(), .cuts(),
+      .settings(3'd1), .demands('0), .levels(), .cuts(),
       .transmit_0_tdata(out[0][511:0]), .transmit_0_tkeep(out[0][575:512]),
       .transmit_0_tlast(out[0][576]), .transmit_0_tuser(1'b0), .transmit_0_tvalid(out_valid[0]),
       .transmit_0_tready(out_ready[0]),

@@ -58,7 +58,7 @@ def test_ports():
     ]
 
 
-def test_names_that_do_not_tell_apart_are_refused():
+def test_names_that_do_not_distinguish_are_refused():
     class Vague(LeafParams, suffix="same"):
         """Has one name for all sizes."""
 
@@ -102,8 +102,8 @@ class TwoClocks(Leaf):
 
 def instances(verilog):
     """Return connections by instance."""
-    found = re.findall(r"^  \w+ (\w+) \(\n(.*?)^  \);", verilog, re.M | re.S)
-    return {name: dict(re.findall(r"\.(\w+)\((.*?)\)", wires)) for name, wires in found}
+    result = re.findall(r"^  \w+ (\w+) \(\n(.*?)^  \);", verilog, re.M | re.S)
+    return {name: dict(re.findall(r"\.(\w+)\((.*?)\)", wires)) for name, wires in result}
 
 
 def test_other_clocks_have_ports_of_their_own():

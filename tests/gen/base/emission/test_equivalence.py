@@ -18,7 +18,7 @@ from tests.gen.sample import Leaf, LeafParams
 
 TOPS = [name for name, design in designs().items() if not design.within]
 SAMPLE = 6  #: modules of a design, drawn by the seed
-MOST_TEXT = 60_000  #: characters of RTLIL of a module that is proven in the short form
+MAX_TEXT = 60_000  #: characters of RTLIL of a module that is proven in the short form
 
 
 def emission(name):
@@ -30,7 +30,7 @@ def emission(name):
 @pytest.mark.parametrize("name", TOPS)
 def test_a_sample_of_modules_is_its_rtlil(name):
     modules = emission(name).modules
-    small = [module for module in modules.values() if len(module.rtlil) <= MOST_TEXT]
+    small = [module for module in modules.values() if len(module.rtlil) <= MAX_TEXT]
     for module in random.sample(small, SAMPLE):
         assert not difference(module, modules)
 
@@ -39,7 +39,7 @@ def test_a_sample_of_modules_is_its_rtlil(name):
 @pytest.mark.parametrize("name", TOPS)
 def test_every_module_is_its_rtlil(name):
     modules = emission(name).modules
-    assert [text for one in modules.values() if (text := difference(one, modules))] == []
+    assert [text for item in modules.values() if (text := difference(item, modules))] == []
 
 
 class EverythingParams(Params, suffix="{width}"):
@@ -137,7 +137,7 @@ def test_the_name_of_a_placed_module_s_port_is_no_signal_s():
     assert not difference(module, modules)
 
 
-def test_a_difference_is_found():
+def test_a_difference_is_detected():
     modules = emit(Everything(EverythingParams(width=2))).modules
     (module,) = modules.values()
     for right, wrong in ((" & ", " | "), (" + ", " - "), ("r <=", "r <= ~"), ("2'd1", "2'd2")):

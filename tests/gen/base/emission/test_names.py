@@ -93,14 +93,14 @@ def test_the_same_bytes_in_any_process_and_order():
     own = digests(["turns", "store"])
     assert len(own) == 2
     for seed, order in (("1", ["turns", "store"]), ("2", ["store", "turns"])):
-        told = subprocess.run(
+        reported = subprocess.run(
             [sys.executable, "-c", SCRIPT, *order],
             env={"PYTHONPATH": ":".join(sys.path), "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,
         )
-        assert told.stdout.split() == own, order
+        assert reported.stdout.split() == own, order
 
 
 def test_the_second_of_a_name_is_numbered_from_one():
@@ -108,7 +108,7 @@ def test_the_second_of_a_name_is_numbered_from_one():
     assert [add_name(taken, "a"), add_name(taken, "b"), add_name(taken, "a")] == ["a$1", "b", "a$2"]
 
 
-def test_made_up_names_and_aliases_are_of_the_module_alone():
+def test_invented_names_and_aliases_are_of_the_module_alone():
     verilog = (
         "module m(a);\n  reg \\$auto$x.cc:7:f$41 = 0;\n  if (\\$auto$x.cc:7:f$41 ) begin end\n"
         "  assign c = b;\n  _0_ <= w[a];\n  assign d = _0_;\n  assign b = a;\nendmodule\n"

@@ -29,7 +29,7 @@ class Some:
     """Has signals of a few widths."""
 
     def __init__(self):
-        self.one = Signal()
+        self.item = Signal()
         self.counter = Signal(8, name="counter")
         self.other = Signal(8, name="other")
         self.short = Signal(4, name="short")
@@ -48,8 +48,8 @@ def checked(assignments):
 KEEPS = {
     "the same width": lambda s: s.counter.eq(s.other),
     "a counter wraps": lambda s: s.counter.eq(s.counter + 1),
-    "a counter starts again": lambda s: s.counter.eq(Mux(s.one, 0, s.counter + 1)),
-    "up and down": lambda s: s.counter.eq(s.counter - s.one + s.short),
+    "a counter starts again": lambda s: s.counter.eq(Mux(s.item, 0, s.counter + 1)),
+    "up and down": lambda s: s.counter.eq(s.counter - s.item + s.short),
     "an element of an array wraps": lambda s: s.list[0].eq(s.list[0] + 1),
     "a field wraps": lambda s: s.pair.low.eq(s.pair.low + 1),
     "a difference of naturals": lambda s: s.counter.eq(s.other - s.short),
@@ -63,15 +63,15 @@ KEEPS = {
     "low bits": lambda s: s.counter.eq(low_bits(s.wide, 8)),
     "low bits of less": lambda s: s.wide.eq(low_bits(s.counter, 16)),
     "a sum in range": lambda s: s.counter.eq(s.short + s.pair.high + 225),
-    "an end within reach": lambda s: s.one.eq(s.counter == s.other - 1),
-    "a wide number that may equal a narrow one": lambda s: s.one.eq(s.wide == s.other),
+    "an end within reach": lambda s: s.item.eq(s.counter == s.other - 1),
+    "a wide number that may equal a narrow one": lambda s: s.item.eq(s.wide == s.other),
     "the same bits as a sign": lambda s: s.number.eq(s.counter),
 }
 
 LOSES = {
     "a wide number": (lambda s: s.counter.eq(s.wide), "16 bits go into the 8 of counter"),
     "a constant": (lambda s: s.short.eq(16), "5 bits go into the 4 of short"),
-    "one of two": (lambda s: s.short.eq(Mux(s.one, 16, s.short)), "5 bits go into the 4 of short"),
+    "one of two": (lambda s: s.short.eq(Mux(s.item, 16, s.short)), "5 bits go into the 4 of short"),
     "a sum": (lambda s: s.counter.eq(s.other + 1), "9 bits go into the 8 of counter"),
     "twice itself": (lambda s: s.counter.eq(s.counter << 1), "9 bits go into the 8 of counter"),
     "a counter by too much": (lambda s: s.counter.eq(s.counter + s.wide), "17 bits go into the 8"),
@@ -79,20 +79,20 @@ LOSES = {
     "a difference by too much": (lambda s: s.short.eq(s.short - s.wide), "go into the 4 of short"),
     "a sum of signed numbers": (lambda s: s.number.eq(s.number + s.number), "9 bits go into the 8"),
     "a negation": (lambda s: s.number.eq(-s.number), "9 bits go into the 8 of number"),
-    "a shift register": (lambda s: s.short.eq(Cat(s.one, s.short)), "5 bits go into the 4"),
+    "a shift register": (lambda s: s.short.eq(Cat(s.item, s.short)), "5 bits go into the 4"),
     "a field": (lambda s: s.pair.high.eq(s.pair.low), r"8 bits go into the 4 of pair\[8:12\]"),
-    "a narrow element": (lambda s: s.list[s.one].eq(s.counter), "8 bits go into the 7 of list_1"),
+    "a narrow element": (lambda s: s.list[s.item].eq(s.counter), "8 bits go into the 7 of list_1"),
     "a bundle": (lambda s: s.pair.as_value().eq(s.wide), "16 bits go into the 12 of pair"),
     "an end out of reach": (
-        lambda s: [s.counter.eq(s.counter + 1), s.one.eq(s.counter == s.wide)],
+        lambda s: [s.counter.eq(s.counter + 1), s.item.eq(s.counter == s.wide)],
         "counter counter has 8 bits, its end 16",
     ),
     "a last one out of reach": (
-        lambda s: [s.counter.eq(Mux(s.one, 0, s.counter + 1)), s.one.eq(s.counter != s.wide - 1)],
+        lambda s: [s.counter.eq(Mux(s.item, 0, s.counter + 1)), s.item.eq(s.counter != s.wide - 1)],
         "counter counter has 8 bits, its end 16",
     ),
     "a constant out of reach": (
-        lambda s: s.one.eq(s.short == 16),
+        lambda s: s.item.eq(s.short == 16),
         "short of 4 bits never equals 16",
     ),
 }
@@ -114,10 +114,10 @@ def test_what_loses_bits_is_refused_with_its_place(case):
 def test_conditions_and_inner_modules_are_looked_at():
     some, m, inner = Some(), Module(), Module()
     m.submodules.inner = inner
-    with inner.If(some.one), inner.Switch(some.short), inner.Case(3):
+    with inner.If(some.item), inner.Switch(some.short), inner.Case(3):
         inner.d.comb += some.counter.eq(some.wide)
     with m.If(some.short == 16):
-        m.d.comb += some.one.eq(1)
+        m.d.comb += some.item.eq(1)
     with pytest.raises(NarrowingError) as caught:
         check(Fragment.get(m, None), "example")
     assert len(str(caught.value).splitlines()) == 3

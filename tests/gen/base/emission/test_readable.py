@@ -13,7 +13,7 @@ from tests.gen.sample import Pair, PairParams
 
 ROOT = Path(__file__).parents[4]
 COLUMNS = 100
-MOST_OPERATORS = 8
+MAX_OPERATORS = 8
 #: operators of a right side; an arm of a choice has a line, or a part, of its own
 OPERATOR = re.compile(
     r"(?<=[\w\])} ]) (?:[-+*/&|^<>]|<<|>>|>>>|==|!=|<=|>=) | ?~|(?<![|&^])[|&^](?=[\w({~\\])"
@@ -38,7 +38,7 @@ def test_lines_are_short_and_assignments_small(name):
         for assign in ASSIGN.finditer(module.verilog):
             for arm in re.split(r" [?:](?: |\n)", assign["value"]):
                 count = len(OPERATOR.findall(re.sub(r"\s+", " ", arm)))
-                assert count <= MOST_OPERATORS, (module.name, assign[0])
+                assert count <= MAX_OPERATORS, (module.name, assign[0])
 
 
 @pytest.mark.parametrize("name", TOPS)
@@ -49,9 +49,9 @@ def test_no_name_begins_with_a_dollar_sign(name):
 
 def test_comments_name_lines_of_python_that_are_there():
     text = "".join(with_sources(m.verilog, m.sources) for m in modules("p4sgd-worker").values())
-    found = SOURCE.findall(text)
-    assert len(found) > 100
-    for file, line in found:
+    result = SOURCE.findall(text)
+    assert len(result) > 100
+    for file, line in result:
         code = (ROOT / file).read_text().splitlines()[int(line) - 1]
         assert re.match(r"[^#\s]", code.lstrip()), (file, line)
 

@@ -28,14 +28,14 @@ def unread(name):
     emission = with_branches(emissions.emission_of(design.make(design.params_of()), generated=True))
     modules = modules_of(emission.verilog)
     nets = nets_of(modules.values())
-    found = {}
+    result = {}
     for module, source in modules.items():
         kind = emission.modules[module].kind
         component = f"{kind.__module__}.{kind.__qualname__}"
         for signal, bits in nets[source.key].unread.items():
             for bit in () if signal.startswith(UNNAMED) else bits:
-                found[component, signal, bit] = rule_for(component, signal, bit)
-    return found
+                result[component, signal, bit] = rule_for(component, signal, bit)
+    return result
 
 
 def rule_for(component, signal, bit):

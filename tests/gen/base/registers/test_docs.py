@@ -70,6 +70,6 @@ def test_every_design_with_registers_is_looked_at():
 
 
 @pytest.mark.parametrize("text", ["value of the counter", "sets it", "a bit for each port of it"])
-def test_a_text_without_a_verb_or_an_object_is_found(text):
+def test_a_text_without_a_verb_or_an_object_is_detected(text):
     map = RegisterMap("one", (Register("one", "Sets what one is.", Field("a", 1, "rw", text)),))
     assert findings(map) == {"one.a": text}

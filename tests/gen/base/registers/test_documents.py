@@ -1,7 +1,7 @@
 import json
 
 from gen.base.registers.documents import register_documents
-from sim.reproduce.outcomes import kept
+from sim.reproduce.outcomes import stored
 from tests.gen.base.registers.maps import MAPS
 
 
@@ -22,6 +22,6 @@ def test_all_documents_of_a_map():
 
 def test_equal_maps_need_the_tools_once(monkeypatch, tmp_path):
     monkeypatch.setenv("INGATHER_CACHE", str(tmp_path))
-    files = register_documents(MAPS["odd"], kept)
+    files = register_documents(MAPS["odd"], stored)
     monkeypatch.setattr("gen.base.registers.documents.compiled", None)
-    assert register_documents(MAPS["odd"], kept) == files
+    assert register_documents(MAPS["odd"], stored) == files

@@ -28,10 +28,10 @@ show();
 class Links(HTMLParser):
     def __init__(self):
         super().__init__()
-        self.found = []
+        self.result = []
 
     def handle_starttag(self, tag, attrs):
-        self.found += [value for name, value in attrs if name in ("src", "href")]
+        self.result += [value for name, value in attrs if name in ("src", "href")]
 
 
 @pytest.fixture(scope="module")
@@ -42,10 +42,10 @@ def files():
 def test_index_needs_only_the_folder(files):
     links = Links()
     links.feed(files["index.html"])
-    assert len(links.found) > 10
-    assert set(links.found) <= set(files)
+    assert len(links.result) > 10
+    assert set(links.result) <= set(files)
     # All scripts that fetch come after the one that answers.
-    assert links.found.index(OFFLINE) < links.found.index("js/ral.js")
+    assert links.result.index(OFFLINE) < links.result.index("js/ral.js")
 
 
 def test_no_file_that_nobody_needs(files):

@@ -40,7 +40,7 @@ class Rule:
         @cache
         def after(side: Side, remote: Flags, reset: bool) -> Side:
             stepped = self.advance(bools(side), bools(remote), np.bool_(reset))
-            return Side(bool(stepped.wants), Flags(*map(bool, stepped.flags)))
+            return Side(bool(stepped.needs), Flags(*map(bool, stepped.flags)))
 
         @cache
         def moves(side: Side, remote: Flags) -> bool:
@@ -134,12 +134,12 @@ def normal(pair: Pair) -> Pair:
 
 def steps(rule: Rule, pair: Pair, resets: tuple[bool, ...] = (False, True)):
     """Return every edge, or two at once, with every reset: (step, pair after it)."""
-    for here in (0, 1):
-        end, other = pair[here], pair[1 - here]
+    for near in (0, 1):
+        end, other = pair[near], pair[1 - near]
         for reset in resets:
             after = tick(rule, end, other.side.flags, other.pointer, reset)
-            both = (after, other) if here == 0 else (other, after)
-            yield Step((here == 0, here == 1), (reset and here == 0, reset and here == 1)), both
+            both = (after, other) if near == 0 else (other, after)
+            yield Step((near == 0, near == 1), (reset and near == 0, reset and near == 1)), both
     for high in product(resets, repeat=2):
         plain = [tick(rule, pair[k], pair[k].first, 0, high[k]) for k in (0, 1)]
         ends = (
@@ -168,7 +168,7 @@ def fault(rule: Rule, pair: Pair) -> str:
 
 
 @dataclass(frozen=True)
-class Found:
+class Findings:
     """What can be reached, or the first fault and the shortest way to it."""
 
     pairs: frozenset[Pair]
@@ -176,7 +176,7 @@ class Found:
     trace: tuple[Step, ...]
 
 
-def explore(rule: Rule, watched: frozenset[str] = FAULTS) -> Found:
+def explore(rule: Rule, watched: frozenset[str] = FAULTS) -> Findings:
     """Explore all pairs of ends from power-up on, breadth first."""
     start = (End(), End())
     parents: dict[Pair, tuple[Pair, Step] | None] = {start: None}
@@ -193,9 +193,9 @@ def explore(rule: Rule, watched: frozenset[str] = FAULTS) -> Found:
                 while (parent := parents[at]) is not None:
                     at, step = parent
                     trace.append(step)
-                return Found(frozenset(parents), wrong, tuple(reversed(trace)))
+                return Findings(frozenset(parents), wrong, tuple(reversed(trace)))
             waiting.append(after)
-    return Found(frozenset(parents), "", ())
+    return Findings(frozenset(parents), "", ())
 
 
 def never_start(rule: Rule, pairs: frozenset[Pair]) -> list[Pair]:
@@ -215,8 +215,8 @@ def never_start(rule: Rule, pairs: frozenset[Pair]) -> list[Pair]:
     graph = coo_array((np.ones(len(edges)), (rows, columns)), shape=(len(numbers),) * 2)
     _, part = connected_components(graph, connection="strong")
     ticked: dict[int, set[int]] = {}
-    for here, there, clocks in edges:
-        if part[here] == part[there]:
-            ticked.setdefault(part[here], set()).update(k for k in (0, 1) if clocks[k])
+    for near, far, clocks in edges:
+        if part[near] == part[far]:
+            ticked.setdefault(part[near], set()).update(k for k in (0, 1) if clocks[k])
     live = {p for p, clocks in ticked.items() if clocks == {0, 1}}
     return [pair for pair, k in numbers.items() if part[k] in live and not both_run[k]]

@@ -77,7 +77,7 @@ async def keeps_order(dut, ratio, stalls):
     begin = get_sim_time("ps")
     await source.send_all(beats)
     await sink.wait_for(len(beats))
-    if stalls.none and params_in_simulator().depth >= 16:
+    if stalls.absent and params_in_simulator().depth >= 16:
         # As fast as the slower clock lets it, but for the start.
         assert get_sim_time("ps") - begin < (len(beats) + 20) * max(ratio) + 20 * min(ratio)
     await read.edges(20)

@@ -5,9 +5,9 @@ LEVEL = Crossing(path="", constraint="synchroniser", source="any", target="sync"
 
 def test_paths_and_domains_of_a_parent():
     once = inside("level", [LEVEL], {"sync": "read"})
-    twice = inside("way", once, {"read": "hbm"})
+    twice = inside("path", once, {"read": "hbm"})
     assert twice == (
-        Crossing(path="way/level", constraint="synchroniser", source="any", target="hbm"),
+        Crossing(path="path/level", constraint="synchroniser", source="any", target="hbm"),
     )
 
 

@@ -15,21 +15,21 @@ from tests.hdl.common.crossing.reset_model import (
 def test_every_reset_at_every_phase():
     """Both sides always start from zero together, and nobody waits for ever."""
     rule = Rule()
-    found = explore(rule)
-    assert not found.fault, found.trace
-    assert len(found.pairs) > 10_000
+    result = explore(rule)
+    assert not result.fault, result.trace
+    assert len(result.pairs) > 10_000
     for reached in (
         lambda write, read: rule.moves(*write[:3:2]) and rule.moves(*read[:3:2]),
-        lambda write, read: write.side.wants and read.side.wants,
+        lambda write, read: write.side.needs and read.side.needs,
         lambda write, read: write.side.flags.request and read.side.flags.request,
-        lambda write, read: write.side.wants and read.side.flags.request,
+        lambda write, read: write.side.needs and read.side.flags.request,
         lambda write, read: write.generation != read.generation,
     ):
-        assert any(reached(*pair) for pair in found.pairs)
-    assert never_start(rule, found.pairs) == []
+        assert any(reached(*pair) for pair in result.pairs)
+    assert never_start(rule, result.pairs) == []
 
 
-def asks_at_once(side, remote, reset):
+def requests_at_once(side, remote, reset):
     """A reset asks whatever went before, and the ``cleared`` of an earlier ask ends it."""
     request, stopped, cleared = side.flags
     flags = Flags(
@@ -37,20 +37,20 @@ def asks_at_once(side, remote, reset):
         request | remote.request,
         stopped & remote.stopped,
     )
-    return Side(side.wants & False, flags)
+    return Side(side.needs & False, flags)
 
 
 def forgets(side, remote, reset):
     """A reset that may not ask yet is forgotten."""
-    return advance(side, remote, reset)._replace(wants=reset & False)
+    return advance(side, remote, reset)._replace(needs=reset & False)
 
 
 def looks_at_its_own(side, remote, reset):
     """A new ask does not wait for the other's ``cleared`` to go away."""
     request, _, cleared = side.flags
     after = advance(side, remote, reset)
-    begins = (side.wants | reset) & ~request & ~cleared
-    return Side(after.wants & ~begins, after.flags._replace(request=after.flags.request | begins))
+    begins = (side.needs | reset) & ~request & ~cleared
+    return Side(after.needs & ~begins, after.flags._replace(request=after.flags.request | begins))
 
 
 def stops_late(side, remote):
@@ -67,15 +67,15 @@ def does_not_listen(side, remote):
 @pytest.mark.parametrize(
     ("rule", "faults"),
     [
-        (Rule(advance=asks_at_once), {STALE}),
+        (Rule(advance=requests_at_once), {STALE}),
         (Rule(advance=forgets), {NOT_EMPTIED}),
         (Rule(advance=looks_at_its_own), {STALE}),
         (Rule(runs=stops_late), {NOT_EMPTIED}),
         (Rule(runs=does_not_listen), {STALE}),
     ],
-    ids=["asks_at_once", "forgets", "looks_at_its_own", "stops_late", "does_not_listen"],
+    ids=["requests_at_once", "forgets", "looks_at_its_own", "stops_late", "does_not_listen"],
 )
-def test_worse_rules_are_found_out(rule, faults):
+def test_worse_rules_are_detected(rule, faults):
     assert explore(rule, frozenset(faults)).fault in faults
 
 
@@ -86,6 +86,6 @@ def never_lets_go(side, remote, reset):
     return after._replace(flags=after.flags._replace(request=request))
 
 
-def test_a_rule_that_waits_for_ever_is_found_out():
+def test_a_rule_that_waits_for_ever_is_detected():
     rule = Rule(advance=never_lets_go)
     assert never_start(rule, explore(rule).pairs)

@@ -123,8 +123,8 @@ class ConcatenatorBench(Bench):
     def events(self, name):
         """Return all cycles in which event ``name`` happened, and what else happened in each."""
         beats = [record["events"] for record in list.__iter__(self.recorder.beats)]
-        found = zip(list.__iter__(self.recorder.cycles), beats, strict=True)
-        return {now: events for now, events in found if events.get(name)}
+        result = zip(list.__iter__(self.recorder.cycles), beats, strict=True)
+        return {now: events for now, events in result if events.get(name)}
 
     @property
     def entered(self):
@@ -258,16 +258,16 @@ def number(octets, at, size):
 def verdict(beats, params, node):
     """Return why the specification drops a packet, or None, and the packet's bytes."""
     octets = b"".join(data.to_bytes(64, "little") for data, *_ in beats)
-    kept = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
-    size = sum(kept)
+    stored = [bool(keep >> k & 1) for _, keep, _, _ in beats for k in range(64)]
+    size = sum(stored)
     if beats[-1][3]:
         return Drop.BROKEN, octets
-    ours = (octets[12:14], octets[14], octets[23], octets[36:38])
-    if not all(kept[:38]) or ours != (b"\x08\x00", 0x45, 17, b"NS"):
+    own = (octets[12:14], octets[14], octets[23], octets[36:38])
+    if not all(stored[:38]) or own != (b"\x08\x00", 0x45, 17, b"NS"):
         return Drop.FOREIGN, octets
-    if len(beats) > -(-params.mtu // 64) or any(kept[params.mtu :]):
+    if len(beats) > -(-params.mtu // 64) or any(stored[params.mtu :]):
         return Drop.OVERSIZE, octets
-    if not all(kept[:64]):
+    if not all(stored[:64]):
         return Drop.LENGTH, octets
     kind, dest, length, prs = (
         number(octets, at, size) for at, size in ((50, 2), (52, 4), (56, 4), (60, 4))
@@ -278,7 +278,7 @@ def verdict(beats, params, node):
         return Drop.DEST, octets
     each = 18 + (length if kind == 2 else 0)
     if (
-        not all(kept[:size])
+        not all(stored[:size])
         or size <= 64 * (len(beats) - 1)
         or not (prs >= 1 and size == 64 + prs * each)
         or (kind == 3 and prs != 1)

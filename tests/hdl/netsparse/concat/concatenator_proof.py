@@ -112,8 +112,8 @@ class ConcatenatorProof(Component):
                 m.d.sync += age.eq(0)
             with m.Elif(age != limit + 1):
                 m.d.sync += age.eq(age + 1)
-            here = within & (beat.queue == k)
-            with m.If(queues.open[k] & ~here):
+            present = within & (beat.queue == k)
+            with m.If(queues.open[k] & ~present):
                 claim(m, "marked_in_time", age <= due)
             with m.If(queues.expires_now & (expiration.expired == k)):
                 claim(m, "not_marked_early", age >= due)

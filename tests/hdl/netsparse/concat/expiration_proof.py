@@ -88,7 +88,7 @@ class ExpirationProof(Component):
     peeks = {
         "entries": "queues.entries[*]",
         "inside": "queues.inside",
-        "here": "queues.here",
+        "present": "queues.present",
         "late": "queues.late",
         "was_open": "queues.was_open",
         "demand": "queues.demand",
@@ -143,8 +143,8 @@ class ExpirationProof(Component):
             queues.free.eq(self.free),
             queues.free_line.eq(self.free_line),
         ]
-        here = expiration.expired == queues.beat.queue
-        check(m, "here_is_known", ~self.head | (self.here == here))
+        present = expiration.expired == queues.beat.queue
+        check(m, "here_is_known", ~self.head | (self.present == present))
         self.beats(m, queues, rest)
         self.waiting(m, queues, rest)
         self.list(m)
@@ -192,25 +192,25 @@ class ExpirationProof(Component):
                 check(m, "inside_is_open", queues.open[k])
                 claim(m, "not_split", ~(queues.expires_now & (queues.expired == k)))
         check(m, "queues_exist", beat.queue < self.params.queues)
-        check(m, "queues_asked_exist", ~queues.valid | (read.queue < self.params.queues))
+        check(m, "queues_requested_exist", ~queues.valid | (read.queue < self.params.queues))
 
     def waiting(self, m: Module, queues: QueueTable, rest) -> None:
         """Claim what holds a beat up, and what holds for the marks while one waits."""
         params, beat = self.params, queues.beat
         size = PR_BYTES + Mux(beat.error, 0, beat.length)
         lines = (size + LINE_BYTES - 1) // LINE_BYTES
-        here = queues.expires_now & (queues.expired == beat.queue)
+        present = queues.expires_now & (queues.expired == beat.queue)
         lacks = ~self.ready_entry | ~self.admits | (self.free < lines)
         marks = self.waits & queues.expires
         with m.If(queues.decided.any()):
             check(m, "length_decided_fits", beat.length <= params.most_property_bytes)
-            check(m, "asks_for_its_lines", self.demand.lines == Mux(beat.first, lines, 0))
+            check(m, "requests_its_lines", self.demand.lines == Mux(beat.first, lines, 0))
         read = queues.arrival
-        there = queues.valid | (rest != 0)  # a PR, or the rest of one
-        check(m, "length_fits", ~there | (read.length <= params.most_property_bytes))
+        existing = queues.valid | (rest != 0)  # a PR, or the rest of one
+        check(m, "length_fits", ~existing | (read.length <= params.most_property_bytes))
         with m.If(queues.decided.any() & ~queues.moves):
             claim(m, "only_a_first_beat_waits", beat.first | marks)
-            claim(m, "waits_for_a_reason", marks | queues.closes | here | lacks)
+            claim(m, "waits_for_a_reason", marks | queues.closes | present | lacks)
         claim(m, "one_mark_while_one_waits", ~(self.waits & queues.closes & queues.expires_now))
         reach(m, "would_be_two_while_one_waits", marks & queues.decided.any() & ~queues.moves)
         enough = self.free == params.pr_lines

@@ -94,7 +94,7 @@ class LinePoolProof(Component):
         ones = count_ones(list(taken))
         claim(m, "none_lost", self.count + ones == self.entered)
         most = self.params.pr_lines
-        claim(m, "enough_is_told", dut.free == Mux(self.count < most, self.count, most))
+        claim(m, "enough_is_reported", dut.free == Mux(self.count < most, self.count, most))
         # What induction needs: every line is taken, listed or has not entered.
         check(m, "entered_in_range", self.entered <= lines)
         check(m, "list_is_sound", (self.read_at < lines) & (self.count == self.stored))
@@ -107,8 +107,8 @@ class LinePoolProof(Component):
                 (n < self.count) & (Array(self.words)[(self.read_at + n) % lines] == k)
                 for n in range(lines)
             ]
-            found = taken[k] + count_ones(place)
-            claim(m, "in_one_place", found == (k < self.entered))
+            result = taken[k] + count_ones(place)
+            claim(m, "in_one_place", result == (k < self.entered))
         self.links_of(m, dut)
         used = Signal()  # a line has been returned
         with m.If(self.returns):
@@ -125,12 +125,12 @@ class LinePoolProof(Component):
         watched = AnyConst(bits)
         linked = Signal()
         link = Signal(bits)
-        asked = Signal()  # for the watched one, which has a follower
+        requested = Signal()  # for the watched one, which has a follower
         answer = Signal(bits)
         held = Signal()  # nobody asked
         before = Signal(bits)
         m.d.sync += [
-            asked.eq(self.step & (self.leader == watched) & linked),
+            requested.eq(self.step & (self.leader == watched) & linked),
             answer.eq(link),
             held.eq(~self.step),
             before.eq(dut.follower),
@@ -139,9 +139,9 @@ class LinePoolProof(Component):
             m.d.sync += [linked.eq(1), link.eq(dut.line)]
         with m.If(linked):
             check(m, "link_is_stored", Array(self.followers)[watched] == link)
-        with m.If(asked):
+        with m.If(requested):
             claim(m, "follower_as_linked", dut.follower == answer)
         with m.If(held):
             claim(m, "follower_stays", dut.follower == before)
-        again = asked & self.takes & self.links & (self.behind == watched)
+        again = requested & self.takes & self.links & (self.behind == watched)
         reach(m, "linked_again_while_it_is_read", again & (dut.line != link))

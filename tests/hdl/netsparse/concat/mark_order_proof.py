@@ -47,7 +47,7 @@ class MarkOrderProof(Component):
         with m.If(dut.enters):
             claim(m, "enters_in_its_turn", dut.entering.used == entered)
         claim(m, "enters_at_once", dut.enters == (self.expires | self.arrives | dut.waits))
-        claim(m, "none_lost_or_made", (marked - entered)[:bits] == dut.waits)
+        claim(m, "none_lost_or_invented", (marked - entered)[:bits] == dut.waits)
         check(m, "the_second_waits", ~dut.waits | (self.second.used == entered))
         waited = Signal(range(3))  # cycles in which one has waited so far
         with m.If(dut.waits):

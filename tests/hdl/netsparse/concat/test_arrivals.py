@@ -35,7 +35,7 @@ class Surroundings:
         self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
         self.absent, self.stall = stalls
         self.queues, self.arrivals, self.cycles = [], [], []
-        dut.found.value = dut.advance.value = 0
+        dut.result.value = dut.advance.value = 0
         cocotb.start_soon(self.choose())
         cocotb.start_soon(self.take())
 
@@ -43,7 +43,7 @@ class Surroundings:
         dut = self.dut
         while True:
             await FallingEdge(dut.clk)
-            dut.found.value = not self.absent()
+            dut.result.value = not self.absent()
             dut.advance.value = not self.stall()
             dut.chosen.value = random.randrange(self.params.queues)
 
@@ -53,12 +53,12 @@ class Surroundings:
             await RisingEdge(dut.clk)
             if dut.rst.value:
                 continue
-            assert dut.prs_ready.value == (dut.advance.value and (dut.found.value or not first))
+            assert dut.prs_ready.value == (dut.advance.value and (dut.result.value or not first))
             if dut.prs_valid.value and dut.prs_ready.value:
                 beat = unpack(self.params.pr, int(dut.prs_payload.value))
                 first = not self.params.payload or beat["last"]
             if dut.takes.value:
-                assert dut.found.value
+                assert dut.result.value
                 self.queues.append(
                     (int(dut.chosen.value), int(dut.dest.value), int(dut.error.value))
                 )
@@ -98,12 +98,12 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
     await FallingEdge(dut.clk)
     assert not dut.valid.value
     expected = []
-    for pr, given, (queue, dest, error) in zip(prs, beats, around.queues, strict=True):
-        wrong = given[0].get("error", 0)
+    for pr, provided, (queue, dest, error) in zip(prs, beats, around.queues, strict=True):
+        wrong = provided[0].get("error", 0)
         assert (dest, error) == (pr.dest, wrong)
-        for k, beat in enumerate(given):
+        for k, beat in enumerate(provided):
             layer = 18 * (k == 0)
-            fields = {"first": k == 0, "last": k == len(given) - 1, "error": wrong}
+            fields = {"first": k == 0, "last": k == len(provided) - 1, "error": wrong}
             fields |= {"queue": queue, "dest": dest}
             fields["alone"] = wrong or (not concatenate and beat.get("starts", 1))
             if params.groups:
@@ -115,6 +115,6 @@ async def each_beat_with_its_queue(dut, stalls, concatenate):
             expected.append(fields)
     for arrival, fields in zip(around.arrivals, expected, strict=True):
         assert {name: arrival[name] for name in fields} == fields
-    if stalls.none:
+    if stalls.absent:
         assert around.cycles == [at + Arrivals.latency for at in source.cycles]
         assert around.cycles[-1] - around.cycles[0] == len(expected) - 1

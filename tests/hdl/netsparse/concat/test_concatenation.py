@@ -50,8 +50,8 @@ async def a_beat_more(dut):
         assert bool(dut.grows.value) == grows
         full = taken + size + PR + length > params.room
         closes = last and (arrival["ends"] or late or full)
-        told = dut.closes_new if opens else dut.closes_joined
-        assert bool(told.value) == bool(closes)
+        reported = dut.closes_new if opens else dut.closes_joined
+        assert bool(reported.value) == bool(closes)
         assert unpack(params.state, int(dut.after.value)) == {
             "mark": {
                 "dest": arrival["dest"],

@@ -112,7 +112,7 @@ async def separate_packets(dut, stalls):
     ledger = await bench.finish()
     assert bench.pr_counts == [1] * 200
     assert set(ledger.reasons) == {Reason.WHOLE}
-    if stalls.none:
+    if stalls.absent:
         assert bench.axis.packets[0].begun == bench.prs.cycles[0] + bench.component.latency
         taken = bench.axis.packets[-1].ended - bench.axis.packets[0].begun + 1
         assert taken == len(bench.axis.beats)  # no pause between packets
@@ -163,24 +163,24 @@ async def groups_stay_whole(dut, stalls):
         group = some_group(params, dest)
         edges = [(k == 0, k == len(group) - 1) for k in range(len(group))]
         at = random.randrange(len(group))
-        here = random.random() < 0.5
-        other = some_group(params, dest if here else (dest + 1) % params.nodes)
+        present = random.random() < 0.5
+        other = some_group(params, dest if present else (dest + 1) % params.nodes)
         other_edges = [(k == 0, k == len(other) - 1) for k in range(len(other))]
         sent += [*zip(group[:at], edges, strict=False), *zip(other, other_edges, strict=True)]
         sent += zip(group[at:], edges[at:], strict=True)
         errors = Kind.ERROR in (group[0].kind, other[0].kind)
-        displaces = here and at > 0 and not errors
+        displaces = present and at > 0 and not errors
         parts += [other, group[:at], group[at:]] if displaces else [other, group]
     await bench.send([pr for pr, _ in sent], [edge for _, edge in sent])
     ledger = await bench.finish()
-    if stalls.none:  # and so no group takes longer than DelayCycles
-        needed = [-(-len(part) // most_prs(params, part[0])) for part in parts]
+    if stalls.absent:  # and so no group takes longer than DelayCycles
+        needed = [-(-len(part) // max_prs(params, part[0])) for part in parts]
         assert len(ledger.packets) == sum(needed)
         assert Reason.DISPLACED in ledger.reasons
         assert Reason.EXPIRED not in ledger.reasons
 
 
-def most_prs(params, pr):
+def max_prs(params, pr):
     """Return how many PRs like this one fit a packet."""
     return 1 if pr.kind is Kind.ERROR else (params.mtu - 64) // pr.wire_bytes
 
@@ -368,7 +368,7 @@ async def reads_for_random_destinations(dut, stalls):
     """A PR comes per cycle for 128 nodes, and no cycle is lost."""
     bench = await ConcatenatorBench(dut, stalls.value, delay=30).begin()
     await bench.send(mixed(bench.params, 1500, nodes=9))
-    if stalls.none:
+    if stalls.absent:
         assert bench.stall_cycles == 0
     await bench.send(mixed(bench.params, 500))
     await bench.send([request(bench.params, dest) for dest in range(128)])

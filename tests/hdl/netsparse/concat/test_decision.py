@@ -9,7 +9,7 @@ from hdl.netsparse.concat.decision import Decision
 from sim.harness.verilator import simulate
 
 INPUTS = (
-    *("expires", "waits", "inside", "here", "able", "enough", "first", "last", "fresh"),
+    *("expires", "waits", "inside", "present", "able", "enough", "first", "last", "fresh"),
     *("closes_new", "closes_joined", "displaced"),
 )
 
@@ -25,8 +25,8 @@ async def every_case(dut):
         for name, value in case.items():
             getattr(dut, name).value = value
         await Timer(1, "ns")
-        found = {name: bool(getattr(dut, name).value) for name in decided(**case)}
-        assert found == decided(**case), case
+        result = {name: bool(getattr(dut, name).value) for name in decided(**case)}
+        assert result == decided(**case), case
 
 
 def decided(
@@ -34,7 +34,7 @@ def decided(
     expires,
     waits,
     inside,
-    here,
+    present,
     able,
     enough,
     first,
@@ -45,8 +45,8 @@ def decided(
     displaced,
 ):
     """Return what happens, said in words of packets."""
-    own_expires = bool(expires and here and not inside)  # that of the beat's queue
-    becomes_late = bool(expires and here and inside)
+    own_expires = bool(expires and present and not inside)  # that of the beat's queue
+    becomes_late = bool(expires and present and inside)
     one_too_many = expires and waits
     moves = bool(able and enough and not one_too_many)
     opens = bool(first and (fresh or own_expires))

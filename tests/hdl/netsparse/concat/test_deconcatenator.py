@@ -13,7 +13,7 @@ from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Sink, never
-from sim.netsparse.wire import Packet, most_prs, to_beats
+from sim.netsparse.wire import Packet, max_prs, to_beats
 from tests.hdl.netsparse.concat.concatenator_bench import number, verdict
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -124,15 +124,15 @@ class DeconcatenatorBench(Bench):
         await self.settle(60)
         assert self.dut.axis_tready.value
         seen = self.seen
-        for one, other, beats in zip(seen, self.events, self.packets, strict=True):
-            assert {name: one[name] for name in other} == other, beats
+        for item, other, beats in zip(seen, self.events, self.packets, strict=True):
+            assert {name: item[name] for name in other} == other, beats
         if self.beside:
             assert [record["prs_tag"] for record in self.tags_seen.beats] == self.tags
         for beat, (fields, octets) in zip(self.prs.beats, self.expected, strict=True):
             assert {name: beat[name] for name in beat if name != "data"} == fields
             assert beat.get("data", 0).to_bytes(64, "little").startswith(octets)
         drops = [event["drops"] for event in seen]
-        return Counter(Drop(one.bit_length() - 1) if one else None for one in drops)
+        return Counter(Drop(item.bit_length() - 1) if item else None for item in drops)
 
     def packet(self, length=None, count=None, kind=None):
         """Return a good packet."""
@@ -140,7 +140,7 @@ class DeconcatenatorBench(Bench):
         kinds = [Kind.RESPONSE] * 7 + [Kind.ERROR] if params.payload else [Kind.READ]
         kind = kind or random.choice(kinds)
         length = length or 4 * random.randint(1, params.most_property_bytes // 4)
-        most = most_prs(kind, length, params.mtu)
+        most = max_prs(kind, length, params.mtu)
         count = count or random.choice([1, most, random.randint(1, most)])
         dest = random.randrange(params.nodes) if params.any_dest else self.node
 
@@ -171,7 +171,7 @@ async def keeps_the_rate(dut):
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     lengths = range(4, bench.params.most_property_bytes + 1, 4 if bench.params.payload else 4092)
     for length in lengths:
-        for count in (1, most_prs(kind, length, bench.params.mtu)):
+        for count in (1, max_prs(kind, length, bench.params.mtu)):
             packets = [bench.packet(length, count, kind) for _ in range(5)]
             done, sent = len(bench.expected), len(bench.axis.cycles)
             for packet in packets:
@@ -267,7 +267,7 @@ def oversize(bench):
     """Return a packet that would be good, but for the MTU."""
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     length = 4 * random.randint(1, bench.params.most_property_bytes // 4)
-    most = most_prs(kind, length, bench.params.mtu)
+    most = max_prs(kind, length, bench.params.mtu)
     return bench.packet(length, most + random.choice([1, 1, 2, 30]), kind)
 
 
@@ -297,7 +297,7 @@ def any_packet(bench):
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
     length = random.choice([4, 8, 12, 64, 68, 4 * random.randint(1, 128)])
     length = min(length, bench.params.most_property_bytes)
-    if count and count <= most_prs(kind, length, bench.params.mtu):
+    if count and count <= max_prs(kind, length, bench.params.mtu):
         packet = bench.packet(length, count, kind)
     else:
         packet = bench.packet(length, 1)
@@ -363,7 +363,7 @@ async def waits_for_the_sink(dut):
     bench = await DeconcatenatorBench(dut).begin()
     bench.prs.stop()
     kind = Kind.RESPONSE if bench.params.payload else Kind.READ
-    packets = [bench.packet(4, most_prs(kind, 4, bench.params.mtu), kind) for _ in range(8)]
+    packets = [bench.packet(4, max_prs(kind, 4, bench.params.mtu), kind) for _ in range(8)]
 
     async def send_all():
         for packet in packets:

@@ -30,13 +30,13 @@ async def every_destination_has_one_queue(dut):
             held[random.choice(list(held))] |= 1 << queue
         for name, bits in held.items():
             getattr(dut, name).value = bits
-        wanted = random.choice(dests), random.random() < 0.1
-        dut.dest.value, dut.error.value = wanted
+        expected = random.choice(dests), random.random() < 0.1
+        dut.dest.value, dut.error.value = expected
         dut.takes.value = 0
         await Timer(1, unit="ns")  # the answer is combinational
-        found, queue = bool(dut.found.value), int(dut.chosen.value)
-        hits = [key for key, owner in owners.items() if owner == wanted]
-        if not found:  # whatever is wanted
+        result, queue = bool(dut.result.value), int(dut.chosen.value)
+        hits = [key for key, owner in owners.items() if owner == expected]
+        if not result:  # whatever is wanted
             waited += 1
             assert not free
         elif hits:
@@ -44,12 +44,12 @@ async def every_destination_has_one_queue(dut):
         else:
             assert queue not in owners
             assert queue < params.queues
-        takes = found and random.random() < 0.8
+        takes = result and random.random() < 0.8
         dut.takes.value = takes
         free = set(range(params.queues)) - set(owners)
         if takes:
             free.discard(queue)
-            owners[queue] = wanted
+            owners[queue] = expected
             taken += 1
     assert waited > 20
     assert taken > 1000
@@ -59,13 +59,13 @@ async def every_destination_has_one_queue(dut):
 async def a_free_queue_every_cycle(dut):
     params = (await Bench(dut).begin()).params
     await RisingEdge(dut.clk)
-    given = []
+    provided = []
     for dest in range(params.queues):
         await FallingEdge(dut.clk)
         dut.dest.value = dest
         dut.takes.value = 1
-        dut.open.value = sum(1 << queue for queue in given)
+        dut.open.value = sum(1 << queue for queue in provided)
         await RisingEdge(dut.clk)
-        assert dut.found.value
-        given.append(int(dut.chosen.value))
-    assert sorted(given) == list(range(params.queues))
+        assert dut.result.value
+        provided.append(int(dut.chosen.value))
+    assert sorted(provided) == list(range(params.queues))

@@ -86,7 +86,7 @@ async def whole_packets_leave(dut, stalls):
         random.shuffle(free)
         taken, free = free[:count], free[count:]
         lines.follower |= dict(pairwise(taken))
-        header, prs = random.randbytes(64), random.randint(1, params.most_prs)
+        header, prs = random.randbytes(64), random.randint(1, params.max_prs)
         wires.append(header + b"".join(lines.content[line] for line in taken)[:used])
         returned += taken
         events.append((64 + used, prs))

@@ -45,10 +45,10 @@ async def packets_of_lines(dut, greed):
         dut.returns.value, dut.returned.value = returns, returned
         step = random.random() < 0.7
         dut.step.value = step
-        asked = read[0] if read else random.randrange(params.lines)
-        dut.leader.value = asked
+        requested = read[0] if read else random.randrange(params.lines)
+        dut.leader.value = requested
         if step:
-            leader = asked if asked in taken else None
+            leader = requested if requested in taken else None
         await RisingEdge(dut.clk)
         if takes:
             assert line not in taken

@@ -56,5 +56,5 @@ async def bytes_go_where_the_packet_goes_on(dut):
         ]
         expected.append(dict(zip(places, wire, strict=True)) if valid else {})
     seen = await bench.played(cycles, "lines", "write", "pieces")
-    found = [written(**record) for record in seen]
-    assert found[LineWriter.latency :] == expected[: -LineWriter.latency]
+    result = [written(**record) for record in seen]
+    assert result[LineWriter.latency :] == expected[: -LineWriter.latency]

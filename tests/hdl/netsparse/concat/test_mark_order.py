@@ -29,15 +29,15 @@ async def all_leave_in_order(dut, busy):
         chosen = [random.random() < busy and room for _ in range(2)]
         if dut.waits.value and all(chosen):
             chosen[random.randrange(2)] = False
-        for name, payload, wanted in zip(
+        for name, payload, expected in zip(
             ("expires", "arrives"), ("expired", "arrived"), chosen, strict=True
         ):
-            getattr(dut, name).value = wanted
+            getattr(dut, name).value = expected
             fill = {0: lambda bits: 0, 1: lambda bits: (1 << bits) - 1}  # the first two marks
             bits = fill.get(len(sent), random.getrandbits)
             mark = {name: bits(field.width) for name, field in params.mark}
             getattr(dut, payload).value = pack(params.mark, mark)
-            if wanted:
+            if expected:
                 sent.append(mark)
         await RisingEdge(dut.clk)
         entered += int(dut.enters.value)

@@ -78,7 +78,7 @@ async def headers_are_right(dut, stalls, bases):
         assert {name: beat[name] for name in ("prs", "used", "first")} == {
             name: mark[name] for name in ("prs", "used", "first")
         }
-    if stalls.none:
+    if stalls.absent:
         assert source.cycles == list(range(source.cycles[0], source.cycles[0] + len(marks)))
         assert sink.cycles == [at + PacketHeader.latency for at in source.cycles]
 

@@ -14,7 +14,7 @@ from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Sink, never
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.links import as_beats
-from sim.netsparse.wire import Packet, most_prs, to_beats
+from sim.netsparse.wire import Packet, max_prs, to_beats
 
 NODE = 77
 
@@ -32,7 +32,7 @@ def test_packet_verdict(payload):
 def good(params):
     kinds = [Kind.RESPONSE] * 4 + [Kind.ERROR] if params.payload else [Kind.READ]
     kind, length = random.choice(kinds), 4 * random.randint(1, 32)
-    most = most_prs(kind, length, params.mtu)
+    most = max_prs(kind, length, params.mtu)
     return packet(params, kind, length, random.choice([1, most, random.randint(1, most)]))
 
 
@@ -191,10 +191,10 @@ async def judge(dut, stalls, packets):
             event = {"packet": 0, "drops": 1 << reason.value}
         events.append((last + 1, event | {"tag": tag}))
     await ClockCycles(dut.clk, PacketVerdict.latency + 2)
-    assert all(one["axis_tready"] == one["room"] for one in takes.beats)
-    assert [(at, one["word"]) for at, one in words_seen.take().items()] == words
-    assert [(at, one["keep"]) for at, one in ends_seen.take().items()] == ends
-    seen = [(at, one["events"]) for at, one in events_seen.take().items()]
+    assert all(item["axis_tready"] == item["room"] for item in takes.beats)
+    assert [(at, item["word"]) for at, item in words_seen.take().items()] == words
+    assert [(at, item["keep"]) for at, item in ends_seen.take().items()] == ends
+    seen = [(at, item["events"]) for at, item in events_seen.take().items()]
     seen = [(at, event) for at, event in seen if event["packet"] or event["drops"]]
     for (at, event), (expected_at, expected) in zip(seen, events, strict=True):
         assert at == expected_at

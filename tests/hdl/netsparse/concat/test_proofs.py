@@ -9,7 +9,7 @@ from tests.hdl.netsparse.concat.concatenator_proof import ConcatenatorProof
 from tests.hdl.netsparse.concat.expiration_proof import ExpirationProof
 from tests.hdl.netsparse.concat.line_pool_proof import LinePoolProof, SmallParams
 from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
-from tests.mutants import Mutant, mutants_are_found, mutants_of
+from tests.mutants import Mutant, mutants_are_detected, mutants_of
 
 # PRs of one or two beats and up to two lines; two of the shorter ones fit into a packet.
 SMALL = SmallParams(
@@ -76,7 +76,7 @@ MUTANTS = {
         "enters.eq(~self.returns &", "enters.eq(", LinePoolProof, "in_one_place"
     ),
     "tells of a line too many": pool(
-        "Mux(count <= most,", "Mux(count < most,", LinePoolProof, "enough_is_told"
+        "Mux(count <= most,", "Mux(count < most,", LinePoolProof, "enough_is_reported"
     ),
     "leaks lines": pool("self.takes & ~counts", "~counts", LinePoolProof, "none_lost"),
     "gives a line away twice": pool(
@@ -94,11 +94,11 @@ MUTANTS = {
     ),
     "enters late": order("waits | self.expires |", "waits |", "enters_at_once"),
     "forgets the second": order(
-        "(waits & (self.expires | self.arrives)) | both", "both", "none_lost_or_made"
+        "(waits & (self.expires | self.arrives)) | both", "both", "none_lost_or_invented"
     ),
     # queues
     "splits a PR": decision(
-        "self.expires & ~(self.inside & self.here)", "self.expires", ExpirationProof, "not_split"
+        "self.expires & ~(self.inside & self.present)", "self.expires", ExpirationProof, "not_split"
     ),
     "is late for nothing": table(
         "rule.late.eq(late)", "rule.late.eq(0)", ExpirationProof, "open_has_an_entry"
@@ -138,7 +138,7 @@ MUTANTS = {
         "self.covers(self.free, demand.lines)", "1", ConcatenatorProof, "there_is_a_line"
     ),
     "splits a PR that is late": decision(
-        "self.expires & ~(self.inside & self.here)",
+        "self.expires & ~(self.inside & self.present)",
         "self.expires",
         ConcatenatorProof,
         "not_split_by_time",
@@ -181,14 +181,14 @@ MUTANTS = {
 SAMPLES = ["a full list of lines looks empty", "the later one first"]
 
 
-def made(kind):
+def built(kind):
     """Return a proof at its size."""
     return kind(ROOMY if kind is ExpirationProof else SMALL)
 
 
 @pytest.mark.parametrize("kind", INDUCTION, ids=lambda kind: kind.__name__)
 def test_holds_for_all_time(kind):
-    hold(made(kind), mode="prove", depth=STEPS)
+    hold(built(kind), mode="prove", depth=STEPS)
 
 
 def test_holds_for_some_cycles():
@@ -197,9 +197,9 @@ def test_holds_for_some_cycles():
 
 @pytest.mark.parametrize("kind", COVER, ids=lambda kind: kind.__name__)
 def test_what_is_proven_can_happen(kind):
-    hold(made(kind), mode="cover", depth=COVER[kind])
+    hold(built(kind), mode="cover", depth=COVER[kind])
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
-    MUTANTS, [made(kind) for kind in COVER], SAMPLES
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
+    MUTANTS, [built(kind) for kind in COVER], SAMPLES
 )

@@ -223,5 +223,5 @@ async def packets_expire_whole(dut, short, busy):
 async def a_beat_a_cycle(dut):
     """Only packets that are marked to make room for another length take a cycle more."""
     bench, turns, beats = await run(dut, never, never, 0)
-    packets = sum(len(one) for one in bench.marks.values())
+    packets = sum(len(item) for item in bench.marks.values())
     assert beats <= turns <= beats + packets

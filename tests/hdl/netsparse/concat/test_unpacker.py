@@ -9,7 +9,7 @@ from hdl.netsparse.protocol import Kind
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS
 from sim.harness.verilator import params_in_simulator, simulate
-from sim.netsparse.wire import Packet, most_prs, to_beats
+from sim.netsparse.wire import Packet, max_prs, to_beats
 from tests.long import short_and_long
 
 NODE = 0xC0FFEE01
@@ -47,28 +47,28 @@ def some(params):
     length = 4 * random.randint(1, params.most_property_bytes // 4)
     if random.random() < 0.3:
         length = random.choice([4, params.most_property_bytes])
-    most = most_prs(kind, length, params.mtu)
+    most = max_prs(kind, length, params.mtu)
     return packet(kind, length, random.choice([1, most, random.randint(1, most)]))
 
 
-def words_of(one, tag):
+def words_of(item, tag):
     """Return its beats, each with tlast and the tag above; what is after its end is garbage."""
-    for data, keep, last, _ in to_beats(one.to_bytes()):
+    for data, keep, last, _ in to_beats(item.to_bytes()):
         garbage = random.getrandbits(512) & ~sum(0xFF << 8 * k for k in range(64) if keep >> k & 1)
         yield tag << 513 | last << 512 | data | garbage
 
 
-def beats_of(params, one):
+def beats_of(params, item):
     """Return what comes out: the fields of each beat, and its bytes of the property."""
-    for pr in one.prs:
+    for pr in item.prs:
         header = {"src": pr.src, "tid": pr.tid, "idx": pr.idx, "id": pr.id}
-        shared = {"dest": one.dest, "length": one.length, "pr": header}
+        shared = {"dest": item.dest, "length": item.length, "pr": header}
         if not params.payload:
             yield shared, b""
             continue
         count = max(-(-len(pr.payload) // 64), 1)
         for k in range(count):
-            fields = {"error": one.kind is Kind.ERROR, "last": k == count - 1}
+            fields = {"error": item.kind is Kind.ERROR, "last": k == count - 1}
             yield shared | fields, pr.payload[64 * k :][:64]
 
 
@@ -84,28 +84,28 @@ class UnpackerBench(Bench):
         """Check all of them, and the cycles of each one's words and beats."""
         bits = self.params.tag_bits
         tags = [random.getrandbits(bits) if bits else 0 for _ in packets]
-        words = [list(words_of(one, tag)) for one, tag in zip(packets, tags, strict=True)]
-        expected = [list(beats_of(self.params, one)) for one in packets]
-        self.words.extend([word for one in words for word in one])
-        flat = [beat for one in expected for beat in one]
+        words = [list(words_of(item, tag)) for item, tag in zip(packets, tags, strict=True)]
+        expected = [list(beats_of(self.params, item)) for item in packets]
+        self.words.extend([word for item in words for word in item])
+        flat = [beat for item in expected for beat in item]
         if bits:
-            for one in expected:
-                for k, (fields, _) in enumerate(one):
-                    fields |= {"starts": k == 0, "ends": k == len(one) - 1}
+            for item in expected:
+                for k, (fields, _) in enumerate(item):
+                    fields |= {"starts": k == 0, "ends": k == len(item) - 1}
         await self.settle()
         if bits:
             beats = zip(tags, expected, strict=True)
-            assert [one["prs_tag"] for one in self.tags.beats] == [
-                tag for tag, one in beats for _ in one
+            assert [item["prs_tag"] for item in self.tags.beats] == [
+                tag for tag, item in beats for _ in item
             ]
         assert len(self.words.cycles) == sum(map(len, words))
         for beat, (fields, data) in zip(self.prs.beats, flat, strict=True):
             assert {name: beat[name] for name in fields} == fields
             assert beat.get("data", 0).to_bytes(64, "little").startswith(data)
-        taken, given = iter(self.words.cycles), iter(self.prs.cycles)
+        taken, provided = iter(self.words.cycles), iter(self.prs.cycles)
         return [
-            ([next(taken) for _ in one], [next(given) for _ in two])
-            for one, two in zip(words, expected, strict=True)
+            ([next(taken) for _ in item], [next(provided) for _ in two])
+            for item, two in zip(words, expected, strict=True)
         ]
 
 
@@ -124,7 +124,7 @@ async def every_length(dut):
     lengths = range(4, min(params.most_property_bytes, 512) + 1, 4 if params.payload else 64)
     large = [size for size in (1020, 2044, 4092, 4096) if size <= params.most_property_bytes]
     await bench.check(
-        [packet(kind, size, max(most_prs(kind, size, SMALL_MTU), 1)) for size in (*lengths, *large)]
+        [packet(kind, size, max(max_prs(kind, size, SMALL_MTU), 1)) for size in (*lengths, *large)]
     )
 
 
@@ -134,7 +134,7 @@ async def zeros_and_ones(dut):
     kind = Kind.RESPONSE if params_in_simulator(DeconcatenatorParams).payload else Kind.READ
     bench = await UnpackerBench(dut, node=0).begin()
     bits = (lambda width: 0), (lambda width: (1 << width) - 1)
-    await bench.check([packet(kind, 4, 2, dest=0, bits=one) for one in bits])
+    await bench.check([packet(kind, 4, 2, dest=0, bits=item) for item in bits])
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -152,9 +152,9 @@ async def nothing_is_lost_in_between(dut):
     params = bench.params
     kind = Kind.RESPONSE if params.payload else Kind.READ
     size = params.most_property_bytes
-    packets = [packet(kind, size, most_prs(kind, size, params.mtu)) for _ in range(20)]
+    packets = [packet(kind, size, max_prs(kind, size, params.mtu)) for _ in range(20)]
     moved = await bench.check(packets)
-    words, beats = (sum(len(one[k]) for one in moved) for k in range(2))
+    words, beats = (sum(len(item[k]) for item in moved) for k in range(2))
     begin, end = moved[0], moved[-1]
     if words > beats:
         assert end[0][-1] - begin[0][0] == words - 1

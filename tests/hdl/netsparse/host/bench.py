@@ -97,19 +97,19 @@ class HostBench(Component):
             (self.requests, reader.requests),
             (self.properties, writer.properties),
         ):
-            for given, taken in zip(outer, inner, strict=True):
-                connect(m, flipped(given), taken)
+            for provided, taken in zip(outer, inner, strict=True):
+                connect(m, flipped(provided), taken)
         for part in (reader, writer):
             for name, member in part.axi.signature.members.items():
-                here, there = getattr(ram.axi, name), getattr(part.axi, name)
-                m.d.comb += here.eq(there) if member.flow is Out else there.eq(here)
+                near, present = getattr(ram.axi, name), getattr(part.axi, name)
+                m.d.comb += near.eq(present) if member.flow is Out else present.eq(near)
         named = {"address": "addr", "length": "len", "strobes": "strb"}  # others as they are in AXI
         for prefix, shape in CHANNELS.items():
             payload = getattr(self, f"{prefix}_payload")
             shown = {name: payload[name] for name in shape.members}
             shown |= {wire: getattr(self, f"{prefix}_{wire}") for wire in ("valid", "ready")}
-            for name, here in shown.items():
-                m.d.comb += here.eq(getattr(ram.axi, prefix + named.get(name, name)))
+            for name, near in shown.items():
+                m.d.comb += near.eq(getattr(ram.axi, prefix + named.get(name, name)))
         return m
 
 
@@ -168,8 +168,8 @@ class RamBench(UnitsBench):
     def __init__(self, dut, *, aligned=True, stall=never, **settings):
         super().__init__(dut, stall, aligned=aligned, settings=settings)
         self.aligned, units = aligned, range(self.host.units)
-        self.asked = [deque() for _ in units]  # of each unit, not yet answered
-        self.given = [deque() for _ in units]
+        self.requested = [deque() for _ in units]  # of each unit, not yet answered
+        self.provided = [deque() for _ in units]
         self.part = b""  # of a property that is read
         self.order = []  # places as they were answered
         self.failed = []  # which of them
@@ -189,11 +189,11 @@ class RamBench(UnitsBench):
         cocotb.start_soon(self.find_content())
 
     def read(self, unit, address, size):
-        self.asked[unit].append((address, size))
+        self.requested[unit].append((address, size))
         super().read(unit, address, size)
 
     def write(self, unit, address, size):
-        self.given[unit].append((address, size))
+        self.provided[unit].append((address, size))
         self.content[address : address + size] = octets = random.randbytes(size)
         super().write(unit, address, octets)
 
@@ -212,7 +212,7 @@ class RamBench(UnitsBench):
                     self.judge(**record["beats"])
                 elif name == "done":
                     done = record["done"]
-                    self.order.append(self.given[done["unit"]].popleft())
+                    self.order.append(self.provided[done["unit"]].popleft())
                     self.failed.append(bool(done["failed"]))
                 elif record:
                     for event, happened in record[name].items():
@@ -227,7 +227,7 @@ class RamBench(UnitsBench):
 
     def judge(self, *, data, unit, last, failed, **_):
         """Check a beat that was read."""
-        address, size = self.asked[unit][0]
+        address, size = self.requested[unit][0]
         self.part += data.to_bytes(BEAT, "little")
         assert len(self.part) <= -(-size // BEAT) * BEAT
         if not last:
@@ -235,9 +235,9 @@ class RamBench(UnitsBench):
             return
         content, self.part = self.part, b""
         assert len(content) == -(-size // BEAT) * BEAT
-        there = self.content[address : address + size].ljust(size, b"\0")  # zeros beyond the RAM
-        assert failed or content[:size] == there
-        self.order.append(self.asked[unit].popleft())
+        present = self.content[address : address + size].ljust(size, b"\0")  # zeros beyond the RAM
+        assert failed or content[:size] == present
+        self.order.append(self.requested[unit].popleft())
         self.failed.append(bool(failed))
 
     def first(self, sources):
@@ -283,8 +283,8 @@ class RamBench(UnitsBench):
     async def end(self):
         """Check that nothing is left, and that the bus was asked for what the golden model says."""
         await self.idle()
-        assert not any(self.asked)
-        assert not any(self.given)
+        assert not any(self.requested)
+        assert not any(self.provided)
         write = bool(self.seen["aw"])
         channel, side = ("aw", "write") if write else ("ar", "read")
         bursts = expected_bursts(self.order, self.aligned)
@@ -295,13 +295,13 @@ class RamBench(UnitsBench):
         assert self.events[f"{side}_events_request"] == len(bursts)
         assert self.events[f"{side}_events_property"] == len(self.order)
 
-    async def carry_out(self, way, properties):
+    async def carry_out(self, path, properties):
         """Have all ``properties`` read or written: unit, address and bytes; check all of it."""
-        for one in properties:
-            way(*one)
+        for item in properties:
+            path(*item)
         await self.until(len(properties))
         await self.end()
-        if way == self.write:
+        if path == self.write:
             await self.check_memory()
 
     async def check_memory(self):
@@ -315,7 +315,7 @@ class RamBench(UnitsBench):
         return Path(cocotb.plusargs["dump_0"]).read_bytes()
 
 
-async def carry_out_random(dut, way, aligned, stalls, late):
+async def carry_out_random(dut, path, aligned, stalls, late):
     """Have random properties of all units read or written; return the bench, and each unit's.
 
     A unit's own are carried out in its order.
@@ -325,7 +325,7 @@ async def carry_out_random(dut, way, aligned, stalls, late):
     bench = await RamBench(dut, aligned=aligned, stall=source, **settings).begin()
     properties = random_properties(400, bench.host.units)
     each = [(unit, *place) for unit, places in enumerate(properties) for place in places]
-    await bench.carry_out(getattr(bench, way), each)
+    await bench.carry_out(getattr(bench, path), each)
     assert not any(bench.failed)
     for unit, places in enumerate(properties):
         assert [place for place in bench.order if place in set(places)] == places, unit

@@ -29,7 +29,7 @@ def test_host_reader(tmp_path, rng):
 )
 async def reads_random_properties(dut, aligned, stalls, late):
     bench, properties = await carry_out_random(dut, "read", aligned, stalls, late)
-    if stalls.none:
+    if stalls.absent:
         # All in turn, the last one first, as every unit always asks.
         assert bench.order[: 4 * bench.host.units] == [
             properties[(k - 1) % bench.host.units][k // bench.host.units]
@@ -173,8 +173,8 @@ async def a_unit_waits_for_the_others_once(dut):
     for number in range(200):
         bench.read(0, 128 * number, 128)
     await ClockCycles(dut.clk, 50)
-    asked = len(bench.requests[0].cycles)
+    requested = len(bench.requests[0].cycles)
     bench.read(3, 0, 4)
     await bench.until(201)
     await bench.end()
-    assert asked <= bench.order.index((0, 4)) <= asked + 3
+    assert requested <= bench.order.index((0, 4)) <= requested + 3

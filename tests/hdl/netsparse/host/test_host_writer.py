@@ -180,9 +180,9 @@ class Channels(UnitsBench):
     def __init__(self, dut, stall=never):
         super().__init__(dut, stall, aligned=1)
         self.bursts, self.beats, self.done, self.order = [], [], [], []
-        self.given_bytes, self.written = b"", b""  # of the properties taken; with a strobe
+        self.provided_bytes, self.written = b"", b""  # of the properties taken; with a strobe
         self.events, self.on_bus = self.tally(), self.tally("bus")
-        self.given = [deque() for _ in range(self.params.units)]
+        self.provided = [deque() for _ in range(self.params.units)]
         cocotb.start_soon(self.watch())
 
     async def watch(self):
@@ -204,17 +204,17 @@ class Channels(UnitsBench):
                 if bus.valid.value and bus.ready.value:
                     beat = unpack(self.params.property_beat, int(bus.payload.value))
                     if beat["last"]:
-                        place, octets = self.given[unit].popleft()
+                        place, octets = self.provided[unit].popleft()
                         self.order.append((unit, place))
-                        self.given_bytes += octets
+                        self.provided_bytes += octets
 
     def write_all(self, places, unit=0):
         for address, size in places:
             octets = random.randbytes(size)
-            self.given[unit].append(((address, size), octets))
+            self.provided[unit].append(((address, size), octets))
             self.write(unit, address, octets)
 
-    async def tell(self, said):
+    async def report(self, said):
         """Pulse ``tick`` or ``revive``, and check what follows."""
         await self.strobe(watch={said: 1})
         await self.wait(20)
@@ -272,7 +272,7 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
     await channels.wait(20)
     assert channels.bursts == bursts
     assert channels.beats == beats
-    assert channels.written == channels.given_bytes
+    assert channels.written == channels.provided_bytes
     assert channels.done == [1] * len(places)
 
 
@@ -284,7 +284,7 @@ async def alone_each_channel_at_its_own_pace(dut, aligned):
     channels.set(aligned=aligned)
     await channels.begin()
     places = [(512 * k + 4 * random.randrange(32), 4 * random.randint(1, 64)) for k in range(80)]
-    places.append((1 << 20, channels.params.most_bytes))
+    places.append((1 << 20, channels.params.max_bytes))
     units = channels.params.units
     for unit in range(units):
         channels.write_all(places[unit::units], unit)
@@ -307,29 +307,29 @@ async def alone_each_channel_at_its_own_pace(dut, aligned):
     assert channels.beats == expected_strobes(order, aligned)
     for unit, place in channels.order:
         own = [next(answer) for _ in expected_bursts([place], aligned)]
-        failed = any(one is not Response.OKAY for one in own)
+        failed = any(item is not Response.OKAY for item in own)
         done.append(pack(channels.params.done, {"valid": 1, "unit": unit, "failed": failed}))
     assert channels.done == done
-    assert channels.written == channels.given_bytes
+    assert channels.written == channels.provided_bytes
     assert channels.events.counts == {"property": len(places), "request": len(answers)}
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def alone_a_silent_memory_is_given_up(dut):
+async def alone_a_silent_memory_is_abandoned(dut):
     """Its properties fail, its late answers are nobody's, and the bus is used again."""
     channels = await Channels(dut).begin()
     dut.axi_awready.value = dut.axi_wready.value = 1
     channels.write_all([(512 * k, 64) for k in range(3)])
     await channels.wait(50)
-    await channels.tell("tick")
+    await channels.report("tick")
     assert not int(dut.bus.value) & 1
     assert channels.done == []
-    await channels.tell("tick")
+    await channels.report("tick")
     assert channels.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     assert channels.done == [pack(channels.params.done, {"valid": 1, "unit": 0, "failed": 1})] * 3
     await channels.answer(3)
     assert channels.on_bus["dropped"] == 3
-    await channels.tell("revive")
+    await channels.report("revive")
     assert not int(dut.bus.value)
     channels.done.clear()
     channels.write_all([(512, 64)])

@@ -53,12 +53,12 @@ async def packs_one_property_after_another(dut, aligned, stalls):
     beats, cycles = [*shown.values()], [*shown]
     for ((address, size), unit, failed), last in zip(golden, due, strict=True):
         count = -(-size // BEAT)
-        mine = beats[:count]
-        got = b"".join(beat["data"].to_bytes(BEAT, "little") for beat in mine)
+        own = beats[:count]
+        got = b"".join(beat["data"].to_bytes(BEAT, "little") for beat in own)
         assert got[:size] == MEMORY[address : address + size]
-        assert [beat["last"] for beat in mine] == [0] * (count - 1) + [1]
-        assert [beat["failed"] for beat in mine] == [0] * (count - 1) + [failed]
-        assert {beat["unit"] for beat in mine} == {unit}
+        assert [beat["last"] for beat in own] == [0] * (count - 1) + [1]
+        assert [beat["failed"] for beat in own] == [0] * (count - 1) + [failed]
+        assert {beat["unit"] for beat in own} == {unit}
         assert cycles[count - 1] - last in (0, 1)  # at most one waits
         del beats[:count], cycles[:count]
     assert beats == []

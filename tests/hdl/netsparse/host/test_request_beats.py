@@ -26,7 +26,7 @@ async def one_or_two_beats_for_each_request(dut, stalls):
             driver.append(span)
         beats += expected_lanes(place, aligned, number % 3)
     await bench.finish(beats=beats)
-    if stalls.none:
+    if stalls.absent:
         # A request moves with the last of its beats.
         last = next(index for index, beat in enumerate(out.beats) if beat["end"])
         assert out.cycles[last] - driver.cycles[0] == RequestBeats.latency

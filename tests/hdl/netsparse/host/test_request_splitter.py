@@ -14,7 +14,7 @@ from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spr
 
 @pytest.mark.parametrize(
     "params",
-    [HostParams(units=32), HostParams(units=2, address_bits=13, most_bytes=256)],
+    [HostParams(units=32), HostParams(units=2, address_bits=13, max_bytes=256)],
 )
 def test_request_splitter(params):
     simulate(RequestSplitter(params), __name__)
@@ -24,8 +24,8 @@ def random_places(params, count):
     """Draw any size and start, the ends of the address space among them."""
     top, places = 1 << params.address_bits, []
     for _ in range(count):
-        size = 4 * random.randint(1, params.most_bytes // 4)
-        size = random.choice([size, min(size, 4 * random.randint(1, 40)), params.most_bytes])
+        size = 4 * random.randint(1, params.max_bytes // 4)
+        size = random.choice([size, min(size, 4 * random.randint(1, 40)), params.max_bytes])
         at = random.choice([4 * random.randrange((top - size) // 4 + 1), top - size, 0])
         places.append((at, size))
     return places
@@ -44,7 +44,7 @@ def expected(places, aligned, units):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(aligned=[True, False], stalls=STALLS)
-async def asks_for_what_the_golden_model_says(dut, aligned, stalls):
+async def requests_what_the_golden_model_says(dut, aligned, stalls):
     bench = await Bench(dut, stalls, aligned=aligned).begin()
     params, driver, out = bench.params, bench.properties, bench.requests
     places = random_places(params, 400)
@@ -52,13 +52,13 @@ async def asks_for_what_the_golden_model_says(dut, aligned, stalls):
     for number, (address, size) in enumerate(places):
         driver.append({"address": address, "bytes": size, "unit": number % params.units})
     await bench.finish(requests=requests)
-    if stalls.none:
+    if stalls.absent:
         assert out.cycles[0] - driver.cycles[0] == RequestSplitter.latency
         assert spread(out.cycles) == len(requests)  # a request every cycle
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
-async def asks_without_waiting_to_be_heard(dut):
+async def requests_without_waiting_to_be_heard(dut):
     bench = await Bench(dut, (never, always)).begin()
     bench.properties.append({"address": 4, "bytes": 8, "unit": 0})
     await ClockCycles(dut.clk, 10)

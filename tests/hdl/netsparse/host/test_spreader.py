@@ -52,6 +52,6 @@ async def puts_words_where_they_belong(dut, aligned, stalls):
         assert (beat["strobes"], beat["last"]) == (strobes, last)
         data = beat["data"].to_bytes(BEAT, "little")
         assert data[at : at + len(content)] == content
-    if stalls.none:
+    if stalls.absent:
         assert out.cycles[0] - lanes_source.cycles[0] == Spreader.latency
         assert spread(out.cycles) == len(golden)

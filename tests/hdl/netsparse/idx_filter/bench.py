@@ -184,7 +184,7 @@ class Unit:
             self.seen += 1
 
     @property
-    def asked(self):
+    def requested(self):
         """Return the requests that have been taken, in their order."""
         self.look()
         return self.sent[: self.taken]
@@ -209,20 +209,20 @@ class Judge:
 
     def __post_init__(self):
         self.sets, known = set(), {}  # the cycle since which a bit is known to be 1
-        taken = [(one.accepted, False, k) for k, one in enumerate(self.requests)]
-        answered = [(one.answered, True, k) for k, one in enumerate(self.requests)]
+        taken = [(item.accepted, False, k) for k, item in enumerate(self.requests)]
+        answered = [(item.answered, True, k) for k, item in enumerate(self.requests)]
         for _, comes, k in sorted(taken + answered):
-            one = self.requests[k]
+            item = self.requests[k]
             if not comes:
-                self.sets |= {one.idx} if one.set else set()
+                self.sets |= {item.idx} if item.set else set()
                 continue
-            assert not one.failed
-            if not one.set and one.bit:
+            assert not item.failed
+            if not item.set and item.bit:
                 self.ones += 1
-                assert one.idx in self.sets, f"{one} has been set by nobody"
-            elif not one.set:
+                assert item.idx in self.sets, f"{item} has been set by nobody"
+            elif not item.set:
                 self.zeros += 1
-                since = known.get(one.idx)
-                assert since is None or one.accepted < since, f"{one}, but 1 since {since}"
-            if one.set or one.bit:
-                known.setdefault(one.idx, one.answered)
+                since = known.get(item.idx)
+                assert since is None or item.accepted < since, f"{item}, but 1 since {since}"
+            if item.set or item.bit:
+                known.setdefault(item.idx, item.answered)

@@ -66,15 +66,15 @@ class Memory:
 
     def events(self):
         shown = [*list.__iter__(self.shown.beats)]
-        return {name: sum(one[name] for one in shown) for name in EVENTS}
+        return {name: sum(item[name] for item in shown) for name in EVENTS}
 
     def check_idle(self):
         """Check that it was never idle with a request inside."""
         inside = 0
-        for one in list.__iter__(self.shown.beats):
-            inside += one["requests_valid"] & one["requests_ready"]
-            inside -= one["answers_valid"] & one["answers_ready"]
-            assert not (one["idle"] and (one["requests_valid"] or inside))
+        for item in list.__iter__(self.shown.beats):
+            inside += item["requests_valid"] & item["requests_ready"]
+            inside -= item["answers_valid"] & item["answers_ready"]
+            assert not (item["idle"] and (item["requests_valid"] or inside))
 
     def address(self, line):
         return self.base + line_address(line * 512)
@@ -107,13 +107,13 @@ def beats(requests):
 
 
 def expected(requests, model):
-    found = []
+    result = []
     for k, (is_set, idx) in enumerate(requests):
         bit = int(model.access(idx, set_bit=is_set).bit)
-        block = sum(int(one) << n for n, one in enumerate(model.block(idx)))
+        block = sum(int(item) << n for n, item in enumerate(model.block(idx)))
         answer = {"slot": k % 61, "bit": bit, "failed": 0}
-        found.append({"unit": k % 4, "answer": {"answer": answer, "block": block}})
-    return found
+        result.append({"unit": k % 4, "answer": {"answer": answer, "block": block}})
+    return result
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -45,9 +45,9 @@ class CacheBench(Bench):
         self.columns, self.base = columns, BASE
         self.dram = Dram(dut, stall=self.sink_stall)
         suffixes = [f"_{k}" for k in range(self.params.units)]
-        self.units = [Unit(dut, one, self.params, stall=self.source_stall) for one in suffixes]
+        self.units = [Unit(dut, item, self.params, stall=self.source_stall) for item in suffixes]
         self.events = self.tally()
-        self.latency = latency or (self.dram.latency if stalls.none else slow)
+        self.latency = latency or (self.dram.latency if stalls.absent else slow)
 
     async def begin(self):
         await super().begin()
@@ -59,7 +59,7 @@ class CacheBench(Bench):
         self.base = base
         self.set(control={"base": base, "columns": self.columns, "clear": clear})
 
-    async def tell(self, said):
+    async def report(self, said):
         """Pulse ``tick`` or ``revive``."""
         await self.strobe(watch={said: 1})
 
@@ -82,24 +82,24 @@ class CacheBench(Bench):
         while not (self.dut.idle.value and self.dram.idle):
             await self.until("idle", 1)
 
-    async def ask(self, requests, unit=0):
+    async def issue(self, requests, unit=0):
         """Have ``unit`` send ``requests``; return what came back, in their order."""
-        first = len(self.units[unit].asked)
+        first = len(self.units[unit].requested)
         self.units[unit].send(requests)
         await self.finish()
-        return self.units[unit].asked[first:]
+        return self.units[unit].requested[first:]
 
     async def evict(self):
         """Read other lines until none of those in use is cached."""
         params = self.params
         lines = range(64, 64 + params.banks * params.sets * params.ways)
-        await self.ask([(False, line * LINE_IDXS) for line in lines])
+        await self.issue([(False, line * LINE_IDXS) for line in lines])
 
     async def fill_set(self, idx):
         """Have other lines in all ways of the set of ``idx``: its line will be read."""
         params = self.params
         step = params.banks * params.sets * LINE_IDXS
-        await self.ask([(False, idx + k * step) for k in range(1, params.ways + 1)])
+        await self.issue([(False, idx + k * step) for k in range(1, params.ways + 1)])
 
     def memory(self, columns):
         """Return the bytes of the lines of ``columns``."""
@@ -127,7 +127,7 @@ async def one_unit_is_the_golden_sequence(dut, lines, stalls):
     model = bench.model()
     requests = traffic(500, lines, places=random.choice((4, 70, 512)))
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
-    answers = await bench.ask(requests)
+    answers = await bench.issue(requests)
     assert [(a.bit, a.failed) for a in answers] == [(access.bit, 0) for access in accesses]
     await bench.wait(2)
     counts = bench.events
@@ -148,7 +148,7 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
     assert lines > 2 or any(access.near for access in accesses)
     for request, access in zip(requests, accesses, strict=True):
-        (answer,) = await bench.ask([request])
+        (answer,) = await bench.issue([request])
         assert (answer.bit, answer.failed) == (access.bit, 0)
     assert len(bench.dram.sinks["ar"].beats) == sum(access.read for access in accesses)
     await bench.wait(2)
@@ -172,12 +172,12 @@ async def units_share_the_bits(dut, lines, stalls):
     for number, unit in enumerate(bench.units):
         unit.send(where[number :: len(bench.units)])
     await bench.finish()
-    judge = Judge([one for unit in bench.units for one in unit.asked])
+    judge = Judge([item for unit in bench.units for item in unit.requested])
     assert judge.ones
-    asked = sorted({idx for _, idx in where})
-    assert judge.zeros or len(asked) <= 3  # so few may all be set before one is looked up
-    answers = await bench.ask([(False, idx) for idx in asked])
-    assert [a.bit for a in answers] == [idx in judge.sets for idx in asked]
+    requested = sorted({idx for _, idx in where})
+    assert judge.zeros or len(requested) <= 3  # so few may all be set before one is looked up
+    answers = await bench.issue([(False, idx) for idx in requested])
+    assert [a.bit for a in answers] == [idx in judge.sets for idx in requested]
     await bench.evict()
     bits = np.zeros(bench.columns, bool)
     bits[sorted(judge.sets)] = True
@@ -200,7 +200,7 @@ async def sets_are_seen_at_every_distance(dut):
             between = [(random.random() < 0.5, random.choice(near)) for _ in range(distance)]
             requests += [(True, idx), *between, (False, idx), (False, idx ^ 1)]
     accesses = [model.access(idx, set_bit=is_set) for is_set, idx in requests]
-    answers = await bench.ask(requests)
+    answers = await bench.issue(requests)
     assert [a.bit for a in answers] == [access.bit for access in accesses]
     await bench.evict()
     assert bench.memory(bench.columns) == image(model.bits[: bench.columns]).tobytes()
@@ -222,7 +222,7 @@ async def lines_come_from_the_memory_and_go_back(dut):
         k * LINE_IDXS + 64 * word + random.randrange(64) for k in range(count) for word in range(8)
     ]
     random.shuffle(idxs)
-    answers = await bench.ask([(random.random() < 0.5, idx) for idx in idxs])
+    answers = await bench.issue([(random.random() < 0.5, idx) for idx in idxs])
     assert [a.bit for a in answers] == bits[idxs].tolist()
     await bench.evict()
     bits[[a.idx for a in answers if a.set]] = True
@@ -234,10 +234,10 @@ async def lines_come_from_the_memory_and_go_back(dut):
 async def one_lookup_a_cycle(dut, consecutive):
     bench = await CacheBench(dut).begin()
     lines = bench.params.banks * 2
-    await bench.ask([(False, line * LINE_IDXS) for line in range(lines)])
+    await bench.issue([(False, line * LINE_IDXS) for line in range(lines)])
     idxs = range(lines * LINE_IDXS)
     chosen = [k if consecutive else random.choice(idxs) for k in range(600)]
-    answers = await bench.ask([(random.random() < 0.5, idx) for idx in chosen])
+    answers = await bench.issue([(random.random() < 0.5, idx) for idx in chosen])
     first = answers[0].accepted
     assert [a.accepted for a in answers] == list(range(first, first + len(answers)))
     far = {a.answered - a.accepted for a in answers if a.set or not a.bit}
@@ -250,10 +250,10 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
     """All units look up one line's idxs: each has its answers from its own cache."""
     bench = await CacheBench(dut).begin()
     idxs = range(16 * min(bench.params.unit_rows, LINE_IDXS // 16))
-    await bench.ask([(True, idx) for idx in idxs])
+    await bench.issue([(True, idx) for idx in idxs])
     for unit in range(bench.params.units):
-        await bench.ask([(False, idx) for idx in idxs[::16]], unit)
-    firsts = [len(unit.asked) for unit in bench.units]
+        await bench.issue([(False, idx) for idx in idxs[::16]], unit)
+    firsts = [len(unit.requested) for unit in bench.units]
     near = bench.events["near"]
     for unit in bench.units:
         unit.send((False, random.choice(idxs)) for _ in range(300))
@@ -262,7 +262,7 @@ async def what_a_unit_knows_keeps_no_other_waiting(dut):
     await bench.finish()
     assert bench.events["near"] - near == 300 * len(bench.units)
     for first, unit in zip(firsts, bench.units, strict=True):
-        answers = unit.asked[first:]
+        answers = unit.requested[first:]
         begun = answers[0].accepted
         assert [a.accepted for a in answers] == list(range(begun, begun + 300))
         assert {a.answered - a.accepted for a in answers} == {FilterCache.near_latency}
@@ -275,14 +275,14 @@ async def as_many_lookups_as_units(dut):
     bench = await CacheBench(dut).begin()
     params = bench.params
     count = min(params.units, params.banks)
-    await bench.ask([(False, line * LINE_IDXS) for line in range(count)])
+    await bench.issue([(False, line * LINE_IDXS) for line in range(count)])
     for k in range(count):
         idxs = range(k * LINE_IDXS, (k + 1) * LINE_IDXS)
         bench.units[k].send((True, random.choice(idxs)) for _ in range(300))
-    firsts = [len(unit.asked) for unit in bench.units]
+    firsts = [len(unit.requested) for unit in bench.units]
     await bench.finish()
     for first, unit in zip(firsts, bench.units[:count], strict=False):
-        cycles = [a.accepted for a in unit.asked[first:]]
+        cycles = [a.accepted for a in unit.requested[first:]]
         assert cycles == list(range(cycles[0], cycles[0] + 300))
 
 
@@ -291,11 +291,13 @@ async def banks_are_fair(dut):
     bench = await CacheBench(dut).begin()
     for unit in bench.units:
         unit.send((False, random.randrange(512)) for _ in range(200))
-    firsts = [len(unit.asked) for unit in bench.units]
+    firsts = [len(unit.requested) for unit in bench.units]
     await bench.finish()
     count = len(bench.units)
-    ends = [unit.asked[-1].accepted for unit in bench.units]
-    begins = [unit.asked[first].accepted for first, unit in zip(firsts, bench.units, strict=True)]
+    ends = [unit.requested[-1].accepted for unit in bench.units]
+    begins = [
+        unit.requested[first].accepted for first, unit in zip(firsts, bench.units, strict=True)
+    ]
     assert max(ends) - min(ends) <= 3 * count
     assert max(ends) - min(begins) <= 200 * count + 50
 
@@ -309,7 +311,7 @@ async def what_a_miss_costs(dut, latency):
     costs = []
     for k in range(3 * params.ways):
         # A way is free; then all hold lines that nothing was set in; then dirty ones.
-        answers = await bench.ask([(k >= params.ways, k * step * LINE_IDXS)])
+        answers = await bench.issue([(k >= params.ways, k * step * LINE_IDXS)])
         costs.append(answers[0].answered - answers[0].accepted - FilterCache.latency)
     filled, written = latency + FilterCache.fill_cycles, FilterCache.write_back_cycles
     blank = FilterCache.blank_cycles
@@ -323,7 +325,7 @@ async def what_a_miss_costs(dut, latency):
 @cocotb.parametrize(columns=[0, 1, 512, 513, 4000, 1 << 16], stalls=STALLS)
 async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stalls):
     bench = await CacheBench(dut, stalls).begin()
-    await bench.ask([(True, line * LINE_IDXS) for line in range(20)])  # dirty lines are left
+    await bench.issue([(True, line * LINE_IDXS) for line in range(20)])  # dirty lines are left
     contents = bench.dram.contents
     for base in (0, 0x80, 0x7F40):
         contents.update((at, random.getrandbits(512) | 1) for at in range(0, 0x20000, 64))
@@ -333,18 +335,18 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
         lines = line_count(columns)
         changed = {at: line for at, line in contents.items() if line != before[at]}
         assert changed == {base + 64 * line: 0 for line in range(lines)}
-        if stalls.none:
+        if stalls.absent:
             assert (
                 spent
                 <= max(lines, bench.params.sets, bench.params.unit_rows) + bench.dram.latency() + 8
             )
         misses = bench.events["miss"]
-        answers = await bench.ask([(False, 0), (True, columns // 2), (False, columns // 2)])
+        answers = await bench.issue([(False, 0), (True, columns // 2), (False, columns // 2)])
         assert bench.events["miss"] > misses
         if columns:
             assert [a.bit for a in answers] == [0, 0, 1]
         await bench.fill_set(0)
-        (answer,) = await bench.ask([(False, 0)])  # of line 0, as it is in memory now
+        (answer,) = await bench.issue([(False, 0)])  # of line 0, as it is in memory now
         assert answer.bit == (columns < 2)
     assert not dut.broken.value
 
@@ -370,12 +372,12 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
         ends.append(ended := cycle() - 1)
         for unit in bench.units:
             assert unit.queue
-            assert not [a for a in unit.asked if begun + 1 < a.accepted < ended]
-            assert not [a for a in unit.asked if a.accepted < ended and not a.answered]
+            assert not [a for a in unit.requested if begun + 1 < a.accepted < ended]
+            assert not [a for a in unit.requested if a.accepted < ended and not a.answered]
     await bench.finish()
-    asked = [one for unit in bench.units for one in unit.asked]
+    requested = [item for unit in bench.units for item in unit.requested]
     for begin, end in pairwise([*ends, cycle()]):
-        judge = Judge([one for one in asked if begin <= one.accepted < end])
+        judge = Judge([item for item in requested if begin <= item.accepted < end])
     await bench.evict()
     bits = np.zeros(bench.columns, bool)
     bits[sorted(judge.sets)] = True
@@ -391,19 +393,19 @@ async def a_failed_fill_fails_its_request(dut, dirty):
     step = params.banks * params.sets * LINE_IDXS
     for bank in range(params.banks):
         idxs = [k * step + bank * LINE_IDXS + 3 for k in range(params.ways)]
-        await bench.ask([*((dirty, idx) for idx in idxs), (False, idxs[0])])
+        await bench.issue([*((dirty, idx) for idx in idxs), (False, idxs[0])])
         bad = params.ways * step + bank * LINE_IDXS + 3
         bench.dram.bad_reads = {line_address(bad, BASE)}
         # A set that failed leaves no trace in the same word of other ways, read right behind it.
         first = idxs[0]
         requests = [(True, bad), (False, first), (True, bad + 1), (False, first + 64)]
         requests += [(False, first + 1), (False, bad), (False, first)]
-        answers = await bench.ask([*requests, *((False, idx) for idx in idxs)])
+        answers = await bench.issue([*requests, *((False, idx) for idx in idxs)])
         assert [a.failed for a in answers] == [1, 0, 1, 0, 0, 1, 0] + [0] * len(idxs)
         bits = [a.bit for a in answers if not a.failed]
         assert bits == [dirty, 0, 0, dirty] + [dirty] * len(idxs)
         bench.dram.bad_reads = set()
-        answers = await bench.ask([(False, bad), (True, bad), (False, bad)])
+        answers = await bench.issue([(False, bad), (True, bad), (False, bad)])
         assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
         assert bench.events["fill_error"] == 3 * (bank + 1)
     assert not dut.broken.value
@@ -417,24 +419,24 @@ async def a_failed_write_back_fails_everything(dut):
     first = (params.banks - 1) * LINE_IDXS  # of the last bank
     idxs = [first + k * step for k in range(params.ways + 1)]
     bench.dram.bad_writes = {line_address(first, BASE)}
-    answers = await bench.ask([(True, idx) for idx in idxs])
+    answers = await bench.issue([(True, idx) for idx in idxs])
     assert [a.failed for a in answers][:-1] == [0] * params.ways
     assert dut.broken.value
     for unit in range(params.units):
-        assert all(a.failed for a in await bench.ask(traffic(20, 3), unit))
+        assert all(a.failed for a in await bench.issue(traffic(20, 3), unit))
     await bench.clear()  # its own write to this line fails as well
     assert dut.broken.value
-    assert all(a.failed for a in await bench.ask(traffic(20, 3)))
+    assert all(a.failed for a in await bench.issue(traffic(20, 3)))
     assert bench.events["write_error"] >= 2
     bench.dram.bad_writes = set()
     await bench.clear()
     assert not dut.broken.value
-    answers = await bench.ask([(False, idx) for idx in idxs])
+    answers = await bench.issue([(False, idx) for idx in idxs])
     assert [(a.bit, a.failed) for a in answers] == [(0, 0)] * len(idxs)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_silent_memory_is_given_up(dut):
+async def a_silent_memory_is_abandoned(dut):
     """What it was asked fails, its late answer is nobody's, and it is used again when revived."""
     bench = await CacheBench(dut).begin()
     await bench.fill_set(5)
@@ -442,9 +444,9 @@ async def a_silent_memory_is_given_up(dut):
     bench.units[0].send([(True, 5)])
     for said in ("tick", "tick"):
         await bench.wait(40)
-        await bench.tell(said)
+        await bench.report(said)
     await bench.wait(40)
-    assert [a.failed for a in bench.units[0].asked] == [0] * bench.params.ways + [1]
+    assert [a.failed for a in bench.units[0].requested] == [0] * bench.params.ways + [1]
     assert bench.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
     bench.dram.freeze(False)
     dropped = 0
@@ -452,10 +454,10 @@ async def a_silent_memory_is_given_up(dut):
         await bench.wait()
         dropped += bench.value("bus")["dropped"]
     assert dropped == 1
-    await bench.tell("revive")
+    await bench.report("revive")
     await bench.wait(3)
     assert not int(dut.bus.value)
-    answers = await bench.ask([(False, 5), (True, 5), (False, 5)])
+    answers = await bench.issue([(False, 5), (True, 5), (False, 5)])
     assert [(a.bit, a.failed) for a in answers] == [(0, 0), (0, 0), (1, 0)]
     assert not dut.broken.value
 
@@ -466,7 +468,7 @@ async def a_bank_that_waits_holds_up_no_other(dut):
     params = bench.params
     if params.banks == 1:
         return
-    await bench.ask([(False, LINE_IDXS)])
+    await bench.issue([(False, LINE_IDXS)])
     await bench.fill_set(0)
     bench.dram.freeze()
     bench.units[0].send([(False, 0)])
@@ -482,7 +484,7 @@ async def a_bank_that_waits_holds_up_no_other(dut):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 async def a_reset_forgets_the_cache(dut):
     bench = await CacheBench(dut).begin()
-    await bench.ask([(True, 5)])
+    await bench.issue([(True, 5)])
     dut.rst.value = 1
     await bench.wait(2)
     dut.rst.value = 0
@@ -490,4 +492,4 @@ async def a_reset_forgets_the_cache(dut):
     assert dut.busy.value
     await until(dut.clk, dut.busy, 0)
     assert not bench.dram.sources["b"].cycles[48:]
-    assert [a.bit for a in await bench.ask([(False, 5)])] == [0]
+    assert [a.bit for a in await bench.issue([(False, 5)])] == [0]

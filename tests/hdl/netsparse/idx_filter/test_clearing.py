@@ -58,11 +58,11 @@ class ClearingBench(Bench):
         dut, edge = self.dut, RisingEdge(self.dut.clk)
         self.rows.beats.clear()
         self.zeros.beats.clear()
-        asked = {"base": self.base, "columns": columns, "clear": 1}
+        requested = {"base": self.base, "columns": columns, "clear": 1}
         dut.idle.value = 0
-        self.set(control=asked)
+        self.set(control=requested)
         await edge
-        self.set(control=asked | {"clear": 0})
+        self.set(control=requested | {"clear": 0})
         for _ in range(wait):
             await edge
             assert dut.busy.value
@@ -110,13 +110,13 @@ async def few_zeros_are_open(dut, delay):
 async def a_clear_while_busy_comes_next(dut, after_reset):
     """A clear comes in any cycle of an emptying or a clearing, and ``busy`` does not fall."""
     bench = ClearingBench(dut)
-    asked = {"base": bench.base, "columns": 3 * LINE_IDXS, "clear": 0}
+    requested = {"base": bench.base, "columns": 3 * LINE_IDXS, "clear": 0}
     zeros = [bench.base + LINE_BYTES * k for k in range(3)]
 
     async def clear():
-        bench.set(control=asked | {"clear": 1})
+        bench.set(control=requested | {"clear": 1})
         await bench.wait()
-        bench.set(control=asked)
+        bench.set(control=requested)
 
     await bench.begin()
     for wait in range(1, bench.count + 12):

@@ -120,9 +120,9 @@ async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
     orders = [random.choices(idxs, k=600) for _ in bench.lookups]
     tasks = [cocotb.start_soon(bench.gather(k, order)) for k, order in enumerate(orders)]
     fetched = [await task for task in tasks]
-    for order, mine in zip(orders, fetched, strict=True):
-        assert len(mine) == len({*mine})
-        assert {*mine} <= {*order}
+    for order, own in zip(orders, fetched, strict=True):
+        assert len(own) == len({*own})
+        assert {*own} <= {*order}
     assert {*fetched[0]} | {*fetched[1]} == {*orders[0]} | {*orders[1]}
     again = [await bench.gather(k, order) for k, order in enumerate(orders)]
     assert again == [[], []]

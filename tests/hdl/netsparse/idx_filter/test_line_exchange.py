@@ -31,11 +31,11 @@ class ExchangeBench(Bench):
         self.fill = (0, 0)  # data and error
         self.filled, self.written = Pulses(dut, "filled", "data", "error"), Pulses(dut, "written")
         self.acknowledged = self.record("written", "busy")
-        self.fills.add_callback(self.ask)
+        self.fills.add_callback(self.issue)
         self.write_backs.add_callback(self.back)
         cocotb.start_soon(self.run())
 
-    def ask(self, _):
+    def issue(self, _):
         self.filled.later(dict(zip(("data", "error"), self.fill, strict=True)), self.delay())
 
     def back(self, _):
@@ -78,7 +78,7 @@ class ExchangeBench(Bench):
         dut.victim_dirty.value = random.getrandbits(1)
         await self.until("busy", 0)
         assert not dut.waiting.value
-        assert all(one["busy"] for one in self.acknowledged.beats), "the victim comes only now"
+        assert all(item["busy"] for item in self.acknowledged.beats), "the victim comes only now"
         assert self.fills.beats == ([] if blank else [self.base + LINE_BYTES * line])
         content = sum(word << 64 * k for k, word in enumerate(self.words))
         back = {"address": self.base + LINE_BYTES * victim, "data": content}
@@ -90,7 +90,7 @@ class ExchangeBench(Bench):
             assert (how, self.new) == ("drop", [])
         else:
             new = [(k, self.fill[0] >> 64 * k & MASK) for k in range(LINE_WORDS)]
-            assert [one[1:] for one in self.new] == new
+            assert [item[1:] for item in self.new] == new
             assert how == "install"
             assert ended == self.new[-2][0]
             assert self.new[0][0] > begun + DRAIN, "requests ahead write their words until then"

@@ -38,9 +38,9 @@ class PortBench(Bench):
         answers = [*zip(self.fill_answers.cycles, self.fill_answers.beats, strict=True)]
         return [
             [
-                (at, one["fill_data"], one["fill_error"])
-                for at, one in answers
-                if one["filled"] >> k & 1
+                (at, item["fill_data"], item["fill_error"])
+                for at, item in answers
+                if item["filled"] >> k & 1
             ]
             for k in range(self.params.banks)
         ]
@@ -48,7 +48,7 @@ class PortBench(Bench):
     @property
     def written(self):
         """Return the number of writes of each bank."""
-        said = [one["written"] for one in self.write_answers.beats]
+        said = [item["written"] for item in self.write_answers.beats]
         return [sum(written >> k & 1 for written in said) for k in range(self.params.banks)]
 
     @property
@@ -74,50 +74,52 @@ class PortBench(Bench):
 async def each_bank_gets_its_own(dut, stalls):
     bench = PortBench(dut, stalls, latency=lambda: random.randrange(1, 30))
     banks = range(bench.params.banks)
-    asked, kept = [[] for _ in banks], {}
+    requested, stored = [[] for _ in banks], {}
     half = SPACE // 2
     count = half // LINE_BYTES
-    first, apart = (0, half) if stalls.none else (HIGH + half, -half)
+    first, apart = (0, half) if stalls.absent else (HIGH + half, -half)
     for k in banks:
         for number in range(count):
             address = first + k * SPACE + LINE_BYTES * number
             bench.dram.contents[address] = random.getrandbits(LINE_IDXS)
-            asked[k].append(address)
-            kept[address + apart] = random.getrandbits(LINE_IDXS)
-    bad_reads = set(random.sample([one for bank in asked for one in bank], 5))
-    bad_writes = set(random.sample(list(kept), 5))
+            requested[k].append(address)
+            stored[address + apart] = random.getrandbits(LINE_IDXS)
+    bad_reads = set(random.sample([item for bank in requested for item in bank], 5))
+    bad_writes = set(random.sample(list(stored), 5))
     bench.dram.bad_reads, bench.dram.bad_writes = bad_reads, bad_writes
     before = dict(bench.dram.contents)
     await bench.begin()
     for part in (slice(count - 1), slice(count - 1, None)):  # the last ones after a rest
         for k in banks:
-            bench.fills[k].extend(asked[k][part])
-            others = [address + apart for address in asked[k][part]]
-            bench.write_backs[k].extend([{"address": at, "data": kept[at]} for at in others])
+            bench.fills[k].extend(requested[k][part])
+            others = [address + apart for address in requested[k][part]]
+            bench.write_backs[k].extend([{"address": at, "data": stored[at]} for at in others])
         await bench.answered(2 * len(banks) * len(range(count)[: part.stop]))
     for k in banks:
-        assert [error for _, _, error in bench.filled[k]] == [one in bad_reads for one in asked[k]]
-        for (_, data, error), address in zip(bench.filled[k], asked[k], strict=True):
+        assert [error for _, _, error in bench.filled[k]] == [
+            item in bad_reads for item in requested[k]
+        ]
+        for (_, data, error), address in zip(bench.filled[k], requested[k], strict=True):
             assert error or data == before[address]
     assert bench.written == [count for _ in banks]
     assert bench.errors == len(bad_writes)
-    for address, data in kept.items():
+    for address, data in stored.items():
         assert bench.dram.contents.get(address) == (None if address in bad_writes else data)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(closed=["aw", "w"])
-async def who_asks_while_half_a_write_has_left_waits(dut, closed):
+async def who_requests_while_half_a_write_has_left_waits(dut, closed):
     """One of AW and W has taken what was chosen, not the other, when another bank asks."""
     bench = PortBench(dut)
     banks = range(bench.params.banks)
     await bench.begin()
-    kept = {}
+    stored = {}
 
     def write_back(k):
-        address = LINE_BYTES * len(kept)
-        kept[address] = random.getrandbits(LINE_IDXS)
-        bench.write_backs[k].append({"address": address, "data": kept[address]})
+        address = LINE_BYTES * len(stored)
+        stored[address] = random.getrandbits(LINE_IDXS)
+        bench.write_backs[k].append({"address": address, "data": stored[address]})
 
     for before, then in itertools.permutations(banks, 2):
         bench.dram.sinks[closed].stall = always
@@ -125,9 +127,9 @@ async def who_asks_while_half_a_write_has_left_waits(dut, closed):
             write_back(k)
             await ClockCycles(dut.clk, 4)
         bench.dram.sinks[closed].stall = never
-        await bench.answered(len(kept))
-    assert bench.dram.contents == kept
-    assert sum(bench.written) == len(kept)
+        await bench.answered(len(stored))
+    assert bench.dram.contents == stored
+    assert sum(bench.written) == len(stored)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
@@ -149,13 +151,13 @@ async def zeros_are_written(dut, stall, base):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(kind=["fills", "write-backs", "zeros"])
-async def a_memory_that_does_not_answer_is_given_up(dut, kind):
+async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     """What it was asked fails, and what it is asked then; what comes late is nobody's."""
     bench = PortBench(dut)
     banks, places = range(bench.params.banks), [LINE_BYTES * k for k in range(6)]
     bench.dram.freeze()
 
-    def ask():
+    def issue():
         for at in places:
             for k in banks:
                 if kind == "fills":
@@ -170,11 +172,11 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
         return bench.errors + sum(error for bank in bench.filled for *_, error in bank)
 
     await bench.begin()
-    count = ask()
+    count = issue()
     await bench.watch()
     assert await bench.watch(tick=1) == {"broken": 0, "silent": 0, "owes": 1, "dropped": 0}
     assert await bench.watch(tick=1) == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
-    count += ask()
+    count += issue()
     await bench.answered(count)
     assert failed() == count
     assert (await bench.watch(revive=1))["broken"]
@@ -183,7 +185,7 @@ async def a_memory_that_does_not_answer_is_given_up(dut, kind):
     assert not any((await bench.watch(revive=1)).values())
     await bench.answered(count)
     assert failed() == count
-    count += ask()
+    count += issue()
     await bench.answered(count)
     assert failed() == count / 3 * 2
     if kind == "write-backs":
@@ -200,11 +202,11 @@ async def a_fill_and_a_write_a_cycle(dut):
             backs.append({"address": k * SPACE + LINE_BYTES * (40 + number), "data": number})
     banks = bench.params.banks
     await bench.answered(2 * count * banks)
-    asked, answered = bench.dram.sinks["ar"].cycles, bench.dram.sources["r"].cycles
-    for cycles in (asked, bench.dram.sources["b"].cycles):
+    requested, answered = bench.dram.sinks["ar"].cycles, bench.dram.sources["r"].cycles
+    for cycles in (requested, bench.dram.sources["b"].cycles):
         assert cycles[-1] - cycles[0] == banks * count - 1
     # A fill's latency: one cycle to AR, and one from R.
     taken = sorted(at for source in bench.fills for at in source.cycles)
     filled = sorted(at for bank in bench.filled for at, *_ in bank)
-    for at, one, other, end in zip(taken, asked, answered, filled, strict=True):
-        assert (one - at) + (end - other) == FilterMemoryPort.latency
+    for at, item, other, end in zip(taken, requested, answered, filled, strict=True):
+        assert (item - at) + (end - other) == FilterMemoryPort.latency

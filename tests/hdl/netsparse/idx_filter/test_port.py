@@ -60,15 +60,17 @@ class Cache:
         layout = answer_layout(self.params.lsq_entries)
         while True:
             await edge
-            due = [one for one in self.waiting if one[0] <= cycle() + 1 and not self.hold(one[1])]
+            due = [
+                item for item in self.waiting if item[0] <= cycle() + 1 and not self.hold(item[1])
+            ]
             self.dut.answers_valid.value = bool(due)
             self.dut.answers_payload.value = random.getrandbits(layout.size)
             if due:
-                one = random.choice(due)
-                self.waiting.remove(one)
-                slot = one[1]["slot"]
+                item = random.choice(due)
+                self.waiting.remove(item)
+                slot = item[1]["slot"]
                 self.used.remove(slot)
-                bit, failed = answer_to(one[1]["idx"])
+                bit, failed = answer_to(item[1]["idx"])
                 values = {"slot": slot, "bit": bit, "failed": failed}
                 self.dut.answers_payload.value = pack(layout, values)
 
@@ -90,15 +92,15 @@ def beats(params, count):
 def looked(lookups, enabled=True):
     names = ("bit", "failed")
     return [
-        one | dict(zip(names, answer_to(one["idx"]) if enabled else (0, 0), strict=True))
-        for one in lookups
+        item | dict(zip(names, answer_to(item["idx"]) if enabled else (0, 0), strict=True))
+        for item in lookups
     ]
 
 
 def set_(sets, enabled=True):
     return [
-        {"entry": one["entry"], "failed": answer_to(one["idx"])[1] if enabled else 0}
-        for one in sets
+        {"entry": item["entry"], "failed": answer_to(item["idx"])[1] if enabled else 0}
+        for item in sets
     ]
 
 
@@ -126,7 +128,7 @@ async def answers_come_in_order(dut, stalls):
     await bench.check(lookups, sets)
     requests = bench.cache.requests.beats
     for kind, sent in ((0, lookups), (1, sets)):
-        assert [r["idx"] for r in requests if r["set"] == kind] == [one["idx"] for one in sent]
+        assert [r["idx"] for r in requests if r["set"] == kind] == [item["idx"] for item in sent]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -207,12 +209,12 @@ async def sets_go_first(dut):
 @cocotb.parametrize(stalls=STALLS)
 async def without_a_filter(dut, stalls):
     bench = await PortBench(dut, stalls, enable=0).begin()
-    asked = Monitor(dut, "requests")
+    requested = Monitor(dut, "requests")
     lookups, sets = beats(bench.params, 300), beats(bench.params, 300)
     bench.send(lookups, sets)
     await bench.check(lookups, sets, enabled=False)
-    assert not asked.beats
-    if stalls.none:
+    assert not requested.beats
+    if stalls.absent:
         assert bench.lookups.cycles == bench.sets.cycles
         sources, sinks = (bench.lookups, bench.sets), (bench.results, bench.set_done)
         for source, sink in zip(sources, sinks, strict=True):
@@ -235,10 +237,10 @@ async def the_filter_may_go_at_any_time(dut):
         dut.enable.value = random.getrandbits(1)
     await bench.wait(10)
     assert bench.results.beats == [
-        looked([one], on)[0] for one, on in zip(lookups, enabled["lookups"], strict=True)
+        looked([item], on)[0] for item, on in zip(lookups, enabled["lookups"], strict=True)
     ]
     assert bench.set_done.beats == [
-        set_([one], on)[0] for one, on in zip(sets, enabled["sets"], strict=True)
+        set_([item], on)[0] for item, on in zip(sets, enabled["sets"], strict=True)
     ]
     assert len({*enabled["lookups"]}) == 2
     assert dut.idle.value

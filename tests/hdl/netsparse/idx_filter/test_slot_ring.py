@@ -39,18 +39,18 @@ class Filter:
     async def run(self):
         dut, edge, params = self.dut, RisingEdge(self.dut.clk), self.params
         layout = answer_layout(params.lsq_entries)
-        mine = range(params.first, params.first + params.count)
-        others = [slot for slot in range(params.lsq_entries) if slot not in mine]
+        own = range(params.first, params.first + params.count)
+        others = [slot for slot in range(params.lsq_entries) if slot not in own]
         while True:
             await edge
             if not dut.rst.value and dut.i_valid.value and dut.i_ready.value:
                 self.take(int(dut.i_payload.value))
             dut.answers_valid.value = 0
-            due = [one for one in self.open if one[0] <= cycle()]
+            due = [item for item in self.open if item[0] <= cycle()]
             if due:
-                one = random.choice(due)
-                self.open.remove(one)
-                _, slot, number = one
+                item = random.choice(due)
+                self.open.remove(item)
+                _, slot, number = item
                 bit, failed = random.getrandbits(1), random.getrandbits(1)
                 self.results[number] |= {"bit": bit, "failed": failed}
                 self.answered[number] = cycle() + 1
@@ -65,12 +65,12 @@ class Filter:
         slot = int(self.dut.slot.value)
         assert slot == self.params.first + len(self.results) % self.params.count
         done = request >> self.params.width
-        kept = request & (1 << self.params.width) - 1
+        stored = request & (1 << self.params.width) - 1
         if not done:
             self.open.append((cycle() + self.delay(), slot, len(self.results)))
         else:
             self.answered[len(self.results)] = cycle()
-        self.results.append({"kept": kept, "bit": 0, "failed": 0})
+        self.results.append({"stored": stored, "bit": 0, "failed": 0})
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -80,7 +80,7 @@ async def results_leave_in_order(dut, stalls, delay):
     params, judge = bench.params, Filter(dut, lambda: random.randint(1, delay))
     bench.i.extend(
         [
-            {"kept": random.getrandbits(params.width) * (k != 9), "done": random.random() < 0.3}
+            {"stored": random.getrandbits(params.width) * (k != 9), "done": random.random() < 0.3}
             for k in range(400)
         ]
     )
@@ -95,10 +95,10 @@ async def latency_and_throughput(dut):
     bench, judge = await Bench(dut).begin(), Filter(dut, lambda: 0)
     params, source, sink = bench.params, bench.i, bench.o
     for _ in range(5):
-        await source.send_all([{"kept": 1, "done": 0}])
+        await source.send_all([{"stored": 1, "done": 0}])
         await sink.wait_for(len(source.cycles))
     assert sink.cycles == [judge.answered[k] + SlotRing.latency for k in range(5)]
-    await source.send_all({"kept": 1, "done": 1} for _ in range(100))
+    await source.send_all({"stored": 1, "done": 1} for _ in range(100))
     await sink.wait_for(105)
     sent = source.cycles[5:]
     if params.count > SlotRing.latency:
@@ -111,7 +111,7 @@ async def full_without_answers(dut):
     bench, judge = await Bench(dut).begin(), Filter(dut, lambda: 10**9)
     params, source = bench.params, bench.i
     for k in range(params.count + 3):
-        source.append({"kept": k, "done": 0})
+        source.append({"stored": k, "done": 0})
     await ClockCycles(dut.clk, 3 * params.count + 10)
     assert len(source.cycles) == len(judge.results) == params.count
     assert not dut.i_ready.value

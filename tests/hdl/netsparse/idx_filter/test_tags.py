@@ -42,24 +42,24 @@ async def begin(dut):
     return params, [Set(params.ways) for _ in range(params.sets)]
 
 
-def check(dut, one, tag):
-    """Return the way that is hit, as ``one`` has it."""
-    hit = one.tags.index(tag) if tag in one.tags else None
+def check(dut, item, tag):
+    """Return the way that is hit, as ``item`` has it."""
+    hit = item.tags.index(tag) if tag in item.tags else None
     assert int(dut.hits.value) == (0 if hit is None else 1 << hit)
     # Which of several ways that were never used is the oldest does not matter: they are empty.
-    victim = one.victim()
+    victim = item.victim()
     assert int(dut.victim.value) == 1 << victim
-    held = one.tags[victim]
+    held = item.tags[victim]
     assert held is None or int(dut.victim_tag.value) == held
-    assert int(dut.victim_dirty.value) == (held is not None and one.dirty[victim])
-    one.filled |= None not in one.tags
-    assert int(dut.intact.value) == (not one.filled)
+    assert int(dut.victim_dirty.value) == (held is not None and item.dirty[victim])
+    item.filled |= None not in item.tags
+    assert int(dut.intact.value) == (not item.filled)
     return hit
 
 
-async def access(dut, one, tag):
+async def access(dut, item, tag):
     """Play a request as a bank makes it: used on a hit, a victim replaced on a miss."""
-    hit = check(dut, one, tag)
+    hit = check(dut, item, tag)
     change = random.random() < 0.5
     dut.change.value = change
     if hit is not None:
@@ -68,17 +68,17 @@ async def access(dut, one, tag):
         await RisingEdge(dut.clk)
         await FallingEdge(dut.clk)
         dut.use.value = 0
-        one.dirty[way] |= change
+        item.dirty[way] |= change
     else:
-        way, drop = one.victim(), random.random() < 0.1
+        way, drop = item.victim(), random.random() < 0.1
         (dut.drop if drop else dut.install).value = 1
         await RisingEdge(dut.clk)
         await FallingEdge(dut.clk)
         dut.drop.value = dut.install.value = 0
-        one.tags[way], one.dirty[way] = None if drop else tag, False
+        item.tags[way], item.dirty[way] = None if drop else tag, False
         return
-    one.order.remove(way)
-    one.order.append(way)
+    item.order.remove(way)
+    item.order.append(way)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -104,18 +104,18 @@ async def the_least_recent_one_goes(dut):
 async def clearing_empties_all_ways(dut):
     params, sets = await begin(dut)
     await FallingEdge(dut.clk)
-    for row, one in enumerate(sets):
+    for row, item in enumerate(sets):
         for tag in range(params.ways):
             dut.set.value, dut.tag.value = row, tag
             await FallingEdge(dut.clk)
-            await access(dut, one, tag)
+            await access(dut, item, tag)
     dut.clear.value, dut.clear_at.value = 1, params.sets - 1
     dut.set.value, dut.tag.value, dut.install.value = 0, params.ways + 1, 1
     await FallingEdge(dut.clk)
     dut.clear.value = dut.install.value = 0
     sets[-1] = Set(params.ways)
-    for row, one in enumerate(sets):
+    for row, item in enumerate(sets):
         for tag in range(params.ways + 2):
             dut.set.value, dut.tag.value = row, tag
             await FallingEdge(dut.clk)
-            check(dut, one, tag)
+            check(dut, item, tag)

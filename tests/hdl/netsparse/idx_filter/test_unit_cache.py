@@ -72,27 +72,27 @@ class CacheBench(Bench):
 
     def check_idle(self):
         """Check that it was not idle with a request on its way, or a block coming."""
-        for one in self.shown.take().values():
-            busy = any(self.steps) or self.block or self.near or one["far_requests_valid"]
-            assert not (busy and one["idle"])
-            self.steps.append(one["requests_valid"] & one["requests_ready"])
-            answer = one["far_answers_payload"]
-            learns = one["far_answers_valid"] and not answer["answer"]["failed"]
+        for item in self.shown.take().values():
+            busy = any(self.steps) or self.block or self.near or item["far_requests_valid"]
+            assert not (busy and item["idle"])
+            self.steps.append(item["requests_valid"] & item["requests_ready"])
+            answer = item["far_answers_payload"]
+            learns = item["far_answers_valid"] and not answer["answer"]["failed"]
             self.block = answer["block"] if learns else 0
-            self.near += one["answered"] - (one["answers_valid"] & ~one["far_answers_valid"])
+            self.near += item["answered"] - (item["answers_valid"] & ~item["far_answers_valid"])
 
     async def forget(self):
         assert self.dut.idle.value
         await self.play([{"forget": 1, "forget_at": k} for k in range(self.params.unit_rows)])
         self.check_idle()
 
-    async def ask(self, requests):
-        first = len(self.unit.asked)
+    async def issue(self, requests):
+        first = len(self.unit.requested)
         self.unit.send(requests)
         await self.unit.finish()
         await self.wait(3)
         self.check_idle()
-        return self.unit.asked[first:]
+        return self.unit.requested[first:]
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
@@ -111,16 +111,16 @@ async def bits_are_those_of_the_bank(dut, stalls, spread):
                 known.add(idx)
                 last = idx  # which some ask for again: not all go far
         first = len(bench.bank.seen)
-        answers = await bench.ask(requests)
+        answers = await bench.issue(requests)
         assert [bool(a.bit) for a in answers] == expected
         assert not any(a.failed for a in answers)
         far = [(request["set"], request["idx"]) for request in bench.bank.seen[first:]]
         assert [idx for is_set, idx in requests if is_set] == [idx for is_set, idx in far if is_set]
-        await bench.ask([(False, last)])  # which brings its block
-        asked = len(bench.bank.seen)
-        (answer,) = await bench.ask([(False, last)])
+        await bench.issue([(False, last)])  # which brings its block
+        requested = len(bench.bank.seen)
+        (answer,) = await bench.issue([(False, last)])
         assert answer.bit
-        assert len(bench.bank.seen) == asked
+        assert len(bench.bank.seen) == requested
         assert dut.idle.value
         bench.bank.bits.clear()
         await bench.forget()
@@ -133,7 +133,7 @@ async def one_by_one_as_the_golden_model(dut):
     for _ in range(500):
         is_set, idx = random.random() < 0.3, random.randrange(IDXS // random.choice((1, 6)))
         before = len(bench.bank.seen)
-        (answer,) = await bench.ask([(is_set, idx)])
+        (answer,) = await bench.issue([(is_set, idx)])
         access = model.access(idx, set_bit=is_set)
         assert answer.bit == access.bit
         assert len(bench.bank.seen) - before == (not access.near)
@@ -147,13 +147,13 @@ async def it_forgets_one_entry(dut):
     bench = await CacheBench(dut).begin()
     rows = bench.params.unit_rows
     for forgotten in range(rows):
-        await bench.ask([(True, 16 * row) for row in range(rows)])
-        await bench.ask([(False, 16 * row) for row in range(rows)])  # from the bank
+        await bench.issue([(True, 16 * row) for row in range(rows)])
+        await bench.issue([(False, 16 * row) for row in range(rows)])  # from the bank
         dut.forget.value, dut.forget_at.value = 1, forgotten
         await bench.wait()
         dut.forget.value = 0
         before = len(bench.bank.seen)
-        await bench.ask([(False, 16 * row) for row in range(rows)])
+        await bench.issue([(False, 16 * row) for row in range(rows)])
         assert [request["idx"] for request in bench.bank.seen[before:]] == [16 * forgotten]
 
 
@@ -161,10 +161,10 @@ async def it_forgets_one_entry(dut):
 async def nothing_is_learnt_from_failures(dut):
     bench = await CacheBench(dut).begin()
     bench.bank.bad = set(range(16))
-    answers = await bench.ask([(k % 2, random.randrange(16)) for k in range(60)])
+    answers = await bench.issue([(k % 2, random.randrange(16)) for k in range(60)])
     assert all(a.failed for a in answers)
     bench.bank.bad = set()
-    assert [a.bit for a in await bench.ask([(False, idx) for idx in range(16)])] == [0] * 16
+    assert [a.bit for a in await bench.issue([(False, idx) for idx in range(16)])] == [0] * 16
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -172,13 +172,13 @@ async def a_request_a_cycle(dut):
     """Known idxs and others come in any order; others take what the cache adds."""
     bench = await CacheBench(dut).begin()
     bench.bank.delay = lambda: 4
-    await bench.ask([(True, idx) for idx in range(64)])
+    await bench.issue([(True, idx) for idx in range(64)])
     sent = len(bench.bank.seen)
     # Nothing is under way before the first; a cycle that is lost later is never made up for.
-    asked = [0, *(random.randrange(128) for _ in range(500))]
-    answers = await bench.ask([(False, idx) for idx in asked])
+    requested = [0, *(random.randrange(128) for _ in range(500))]
+    answers = await bench.issue([(False, idx) for idx in requested])
     first = answers[0].accepted
-    assert [a.accepted for a in answers] == list(range(first, first + len(asked)))
+    assert [a.accepted for a in answers] == list(range(first, first + len(requested)))
     cycles = bench.bank.requests.cycles[sent:]
     others = [a.accepted for a in answers if a.idx >= 64]
     assert cycles == [accepted + UnitCache.latency for accepted in others]
@@ -193,10 +193,10 @@ async def it_stops_when_no_bank_takes_requests(dut):
     bench.bank.requests.stall = always
     bench.unit.send((True, idx) for idx in range(60))
     await bench.wait(100)
-    assert len(bench.unit.asked) == DEPTH - 1  # which stop in time for those on their way
+    assert len(bench.unit.requested) == DEPTH - 1  # which stop in time for those on their way
     assert not dut.idle.value
     bench.bank.requests.stall = often
-    answers = await bench.ask([(False, idx) for idx in range(60)])
+    answers = await bench.issue([(False, idx) for idx in range(60)])
     assert all(a.bit for a in answers[-60:])
 
 

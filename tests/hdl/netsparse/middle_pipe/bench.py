@@ -88,10 +88,10 @@ class SeenPipe(MiddlePipe):
             room, sizes = parts[f"{name}_room"], self.params.output_room(bool(payload))
             for port, free in enumerate(self.free[name]):
                 before = Signal(signed(32), init=full)
-                given = sum(Mux(give.port == port, give.beats, 0) for give in room.gives)
+                provided = sum(Mux(give.port == port, give.beats, 0) for give in room.gives)
                 item = Mux(room.item.valid & (room.item.port == port), room.item.beats, 0)
                 claimed = item + Mux(room.packets[port], sizes.packet, 0)
-                after = before + given + room.left[port] - claimed
+                after = before + provided + room.left[port] - claimed
                 m.d.comb += free.eq(after[:32])
                 m.d.sync += before.eq(free)
                 wrong.append((free < 0) | (free > full))
@@ -207,7 +207,7 @@ class PipeBench(Bench):
     def check(self):
         """Put all that has happened since the last time through the golden model."""
         assert not self.overdrawn.beats
-        accessed, entered, told = (recorder.take() for recorder in self.recorders)
+        accessed, entered, reported = (recorder.take() for recorder in self.recorders)
         for now in sorted({*accessed, *entered}):
             outcome = None
             if now in accessed:
@@ -215,7 +215,7 @@ class PipeBench(Bench):
                 self.due[now + self.params.cache.latency] = outcome[0]
             if now in entered:
                 self.enter(now, outcome, **entered[now])
-        for now, events in told.items():
+        for now, events in reported.items():
             self.compare(self.due.pop(now, None), events["events_0"])
         assert min(self.due, default=cycle() + 1) > cycle(), "the cache has not told of an access"
         for (_, port), packet in new_packets(self.receivers):
@@ -243,22 +243,22 @@ class PipeBench(Bench):
         pr = entry["read"]["pr"]
         sent = self.inside[Kind.READ, pr["src"], pr["tid"], pr["id"]]
         self.entered_at.append(now)
-        wanted = (
+        expected = (
             self.settings["cache"]
             and sent.egress == self.uplink
             and pr["idx"] < 1 << self.params.cache.idx_bits
         )
-        if wanted and not entry["lookup"]:
+        if expected and not entry["lookup"]:
             self.passed_by += 1
             home = ROUTES[pr["src"]]
             assert stalled >> home & 1
             left = free["responses"][home]
             assert left < self.params.output_room(True).items_from
-        assert wanted or not entry["lookup"]
-        found = outcome if entry["lookup"] else (None, None)
-        if found[0] is Outcome.HIT:
+        assert expected or not entry["lookup"]
+        result = outcome if entry["lookup"] else (None, None)
+        if result[0] is Outcome.HIT:
             self.homes[Kind.READ, pr["src"], pr["tid"], pr["id"]] = entry["home"]
-        self.outcomes[Kind.READ, pr["src"], pr["tid"], pr["id"]] = found
+        self.outcomes[Kind.READ, pr["src"], pr["tid"], pr["id"]] = result
 
     def compare(self, outcome, events):
         """Check that the cache tells the outcome of an access one latency of the cache ago."""
@@ -269,10 +269,10 @@ class PipeBench(Bench):
             assert shown == ({outcome.value} if outcome else set())
         self.events["passed_by"] += events["passed_by"]
         for name in CLASSES:
-            for way in ("taken", "sent"):
-                if events[name][way]["packet"]:
-                    self.events[f"{name}_{way}"] += 1
-                    self.events[f"{name}_{way}_prs"] += events[name][way]["prs"]
+            for path in ("taken", "sent"):
+                if events[name][path]["packet"]:
+                    self.events[f"{name}_{path}"] += 1
+                    self.events[f"{name}_{path}_prs"] += events[name][path]["prs"]
             drops = events[name]["taken"]["drops"]
             self.events["drops"] += drops.bit_count()
 
@@ -325,8 +325,8 @@ class PipeBench(Bench):
 
     def requests(self, kind, dest, src, idxs, length=LENGTH):
         """Return PRs of a packet, each with a property of its own."""
-        way = (kind, dest, src, length)
-        return requests_of(self, *way, idxs, lambda _, size: random.randbytes(size))
+        path = (kind, dest, src, length)
+        return requests_of(self, *path, idxs, lambda _, size: random.randbytes(size))
 
     def take(self, egress, wire):
         """Note that a packet has left by port ``egress``."""
@@ -354,9 +354,9 @@ class PipeBench(Bench):
             assert request == sent.request
             assert egress == sent.egress
             origins.append((sent.packet, request.kind))
-            way = request.kind, sent.ingress, egress, request.dest
-            assert sent.number > self.last[way], f"out of order: {request}"
-            self.last[way] = sent.number
+            path = request.kind, sent.ingress, egress, request.dest
+            assert sent.number > self.last[path], f"out of order: {request}"
+            self.last[path] = sent.number
         if not self.settings["concatenate"]:
             self.wholeness.leave(requests, origins)
 

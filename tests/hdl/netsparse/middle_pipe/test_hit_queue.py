@@ -14,7 +14,7 @@ from sim.harness.streams import STALLS, Stalls, cycle, never
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
-WAY = PIPE.cache.latency  #: cycles of a lookup
+PATH = PIPE.cache.latency  #: cycles of a lookup
 PLACES = PIPE.entries(1).depth
 
 
@@ -30,7 +30,7 @@ def some_hit(length):
     bits = random.choice((0, *[random.getrandbits(PIPE.read_entry.size)] * 9))
     entry = unpack(PIPE.read_entry, bits)
     entry["read"]["length"] = length
-    whole = random.randbytes(PIPE.cache.most_bytes)
+    whole = random.randbytes(PIPE.cache.max_bytes)
     read, count = entry["read"], -(-length // BEAT_BYTES)
     beats = []
     for k in range(count):
@@ -48,7 +48,7 @@ async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
     """
     bench = await Bench(dut, (never, sink)).begin()
     out = bench.o
-    edge, way, expected, pushed, reserved = RisingEdge(dut.clk), deque(), [], [], []
+    edge, path, expected, pushed, reserved = RisingEdge(dut.clk), deque(), [], [], []
     lengths, groups, left = deque(lengths), [[]], 0
     now, going = 0, True
     while going:
@@ -58,14 +58,14 @@ async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
         if lengths and room:
             hit = None if random.random() < misses else some_hit(lengths[0])
             lengths.popleft()
-            way.append((now + WAY, hit))
+            path.append((now + PATH, hit))
             reserved.append(now)
-        ends = way.popleft() if way and way[0][0] == now else None
+        ends = path.popleft() if path and path[0][0] == now else None
         hits = ends is not None and ends[1] is not None
         dut.cancel.value, dut.push.value = int(ends is not None and not hits), int(hits)
         dut.comes.value = int(ends is not None)
         if ends is not None:
-            left = (left or random.randint(1, most)) - 1 if way or lengths else 0
+            left = (left or random.randint(1, most)) - 1 if path or lengths else 0
             dut.ends.value = int(not left)
         if hits:
             entry, whole, beats = ends[1]
@@ -80,7 +80,7 @@ async def run(dut, lengths, sink, misses=0.0, most=1, cuts=0.0):
         if hits:
             pushed.append((cycle(), len(beats)))
         now += 1
-        going = bool(lengths or way or len(out.beats) < len(expected))
+        going = bool(lengths or path or len(out.beats) < len(expected))
     assert len(out.beats) == len(expected)
     for (egress, beat, data), got in zip(expected, out.beats, strict=True):
         fields = {**got["beat"]}
@@ -112,7 +112,7 @@ def check_groups(out, groups, flows):
 @cocotb.parametrize(stalls=STALLS, most=[1, PLACES // 2, 3 * PLACES])
 async def each_hit_is_a_response(dut, stalls, most):
     """It may have any length that the cache holds, even to a beat's end; misses leave nothing."""
-    sizes = [4, 60, 64, 65, 68, PIPE.cache.most_bytes - 4, PIPE.cache.most_bytes]
+    sizes = [4, 60, 64, 65, 68, PIPE.cache.max_bytes - 4, PIPE.cache.max_bytes]
     lengths = random.choices(sizes, k=150)
     await run(dut, lengths, stalls.value[1], misses=0.4, most=most, cuts=0.02)
 

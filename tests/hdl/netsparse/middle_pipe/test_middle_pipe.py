@@ -29,7 +29,7 @@ def test_middle_pipe():
     simulate(WatchedPipe(PIPE), __name__)
 
 
-def most_prs(kind, length):
+def max_prs(kind, length):
     """Return the PRs of the longest packet."""
     return 1 if kind is Kind.ERROR else (PIPE.mtu - 64) // (18 + length * (kind is Kind.RESPONSE))
 
@@ -48,7 +48,7 @@ def some_packet(bench, pool, lengths):
     src = random.choice([node for node, port in ROUTES.items() if port == ingress])
     dest = random.choice([node for node, port in ROUTES.items() if port != ingress])
     length = random.choice(lengths)
-    most = most_prs(kind, length)
+    most = max_prs(kind, length)
     count = random.choice([1, most, random.randint(1, most)])
     idxs = random.choices(pool, k=count)
     if random.random() < 0.1:
@@ -70,13 +70,13 @@ async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
             ingress, requests = some_packet(bench, pool, lengths)
             (bench.send_malformed if k % 12 == 7 else bench.send)(ingress, requests)
         await bench.drain()
-        found = bench.seen - before
+        result = bench.seen - before
         if not cache:
-            assert not found
-        elif length > PIPE.cache.most_bytes:
-            assert set(found) == {Outcome.BYPASSED}
+            assert not result
+        elif length > PIPE.cache.max_bytes:
+            assert set(result) == {Outcome.BYPASSED}
         else:
-            assert min(found[name] for name in (Outcome.HIT, Outcome.MISS, Outcome.INSERTED)) > 0
+            assert min(result[name] for name in (Outcome.HIT, Outcome.MISS, Outcome.INSERTED)) > 0
     assert min(bench.seen[name] for name in set(Outcome) - {Outcome.DISCARDED}) > 10
     assert bench.events["reads_taken_prs"] == len(bench.entered_at)
 
@@ -86,8 +86,8 @@ async def the_cache_is_emptied_in_the_middle_of_traffic(dut):
     """It also gets another size: what is under way meets either the old cache or the new one."""
     bench = await PipeBench(dut).begin()
     pool = random.sample(range(FIRST_FOREIGN), 8)
-    rounds, wanted = 0, set(Outcome) - {Outcome.REPLACED}
-    while rounds < 10 or min(bench.seen[name] for name in wanted) <= 5:
+    rounds, expected = 0, set(Outcome) - {Outcome.REPLACED}
+    while rounds < 10 or min(bench.seen[name] for name in expected) <= 5:
         rounds += 1
         assert rounds < 150, bench.seen
         for _ in range(16):
@@ -128,13 +128,13 @@ async def packets_stay_as_whole_as_they_came(dut, stalls):
         pool = some_idxs()
         for _ in range(100):
             bench.send(*some_packet(bench, pool, [length] * 3 + [4, 64, 192]))
-            if stalls.none:  # there is always room: packets are never cut for want of it
+            if stalls.absent:  # there is always room: packets are never cut for want of it
                 await bench.wait(random.choice([5, 40]))
         await bench.drain()
     left = [len(prs) for packets in bench.wholeness.left.values() for prs in packets]
     assert bench.seen[Outcome.HIT] > 10
     assert min(left.count(1), len(left) - left.count(1)) > 50
-    if stalls.none:
+    if stalls.absent:
         assert bench.wholeness.pieces == 0
 
 
@@ -145,10 +145,10 @@ async def hits_of_a_packet_leave_together(dut, length):
     bench = await PipeBench(dut).begin(length=length, concatenate=0, read_delay=0, response_delay=0)
     known = list(range(8))
     await insert(bench, known, length)
-    most = most_prs(Kind.READ, length)
+    most = max_prs(Kind.READ, length)
     for _ in range(6):
-        asked = [idx if k % 3 else 100 + idx for k, idx in enumerate(known * 4)][:most]
-        bench.send(0, bench.requests(Kind.READ, 2, 0, asked, length))
+        requested = [idx if k % 3 else 100 + idx for k, idx in enumerate(known * 4)][:most]
+        bench.send(0, bench.requests(Kind.READ, 2, 0, requested, length))
     for _ in range(30):
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 3, range(200, 203), length))
     await bench.drain()
@@ -182,7 +182,7 @@ async def hits_that_take_the_last_room_leave_without_the_others(dut):
 
 async def insert(bench, idxs, length=LENGTH):
     """Let responses from another rack leave the properties of ``idxs`` in the cache."""
-    most = most_prs(Kind.RESPONSE, length)
+    most = max_prs(Kind.RESPONSE, length)
     for k in range(0, len(idxs), most):
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs[k : k + most], length))
     await bench.drain()
@@ -207,7 +207,7 @@ async def waits_as_long_as_is_set(dut):
     latencies = component_in_simulator().latencies
     for delays in ((0x55, 0xAA), (0xAA, 0x55)):
         await bench.configure(read_delay=delays[0], response_delay=delays[1])
-        for payload, (way, ingress, egress) in enumerate(
+        for payload, (path, ingress, egress) in enumerate(
             (("read", 0, UPLINK), ("response", UPLINK, 0))
         ):
             kind, name = (Kind.READ, Kind.RESPONSE)[payload], CLASSES[payload]
@@ -216,7 +216,7 @@ async def waits_as_long_as_is_set(dut):
             await bench.drain(quiet=2 * max(delays))
             begun = bench.receivers[name, egress].packets[-1].begun
             took = begun - getattr(bench, name)[ingress].cycles[-1]
-            late = took - latencies[way] - delays[payload]
+            late = took - latencies[path] - delays[payload]
             assert 0 <= late <= Concatenator(PIPE.concatenator(bool(payload))).lateness, late
 
 
@@ -232,16 +232,16 @@ async def takes_its_latencies(dut):
         "hit": (Kind.READ, 0, 2, 0, "reads", 0),
     }
     last = "response"
-    for way in ("hit", "response", "read", "response", "hit", "hit"):
-        kind, ingress, dest, src, name, egress = ways[way]
+    for path in ("hit", "response", "read", "response", "hit", "hit"):
+        kind, ingress, dest, src, name, egress = ways[path]
         source = getattr(bench, name)[ingress]
-        receiver = bench.receivers["reads" if way == "read" else "responses", egress]
-        bench.send(ingress, bench.requests(kind, dest, src, [2 if way == "read" else 1]))
+        receiver = bench.receivers["reads" if path == "read" else "responses", egress]
+        bench.send(ingress, bench.requests(kind, dest, src, [2 if path == "read" else 1]))
         await bench.drain()
-        turns = way not in ("read", last)  # answers and responses take turns
-        assert receiver.packets[-1].begun - source.cycles[-1] == expected[way] + turns, way
-        if way != "read":
-            last = way
+        turns = path not in ("read", last)  # answers and responses take turns
+        assert receiver.packets[-1].begun - source.cycles[-1] == expected[path] + turns, path
+        if path != "read":
+            last = path
 
 
 def pace(cycles, skip=20):
@@ -254,7 +254,7 @@ def pace(cycles, skip=20):
 async def keeps_up_with_its_inputs(dut):
     """It takes a PR and 64 bytes of packets per cycle, whatever becomes of the PRs."""
     bench = await PipeBench(dut).begin()
-    most = most_prs(Kind.READ, LENGTH)
+    most = max_prs(Kind.READ, LENGTH)
     for k in range(12):
         bench.send(0, bench.requests(Kind.READ, 2 + k % 2, 0, range(100, 100 + most)))
     await bench.drain()
@@ -269,7 +269,7 @@ async def keeps_up_with_its_inputs(dut):
     await bench.drain()
     assert bench.seen[Outcome.HIT] == 12 * most
     assert pace(bench.entered_at) == 1
-    long = most_prs(Kind.RESPONSE, 192)
+    long = max_prs(Kind.RESPONSE, 192)
     before = len(bench.receivers["responses", 1].packets)
     for _ in range(30):
         bench.send(UPLINK, bench.requests(Kind.RESPONSE, 1, 2, [1] * long, 192))
@@ -284,9 +284,9 @@ async def lookups_and_inserts_take_turns(dut):
     """Each has half of the cache's cycles while both want it."""
     bench = await PipeBench(dut).begin()
     for _ in range(20):
-        bench.send(0, bench.requests(Kind.READ, 2, 1, range(most_prs(Kind.READ, LENGTH))))
+        bench.send(0, bench.requests(Kind.READ, 2, 1, range(max_prs(Kind.READ, LENGTH))))
         for _ in range(2):
-            idxs = range(most_prs(Kind.RESPONSE, LENGTH))
+            idxs = range(max_prs(Kind.RESPONSE, LENGTH))
             bench.send(UPLINK, bench.requests(Kind.RESPONSE, 0, 2, idxs))
     await bench.drain()
     assert pace(bench.inserted_at) == 2
@@ -304,7 +304,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     kind = Kind.READ if name == "reads" else Kind.RESPONSE
     nodes = {port: node for node, port in ROUTES.items()}  # one behind each port
     link, *others = (port for port in range(PIPE.ports) if port != blocked)
-    idxs = range(1000, 1000 + most_prs(kind, LENGTH))  # of which nobody brings the property
+    idxs = range(1000, 1000 + max_prs(kind, LENGTH))  # of which nobody brings the property
     for _ in range(70):
         bench.send(link, bench.requests(kind, nodes[blocked], nodes[link], idxs))
     await bench.wait(1800)
@@ -318,7 +318,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
         egress = random.choice((link, *others) if class_name == name else range(PIPE.ports))
         if (other, name, ingress) == (Kind.READ, "responses", blocked):
             egress = 1  # it looks nothing up: there is no room for an answer
-        prs = range(random.randint(1, most_prs(other, LENGTH)))
+        prs = range(random.randint(1, max_prs(other, LENGTH)))
         bench.send(ingress, bench.requests(other, nodes[egress], nodes[ingress], prs))
     await bench.wait(2500)
     left = {(sent.request.kind, sent.request.dest) for sent in bench.inside.values()}
@@ -339,7 +339,7 @@ async def reads_pass_a_stalled_port_by(dut, stopped):
     await insert(bench, [*range(8)])
     other = 1 - stopped
     bench.receivers["responses", stopped].stall = always
-    idxs = range(most_prs(Kind.RESPONSE, LENGTH))
+    idxs = range(max_prs(Kind.RESPONSE, LENGTH))
     for k in range(80):  # by two ports, and either waits for room at the one that is stopped
         ingress, src = ((UPLINK, 2), (other, other))[k % 2]
         bench.send(ingress, bench.requests(Kind.RESPONSE, stopped, src, idxs))

@@ -32,8 +32,8 @@ class QueuesBench(Bench):
     @property
     def left(self):
         """Count the beats that have left each queue, as it says."""
-        told = [record["left"] for record in list.__iter__(self.leaves.beats)]
-        return [sum(bits >> k & 1 for bits in told) for k in self.queues]
+        reported = [record["left"] for record in list.__iter__(self.leaves.beats)]
+        return [sum(bits >> k & 1 for bits in reported) for k in self.queues]
 
     def came(self, queue):
         """Return the cycles in which beats for ``queue`` came."""

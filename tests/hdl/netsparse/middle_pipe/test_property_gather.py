@@ -38,7 +38,7 @@ class GatherBench(Bench):
             pr = Request(kind=Kind.RESPONSE, dest=0, length=length, idx=idx, data=data)
             keep = random.random() < keeps
             parts = beats_of(PIPE.concatenator(True), pr)
-            if length > PIPE.cache.most_bytes:  # no matter by how much
+            if length > PIPE.cache.max_bytes:  # no matter by how much
                 pr = replace(pr, length=random.randrange(length, 1 << LENGTH_BITS))
                 parts = [part | {"length": pr.length} for part in parts]
             beats += [(part, keep, pr) for part in parts]

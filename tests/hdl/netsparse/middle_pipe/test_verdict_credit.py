@@ -33,8 +33,8 @@ def some_verdict(params):
     length = random.choice((4, 44, 48, most, random.randrange(4, most, 4)))
     error = params.payload and random.random() < 0.2
     size = 18 + length * (params.payload and not error)
-    most_prs = (switch.mtu - 64) // size
-    prs = 1 if error else random.choice((1, most_prs, random.randint(1, most_prs)))
+    max_prs = (switch.mtu - 64) // size
+    prs = 1 if error else random.choice((1, max_prs, random.randint(1, max_prs)))
     events |= {"packet": 1, "prs": prs, "length": length, "error": int(error)}
     return events, queue, prs * -(-(64 + size) // 64)
 

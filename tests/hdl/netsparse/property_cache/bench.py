@@ -59,9 +59,9 @@ class CacheBench(Bench):
         """Give what is collected; compare what is shown meanwhile."""
         outputs = dict.fromkeys(("busy", "result_valid", "result", "events"))
         shown = await played(self.dut, self.inputs, outputs)
-        for one, (busy, outcome) in zip(list.__iter__(shown), self.expected, strict=True):
-            assert one["busy"] == busy
-            self.compare(one, outcome)
+        for item, (busy, outcome) in zip(list.__iter__(shown), self.expected, strict=True):
+            assert item["busy"] == busy
+            self.compare(item, outcome)
         self.inputs, self.expected = [], []
 
     def give(self, idx, what):
@@ -71,9 +71,9 @@ class CacheBench(Bench):
         fields = {"insert": insert, "idx": idx, "length": length}
         if insert:
             outcome, value = self.model.insert(idx, what, clearing=clearing), None
-            behind = random.getrandbits(8 * max(0, self.params.most_bytes - length))
+            behind = random.getrandbits(8 * max(0, self.params.max_bytes - length))
             whole = int.from_bytes(what, "little") | behind << 8 * length
-            fields["property"] = whole & (1 << 8 * self.params.most_bytes) - 1
+            fields["property"] = whole & (1 << 8 * self.params.max_bytes) - 1
         else:
             outcome, value = self.model.lookup(idx, length, clearing=clearing)
         self.seen[outcome] += 1
@@ -89,8 +89,8 @@ class CacheBench(Bench):
         assert shown["events"] == SHOWN[outcome], (outcome, bin(shown["events"]))
         if outcome is Outcome.HIT:
             assert shown["result"] & 1
-            found = shown["result"] >> 1 & (1 << 8 * len(value)) - 1
-            assert found == int.from_bytes(value, "little")
+            result = shown["result"] >> 1 & (1 << 8 * len(value)) - 1
+            assert result == int.from_bytes(value, "little")
 
     async def drain(self):
         """Wait until the last result has come."""

@@ -18,17 +18,17 @@ class RowRule(Component):
     """Specifies one row, beside the slot of :data:`DECIDED` cycles ago.
 
     It keeps which tag each way holds, and a list of the ways from the most recently used one on.
-    ``way`` is what the ``operation`` on ``tag`` finds or takes. With ``here`` the row changes.
+    ``way`` is what the ``operation`` on ``tag`` finds or takes. With ``present`` the row changes.
     """
 
     def __init__(self, params: PropertyCacheParams) -> None:
         super().__init__(
             params,
             {
-                "here": In(1),
+                "present": In(1),
                 "operation": In(Operation),
                 "tag": In(params.tag_bits),
-                "found": Out(1),
+                "result": Out(1),
                 "installed": Out(1),
                 "replaced": Out(1),
                 "way": Out(params.way_bits),
@@ -44,24 +44,24 @@ class RowRule(Component):
         ways = range(self.params.ways)
         for way in reversed(ways):
             with m.If(self.holds[way] & (self.tags[way] == self.tag)):
-                m.d.comb += [self.found.eq(1), self.way.eq(way)]
+                m.d.comb += [self.result.eq(1), self.way.eq(way)]
         inserts = self.operation == Operation.INSERT
-        with m.If(~self.found & inserts):
+        with m.If(~self.result & inserts):
             full = self.holds.all()
             m.d.comb += [self.installed.eq(1), self.replaced.eq(full)]
             m.d.comb += self.way.eq(self.recency[ways[-1]])
             for way in reversed(ways):
                 with m.If(~self.holds[way]):
                     m.d.comb += self.way.eq(way)
-        uses = self.installed | (self.found & (self.operation == Operation.LOOKUP))
-        with m.If(self.here & uses):
+        uses = self.installed | (self.result & (self.operation == Operation.LOOKUP))
+        with m.If(self.present & uses):
             self.move_to_front(m)
-        with m.If(self.here & self.installed):
+        with m.If(self.present & self.installed):
             m.d.sync += [
                 self.holds.bit_select(self.way, 1).eq(1),
                 self.tags[self.way].eq(self.tag),
             ]
-        with m.If(self.here & (self.operation == Operation.CLEAR)):
+        with m.If(self.present & (self.operation == Operation.CLEAR)):
             m.d.sync += [self.cleared.eq(1), self.holds.eq(0)]
             m.d.sync += [self.recency[k].eq(ways[-1] - k) for k in ways]
         return m
@@ -110,7 +110,7 @@ class PropertyTagsProof(Component):
         operation = delay(m, self.slot.operation, DECIDED, "operation", reset_less=False)
         m.d.comb += [
             dut.slot.eq(self.slot),
-            rule.here.eq(row == watched),
+            rule.present.eq(row == watched),
             rule.operation.eq(operation),
             rule.tag.eq(delay(m, self.slot.tag, DECIDED, "tag")),
         ]
@@ -132,9 +132,9 @@ class PropertyTagsProof(Component):
             for k, memory in enumerate(getattr(self, f"tags_{k}") for k in range(params.ways))
         ]
         newer = [[] for _ in range(params.ways)]  # bits that tell that another way is newer
-        for number, (one, other) in enumerate(pairs(params.ways)):
+        for number, (item, other) in enumerate(pairs(params.ways)):
             newer[other].append(state.newer[number])
-            newer[one].append(~state.newer[number] & 1)
+            newer[item].append(~state.newer[number] & 1)
         ranks = [count_ones(ones) for ones in newer]  # 0: the most recently used one
         check(m, "holds_as_the_rule", state.holds == rule.holds)
         for way, rank in enumerate(ranks):
@@ -145,38 +145,38 @@ class PropertyTagsProof(Component):
             unused = ~state.holds.bit_select(older_one, 1) & (newer_one > older_one)
             check(m, "unused_come_last", state.holds.bit_select(newer_one, 1) | unused)
             check(m, "filled_from_the_lowest", state.holds[k - 1] | ~state.holds[k])
-        for one, other in pairs(params.ways):
-            claim(m, "order_is_a_permutation", ranks[one] != ranks[other])
-            both = state.holds[one] & state.holds[other]
-            claim(m, "no_tag_in_two_ways", ~both | (tags[one] != tags[other]))
+        for item, other in pairs(params.ways):
+            claim(m, "order_is_a_permutation", ranks[item] != ranks[other])
+            both = state.holds[item] & state.holds[other]
+            claim(m, "no_tag_in_two_ways", ~both | (tags[item] != tags[other]))
 
     def verdicts(self, m: Module, dut: PropertyTags, rule: RowRule) -> None:
         """Claim that the tags say of each access what the rule says."""
         verdict, operation = dut.verdict, rule.operation
         access = (operation == Operation.LOOKUP) | (operation == Operation.INSERT)
-        known = rule.here & rule.cleared
+        known = rule.present & rule.cleared
         accessed = delay(m, access, 1, "accessed", reset_less=False)
         judged = delay(m, access & known, 1, "judged", reset_less=False)
         expected = [
             delay(m, value, 1, f"expected_{k}")
-            for k, value in enumerate((rule.found, rule.installed, rule.replaced, rule.way))
+            for k, value in enumerate((rule.result, rule.installed, rule.replaced, rule.way))
         ]
-        found, installed, replaced, way = expected
+        result, installed, replaced, way = expected
         with m.If(judged):
-            claim(m, "found_by_the_rule", verdict.found == found)
+            claim(m, "detected_by_the_rule", verdict.result == result)
             claim(m, "installed_by_the_rule", verdict.installed == installed)
             claim(m, "replaced_by_the_rule", verdict.replaced == replaced)
-            one = Cat((way == k) & (found | installed) for k in range(self.params.ways))
-            claim(m, "way_by_the_rule", verdict.way == one)
+            item = Cat((way == k) & (result | installed) for k in range(self.params.ways))
+            claim(m, "way_by_the_rule", verdict.way == item)
         with m.If(~accessed):
-            claim(m, "only_accesses_find_or_take", ~verdict.found & ~verdict.installed)
+            claim(m, "only_accesses_find_or_take", ~verdict.result & ~verdict.installed)
         looks = delay(m, operation == Operation.LOOKUP, 1, "looks", reset_less=False)
         with m.If(judged):
             before = delay(m, judged & installed, 1, "installed_before", reset_less=False)
-            hit = looks & verdict.found
+            hit = looks & verdict.result
             reach(m, "hit_behind_its_insert", hit & before)
-            reach(m, "present", ~looks & verdict.found)
-            reach(m, "miss_of_a_full_row", looks & ~verdict.found & rule.holds.all())
+            reach(m, "present", ~looks & verdict.result)
+            reach(m, "miss_of_a_full_row", looks & ~verdict.result & rule.holds.all())
             replaced_before = Signal()
             with m.If(verdict.replaced):
                 m.d.sync += replaced_before.eq(1)

@@ -6,7 +6,7 @@ import cocotb
 
 from hdl.netsparse.property_cache.access_check import AccessCheck
 from hdl.netsparse.property_cache.params import PRESETS, Operation
-from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from sim.harness.bench import Bench
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.property_cache import PropertyCache
@@ -44,7 +44,7 @@ async def each_access_by_its_length(dut):
     model = PropertyCache(params.segments, params.sets, params.ways)
     cycles, due = [], [None]
     steps = [16 << k for k in range(params.segment_bits + 1)]
-    sizes = [0, 1, *(size + more for size in steps for more in (-1, 0, 1)), MOST_PROPERTY_BYTES]
+    sizes = [0, 1, *(size + more for size in steps for more in (-1, 0, 1)), MAX_PROPERTY_BYTES]
     sizes = [None, *random.sample(sizes, len(sizes)), 8191]
     for size, cycle in ((size, cycle) for size in sizes for cycle in range(60)):
         configure = cycle == 59 and size is not None
@@ -61,7 +61,7 @@ async def each_access_by_its_length(dut):
         if configure:
             model.configure(size)
     shown = await bench.played(cycles, "passed", "slot")
-    for one, wanted in zip(shown[1:], due[1:-1], strict=True):
-        for found, fields in zip(one.values(), wanted, strict=True):
+    for item, required in zip(shown[1:], due[1:-1], strict=True):
+        for result, fields in zip(item.values(), required, strict=True):
             known = {name: value for name, value in fields.items() if value is not None}
-            assert {name: found[name] for name in known} == known
+            assert {name: result[name] for name in known} == known

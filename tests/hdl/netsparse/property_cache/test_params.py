@@ -13,7 +13,7 @@ def test_paper():
     """Table 5 has 32 MB over the pipes, lines of 16 to 512 bytes, 32 segments, 16 ways."""
     params = PRESETS["paper"]
     assert params.cache_bytes * 8 == 32 * MEBIBYTE
-    assert (params.segments, params.ways, params.latency, params.most_bytes) == (32, 16, 16, 512)
+    assert (params.segments, params.ways, params.latency, params.max_bytes) == (32, 16, 16, 512)
     assert (params.sets, params.rows, params.tag_bits) == (512, 16384, 31)
 
 

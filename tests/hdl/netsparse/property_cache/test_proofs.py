@@ -2,7 +2,7 @@
 
 from tests.formal.sby import hold
 from tests.hdl.netsparse.property_cache.tags_proof import PropertyTagsProof, SmallParams
-from tests.mutants import Mutant, mutants_are_found, mutants_of
+from tests.mutants import Mutant, mutants_are_detected, mutants_of
 
 PARAMS = SmallParams(cache_bytes=256, segments=2, ways=4, idx_bits=4, latency=10, style="auto")
 STEPS = 6  #: of induction; with fewer, what is under way before them matters
@@ -22,13 +22,13 @@ def lru(name, old, new, claim):
 
 MUTANTS = {
     "deaf to the one before": tags(
-        "self.mend(m, known, row, line, place))", "known)", "found_by_the_rule"
+        "self.mend(m, known, row, line, place))", "known)", "detected_by_the_rule"
     ),
     "deaf to the fifth before": tags(
         "reversed(range(1, REACH))", "reversed(range(1, REACH - 1))", "no_tag_in_two_ways"
     ),
     "finds what it does not hold": tags(
-        "hits.eq(ways & before.holds)", "hits.eq(ways)", "found_by_the_rule"
+        "hits.eq(ways & before.holds)", "hits.eq(ways)", "detected_by_the_rule"
     ),
     "an insert is a use": tags(
         "(hits & looks_up.replicate(params.ways))", "hits", "way_by_the_rule"
@@ -45,12 +45,12 @@ MUTANTS = {
     ),
     "the newest one goes": lru(
         "least_recent",
-        "[\n        ~newer[number] if one == way else newer[number]",
-        "[\n        newer[number] if one == way else ~newer[number]",
+        "[\n        ~newer[number] if first == way else newer[number]",
+        "[\n        newer[number] if first == way else ~newer[number]",
         "way_by_the_rule",
     ),
     "a use turns the order round": lru(
-        "after_use", "newer[number] | used[one]", "newer[number] ^ used[one]", "way_by_the_rule"
+        "after_use", "newer[number] | used[first]", "newer[number] ^ used[first]", "way_by_the_rule"
     ),
 }
 SAMPLES = ["deaf to the fifth before"]
@@ -64,6 +64,6 @@ def test_what_is_proven_can_happen():
     hold(PropertyTagsProof(PARAMS), mode="cover", depth=REACHED)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [PropertyTagsProof(PARAMS)], SAMPLES
 )

@@ -26,7 +26,7 @@ async def a_group_of_segments_is_written_or_read(dut):
         parts = [random.getrandbits(128) for _ in range(params.segments)]
         installed = random.random() < 0.4
         verdict = {
-            "found": not installed,
+            "result": not installed,
             "installed": installed,
             "replaced": installed and random.getrandbits(1),
             "row": first * params.sets + at,
@@ -37,7 +37,7 @@ async def a_group_of_segments_is_written_or_read(dut):
         due.append([] if installed else [stored.get(place) for place in places])
         if installed:
             stored |= dict(zip(places, parts, strict=False))
-    shown = await bench.played(cycles, "found")
-    for one, wanted in zip(shown, due, strict=False):
-        assert all(part in (None, got) for part, got in zip(wanted, one["found"], strict=False))
+    shown = await bench.played(cycles, "result")
+    for item, expected in zip(shown, due, strict=False):
+        assert all(part in (None, got) for part, got in zip(expected, item["result"], strict=False))
     assert len(stored) == params.cache_bytes // 16

@@ -98,7 +98,7 @@ async def every_line_is_of_use(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def ignored_segment_bits_tell_idxs_apart(dut):
+async def ignored_segment_bits_report_idxs_apart(dut):
     bench = await CacheBench(dut).begin()
     params = bench.params
     for mode in range(1, params.segment_bits + 1):
@@ -132,8 +132,8 @@ async def an_insert_of_what_is_there_changes_nothing(dut):
     await bench.run((idx, random.randbytes(length)) for idx in idxs[:-1])
     await bench.run([(idxs[0], random.randbytes(length)), (idxs[-1], random.randbytes(length))])
     await bench.run([(idxs[0], length), (idxs[1], length)])
-    found = {Outcome.INSERTED: params.ways, Outcome.PRESENT: 1, Outcome.REPLACED: 1}
-    assert bench.seen == found | {Outcome.MISS: 1, Outcome.HIT: 1}
+    result = {Outcome.INSERTED: params.ways, Outcome.PRESENT: 1, Outcome.REPLACED: 1}
+    assert bench.seen == result | {Outcome.MISS: 1, Outcome.HIT: 1}
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -162,7 +162,7 @@ async def it_is_emptied_in_the_middle_of_traffic(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def sizes_that_it_cannot_hold_bypass(dut):
     bench = await CacheBench(dut).begin()
-    most = bench.params.most_bytes
+    most = bench.params.max_bytes
     for length in (0, most + 1, 2 * most, 8191):
         bench.configure(length)
         await bench.run(

@@ -34,8 +34,8 @@ def test_memories_are_as_intended(synthesis):
     """Properties are in UltraRAM, two a segment; tags and order are in block RAM."""
     assert synthesis.total.uram == 2 * PRESETS["u280"].segments
     assert synthesis.strayed == []
-    found = {memory.became for module in synthesis.modules.values() for memory in module.memories}
-    assert found == {"uram", "bram"}
+    result = {memory.became for module in synthesis.modules.values() for memory in module.memories}
+    assert result == {"uram", "bram"}
     assert all(not module.unknown for module in synthesis.modules.values())
 
 

@@ -22,8 +22,8 @@ def near(row, other, bits):
 async def accesses_of_the_same_row_and_line(dut):
     bench = await Bench(dut).begin()
     params = bench.params
-    none = {"operation": Operation.NONE, "row": 0, "tag": 0}
-    past = deque([none] * (REACH + 1), REACH + 1)  # the newest first
+    empty = {"operation": Operation.NONE, "row": 0, "tag": 0}
+    past = deque([empty] * (REACH + 1), REACH + 1)  # the newest first
     row, tag, slots = 0, 0, []
     for _ in range(3000):
         row = near(row, random.randrange(params.rows), params.row_bits)
@@ -31,15 +31,17 @@ async def accesses_of_the_same_row_and_line(dut):
         slots.append({"operation": random.choice(list(Operation)), "row": row, "tag": tag})
     cycles = [{"slot": slot} for slot in slots]
     shown = await bench.played(cycles, "past", "same_row", "same_line")
-    for slot, one in zip(slots, shown, strict=True):
-        assert one["past"] == list(past)[:REACH]
-        asked = past[0]  # what is told of now is the slot of a cycle ago
+    for slot, item in zip(slots, shown, strict=True):
+        assert item["past"] == list(past)[:REACH]
+        requested = past[0]  # what is told of now is the slot of a cycle ago
         accesses = [
             s if s["operation"] in (Operation.LOOKUP, Operation.INSERT) else None
             for s in list(past)[1:]
         ]
-        rows = [s is not None and s["row"] == asked["row"] for s in accesses]
-        lines = [same and s["tag"] == asked["tag"] for same, s in zip(rows, accesses, strict=True)]
-        assert one["same_row"] == sum(same << k for k, same in enumerate(rows))
-        assert one["same_line"] == sum(same << k for k, same in enumerate(lines))
+        rows = [s is not None and s["row"] == requested["row"] for s in accesses]
+        lines = [
+            same and s["tag"] == requested["tag"] for same, s in zip(rows, accesses, strict=True)
+        ]
+        assert item["same_row"] == sum(same << k for k, same in enumerate(rows))
+        assert item["same_line"] == sum(same << k for k, same in enumerate(lines))
         past.appendleft(slot)

@@ -23,12 +23,12 @@ class Row:
 
     def do(self, operation, tag):
         """Return the fields of the verdict that matter."""
-        verdict = {"found": 0, "installed": 0, "replaced": 0}
+        verdict = {"result": 0, "installed": 0, "replaced": 0}
         if operation is Operation.CLEAR:
             self.__init__(len(self.tags))
         elif operation is not Operation.NONE and tag in self.tags:
             way = self.tags.index(tag)
-            verdict |= {"found": 1, "way": 1 << way}
+            verdict |= {"result": 1, "way": 1 << way}
             if operation is Operation.LOOKUP:
                 self.order.remove(way)
                 self.order.append(way)
@@ -42,12 +42,12 @@ class Row:
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def the_least_recent_way_goes(dut):
+async def the_least_recent_path_goes(dut):
     """Ways of rows that are cleared meanwhile are among them."""
     bench = await Bench(dut).begin()
     params = bench.params
     rows = [Row(params.ways) for _ in range(params.rows)]
-    wanted = [{"found": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency
+    expected = [{"result": 0, "installed": 0, "replaced": 0}] * PropertyTags.latency
     slots = [(Operation.CLEAR, row, 0) for row in range(params.rows)]
     for _ in range(24):
         chosen = random.sample(range(params.rows), random.randint(1, 2))
@@ -57,9 +57,9 @@ async def the_least_recent_way_goes(dut):
         slots += [
             (random.choice(kinds), random.choice(chosen), random.choice(tags)) for _ in range(200)
         ]
-    wanted += [rows[row].do(operation, tag) | {"row": row} for operation, row, tag in slots]
+    expected += [rows[row].do(operation, tag) | {"row": row} for operation, row, tag in slots]
     names = ("operation", "row", "tag")
     cycles = [{"slot": dict(zip(names, slot, strict=True))} for slot in slots]
     shown = await bench.played(cycles, "verdict")
-    for one, fields in zip(shown, wanted, strict=False):
-        assert {key: one["verdict"][key] for key in fields} == fields
+    for item, fields in zip(shown, expected, strict=False):
+        assert {key: item["verdict"][key] for key in fields} == fields

@@ -12,16 +12,18 @@ from sim.harness.streams import Sink, cycle, never
 
 
 class HostReads:
-    """Answers ``asks`` in their order; ``memory`` by address, ``bad`` addresses with an error."""
+    """Answers ``demands`` in their order; ``memory`` by address, ``bad`` addresses with an
+    error.
+    """
 
     def __init__(self, dut, memory, *, stall=never, delay=lambda: 10):
         self.dut, self.memory, self.delay, self.bad = dut, memory, delay, set()
         self.due = deque()
         dut.beat_valid.value = 0
-        self.asks = Sink(dut, "asks", stall=stall, callback=self.ask)
+        self.demands = Sink(dut, "demands", stall=stall, callback=self.issue)
         cocotb.start_soon(self.run())
 
-    def ask(self, request):
+    def issue(self, request):
         assert request["bytes"] == 64
         self.due.append((cycle() + self.delay(), request["address"]))
 

@@ -47,13 +47,13 @@ class Model:
 
     def reset(self):
         self.is_open = self.settled = False
-        self.sent = self.written = self.unread = self.index = self.on_way = self.irq = 0
+        self.sent = self.written = self.unread = self.index = self.on_path = self.irq = 0
         self.beside, self.waiting, self.fault = 0, None, Fault.NONE
         self.host.ring = dict(CLOSED)
 
     def preset(self):
         """Draw who is slow; let an open ring have come to where its indices carry, or wrap."""
-        self.given, self.taken, self.done = (random.choice((0.1, 0.5, 1)) for _ in range(3))
+        self.provided, self.taken, self.done = (random.choice((0.1, 0.5, 1)) for _ in range(3))
         self.reads, self.fails = random.choice((0.05, 0.3)), random.choice((0, 0, 0.05))
         self.beside = random.choice((0, 0, 0, 1 << random.randrange(16)))
         if self.is_open and random.random() < 0.7:
@@ -66,7 +66,7 @@ class Model:
 
     @property
     def under_way(self):
-        return self.on_way + (self.waiting is not None) + self.beside
+        return self.on_path + (self.waiting is not None) + self.beside
 
     @property
     def busy(self):
@@ -89,10 +89,10 @@ class Model:
             self.host.draw()
         elif not self.is_open and random.random() < 0.05:
             self.host.ring |= {"enable": 1, "index": 0}  # it opens when all has come to its end
-        done = self.on_way > 0 and random.random() < self.done
+        done = self.on_path > 0 and random.random() < self.done
         return {
             "ring": dict(self.host.ring),
-            "completions_valid": int(random.random() < self.given),
+            "completions_valid": int(random.random() < self.provided),
             "completions_payload": completion(),
             "consumer": random.randrange(INDICES),
             "writes_ready": int(random.random() < self.taken),
@@ -132,11 +132,11 @@ class Model:
         self.index, self.unread = index, (self.sent - index) % INDICES
         self.settled = was_open and not takes
         if inputs["done"]:
-            self.on_way -= 1
+            self.on_path -= 1
             good = not inputs["write_failed"] and fault is Fault.NONE
             self.written = (self.written + good) % INDICES
         if self.waiting is not None and inputs["writes_ready"]:
-            self.waiting, self.on_way = None, self.on_way + 1
+            self.waiting, self.on_path = None, self.on_path + 1
         if takes:
             self.waiting = self.write_of(inputs)
             self.sent = (self.sent + 1) % INDICES
@@ -159,10 +159,10 @@ class Model:
 
     def write_of(self, inputs):
         """Return the write of the entry of what is taken; its phase is 1 in each other round."""
-        given = inputs["completions_payload"]
-        tag, cause = given["completion"].values()
+        provided = inputs["completions_payload"]
+        tag, cause = provided["completion"].values()
         phase = 1 - self.sent // self.host.places % 2
-        entry = ENTRY.pack(tag, given["unit"], cause.value, inputs["consumer"], phase << 7)
+        entry = ENTRY.pack(tag, provided["unit"], cause.value, inputs["consumer"], phase << 7)
         return {
             "address": self.host.place(self.sent),
             "bytes": ENTRY_BYTES,

@@ -34,8 +34,8 @@ def descriptor(**changes):
         "wide": random.getrandbits(1),
     } | changes
     request = {name: field for name, field in fields.items() if name != "unit"}
-    made = {"verdict": Verdict.LEGAL, "unit": fields["unit"], "request": request}
-    return pack_descriptor(**fields), made
+    built = {"verdict": Verdict.LEGAL, "unit": fields["unit"], "request": request}
+    return pack_descriptor(**fields), built
 
 
 class FetchBench(Bench):
@@ -79,8 +79,8 @@ class FetchBench(Bench):
             consumer = begin + int(self.dut.consumer.value)
             free = (1 << self.size) - ((written - consumer) & 0xFFFF)
             for _ in range(min(begin + count - written, random.randint(0, free))):
-                self.memory[self.place(written)], made = write(written)
-                expected.append(made)
+                self.memory[self.place(written)], built = write(written)
+                expected.append(built)
                 written += 1
             self.produce(written)
         await self.o.wait_for(first + count)
@@ -96,10 +96,10 @@ async def descriptors_come_in_their_order(dut, stalls, size):
     bench = await FetchBench(dut, stalls, delay=lambda: random.randrange(1, 60)).begin()
     for address in (None, 0):
         bench.open(size, address=address)
-        found, expected = await bench.run(
+        result, expected = await bench.run(
             max(20, 3 << size), lambda k: descriptor(**(NOTHING if k == 7 else {}))
         )
-        assert found == expected
+        assert result == expected
         assert Fault(int(dut.fault.value)) is Fault.NONE
         await bench.close()
 
@@ -124,27 +124,27 @@ async def what_is_wrong_is_said(dut):
         high = {"property_bytes": 13, "wide": 1}
         width = 16 if kind == "property_bytes" else 8
         if kind in high:
-            memory, made = descriptor(**{kind: 1 << random.randrange(high[kind], width)})
+            memory, built = descriptor(**{kind: 1 << random.randrange(high[kind], width)})
         else:
-            memory, made = descriptor()
+            memory, built = descriptor()
         if kind == "reserved":
             bit = random.randrange(8 * 30, 512)
             memory = (int.from_bytes(memory, "little") | 1 << bit).to_bytes(64, "little")
         bench.host.bad.discard(bench.place(k))
         if kind == "read":
             bench.host.bad.add(bench.place(k))
-        return memory, made
+        return memory, built
 
-    found, expected = await bench.run(32, write)  # one round: an address is bad or not
+    result, expected = await bench.run(32, write)  # one round: an address is bad or not
     assert {*kinds.values()} > {"good", "read"}
-    for k, (beat, made) in enumerate(zip(found, expected, strict=True)):
+    for k, (beat, built) in enumerate(zip(result, expected, strict=True)):
         if kinds[k] == "good":
-            assert beat == made
+            assert beat == built
         elif kinds[k] == "read":
             assert (beat["verdict"], beat["request"]["tag"]) == (Verdict.UNREAD, k)
         else:
             assert beat["verdict"] is Verdict.ILLEGAL
-            assert beat["request"]["tag"] == made["request"]["tag"]
+            assert beat["request"]["tag"] == built["request"]["tag"]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -154,11 +154,11 @@ async def so_many_wait_and_no_more(dut):
     bench.open(6)
     expected = []
     for k in range(40):
-        bench.memory[bench.place(k)], made = descriptor()
-        expected.append(made)
+        bench.memory[bench.place(k)], built = descriptor()
+        expected.append(built)
     bench.produce(40)
     await ClockCycles(dut.clk, 200)
-    assert len(bench.host.asks.beats) == AHEAD == int(dut.consumer.value)
+    assert len(bench.host.demands.beats) == AHEAD == int(dut.consumer.value)
     bench.ring(enable=0, address=bench.address, size=6, index=40)
     await ClockCycles(dut.clk, 20)
     assert dut.busy.value, "what was asked for is still here"
@@ -183,11 +183,11 @@ async def a_ring_that_cannot_be_stops(dut, case):
     bench.open(size, producer, address)
     await ClockCycles(dut.clk, 70)
     assert Fault(int(dut.fault.value)) is fault
-    assert not bench.host.asks.beats
+    assert not bench.host.demands.beats
     await bench.close()
     bench.open(3)
-    found, expected = await bench.run(20, lambda k: descriptor())
-    assert found == expected
+    result, expected = await bench.run(20, lambda k: descriptor())
+    assert result == expected
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -200,6 +200,6 @@ async def a_descriptor_every_four_cycles(dut):
     bench.produce(60)
     begun = cycle()
     await bench.o.wait_for(60)
-    asked = bench.host.asks.cycles
-    assert 0 <= asked[0] - begun - DescriptorFetch.latency <= 1
-    assert {after - before for before, after in pairwise(asked)} <= {3, 4}
+    requested = bench.host.demands.cycles
+    assert 0 <= requested[0] - begun - DescriptorFetch.latency <= 1
+    assert {after - before for before, after in pairwise(requested)} <= {3, 4}

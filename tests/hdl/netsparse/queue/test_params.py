@@ -14,8 +14,8 @@ def test_a_descriptor_is_what_the_bytes_say():
     for _ in range(100):
         fields = {name: random.getrandbits(width) for name, width in widths.items()}
         del fields["reserved"]
-        found = pack(DESCRIPTOR, fields).to_bytes(DESCRIPTOR_BYTES, "little")
-        assert found == pack_descriptor(**fields)
+        result = pack(DESCRIPTOR, fields).to_bytes(DESCRIPTOR_BYTES, "little")
+        assert result == pack_descriptor(**fields)
 
 
 def test_an_entry_is_what_the_bytes_say():

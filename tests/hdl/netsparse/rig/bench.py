@@ -113,27 +113,27 @@ class FilterModel:
     def take(self, request):
         latency = self.latency(request["set"])
         acts = random.randint(cycle(), cycle() + latency)
-        one = request | {"acts": acts, "failed": self.fails(request)}
-        self.under_way.append(one)
+        item = request | {"acts": acts, "failed": self.fails(request)}
+        self.under_way.append(item)
         if request["set"]:
             self.on_set(request["idx"])
         self.sets += request["set"]
         self.lookups += not request["set"]
-        cocotb.start_soon(self.finish(one, latency))
+        cocotb.start_soon(self.finish(item, latency))
 
-    async def finish(self, one, latency):
+    async def finish(self, item, latency):
         await ClockCycles(self.dut.clk, latency)
         self.act(cycle())
-        self.under_way.remove(one)
-        answer = {name: one[name] for name in ("slot", "bit", "failed")}
+        self.under_way.remove(item)
+        answer = {name: item[name] for name in ("slot", "bit", "failed")}
         self.answers.append({"filter_answers_payload": pack(self.layout, answer)})
 
     def act(self, now):
-        due = [one for one in self.under_way if one["acts"] <= now and "bit" not in one]
-        for one in sorted(due, key=lambda one: one["acts"]):
-            one["bit"] = one["idx"] in self.bits if not one["failed"] else random.getrandbits(1)
-            if one["set"] and not one["failed"]:
-                self.bits.add(one["idx"])
+        due = [item for item in self.under_way if item["acts"] <= now and "bit" not in item]
+        for item in sorted(due, key=lambda item: item["acts"]):
+            item["bit"] = item["idx"] in self.bits if not item["failed"] else random.getrandbits(1)
+            if item["set"] and not item["failed"]:
+                self.bits.add(item["idx"])
 
 
 #: what becomes of an idx, as events are called

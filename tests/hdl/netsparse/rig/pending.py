@@ -26,11 +26,11 @@ def filling(params: PendingTableParams, idxs: Iterable[int]) -> dict[int, int]:
 
     Those that find none of their entries free are passed over.
     """
-    found: dict[int, int] = {}
+    result: dict[int, int] = {}
     idxs = iter(idxs)
-    while len(found) < params.entries:
+    while len(result) < params.entries:
         idx = next(idxs)
-        entry = entry_for(params, idx, found)
-        if entry is not None and idx not in found.values():
-            found[entry] = idx
-    return found
+        entry = entry_for(params, idx, result)
+        if entry is not None and idx not in result.values():
+            result[entry] = idx
+    return result

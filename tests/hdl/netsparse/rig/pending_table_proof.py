@@ -29,8 +29,8 @@ class PendingTableProof(Component):
         bits, entries = params.entry_bits, params.entries
         hidden = {  # inputs that are wired to what is inside instead
             "valid": (entries, "dut.entry_valid"),
-            "asked": (params.idx_bits, "dut.asked"),
-            "asked_valid": (1, "dut.asked_valid"),
+            "requested": (params.idx_bits, "dut.requested"),
+            "requested_valid": (1, "dut.requested_valid"),
             "judged": (params.idx_bits, "dut.judged"),
             "judged_valid": (1, "dut.judged_valid"),
             "near": (1, "dut.near"),
@@ -38,7 +38,7 @@ class PendingTableProof(Component):
             "judges": (1, "dut.advance"),
             "known": (1, "dut.known"),
             "hit": (1, "dut.hit"),
-            "result": (params.result, "dut.result"),
+            "outcome": (params.result, "dut.result"),
             "placed": (params.placed, "dut.placed"),
             "place": (1, "dut.place"),
             "place_in": (params.used_ways, "dut.place_in"),
@@ -51,10 +51,10 @@ class PendingTableProof(Component):
             idxs = data.ArrayLayout(params.idx_bits, params.rows)
             hidden |= {
                 f"idxs_{way}": (idxs, f"dut.way_{way}.idxs[*]"),
-                f"found_{way}": (1, f"dut.way_{way}.found"),
+                f"result_{way}": (1, f"dut.way_{way}.result"),
                 f"open_{way}": (1, f"dut.way_{way}.open"),
                 f"clash_{way}": (1, f"dut.way_{way}.clash"),
-                f"asked_row_{way}": (params.way.row_bits, f"dut.asked_row_{way}"),
+                f"requested_row_{way}": (params.way.row_bits, f"dut.requested_row_{way}"),
                 f"row_{way}": (params.way.row_bits, f"dut.way_{way}.row"),
             }
             hidden |= {
@@ -91,8 +91,8 @@ class PendingTableProof(Component):
         ]
         ways, rows = range(self.params.used_ways), range(self.params.rows)
         self.idxs = [getattr(self, f"idxs_{way}")[row] for way in ways for row in rows]
-        self.found = [
-            getattr(self, f"found_{way}") & (getattr(self, f"row_{way}") == row)
+        self.result = [
+            getattr(self, f"result_{way}") & (getattr(self, f"row_{way}") == row)
             for way in ways
             for row in rows
         ]
@@ -136,7 +136,7 @@ class PendingTableProof(Component):
                 (~self.spare_free, self.spare),
             ]
             unseen = [
-                there & ~result.coalesced & (result.entry == entry) for there, result in inside
+                present & ~result.coalesced & (result.entry == entry) for present, result in inside
             ]
             with m.If(~early):
                 claim(m, "used_when_a_result_says_so", used == owned[entry] + count_ones(unseen))
@@ -155,37 +155,39 @@ class PendingTableProof(Component):
     def rows(self, m: Module) -> None:
         """Claim that an idx is in its row of a way, and takes one as soon as it is free."""
         ways, rows = self.params.used_ways, self.params.rows
-        hashes = {"asked": hash_of(self.asked), "judged": hash_of(self.judged)}
+        hashes = {"requested": hash_of(self.requested), "judged": hash_of(self.judged)}
         of = {name: rows_of(value, ways, self.params.row_bits) for name, value in hashes.items()}
         for way in range(ways):
             row = getattr(self, f"row_{way}")
-            asked_right = getattr(self, f"asked_row_{way}") == of["asked"][way]
-            check(m, "asked_in_its_row", ~(self.asked_valid & self.coalesce) | asked_right)
+            requested_right = getattr(self, f"requested_row_{way}") == of["requested"][way]
+            check(
+                m, "requested_in_its_row", ~(self.requested_valid & self.coalesce) | requested_right
+            )
             placing = self.place & (self.placed.entry[self.params.row_bits :] == way)
-            check(m, "placed_in_its_way", self.place_in[way] == placing)
+            check(m, "placed_in_its_path", self.place_in[way] == placing)
             entry = way * rows + row
-            there = Array(self.valid)[entry]
+            present = Array(self.valid)[entry]
             placing = self.place & (self.placed.entry == entry)
-            mine = [
+            own = [
                 gone.valid & (gone.row == row)
                 for gone in (getattr(self, f"returned_{way}_{k}") for k in range(RELEASES))
             ]
             with m.If(self.judged_valid):
                 is_open = getattr(self, f"open_{way}")
                 check(m, "clash_seen", ~placing | getattr(self, f"clash_{way}"))
-                claim(m, "open_means_free", ~(is_open & (there | placing)))
-                given_back = Cat(mine).any()  # a cycle ago
-                claim(m, "free_rows_are_open", is_open | there | placing | given_back)
+                claim(m, "open_means_free", ~(is_open & (present | placing)))
+                returned = Cat(own).any()  # a cycle ago
+                claim(m, "free_rows_are_open", is_open | present | placing | returned)
                 with m.If(self.coalesce):
                     check(m, "judged_in_its_row", row == of["judged"][way])
         for entry, idx in enumerate(self.idxs):
             way, row = divmod(entry, rows)
-            for there, what in (
+            for present, what in (
                 (self.valid[entry], idx),
                 (self.place & (self.placed.entry == entry), self.placed.idx),
             ):
                 its = rows_of(hash_of(what), ways, self.params.row_bits)[way]
-                check(m, "each_in_its_row", ~(there & self.coalesce) | (its == row))
+                check(m, "each_in_its_row", ~(present & self.coalesce) | (its == row))
 
     def idxs_apart(self, m: Module) -> None:
         """Claim that no two valid entries have one idx; a lookup knows where its idx is."""
@@ -200,14 +202,14 @@ class PendingTableProof(Component):
                     claim(m, "idxs_apart", ~self.valid[other] | (idx != self.idxs[other]))
                 check(m, "new_idx_is_new", ~self.place | (idx != self.placed.idx))
                 with m.If(self.judged_valid & (idx == self.judged)):
-                    check(m, "found", self.found[k] | (again & (self.placed.entry == k)))
-            with m.If(self.coalesce & self.judged_valid & self.found[k]):
-                check(m, "found_is_equal", idx == self.judged)
-                check(m, "found_stays", ~self.place | (self.placed.entry != k))
+                    check(m, "result", self.result[k] | (again & (self.placed.entry == k)))
+            with m.If(self.coalesce & self.judged_valid & self.result[k]):
+                check(m, "detected_is_equal", idx == self.judged)
+                check(m, "result_stays", ~self.place | (self.placed.entry != k))
         with m.If(self.coalesce & self.judged_valid):
             with m.If(self.place & (self.placed.idx == self.judged)):
-                check(m, "found_nearby", again)
-            check(m, "found_once", count_ones(self.found) + again <= 1)
+                check(m, "result_nearby", again)
+            check(m, "result_once", count_ones(self.result) + again <= 1)
 
     def results(self, m: Module, dut: PendingTable, moves) -> None:
         """Claim that results are in order, of their idxs, and true when they are given."""
@@ -215,7 +217,7 @@ class PendingTableProof(Component):
             (dut.results.valid, self.front.idx),
             (~self.spare_free, self.spare.idx),
             (self.judged_valid, self.judged),
-            (self.asked_valid, self.asked),
+            (self.requested_valid, self.requested),
         ]
         comes = dut.lookups.valid & dut.lookups.ready, dut.lookups.payload
         follow_beats(m, self.mark, comes, (moves, dut.results.payload.idx), inside)
@@ -236,7 +238,7 @@ class PendingTableProof(Component):
     def hits(self, m: Module, dut: PendingTable) -> None:
         """Claim that what is found is there, or was released after the cycle of the lookup."""
         released = Signal(self.params.entries)
-        since_asked = Signal(self.params.entries)
+        since_request = Signal(self.params.entries)
         since_judged = Signal(self.params.entries)
         m.d.comb += released.eq(
             Cat(
@@ -244,17 +246,17 @@ class PendingTableProof(Component):
                 for k in range(self.params.entries)
             )
         )
-        m.d.sync += since_asked.eq(Mux(dut.lookups.ready, 0, since_asked | released))
-        m.d.sync += since_judged.eq(Mux(self.judges, since_asked, since_judged) | released)
-        entry = self.result.entry
+        m.d.sync += since_request.eq(Mux(dut.lookups.ready, 0, since_request | released))
+        m.d.sync += since_judged.eq(Mux(self.judges, since_request, since_judged) | released)
+        entry = self.outcome.entry
         with m.If(self.coalesce & self.judged_valid & self.hit):
             nearby = self.near & self.missed & (self.placed.entry == entry)
             claim(m, "a_hit_knows_where", nearby | (Array(self.idxs)[entry] == self.judged))
         for k in range(self.params.entries):
-            there = self.valid[k] | (self.place & (self.placed.entry == k)) | since_judged[k]
+            present = self.valid[k] | (self.place & (self.placed.entry == k)) | since_judged[k]
             again = self.near & self.missed & (self.placed.entry == k)
-            with m.If(self.coalesce & self.judged_valid & (self.found[k] | again)):
-                claim(m, "a_hit_was_there", there)
+            with m.If(self.coalesce & self.judged_valid & (self.result[k] | again)):
+                claim(m, "a_hit_was_there", present)
 
     def examples(self, m: Module, dut: PendingTable, moves) -> None:
         """Show that what is proven can happen."""
@@ -269,10 +271,10 @@ class PendingTableProof(Component):
         reach(m, "two_released_beside_a_result", both & moves)
         room = self.valid.all() | self.place | Cat(self.returned_0_0.valid, self.returned_0_1.valid)
         reach(m, "full_with_entries_free", dut.full & ~room.any() & self.coalesce)
-        reach(m, "a_row_of_another_way", self.place & self.placed.entry[-1] & ~self.valid.all())
+        reach(m, "a_row_of_another_path", self.place & self.placed.entry[-1] & ~self.valid.all())
         reach(m, "empty_behind_full", was_full & dut.empty)
         both_new = ~self.spare.coalesced & ~self.front.coalesced
         twice = ~self.spare_free & both_new & (self.spare.entry == self.front.entry)
         reach(m, "one_entry_in_two_results", twice)
         reach(m, "cleared_when_used", self.clear & (self.valid != 0))
-        reach(m, "found_just_after", moves & self.judged_valid & self.near & self.missed)
+        reach(m, "result_just_after", moves & self.judged_valid & self.near & self.missed)

@@ -5,7 +5,7 @@ from functools import cache
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.client import CLIENT_EVENTS, Client
 from hdl.netsparse.rig.params import Cause
 from sim.harness.bench import Bench
@@ -25,7 +25,7 @@ LOCAL = range(BOUNDARIES[NODE], BOUNDARIES[NODE + 1])
 IDXS = [idx ^ flip for idx in range(0, COLUMNS, COLUMNS // 600) for flip in (0, 1 << 48)]
 #: node and unit as PRs name them, the generation of the first slot, bytes of a property
 LOWEST = (0, 0, 0, 4)
-HIGHEST = ((1 << 32) - 1, (1 << 16) - 1, -1, MOST_PROPERTY_BYTES)
+HIGHEST = ((1 << 32) - 1, (1 << 16) - 1, -1, MAX_PROPERTY_BYTES)
 
 
 def test_client():
@@ -48,8 +48,8 @@ def any_remote():
 
 
 #: entries that others ask about, of no meaning while nothing comes with them
-ASKED = ("entry", "response_entry", "written_entry")
-WATCHED = ("idxs_valid", "idxs_ready", "idxs_payload", "given", "in_flight", "events")
+REQUESTED = ("entry", "response_entry", "written_entry")
+WATCHED = ("idxs_valid", "idxs_ready", "idxs_payload", "provided", "in_flight", "events")
 
 
 @cache
@@ -84,14 +84,14 @@ class ClientBench(Bench):
         self.totals = self.tally()
         self.shown, self.inside = Recorder(dut, "", dict.fromkeys(WATCHED)), 0
         self.answers = True
-        self.asked_about = Noise(dut, *ASKED)
+        self.inquired = Noise(dut, *REQUESTED)
 
     def name(self, node, unit, generation, size):
         """Return what PRs have in common; the second slot has another generation than the first."""
         generations = 1 << self.params.generation_bits
         self.generations = [generation % generations, ~generation % generations]
-        for k, one in enumerate(self.generations):
-            self.set(**{f"generations_{k}": one})
+        for k, item in enumerate(self.generations):
+            self.set(**{f"generations_{k}": item})
         self.common = {"src": node, "tid": unit}, size
         bounds = {"node": node, "first": LOCAL.start, "end": LOCAL.stop, "columns": COLUMNS}
         self.set(unit=unit, bytes=size, partition=bounds)
@@ -107,13 +107,15 @@ class ClientBench(Bench):
         return self
 
     def check(self):
-        """Check that ``given`` came with a command's last idx, ``in_flight`` while idxs waited."""
+        """Check that ``provided`` came with a command's last idx, ``in_flight`` while idxs
+        waited.
+        """
         last = self.params.fetched["last"].offset
-        for one in self.shown.take().values():
-            moved = one["idxs_valid"] & one["idxs_ready"]
-            assert one["given"] == moved & one["idxs_payload"] >> last
-            assert one["in_flight"] == (self.inside > 0)
-            self.inside += more_inside(one["events"])
+        for item in self.shown.take().values():
+            moved = item["idxs_valid"] & item["idxs_ready"]
+            assert item["provided"] == moved & item["idxs_payload"] >> last
+            assert item["in_flight"] == (self.inside > 0)
+            self.inside += more_inside(item["events"])
 
     def answer(self, pr):
         idx, identity = pr["pr"]["idx"], pr["pr"]["id"]
@@ -138,19 +140,19 @@ class ClientBench(Bench):
         assert conserved(self.totals), self.totals
         self.check()
 
-    def asked(self):
+    def requested(self):
         return [pr["pr"]["idx"] for pr in self.prs.beats]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
-async def asks_for_each_idx_once(dut, stalls):
+async def requests_each_idx_once(dut, stalls):
     bench = await ClientBench(dut, stalls).begin()
     columns = random.sample(IDXS, 150)
     idxs = [0, *random.choices(columns, k=499)]
     await bench.idxs.send_all(idxs)
     await bench.rest()
-    assert sorted(bench.asked()) == sorted({*remote(idxs)})
+    assert sorted(bench.requested()) == sorted({*remote(idxs)})
     assert bench.filter.bits == {*remote(idxs)}
     totals = bench.totals
     assert (totals["consumed"], totals["rejected"]) == (500, 0)
@@ -170,12 +172,12 @@ async def each_end_of_an_idx_is_progress(dut, slot):
     Noise(dut, "oldest")
     shown = bench.record("", "oldest", "moves", "events")
     await bench.idxs.send_all(random.choices(few, k=400))
-    for one in list.__iter__(shown.beats):
-        events = one["events"]
-        if one["oldest"] != slot:
-            assert not one["moves"]
+    for item in list.__iter__(shown.beats):
+        events = item["events"]
+        if item["oldest"] != slot:
+            assert not item["moves"]
         elif any(events[name] for name in ("consumed", *OUTCOMES) if name != "prs"):
-            assert one["moves"], events
+            assert item["moves"], events
     await bench.rest()
     assert min(bench.totals[name] for name in ("local", "coalesced", "filtered")) > 10
 
@@ -230,18 +232,18 @@ async def shows_what_waits(dut, ends):
     await bench.prs.wait_for(len(idxs))
     assert not dut.in_flight.value
     assert int(dut.open.value) == 1 << slot
-    found = {}
-    bench.asked_about.set(False)
+    result = {}
+    bench.inquired.set(False)
     for entry in range(bench.params.pending_entries):
         dut.entry.value = entry
         await ClockCycles(dut.clk, 2)
         known = bench.value("known")
         if known["valid"]:
-            found[entry] = known["idx"]
+            result[entry] = known["idx"]
     ids = [pr["pr"]["id"] for pr in bench.prs.beats]
     entries = [identity % bench.params.pending_entries for identity in ids]
-    assert found == dict(zip(entries, idxs, strict=True))
-    for entry, idx in found.items():
+    assert result == dict(zip(entries, idxs, strict=True))
+    for entry, idx in result.items():
         bench.sets.append({"idx": idx, "entry": entry})
     await bench.rest()
     assert not dut.open.value, "every entry of a full table is free once it is answered"
@@ -277,7 +279,7 @@ async def works_as_ever(bench, count):
     seen = len(bench.prs.beats)
     await bench.idxs.send_all(idxs)
     await bench.rest()
-    assert sorted(bench.asked()[seen:]) == sorted({*remote(idxs)})
+    assert sorted(bench.requested()[seen:]) == sorted({*remote(idxs)})
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -326,7 +328,7 @@ async def cancels_at_any_cycle(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def tells_of_idxs_beyond_and_of_a_failing_filter(dut):
+async def reports_idxs_beyond_and_of_a_failing_filter(dut):
     """It tells of the command whose idx it was."""
     bench = await ClientBench(dut).begin()
 
@@ -393,10 +395,10 @@ async def check_commands(bench):
     dut, edge = bench.dut, RisingEdge(bench.dut.clk)
     prs = [pr["pr"] for pr in bench.prs.beats]
     commands = {pr["id"] % bench.params.pending_entries: pr["idx"] % 2 for pr in prs}
-    bench.asked_about.set(False)
+    bench.inquired.set(False)
     for entry, slot in commands.items():
         oldest = random.randrange(2)
-        for name in ASKED:
+        for name in REQUESTED:
             getattr(dut, name).value = entry
         dut.oldest.value, dut.response.value, dut.write_failed.value = oldest, 1, 1
         await edge
@@ -411,7 +413,7 @@ async def check_commands(bench):
         await edge
         dut.forget.value = 0
         await edge
-    bench.asked_about.set(True)
+    bench.inquired.set(True)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -422,8 +424,8 @@ async def finds_the_command_of_an_entry(dut, source, slot):
     await bench.idxs.send_all([idx + slot for idx in (5, 8, 7)])
     await bench.prs.wait_for(3)
     entry = bench.prs.beats[1]["pr"]["id"] % bench.params.pending_entries
-    bench.asked_about.set(False)
-    for name in ASKED:
+    bench.inquired.set(False)
+    for name in REQUESTED:
         getattr(dut, name).value = entry
     bench.set(idx_failed={"valid": source == "idx_failed", "slot": slot})
     if source != "idx_failed":

@@ -2,7 +2,7 @@ import random
 
 import cocotb
 
-from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.command_tally import SOURCES
 from hdl.netsparse.rig.control import RigControl
 from hdl.netsparse.rig.params import COUNT_BITS, TAG_BITS, WATCHDOG_BITS, Cause
@@ -24,7 +24,8 @@ class Model:
     """Is the control, with the parts of a unit that carry commands out.
 
     ``commands`` are those that have a slot, the oldest first. ``ended`` is the number of commands
-    before them, ``started`` and ``given`` of those that have begun, and whose idxs are all given.
+    before them, ``started`` and ``provided`` of those that have begun, and whose idxs are all
+    given.
     """
 
     def __init__(self, params):
@@ -35,7 +36,7 @@ class Model:
 
     def reset(self):
         self.state, self.commands = "run", []
-        self.started = self.given = self.ended = self.generation = 0
+        self.started = self.provided = self.ended = self.generation = 0
         self.generations = [0] * self.params.commands
         self.array = {"address": 0, "bytes": 0}
         self.waited = 0  # cycles since the next command is there, and none began
@@ -103,7 +104,7 @@ class Model:
                 *[self.array] * 5,
                 self.array | {"address": address},
                 self.array | {"bytes": size},
-                {"address": 4 * random.getrandbits(30), "bytes": MOST_PROPERTY_BYTES},
+                {"address": 4 * random.getrandbits(30), "bytes": MAX_PROPERTY_BYTES},
             )
         )
         return {
@@ -127,7 +128,7 @@ class Model:
         is_open = [
             self.open[k] if k in slots else random.getrandbits(1) for k in range(len(causes))
         ]
-        given = self.given < self.started and self.state in ("run", "drain")
+        provided = self.provided < self.started and self.state in ("run", "drain")
         comes = random.random() < self.comes
         self.latest = self.some_command() if comes else self.latest
         return {
@@ -135,7 +136,7 @@ class Model:
             "commands_payload": self.latest,
             "completions_ready": int(random.random() < self.takes),
             "ready": int(random.random() < self.starts),
-            "given": int(given and random.random() < self.gives),
+            "provided": int(provided and random.random() < self.gives),
             "open": sum(bit << k for k, bit in enumerate(is_open)),
             "failed": sum(1 << k for k in self.failed),
             "moves": int(random.random() < self.moves),
@@ -145,11 +146,11 @@ class Model:
 
     def draw_slot(self, number):
         """Idxs of a command become open and end, until all are given; then they end."""
-        k, is_given = self.slot(number), number < self.given
-        if random.random() < 0.1 and (self.open[k] or not is_given):
+        k, is_provided = self.slot(number), number < self.provided
+        if random.random() < 0.1 and (self.open[k] or not is_provided):
             self.open[k] = 1 - self.open[k]
         fails = 0.2 if self.expired else self.fails
-        if k not in self.failed and (self.open[k] or not is_given) and random.random() < fails:
+        if k not in self.failed and (self.open[k] or not is_provided) and random.random() < fails:
             self.failed[k] = random.choice(FAILURES)
 
     def outputs(self, inputs):
@@ -163,7 +164,7 @@ class Model:
             "cancel": int(self.cancel),
             "forget": int(self.state == "forget"),
             "running": int(self.is_running),
-            "quiet": int(self.given == self.ended + len(self.commands)),
+            "quiet": int(self.provided == self.ended + len(self.commands)),
             "busy": int(bool(self.commands)),
         } | {f"generations_{k}": number for k, number in enumerate(self.generations)}
         if starts:
@@ -185,13 +186,13 @@ class Model:
         has_room = len(self.commands) < self.params.commands
         done, expired, oldest = self.done, self.expired, self.slot(self.ended)
         goes = begins or is_over or self.cancel
-        ends = self.given != self.ended and not inputs["open"] >> oldest & 1
+        ends = self.provided != self.ended and not inputs["open"] >> oldest & 1
         self.done = state == "run" and ends and not done
         rests = inputs["moves"] or state != "run" or not running
         self.idle = 0 if rests else (idle + 1) % (1 << WATCHDOG_BITS)
         self.expired = not rests and limit > 0 and idle == limit
         self.waited = self.waited + 1 if is_there and not goes else 0
-        self.given += inputs["given"]
+        self.provided += inputs["provided"]
         if begins:
             self.begin(command)
         if state == "run" and running and (inputs["failed"] >> oldest & 1 or expired):
@@ -202,13 +203,13 @@ class Model:
             self.state, self.cause = "report", Cause.DONE
         elif state == "run" and is_over:
             self.state, self.cause = "report", self.commands[0]["cause"]
-            self.started, self.given = self.started + 1, self.given + 1
+            self.started, self.provided = self.started + 1, self.provided + 1
         elif state == "drain" and inputs["drained"]:
             self.state = "forget"
         elif state == "forget":
             self.state, self.cancel, self.failed = "report", False, {}
             self.restarts += self.started - self.ended - 1
-            self.started = self.given = self.ended + 1
+            self.started = self.provided = self.ended + 1
         elif state == "report" and inputs["completions_ready"]:
             self.state, self.ended = "run", self.ended + 1
             self.seen.append(self.cause)

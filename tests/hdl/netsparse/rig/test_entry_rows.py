@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from hdl.netsparse.rig.entry_rows import MOST_WAYS, hashed, product, row_of
+from hdl.netsparse.rig.entry_rows import MAX_WAYS, hashed, product, row_of
 
 DIGITS = range(16)
 
@@ -33,8 +33,8 @@ def test_digits_are_a_field():
 
 def test_idxs_that_differ_in_two_digits_differ_in_their_hash():
     base, digits = random.getrandbits(60), np.arange(16)
-    for one, other in combinations(range(15), 2):
-        near = base ^ digits[:, None] << 4 * one ^ digits << 4 * other
+    for item, other in combinations(range(15), 2):
+        near = base ^ digits[:, None] << 4 * item ^ digits << 4 * other
         first, second = digits_of(near)
         assert len(np.unique(number([*first, *second]))) == near.size
 
@@ -42,14 +42,14 @@ def test_idxs_that_differ_in_two_digits_differ_in_their_hash():
 @pytest.mark.parametrize("rows", [2, 4, 8, 16])
 def test_rows_of_a_way_are_used_evenly(rows):
     digits = digits_of(np.arange(256))
-    for way in range(MOST_WAYS):
-        found = number(row_of(digits, way)) % rows
-        assert np.bincount(found).tolist() == [256 // rows] * rows
+    for path in range(MAX_WAYS):
+        result = number(row_of(digits, path)) % rows
+        assert np.bincount(result).tolist() == [256 // rows] * rows
 
 
 def test_idxs_of_one_row_in_two_ways_have_one_hash():
     digits = digits_of(np.array(random.sample(range(1 << 40), 200)))
     hashes = number([*digits[0], *digits[1]])
-    rows = np.array([number(row_of(digits, way)) for way in range(MOST_WAYS)])
+    rows = np.array([number(row_of(digits, path)) for path in range(MAX_WAYS)])
     met = (rows[:, :, None] == rows[:, None]).sum(axis=0)
     assert np.all((met <= 1) | (hashes[:, None] == hashes))

@@ -42,7 +42,7 @@ async def sorts_idxs(dut, stalls, bounds):
     await bench.begin()
 
     def tags(event):
-        return [one["judged_tag"] for one in events.beats if one["events"][event]]
+        return [item["judged_tag"] for item in events.beats if item["events"][event]]
 
     idxs = wild_idxs(first, end, columns)
     await source.send_all(idxs)
@@ -50,11 +50,13 @@ async def sorts_idxs(dut, stalls, bounds):
     local = [k for k in idxs if first <= k < end]
     beyond = [k for k in idxs if k >= columns]
     assert sink.beats == [k for k in idxs if k < columns and not first <= k < end]
-    assert [one["judged_tag"] for one in passed.beats] == [tag_of(idx, bits) for idx in sink.beats]
+    assert [item["judged_tag"] for item in passed.beats] == [
+        tag_of(idx, bits) for idx in sink.beats
+    ]
     assert len(tags("consumed")) == len(idxs)
     assert tags("local") == [tag_of(idx, bits) for idx in local]
     assert tags("beyond") == tags("rejected") == [tag_of(idx, bits) for idx in beyond]
-    if stalls.none:
+    if stalls.absent:
         assert source.cycles[-1] - source.cycles[0] == len(idxs) - 1
         if sink.beats and sink.beats[0] == idxs[0]:
             assert sink.cycles[0] - source.cycles[0] == IdxCheck.latency

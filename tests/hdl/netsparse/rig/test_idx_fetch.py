@@ -88,7 +88,7 @@ def some_array(n):
 @cocotb.parametrize(stalls=STALLS)
 async def gives_every_idx(dut, stalls):
     """Arrays follow one another, the next one while this one is given."""
-    request_stall = never if stalls.none else mostly
+    request_stall = never if stalls.absent else mostly
     bench = await FetchBench(dut, stalls, request_stall=request_stall).begin()
     arrays = [some_array(n) for n in range(30)]
     for n, array in enumerate(arrays):
@@ -99,14 +99,14 @@ async def gives_every_idx(dut, stalls):
             await ClockCycles(dut.clk, 2)  # as commands start at their fastest
     await bench.idle()
     assert bench.idxs.beats == [idx for array in arrays for idx in bench.golden(*array)]
-    asked = iter(bench.requests.beats)
+    requested = iter(bench.requests.beats)
     for address, count, wide, _ in arrays:
         end = address + count * (8 if wide else 4)
         while address < end:
             size = min(bench.chunk - address % bench.chunk, end - address)
-            assert next(asked) == {"address": address, "bytes": size}
+            assert next(requested) == {"address": address, "bytes": size}
             address += size
-    assert next(asked, None) is None
+    assert next(requested, None) is None
     assert not dut.failed.value
 
 
@@ -134,7 +134,7 @@ async def arrays_are_as_long_as_they_like(dut):
         wide, slot = bit % 2, bit // 2 % 4
         size = 8 if wide else 4
         address = (1 << bit) + (5 if beyond else -5) * size
-        given, asked = len(bench.idxs.beats), len(bench.requests.beats)
+        provided, requested = len(bench.idxs.beats), len(bench.requests.beats)
         bench.requests.stall, count = always, (1 << bit) + 3
         await bench.start(address, count, wide, slot)
         await ClockCycles(dut.clk, 8)  # until its first request waits
@@ -143,8 +143,8 @@ async def arrays_are_as_long_as_they_like(dut):
         await RisingEdge(dut.clk)
         bench.requests.stall = never
         await bench.idle()
-        assert bench.idxs.beats[given:] == bench.golden(address, few, wide, slot)
-        for request in bench.requests.beats[asked:]:
+        assert bench.idxs.beats[provided:] == bench.golden(address, few, wide, slot)
+        for request in bench.requests.beats[requested:]:
             assert request["address"] == address
             address += request["bytes"]
 
@@ -158,9 +158,9 @@ async def stops(dut):
         dut.stop.value = 1
         await bench.idle()
         dut.stop.value = 0
-        count, asked = len(bench.idxs.beats), len(bench.requests.beats)
+        count, requested = len(bench.idxs.beats), len(bench.requests.beats)
         await ClockCycles(dut.clk, 40)
-        assert (len(bench.idxs.beats), len(bench.requests.beats)) == (count, asked)
+        assert (len(bench.idxs.beats), len(bench.requests.beats)) == (count, requested)
         await bench.start(800, 100, 1)
         await bench.idle()
         assert bench.idxs.beats[count:] == bench.golden(800, 100, 1), "left-overs"

@@ -31,13 +31,13 @@ def test_any_lsq_is_a_legal_port(reserved):
 def test_widths():
     paper = RigParams()
     assert (paper.entry_bits, paper.generation_bits) == (8, ID_BITS - 8)
-    assert (paper.property_beats, paper.most_beats) == (64, 8)
-    assert (TINY.entry_bits, TINY.property_beats, TINY.most_beats) == (2, 8, 3)
+    assert (paper.property_beats, paper.max_beats) == (64, 8)
+    assert (TINY.entry_bits, TINY.property_beats, TINY.max_beats) == (2, 8, 3)
     # A bound may be one behind the last idx there can be.
     assert dict(TINY.partition)["columns"].width == TINY.idx_bits + 1
 
 
-def test_every_other_cause_is_a_failure_on_the_way():
+def test_every_other_cause_is_a_failure_on_the_path():
     names = {cause.name.lower() for cause in Cause}
     assert {*FAILURES.members} == names - {"done", "command", "watchdog", "array", "descriptor"}
 

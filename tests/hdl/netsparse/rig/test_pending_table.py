@@ -89,10 +89,10 @@ class Table(Bench):
 
     def release(self, *entries, first=None):
         """Give back entries in the coming cycle, from port ``first`` on, or from any."""
-        given = [{"valid": 1, "entry": entry} for entry in entries]
+        provided = [{"valid": 1, "entry": entry} for entry in entries]
         first = random.randrange(RELEASES) if first is None else first
         for k in range(RELEASES):
-            port = given.pop() if given else {"valid": 0, "entry": random.randrange(4)}
+            port = provided.pop() if provided else {"valid": 0, "entry": random.randrange(4)}
             name = f"release_{(first + k) % RELEASES}"
             self.set(**{name: port})
         for entry in entries:
@@ -143,7 +143,7 @@ class Table(Bench):
             await RisingEdge(self.dut.clk)
             assert not self.value("read")["valid"]
 
-    def ask(self, idxs):
+    def issue(self, idxs):
         """Look up ``idxs``."""
         self.sent = list(idxs)
         self.lookups.extend(self.sent)
@@ -164,7 +164,7 @@ async def any_traffic(dut, stalls, coalesce):
     idxs = []
     for spread in (1, 3, params.entries, 3 * params.entries):
         idxs += some_idxs(params, 150 + 2 * params.entries, spread)
-    table.ask(idxs)
+    table.issue(idxs)
     # A table that is nearly full now and then, and emptied as fast as possible at other times.
     for pause, keep in ((often, params.entries // 2), (never, 0), (often, 0)):
         releasing = cocotb.start_soon(table.release_some(pause, keep))
@@ -186,7 +186,7 @@ async def a_lookup_a_cycle_beside_two_releases(dut):
     count = 3 * params.entries
     # Each idx comes again at once, so half of the lookups are coalesced; then none is.
     idxs = [k // 2 for k in range(count)] + [count + k for k in range(count)]
-    table.ask([idx % (1 << params.idx_bits) for idx in idxs])
+    table.issue([idx % (1 << params.idx_bits) for idx in idxs])
     releasing = cocotb.start_soon(table.release_some(never, 2))
     await table.results.wait_for(2 * count)
     await table.stop(releasing)
@@ -239,7 +239,7 @@ async def full_only_for_those_who_need_an_entry(dut):
         known = list(filled.values())
         new = next(idx for idx in any_idxs(params) if idx not in known)
         hits = random.choices(known, k=20)
-        table.ask([*known, *hits, new, new, new])
+        table.issue([*known, *hits, new, new, new])
         await table.results.wait_for(entries + len(hits))
         await ClockCycles(dut.clk, 20)
         assert dut.full.value

@@ -4,7 +4,7 @@ from dataclasses import replace
 import cocotb
 from cocotb.triggers import ClockCycles
 
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.pr_generator import PrGenerator
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, Sink
@@ -36,7 +36,7 @@ class GeneratorBench(Bench):
             node=random.getrandbits(32),
             unit=random.getrandbits(16),
             generation=random.getrandbits(self.params.generation_bits),
-            bytes=random.randint(1, MOST_PROPERTY_BYTES),
+            bytes=random.randint(1, MAX_PROPERTY_BYTES),
         )
         self.issued = self.record("issued", "issued_entry")
         self.rejected, self.stalls = self.record("rejected"), self.record("stall")
@@ -51,16 +51,16 @@ class GeneratorBench(Bench):
         identity = settings["generation"] << self.params.entry_bits
         return [
             {
-                "dest": one["node"],
+                "dest": item["node"],
                 "length": settings["bytes"],
                 "pr": {
                     "src": settings["node"],
                     "tid": settings["unit"],
-                    "idx": one["idx"],
-                    "id": identity | one["tag"],
+                    "idx": item["idx"],
+                    "id": identity | item["tag"],
                 },
             }
-            for one in pending
+            for item in pending
         ]
 
 
@@ -72,9 +72,9 @@ async def makes_a_read_of_each(dut, stalls):
     await bench.i.send_all(pending)
     await ClockCycles(dut.clk, 20)
     assert bench.prs.beats == bench.expected(pending)
-    assert bench.issued.beats == [{"issued_entry": one["tag"]} for one in pending]
+    assert bench.issued.beats == [{"issued_entry": item["tag"]} for item in pending]
     assert not bench.rejected.beats
-    if stalls.none:
+    if stalls.absent:
         assert bench.prs.cycles == [at + bench.component.latency for at in bench.i.cycles]
         assert bench.i.cycles[-1] - bench.i.cycles[0] == len(pending) - 1
         assert not bench.stalls.beats
@@ -90,7 +90,7 @@ async def no_field_is_cut_short(dut):
         "node": (1 << 32) - 1,
         "unit": (1 << 16) - 1,
         "generation": generations - 1,
-        "bytes": MOST_PROPERTY_BYTES,
+        "bytes": MAX_PROPERTY_BYTES,
     }
     expected = []
     for settings in (lowest, highest):

@@ -3,7 +3,7 @@
 from hdl.netsparse.rig.pending_table import PendingTableParams
 from tests.formal.sby import hold
 from tests.hdl.netsparse.rig.pending_table_proof import PendingTableProof
-from tests.mutants import Mutant, mutants_are_found, mutants_of
+from tests.mutants import Mutant, mutants_are_detected, mutants_of
 
 TABLE, WAY = "hdl.netsparse.rig.pending_table", "hdl.netsparse.rig.pending_way"
 
@@ -40,10 +40,10 @@ MUTANTS = {
         "free & ~(placed.valid & clash)", "free", "open_means_free"
     ),
     "takes what is being entered": way(
-        "~used & ~(placed.valid & (placed.row == self.asked_row))", "~used", "open_means_free"
+        "~used & ~(placed.valid & (placed.row == self.requested_row))", "~used", "open_means_free"
     ),
     "an entry in two places": way("free.eq(~used &", "free.eq(1 &", "placed_where_none_is"),
-    "a free row is not seen": way("self.open | mine.any()", "self.open", "free_rows_are_open"),
+    "a free row is not seen": way("self.open | own.any()", "self.open", "free_rows_are_open"),
     "another row is free": way(
         "gone.valid & (gone.row == self.row)", "gone.valid", "open_means_free"
     ),
@@ -51,7 +51,7 @@ MUTANTS = {
         "& ~leave & ~self.clear", "& ~leave", "used_when_a_result_says_so"
     ),
     "enters another idx": table(
-        "placed.idx.eq(judged)", "placed.idx.eq(asked)", "entered_as_the_result_says"
+        "placed.idx.eq(judged)", "placed.idx.eq(requested)", "entered_as_the_result_says"
     ),
     "counts results": table("self.count + place", "self.count + place * 2", "count_of_the_valid"),
     "empty too early": table("(self.count == 0) & ~place", "(self.count == 0)", "empty_as_said"),
@@ -66,13 +66,15 @@ MUTANTS = {
         "read.addr.eq(self.read_entry)", "read.addr.eq(placed.entry)", "read_idx"
     ),
     "loses a lookup": table(
-        "lookups.ready.eq(~asked_valid | advance)", "lookups.ready.eq(1)", "none_lost_or_made"
+        "lookups.ready.eq(~requested_valid | advance)",
+        "lookups.ready.eq(1)",
+        "none_lost_or_invented",
     ),
     "makes a lookup": table(
-        "judged_valid.eq(asked_valid)", "judged_valid.eq(1)", "none_leaves_from_nothing"
+        "judged_valid.eq(requested_valid)", "judged_valid.eq(1)", "none_leaves_from_nothing"
     ),
     "the idx behind it": table(
-        "result.idx.eq(judged)", "result.idx.eq(asked)", "leaves_unchanged_in_its_turn"
+        "result.idx.eq(judged)", "result.idx.eq(requested)", "leaves_unchanged_in_its_turn"
     ),
     "a result changes": Mutant(
         "hdl.common.streams",
@@ -96,6 +98,6 @@ def test_what_is_proven_can_happen():
     hold(PendingTableProof(PARAMS), mode="cover", depth=16)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [PendingTableProof(PARAMS)], SAMPLES
 )

@@ -32,11 +32,11 @@ async def finds_addresses(dut, stalls, size):
     )
     assert not dut.busy.value
     inside = 0
-    for one in shown.beats:
-        assert one["busy"] == (inside > 0)
-        inside += one["i_valid"] & one["i_ready"]
-        inside -= one["o_valid"] & one["o_ready"]
-    if stalls.none:
+    for item in shown.beats:
+        assert item["busy"] == (inside > 0)
+        inside += item["i_valid"] & item["i_ready"]
+        inside -= item["o_valid"] & item["o_ready"]
+    if stalls.absent:
         assert sink.cycles[0] - source.cycles[0] == PropertyAddress.latency
         assert sink.cycles[-1] - sink.cycles[0] == len(idxs) - 1
 

@@ -4,7 +4,7 @@ from functools import partial
 import cocotb
 from cocotb.triggers import ClockCycles
 
-from hdl.netsparse.protocol import LENGTH_BITS, MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.response_match import ResponseMatch
 from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
@@ -156,7 +156,7 @@ async def no_bit_of_a_response_is_overlooked(dut):
     counts = {"response": 0, "stale": 0, "remote": 0}
     lowest = (0, 0, 0, 4, (0, 0, 0))
     names = ((1 << 32) - 1, (1 << 32) - 1, (1 << 16) - 1)
-    highest = (3, (1 << 12) - 1, (1 << bits) - 1, MOST_PROPERTY_BYTES, names)
+    highest = (3, (1 << 12) - 1, (1 << bits) - 1, MAX_PROPERTY_BYTES, names)
     for entry, idx, generation, size, names in (lowest, highest):
         dut.generation.value, dut.bytes.value = generation, size
         right = {"generation": generation, "names": names}
@@ -165,7 +165,7 @@ async def no_bit_of_a_response_is_overlooked(dut):
         await bench.issue(entry, idx)
         sent = [bench.response(entry, 4, **right | other)[0] for other in others]
         response, head, ends = bench.response(entry, size, **right)
-        await bench.responses.send_all(beat for one in (*sent, response) for beat in one)
+        await bench.responses.send_all(beat for item in (*sent, response) for beat in item)
         heads.append(head)
         beats += ends
         await ClockCycles(dut.clk, 4)

@@ -47,7 +47,7 @@ class ServerBench(Bench):
         super().__init__(dut, stalls, partition=partition, bytes=size, legal=1)
         self.size, self.node, self.idxs = size, node, range(first, end)
         self.properties = [random.randbytes(size) for _ in range(end)]
-        self.fails, self.latency, self.most_buffered = lambda idx: False, 0, 0
+        self.fails, self.latency, self.max_buffered = lambda idx: False, 0, 0
         self.responses = AnswerSink(dut, "responses", stall=self.sink_stall)
         self.totals = self.tally()
         self.failed = []
@@ -61,9 +61,9 @@ class ServerBench(Bench):
         dut, edge, done = self.dut, RisingEdge(self.dut.clk), 0
         moved = 0
         while True:
-            await self.asks.wait_for(done + 1)
-            await edges(dut.clk, self.asks.cycles[done] + self.latency - cycle())
-            idx = self.asks.beats[done]
+            await self.demands.wait_for(done + 1)
+            await edges(dut.clk, self.demands.cycles[done] + self.latency - cycle())
+            idx = self.demands.beats[done]
             done += 1
             beats = dense_beats(self.properties[idx])
             for k, data in enumerate(beats):
@@ -72,7 +72,7 @@ class ServerBench(Bench):
                 self.beats.append({"last": k + 1 == len(beats), "data": data})
                 moved += 1
                 room = self.params.property_beats
-                self.most_buffered = max(self.most_buffered, moved - len(self.beats.cycles))
+                self.max_buffered = max(self.max_buffered, moved - len(self.beats.cycles))
                 assert moved - len(self.beats.cycles) <= room, "the property buffer overflows"
                 if k + 1 == len(beats):
                     self.failed.append(self.fails(idx))
@@ -104,7 +104,7 @@ class ServerBench(Bench):
     def check(self, reads):
         """Check that every read has its answer, in order; memory was read for good ones only."""
         good = [read["pr"]["idx"] for read in reads if self.good(read)]
-        assert self.asks.beats == good
+        assert self.demands.beats == good
         assert len(self.failed) == len(good)
         outcomes = iter(self.failed)
         beats = iter(self.responses.beats)
@@ -157,19 +157,19 @@ async def keeps_room_for_what_it_reads(dut):
         bench.size, dut.bytes.value = size, size
         bench.properties = [random.randbytes(size) for _ in range(1000)]
         bench.responses.stall = always
-        seen = len(bench.asks.beats)
-        bench.most_buffered = 0
+        seen = len(bench.demands.beats)
+        bench.max_buffered = 0
         reads = bench.some_reads(200, range(FIRST, END))
         bench.reads.extend(reads)
         taken = len(bench.reads.cycles)
         await ClockCycles(dut.clk, 300)
         room = bench.params.property_beats // beats_of(size)
-        assert len(bench.asks.beats) - seen == min(room, READS)
+        assert len(bench.demands.beats) - seen == min(room, READS)
         assert len(bench.reads.cycles) - taken <= READS + 2
         bench.responses.stall = often
         await bench.rest()
-        assert len(bench.asks.beats) - seen == len(reads)
-        assert bench.most_buffered <= bench.params.property_beats
+        assert len(bench.demands.beats) - seen == len(reads)
+        assert bench.max_buffered <= bench.params.property_beats
         assert bench.totals["served"] == len(reads)
         bench.totals.clear()
 
@@ -187,7 +187,7 @@ async def as_fast_as_the_buffer_and_memory_allow(dut, size, latency):
     await bench.reads.send_all(reads)
     await bench.rest()
     bench.check(reads)
-    assert bench.asks.cycles[0] - bench.reads.cycles[0] == Server.ask_latency
+    assert bench.demands.cycles[0] - bench.reads.cycles[0] == Server.request_latency
     beats = beats_of(size)
     room = min(bench.params.property_beats // beats, READS)
     trip = latency + HANDLING + beats
@@ -229,12 +229,12 @@ async def a_bad_read_disturbs_no_other(dut):
     wrong = bench.some_reads(100, [0, FIRST - 1, END, 999])
     await bench.reads.send_all(wrong)
     await bench.rest()
-    assert not bench.asks.beats
+    assert not bench.demands.beats
     dut.legal.value = 0
     refused = bench.some_reads(20, range(FIRST, END))
     await bench.reads.send_all(refused)
     await bench.rest()
-    assert not bench.asks.beats
+    assert not bench.demands.beats
     assert [beat["error"] for beat in bench.responses.beats] == [1] * (len(wrong) + len(refused))
     bench.responses.beats.clear()
     bench.totals.clear()

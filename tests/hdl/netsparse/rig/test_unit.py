@@ -75,7 +75,7 @@ async def gathers_each_property_once(dut, stalls, size):
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(filter_latency=[quickly, slowly], trip=[lambda: 2, slowly])
-async def asks_exactly_once(dut, filter_latency, trip):
+async def demands_exactly_once(dut, filter_latency, trip):
     bench = await UnitBench(dut, filter_latency=filter_latency, trip=trip).begin()
     for spread in (2, 12, 60, 300):
         bench.forget()
@@ -94,22 +94,22 @@ async def mechanisms_can_be_off(dut, coalesce, filters):
     distinct, every = len({*remote(idxs)}), len(remote(idxs))
     for seen in (False, True):
         bench.totals.clear()
-        asked = len(await bench.gather(idxs))
+        requested = len(await bench.gather(idxs))
         totals = bench.totals
         assert totals["consumed"] == len(idxs)
         assert totals["local"] == len(idxs) - every
-        assert asked == totals["prs"] == every - totals["coalesced"] - totals["filtered"]
+        assert requested == totals["prs"] == every - totals["coalesced"] - totals["filtered"]
         assert coalesce or not totals["coalesced"]
         assert filters or not totals["filtered"]
         assert bool(bench.filter.lookups or bench.filter.sets) == bool(filters)
         if filters and seen:
-            assert asked == 0
+            assert requested == 0
         elif filters and coalesce:
-            assert asked == distinct
+            assert requested == distinct
         elif coalesce or filters:
-            assert distinct <= asked <= every
+            assert distinct <= requested <= every
         else:
-            assert asked == every
+            assert requested == every
     await bench.end()
 
 
@@ -131,7 +131,7 @@ async def one_idx_a_cycle(dut):
         shown = Recorder(dut, "events", {"events": UNIT_EVENTS})
         assert await bench.gather(idxs) == []
         events = zip(shown.beats, shown.cycles, strict=True)
-        cycles = [at for one, at in events if one["events"]["consumed"]]
+        cycles = [at for item, at in events if item["events"]["consumed"]]
         assert len(cycles) == 800
         rate = (len(cycles) - 1) / (cycles[-1] - cycles[0])
         dut._log.info("%s: %.3f idxs a cycle", name, rate)
@@ -195,7 +195,7 @@ def mend(bench):
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(fault=list(FAULTS))
-async def tells_what_failed(dut, fault):
+async def reports_what_failed(dut, fault):
     bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
     size, clear = random.choice(((68, True), (192, True), (4, False)))
     idxs = some_idxs(200)
@@ -308,7 +308,7 @@ async def cycles_of(bench, batches):
         bench.submit(batch, 64)
     begun = cycle()
     await bench.completions.wait_for(seen + len(batches))
-    assert {one["cause"] for one in bench.completions.beats[seen:]} == {Cause.DONE}
+    assert {item["cause"] for item in bench.completions.beats[seen:]} == {Cause.DONE}
     bench.check_memory([idx for batch in batches for idx in batch])
     return cycle() - begun
 
@@ -325,13 +325,13 @@ async def batches_cost_what_one_does(dut, parts):
     bench.write_latency = lambda: 6
     few = remote(range(COLUMNS))[: bench.params.pending_entries // 2]
     idxs = random.choices([*LOCAL, *few], k=200)
-    one = await cycles_of(bench, [idxs])
+    item = await cycles_of(bench, [idxs])
     size = len(idxs) // parts
     batches = [idxs[k : k + size] for k in range(0, len(idxs), size)]
     many = await cycles_of(bench, batches)
-    dut._log.info("%d idxs: %d cycles as one, %d as %d", len(idxs), one, many, parts)
+    dut._log.info("%d idxs: %d cycles as one, %d as %d", len(idxs), item, many, parts)
     rounds = -(-parts // bench.params.commands)
-    assert many <= one + (rounds - 1) * (400 + ROUND) + parts * BORDER
+    assert many <= item + (rounds - 1) * (400 + ROUND) + parts * BORDER
     await bench.end()
 
 
@@ -339,23 +339,23 @@ async def batches_cost_what_one_does(dut, parts):
 async def properties_are_there_before_a_completion(dut):
     """This holds for each command, also for those left to PRs of one before it."""
     bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
-    done, given = [], []
+    done, provided = [], []
 
     async def look():
         while len(done) < PARTS:
             await bench.completions.wait_for(len(done) + 1)
-            mine = given[len(done)]
-            for idx in remote(mine):
+            own = provided[len(done)]
+            for idx in remote(own):
                 assert bench.memory[bench.slot(idx)] == bench.owned[idx]
-            done.append(mine)
+            done.append(own)
 
     watch = cocotb.start_soon(look())
     for _ in range(PARTS):
-        given.append(some_idxs(40, 12))
-        bench.submit(given[-1], 68)
+        provided.append(some_idxs(40, 12))
+        bench.submit(provided[-1], 68)
     await watch
-    assert [one["cause"] for one in bench.completions.beats] == [Cause.DONE] * PARTS
-    assert bench.totals["prs"] == len({idx for idxs in given for idx in remote(idxs)})
+    assert [item["cause"] for item in bench.completions.beats] == [Cause.DONE] * PARTS
+    assert bench.totals["prs"] == len({idx for idxs in provided for idx in remote(idxs)})
     await bench.end()
 
 
@@ -388,7 +388,7 @@ async def a_failure_takes_no_other_command_with_it(dut, bad, fault):
     await bench.completions.wait_for(3)
     expected = [cause if k == bad else Cause.DONE for k in range(3)]
     assert bench.completions.beats == [
-        {"tag": tag, "cause": one} for tag, one in zip(tags, expected, strict=True)
+        {"tag": tag, "cause": item} for tag, item in zip(tags, expected, strict=True)
     ]
     for k, batch in enumerate(batches):
         for idx in remote(batch):
@@ -434,7 +434,7 @@ def stop(bench, stuck):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stuck=list(STUCK))
-async def gives_up(dut, stuck):
+async def abandons(dut, stuck):
     """It does by its watchdog, not before accesses to memory end, nor amid a response."""
     bench = await UnitBench(dut).begin()
     release, held = stop(bench, stuck), stuck not in ("table", "transmit")
@@ -564,20 +564,20 @@ async def serves(bench, size):
     bench.reader.fails = lambda address: address == refused
     reads = Source(bench.dut, "reads", stall=often)
     seen, stale = len(bench.answers.beats), bench.totals["stale"]
-    asked = []
+    requested = []
     for _ in range(30):
         idx = random.choice((random.choice(LOCAL), LOCAL.start - 1, LOCAL.stop, *LOCAL[:2]))
         fields = {"src": random.getrandbits(32), "tid": random.getrandbits(16), "idx": idx}
-        asked.append(fields | {"id": random.getrandbits(32)})
+        requested.append(fields | {"id": random.getrandbits(32)})
     widths = {"src": 32, "tid": 16, "idx": 64, "id": 32}
-    asked += [{name: every * ((1 << n) - 1) for name, n in widths.items()} for every in (0, 1)]
-    stray = {"dest": bench.node, "length": size, "pr": asked[0], "last": 1}
+    requested += [{name: every * ((1 << n) - 1) for name, n in widths.items()} for every in (0, 1)]
+    stray = {"dest": bench.node, "length": size, "pr": requested[0], "last": 1}
     bench.responses.append(stray)
-    await reads.send_all({"dest": bench.node, "length": size, "pr": pr} for pr in asked)
+    await reads.send_all({"dest": bench.node, "length": size, "pr": pr} for pr in requested)
     await bench.rest()
     await ClockCycles(bench.dut.clk, 20)
     beats = iter(bench.answers.beats[seen:])
-    for pr in asked:
+    for pr in requested:
         good, block = pr["idx"] in LOCAL and pr["idx"] != LOCAL[1], b""
         for beat in beats:
             assert (beat["dest"], beat["length"]) == (pr["src"], size)

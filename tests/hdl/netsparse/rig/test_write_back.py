@@ -5,7 +5,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.common.packets import BEAT_BYTES
-from hdl.netsparse.protocol import MOST_PROPERTY_BYTES
+from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.write_back import WriteBack
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
@@ -17,7 +17,7 @@ from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
 def test_write_back():
     """Properties are as large as can be."""
-    most = {"most_property_bytes": MOST_PROPERTY_BYTES, "property_buffer_bytes": 4096}
+    most = {"most_property_bytes": MAX_PROPERTY_BYTES, "property_buffer_bytes": 4096}
     simulate(WriteBack(replace(TINY, **most)), __name__)
 
 
@@ -42,7 +42,7 @@ class WriteBench(Bench):
         """Give it properties; return what it was given, and what should be written."""
         params = self.params
         self.set(bytes=size)
-        given, expected = [], []
+        provided, expected = [], []
         for k in range(count):
             while k - len(self.sets.beats) - len(self.failed.beats) >= params.pending_entries:
                 await self.wait()
@@ -50,15 +50,15 @@ class WriteBench(Bench):
             address = 4 * random.getrandbits(params.address_bits - 2)
             if k == 0:
                 pending, address = {"idx": 0, "entry": 0}, 0
-            self.found.append({"address": address, "tag": pack(params.pending, pending)})
-            given.append(pending)
+            self.result.append({"address": address, "tag": pack(params.pending, pending)})
+            provided.append(pending)
             beats = dense_beats(random.randbytes(size))
             for n, data in enumerate(beats):
                 last = n + 1 == len(beats)
                 self.beats.append({"last": last, "data": data})
                 expected.append({"address": address, "bytes": size, "last": last, "data": data})
         await self.rest()
-        return given, expected
+        return provided, expected
 
     async def rest(self):
         await self.settle(5)
@@ -71,11 +71,11 @@ class WriteBench(Bench):
 async def writes_and_then_sets(dut, stalls, size):
     bench = await WriteBench(dut, stalls).begin()
     bench.latency = lambda: random.randint(1, 9)
-    given, expected = await bench.write(60, size)
+    provided, expected = await bench.write(60, size)
     assert bench.writes.beats == expected
-    assert bench.sets.beats == given
+    assert bench.sets.beats == provided
     assert not bench.failed.beats
-    if stalls.none:
+    if stalls.absent:
         assert bench.writes.cycles == bench.beats.cycles
         latency = WriteBack(bench.params).set_latency
         assert bench.sets.cycles == [at + latency for at in bench.done.cycles]
@@ -85,12 +85,12 @@ async def writes_and_then_sets(dut, stalls, size):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(size=[4, 192, MOST_PROPERTY_BYTES])
+@cocotb.parametrize(size=[4, 192, MAX_PROPERTY_BYTES])
 async def a_beat_a_cycle(dut, size):
     bench = await WriteBench(dut).begin()
     bench.latency = lambda: 0
-    given, expected = await bench.write(50 if size < MOST_PROPERTY_BYTES else 3, size)
-    assert (bench.sets.beats, bench.writes.beats) == (given, expected)
+    provided, expected = await bench.write(50 if size < MAX_PROPERTY_BYTES else 3, size)
+    assert (bench.sets.beats, bench.writes.beats) == (provided, expected)
     beats = len(bench.writes.cycles)
     assert bench.writes.cycles[-1] - bench.writes.cycles[0] == beats - 1
 
@@ -100,10 +100,10 @@ async def a_beat_a_cycle(dut, size):
 async def failed_writes_set_nothing(dut, stalls):
     bench = await WriteBench(dut, stalls).begin()
     bench.fails = lambda: random.random() < 0.4
-    given, _ = await bench.write(60, 68)
-    good = [one for one, failed in zip(given, bench.outcomes, strict=True) if not failed]
+    provided, _ = await bench.write(60, 68)
+    good = [item for item, failed in zip(provided, bench.outcomes, strict=True) if not failed]
     assert bench.sets.beats == good
-    assert len(bench.failed.beats) == len(given) - len(good) > 0
+    assert len(bench.failed.beats) == len(provided) - len(good) > 0
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -120,5 +120,5 @@ async def discard_sets_nothing(dut):
     assert not dut.sets_valid.value
     dut.discard.value = 0
     sets = Sink(dut, "sets")
-    given, _ = await bench.write(3, 4)
-    assert sets.beats == given
+    provided, _ = await bench.write(3, 4)
+    assert sets.beats == provided

@@ -96,7 +96,7 @@ class UnitBench(Bench):
         self.write_beats, self.outcomes = [], 0
         self.commands.stall = never
         self.reader = Reader(dut, self.memory, stall=source)
-        self.asks.add_callback(self.reader.answer)
+        self.demands.add_callback(self.reader.answer)
         self.writes.add_callback(self.write)
         self.done = Pulses(dut, "done", "write_failed")
         self.prs.add_callback(self.pass_on)
@@ -124,7 +124,7 @@ class UnitBench(Bench):
     def check_calm(self):
         """Check that it was busy from a read on; no PR came when waiting reads could leave."""
         quiet, busy, prs, reads = (
-            np.array([one[name] for one in list.__iter__(self.shown.beats)]) for name in WATCHED
+            np.array([item[name] for item in list.__iter__(self.shown.beats)]) for name in WATCHED
         )
         assert not np.any(reads[:-1] & ~busy[1:] & 1), "a read waits"
         calm = np.convolve(quiet, np.ones(SETTLING, int))[: len(quiet)] == SETTLING
@@ -144,7 +144,7 @@ class UnitBench(Bench):
             return
         address, size = place
         assert len(self.write_beats) == -(-size // BEAT_BYTES)
-        block = b"".join(one["data"].to_bytes(BEAT_BYTES, "little") for one in self.write_beats)
+        block = b"".join(item["data"].to_bytes(BEAT_BYTES, "little") for item in self.write_beats)
         failed = self.write_fails(address)
         if not failed:
             self.memory[address : address + size] = block[:size]

@@ -170,16 +170,16 @@ class Bench(Links):
 
     async def compare_counts(self):
         """The switch has counted what its links have taken, cut packets too."""
-        for port, found in (await self.driver.port_counters()).items():
+        for port, result in (await self.driver.port_counters()).items():
             for name in CLASSES:
                 receiver = self.receivers[name, port]
-                assert found[f"{name}_out_packets"] == len(receiver.packets)
+                assert result[f"{name}_out_packets"] == len(receiver.packets)
                 octets = sum(packet.octets for packet in receiver.packets)
-                assert found[f"{name}_out_bytes"] == octets
+                assert result[f"{name}_out_bytes"] == octets
 
     def ports_of(self, port):
         """Return the nodes at ``port``."""
-        return [node for node, way in self.rules.routes.items() if way == port]
+        return [node for node, path in self.rules.routes.items() if path == port]
 
     def packet(self, port, idxs=range(24), length=None):
         """Draw a packet that may come by ``port``, which leads to src; few idxs have any bits."""
@@ -189,9 +189,9 @@ class Bench(Links):
         dest = random.choice([node for node in self.rules.routes if node != src])
         most = (self.params.mtu - 64) // (18 + length * (kind is Kind.RESPONSE))
         count = 1 if kind is Kind.ERROR else random.choice([1, most, random.randint(1, most)])
-        found = random.choices(idxs, k=count)
-        found = [idx if random.random() < 0.9 else random.getrandbits(64) for idx in found]
-        return requests_of(self, kind, dest, src, length, found)
+        result = random.choices(idxs, k=count)
+        result = [idx if random.random() < 0.9 else random.getrandbits(64) for idx in result]
+        return requests_of(self, kind, dest, src, length, result)
 
 
 LARGEST = NetSparseSwitchParams(  # all of its sizes are the largest that are legal

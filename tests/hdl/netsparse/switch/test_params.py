@@ -63,11 +63,11 @@ def test_numbers_of_ports():
 
 def test_the_page_says_how_long_it_takes():
     page = Path(switch.__file__).with_name("README.md").read_text()
-    found = switch.NetSparseSwitch(NetSparseSwitchParams()).latencies
+    result = switch.NetSparseSwitch(NetSparseSwitchParams()).latencies
     spine = switch.NetSparseSwitch(NetSparseSwitchParams(pipes=0)).latencies
     rows = (
-        f"| {found['response']} | a response |",
-        f"| {found['read']}, {found['hit']} | a read that passes; one that is answered |",
+        f"| {result['response']} | a response |",
+        f"| {result['read']}, {result['hit']} | a read that passes; one that is answered |",
         f"| {spine['read']} | any beat, in the spine form |",
     )
     assert all(row in page for row in rows), rows

@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 from hdl.common.event_counters import numbered
-from hdl.netsparse.switch.params import CLASSES, MOST_PORTS, NetSparseSwitchParams
+from hdl.netsparse.switch.params import CLASSES, MAX_PORTS, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import IDENTITY, constants, switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from tests.hdl.netsparse.switch.bench import LARGEST, SPINE, TOR
@@ -41,9 +41,9 @@ def test_settings_are_as_wide_as_what_they_set():
     assert [FIELDS[f"mac_base_{part}"]["bits"] for part in ("low", "high")] == [32, 16]
     assert FIELDS["route_node"]["bits"] == dict(PAPER.write_route)["node"].width
     for name in ("route_port", "counter_part"):
-        assert 1 << FIELDS[name]["bits"] == MOST_PORTS
+        assert 1 << FIELDS[name]["bits"] == MAX_PORTS
     for name in ("uplinks", "stalled"):
-        assert FIELDS[name]["bits"] == MOST_PORTS
+        assert FIELDS[name]["bits"] == MAX_PORTS
 
 
 def test_starts_with_all_mechanisms_on():

@@ -39,8 +39,8 @@ class TableBench(Bench):
         """Look ``dest`` up, or nothing, and write a route for ``node``, or nothing."""
         route = {"port": port or 0, "known": port is not None}
         write = {"valid": 1, "node": node, "route": route} if node is not None else {}
-        asked = random.getrandbits(32) if dest is None else dest
-        self.cycles.append({"step": dest is not None, "dest": asked, "write": write})
+        requested = random.getrandbits(32) if dest is None else dest
+        self.cycles.append({"step": dest is not None, "dest": requested, "write": write})
         self.expected.append(self.last)
         before = None if dest is None else self.may_be(dest)
         if node is not None and node < self.params.nodes:
@@ -58,8 +58,8 @@ class TableBench(Bench):
         """Play all cycles, and check what is found in each."""
         seen = await self.played(self.cycles, "route")
         for record, expected in zip(seen, self.expected, strict=True):
-            found = record["route"]
-            assert expected is None or (found["port"] if found["known"] else None) in expected
+            result = record["route"]
+            assert expected is None or (result["port"] if result["known"] else None) in expected
         self.cycles, self.expected = [], []
 
 

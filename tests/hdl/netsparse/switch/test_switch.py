@@ -42,21 +42,21 @@ async def every_pr_leaves_once(dut, stalls):
         bench.send(port, packet)
         name = CLASSES[packet[0].kind is not Kind.READ]
         size = len(to_bytes(packet, 0, ADDRESSES))
-        found = {"packets": 1, "prs": len(packet), "bytes": size}
-        come.update({f"{name}_received_{what}": n for what, n in found.items()})
+        result = {"packets": 1, "prs": len(packet), "bytes": size}
+        come.update({f"{name}_received_{what}": n for what, n in result.items()})
     await bench.drain()
     await bench.compare_counts()
     if bench.params.pipes:
         pipes = (await bench.driver.pipe_counters()).values()
-        assert bench.ledger.hits == sum(found["cache_hit"] for found in pipes)
+        assert bench.ledger.hits == sum(result["cache_hit"] for result in pipes)
         assert bench.ledger.hits > 0
-        assert come == {name: sum(found[name] for found in pipes) for name in come}
+        assert come == {name: sum(result[name] for result in pipes) for name in come}
         for name in CLASSES:
             ports = range(bench.params.ports)
             left = [packet for port in ports for packet in bench.receivers[name, port].packets]
             octets = sum(packet.octets for packet in left)
             for what, number in (("packets", len(left)), ("bytes", octets)):
-                assert number == sum(found[f"{name}_sent_{what}"] for found in pipes)
+                assert number == sum(result[f"{name}_sent_{what}"] for result in pipes)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -134,17 +134,17 @@ async def drops_and_counts_what_is_broken(dut):
     bench.broken *= not params.pipes
     await bench.drain()
     assert bench.broken == 0
-    for port, found in (await bench.driver.port_counters()).items():
+    for port, result in (await bench.driver.port_counters()).items():
         for cause in DROPS:
-            assert found[f"reads_{cause}"] == expected[port, cause] > 0, cause
-            assert found[f"responses_{cause}"] == 0
+            assert result[f"reads_{cause}"] == expected[port, cause] > 0, cause
+            assert result[f"responses_{cause}"] == 0
     pipes = (await bench.driver.pipe_counters()).values()
     for cause in ("foreign", "kind", "length", "source") if params.pipes else ():
         total = sum(count for (_, name), count in expected.items() if name == cause)
-        assert sum(found[f"reads_dropped_{cause}"] for found in pipes) == total > 0
+        assert sum(result[f"reads_dropped_{cause}"] for result in pipes) == total > 0
     broken = sum(n for (_, cause), n in expected.items() if cause in ("cut", "broken"))
-    found = [found[f"{name}_dropped_broken"] for found in pipes for name in CLASSES]
-    assert sum(found) == broken * bool(params.pipes)
+    result = [result[f"{name}_dropped_broken"] for result in pipes for name in CLASSES]
+    assert sum(result) == broken * bool(params.pipes)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -174,11 +174,11 @@ async def a_port_that_stops_holds_up_only_its_own(dut, name):
         for port in others:
             for other in (Kind.READ, Kind.RESPONSE):
                 ways = [k for k in range(bench.params.ports) if k not in (port, stopped)]
-                way = beside if other is kind and beside != port else random.choice(ways)
+                path = beside if other is kind and beside != port else random.choice(ways)
                 prs = requests_of(
                     bench,
                     other,
-                    bench.ports_of(way)[0],
+                    bench.ports_of(path)[0],
                     bench.ports_of(port)[0],
                     LENGTH,
                     [next(idxs)],
@@ -209,9 +209,9 @@ async def reads_of_every_port_wait_for_room(dut):
         bench.receivers["reads", port].stall = always
     for _ in range(80):
         for port in ports:
-            way = (bench.ports_of(port)[0], bench.ports_of((port + 1) % len(ports))[0], LENGTH)
-            found = [next(idxs) for _ in range(25)]
-            bench.send((port + 1) % len(ports), requests_of(bench, Kind.READ, *way, found))
+            path = (bench.ports_of(port)[0], bench.ports_of((port + 1) % len(ports))[0], LENGTH)
+            result = [next(idxs) for _ in range(25)]
+            bench.send((port + 1) % len(ports), requests_of(bench, Kind.READ, *path, result))
     await ClockCycles(dut.clk, 4000)
     for port in ports:
         assert bench.senders["reads", port].missing
@@ -231,9 +231,9 @@ async def each_port_is_stalled_alone(dut):
         link = bench.receivers["responses", port]
         link.stall = always
         for feeder in [other for other in ports if other != port] * 70:
-            way = (bench.ports_of(port)[0], bench.ports_of(feeder)[0], LENGTH)
-            found = [next(idxs) for _ in range(10)]
-            bench.send(feeder, requests_of(bench, Kind.RESPONSE, *way, found))
+            path = (bench.ports_of(port)[0], bench.ports_of(feeder)[0], LENGTH)
+            result = [next(idxs) for _ in range(10)]
+            bench.send(feeder, requests_of(bench, Kind.RESPONSE, *path, result))
         await ClockCycles(dut.clk, 200)
         for bit in range(8, 32) if port == 0 else ():  # each makes the limit a long one
             await bench.driver.write(stall_limit=1 << bit | 8)
@@ -245,8 +245,8 @@ async def each_port_is_stalled_alone(dut):
         uplinks = [uplink for uplink in bench.uplinks if uplink != port]
         before = [len(bench.receivers["reads", uplink].packets) for uplink in uplinks]
         for uplink in uplinks:
-            way = (bench.ports_of(uplink)[0], bench.ports_of(port)[0], LENGTH)
-            bench.send(port, requests_of(bench, Kind.READ, *way, [next(idxs) for _ in range(4)]))
+            path = (bench.ports_of(uplink)[0], bench.ports_of(port)[0], LENGTH)
+            bench.send(port, requests_of(bench, Kind.READ, *path, [next(idxs) for _ in range(4)]))
             passed[uplink % bench.params.pipes] += 4
         await ClockCycles(dut.clk, 500)
         after = [len(bench.receivers["reads", uplink].packets) for uplink in uplinks]
@@ -333,7 +333,7 @@ async def drops_the_rest_of_what_a_reset_cuts(dut):
             for _ in range(8):
                 requests = requests_of(bench, kind, dest, port, 64, [0] * random.choice((1, 6)))
                 # As a header, zeros would be that of a packet for node 0.
-                requests = [replace(one, data=bytes(len(one.data))) for one in requests]
+                requests = [replace(item, data=bytes(len(item.data))) for item in requests]
                 packets.append((requests, to_bytes(requests, port, ADDRESSES)))
                 bench.send_beats(name, port, to_beats(packets[-1][1]))
             cocotb.start_soon(follow(bench, name, port, packets, taken))
@@ -345,10 +345,10 @@ async def drops_the_rest_of_what_a_reset_cuts(dut):
         await reset
         await bench.drain(150)
     assert all(cut[name] for name in CLASSES), cut
-    for found in (await bench.driver.port_counters()).values():
-        assert not any(found[f"{name}_{cause}"] for name in CLASSES for cause in DROPS)
-    for found in (await bench.driver.pipe_counters()).values():
-        assert not any(value for name, value in found.items() if "_dropped_" in name)
+    for result in (await bench.driver.port_counters()).values():
+        assert not any(result[f"{name}_{cause}"] for name in CLASSES for cause in DROPS)
+    for result in (await bench.driver.pipe_counters()).values():
+        assert not any(value for name, value in result.items() if "_dropped_" in name)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -384,16 +384,16 @@ async def takes_its_latencies(dut):
         "read": (Kind.READ, 0, src, 0, far),
         "hit": (Kind.READ, 0, src, 0, 0),
     }
-    for way in ("response", "read", "hit")[: 3 if pipes else 2]:
-        kind, ingress, dest, node, egress = ways[way]
+    for path in ("response", "read", "hit")[: 3 if pipes else 2]:
+        kind, ingress, dest, node, egress = ways[path]
         for repeated in range(2):  # the second finds arbiters turned to it
-            idx = 1000 + repeated if way == "read" else 5
+            idx = 1000 + repeated if path == "read" else 5
             name = CLASSES[kind is not Kind.READ]
-            left = bench.receivers["reads" if way == "read" else "responses", egress]
+            left = bench.receivers["reads" if path == "read" else "responses", egress]
             bench.send(ingress, requests_of(bench, kind, dest, node, LENGTH, [idx]))
             await bench.drain()
             late = left.packets[-1].begun - bench.senders[name, ingress].cycles[-1]
-        assert late == component_in_simulator().latencies[way] - (not pipes), way
+        assert late == component_in_simulator().latencies[path] - (not pipes), path
     assert (bench.ledger.hits == 2) == bool(pipes)
 
 
@@ -458,8 +458,8 @@ async def its_registers_say_what_it_is(dut):
         write = cocotb.start_soon(driver.axil.write(place, part))
         read = cocotb.start_soon(driver.axil.read(random.choice((0, last)), 4))
         refused = [cocotb.start_soon(driver.axil.write(last, bytes(4))) for _ in range(2)]
-        found = await read
-        assert found.resp == (AxiResp.SLVERR if found.address == last else AxiResp.OKAY)
+        result = await read
+        assert result.resp == (AxiResp.SLVERR if result.address == last else AxiResp.OKAY)
         assert (await write).resp == AxiResp.OKAY
         assert {(await each).resp for each in refused} == {AxiResp.SLVERR}
         assert await driver.read("node") == int.from_bytes(number, "little")

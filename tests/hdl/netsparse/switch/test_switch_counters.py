@@ -45,16 +45,16 @@ class CountingBench(Bench):
         size = 64 + sum(request.wire_bytes for request in requests)
         self.ports.update({(egress, f"{name}_out_packets"): 1, (egress, f"{name}_out_bytes"): size})
         bucket = 1 << min(prs.bit_length() - 1, BUCKETS - 1)
-        found = {"sent_packets": 1, "sent_bytes": size, "sent_prs": prs, f"sent_prs_{bucket}": 1}
-        self.pipes.update({f"{name}_{counter}": value for counter, value in found.items()})
+        result = {"sent_packets": 1, "sent_bytes": size, "sent_prs": prs, f"sent_prs_{bucket}": 1}
+        self.pipes.update({f"{name}_{counter}": value for counter, value in result.items()})
 
     def come(self, port, requests):
         """Let a good packet come."""
         name, wire = self.name_and_wire(requests)
         self.send(port, requests)
         self.count(name, port, len(wire))
-        found = {"packets": 1, "bytes": len(wire), "prs": len(requests)}
-        self.pipes.update({f"{name}_received_{counter}": n for counter, n in found.items()})
+        result = {"packets": 1, "bytes": len(wire), "prs": len(requests)}
+        self.pipes.update({f"{name}_received_{counter}": n for counter, n in result.items()})
 
     def name_and_wire(self, requests):
         return CLASSES[requests[0].kind is not Kind.READ], to_bytes(requests, 0, Addresses())
@@ -90,16 +90,16 @@ class CountingBench(Bench):
                     waits[port, name] = value
                     continue
                 assert value == self.ports[port, name], (port, name)
-        found = Counter()
+        result = Counter()
         for counts in (await self.driver.pipe_counters()).values():
-            found.update(counts)
+            result.update(counts)
         if self.params.pipes:
-            known = [name for name in found if not name.startswith("cache_")]
+            known = [name for name in result if not name.startswith("cache_")]
             for name in known:
                 if not name.endswith("_stall"):
-                    assert found[name] == self.pipes[name], name
-            assert found["cache_hit"] == self.ledger.hits
-        return waits, found
+                    assert result[name] == self.pipes[name], name
+            assert result["cache_hit"] == self.ledger.hits
+        return waits, result
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -119,7 +119,7 @@ async def counts_what_goes_over_its_links(dut, stalls):
             requests = bench.packet(port)
         bench.come_wrong(port, requests, faults[k // 14 % len(faults)])
     await bench.drain()
-    _, found = await bench.compare()
+    _, result = await bench.compare()
     total = Counter()
     for (_, name), value in bench.ports.items():
         total[name] += value
@@ -127,11 +127,11 @@ async def counts_what_goes_over_its_links(dut, stalls):
         assert min(total[f"{name}_{fault}"] for fault in faults) > 0
         assert (total[f"{name}_blocked"] > 100) == (stalls is Stalls.BUSY_SINK)
     if bench.params.pipes:
-        assert min(found[f"cache_{name}"] for name in ("hit", "miss", "inserted", "bypassed")) > 0
+        assert min(result[f"cache_{name}"] for name in ("hit", "miss", "inserted", "bypassed")) > 0
     await bench.driver.write(clear_counters=1)
     counters = await bench.driver.port_counters(), await bench.driver.pipe_counters()
     assert not any(
-        count for each in counters for found in each.values() for count in found.values()
+        count for each in counters for result in each.values() for count in result.values()
     )
 
 

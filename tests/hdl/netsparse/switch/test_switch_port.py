@@ -90,14 +90,16 @@ class PortBench(Bench):
             expected += left
             self.passed += self.taken[beats : beats + len(left)]
             for k, beat in enumerate(packet):
-                found = {name: int(happens.get(k) == name) for name in PORT_EVENTS.members}
-                found |= {"packet": beat[2], "bytes": beat[1].bit_count()}
-                events[self.taken[beats] + EVENTS_LATENCY] = found
+                result = {name: int(happens.get(k) == name) for name in PORT_EVENTS.members}
+                result |= {"packet": beat[2], "bytes": beat[1].bit_count()}
+                events[self.taken[beats] + EVENTS_LATENCY] = result
                 beats += 1
         assert self.o.beats == expected
         seen = [record["events"] for record in self.events.beats]
         assert dict(zip(self.events.cycles, seen, strict=True)) == events
-        return Counter(name for found in events.values() for name, value in found.items() if value)
+        return Counter(
+            name for result in events.values() for name, value in result.items() if value
+        )
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -111,8 +113,8 @@ async def passes_what_has_a_route(dut, stalls):
         beats = random.choice((1, 2, 3, most - 1, most, most + 1, 3 * most))
         keep = (1 << random.choice((1, 52, 56, 63, 64, 64, 64))) - 1
         bench.send(packet(dest, beats, keep=keep, broken=random.random() < 0.2))
-    found = await bench.finish()
-    assert min(found[name] for name in PORT_EVENTS.members) > 10
+    result = await bench.finish()
+    assert min(result[name] for name in PORT_EVENTS.members) > 10
     if stalls is Stalls.NONE:  # a beat a cycle, at the latency
         first = bench.taken[0]
         assert bench.taken == [*range(first, first + len(bench.taken))]
@@ -130,8 +132,8 @@ async def an_endless_packet_ends(dut):
             beats[0] = (beats[0][0], keep, *beats[0][2:])
             bench.send(beats)
             bench.send(packet(1, 2))
-    found = await bench.finish()
-    assert (found["cut"], found["no_route"], found["short"]) == (1, 1, 2)
+    result = await bench.finish()
+    assert (result["cut"], result["no_route"], result["short"]) == (1, 1, 2)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -51,9 +51,9 @@ def test_engine_chain():
 def places(params):
     groups = params.engine.lanes // GROUP_LANES
     shape = (params.engines, params.engine.chunks, groups)
-    found = list(np.ndindex(*shape))
-    random.shuffle(found)
-    return found
+    result = list(np.ndindex(*shape))
+    random.shuffle(result)
+    return result
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -72,7 +72,7 @@ async def weights_of_all_engines(dut, stalls):
     def place(chunk, group):
         return {"chunk": chunk, "group": group}
 
-    async def ask(e, chunk, group):
+    async def issue(e, chunk, group):
         order.append((e, chunk, group))
         await peeks[e].send_all([place(chunk, group)])
 
@@ -82,14 +82,14 @@ async def weights_of_all_engines(dut, stalls):
         beat = place(chunk, group) | {"weights": model[e, chunk, group]}
         await loads[e].send_all([beat])
         if random.random() < 0.3:
-            await ask(e, chunk, group)
+            await issue(e, chunk, group)
     for _ in range(2):
         for where in places(params):
-            await ask(*where)
+            await issue(*where)
     for e in engines:
-        mine = [model[where] for where in order if where[0] == e]
-        await answers[e].wait_for(len(mine))
-        assert answers[e].beats == mine
+        own = [model[where] for where in order if where[0] == e]
+        await answers[e].wait_for(len(own))
+        assert answers[e].beats == own
     if sink is streams.never:  # answers come back in the order of the questions
         came = sorted((when, e) for e in engines for when in answers[e].cycles)
         assert [e for _, e in came] == [where[0] for where in order]
@@ -105,7 +105,7 @@ async def peeks_wait_for_answers_to_go(dut):
     for e in range(params.engines):
         weights = wild(rng, 32, (params.engine.chunks, params.engine.lanes))
         await load(dut, params.engine, weights, f"_{e}")
-        asked = [
+        requested = [
             {"chunk": int(chunk), "group": int(group)}
             for chunk, group in zip(
                 rng.integers(params.engine.chunks, size=count),
@@ -115,13 +115,13 @@ async def peeks_wait_for_answers_to_go(dut):
         ]
         peeks = streams.Source(dut, f"peek_{e}")
         getattr(dut, f"peeked_{e}_ready").value = 0
-        for place in asked:
+        for place in requested:
             peeks.append(place)
         await clock(dut, 3 * PEEKS)
         assert OUTSTANDING <= len(peeks.cycles) <= PEEKS + 2 * StreamRegister.capacity
         answers, _ = await streams.receive(dut, f"peeked_{e}", count)
         eights = weights.reshape(params.engine.chunks, -1, GROUP_LANES)
-        assert answers == [eights[p["chunk"], p["group"]].tolist() for p in asked]
+        assert answers == [eights[p["chunk"], p["group"]].tolist() for p in requested]
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
@@ -224,12 +224,12 @@ async def runs_in_a_row(dut, stalls):
             assert (await peek(dut, params.engine, 3, f"_{e}") == weights[e]).all()
 
 
-async def count_updates(dut, told):
+async def count_updates(dut, reported):
     """Count how often each engine has told of a mini-batch's last update."""
     while True:
         await RisingEdge(dut.clk)
         for e in range(PARAMS.engines):
-            told[e] += int(dut.updated.value) >> e & 1
+            reported[e] += int(dut.updated.value) >> e & 1
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -242,8 +242,8 @@ async def models_are_exchanged_in_a_run(dut):
     sizes = {"samples": 44, "chunks": 2, "bits": 3, "signed": False, "batch": 16}
     runs = [Run(params.engine, rng, **sizes) for _ in engines]
     partials, deltas = streams.Sink(dut, "partials"), streams.Source(dut, "deltas")
-    told, mini_batches = [0] * params.engines, 0
-    cocotb.start_soon(count_updates(dut, told))
+    reported, mini_batches = [0] * params.engines, 0
+    cocotb.start_soon(count_updates(dut, reported))
 
     async def replace_weights():
         weights = [wild(rng, 32, (sizes["chunks"], params.engine.lanes)) for _ in engines]
@@ -268,9 +268,9 @@ async def models_are_exchanged_in_a_run(dut):
         if not marks["last"]:
             continue
         mini_batches += 1
-        while min(told) < mini_batches:
+        while min(reported) < mini_batches:
             await RisingEdge(dut.clk)
-        assert told == [mini_batches] * params.engines
+        assert reported == [mini_batches] * params.engines
         dut.exchanging.value = 1
         for e in engines:
             assert (await peek(dut, params.engine, sizes["chunks"], f"_{e}") == weights[e]).all()
@@ -279,4 +279,4 @@ async def models_are_exchanged_in_a_run(dut):
         dut.exchanging.value = 0
         await pulse(dut, "refill")
     assert dut.finished.value
-    assert told == [mini_batches] * params.engines
+    assert reported == [mini_batches] * params.engines

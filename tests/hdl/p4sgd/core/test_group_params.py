@@ -19,6 +19,6 @@ def test_no_such_die(index):
         GroupParams(worker=WORKER, index=index)
 
 
-def test_suffix_tells_groups_apart():
+def test_suffix_distinguishes_groups():
     others = [GroupParams(worker=WorkerParams(slrs=3, slr_stages=1), index=k) for k in range(3)]
     assert len({group.suffix for group in GROUPS + others}) == 6

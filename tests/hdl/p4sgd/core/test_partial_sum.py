@@ -66,7 +66,7 @@ async def adds_rounds_and_clamps(dut, precision, stalls):
     assert [counted.at("saturations", when + 1) for when in taken] == [n for _, n in golden]
     assert sum(counted["saturations"]) == sum(n for _, n in golden)
     assert all(engine.cycles == engines[0].cycles for engine in engines)
-    if stalls.none:
+    if stalls.absent:
         latency = PartialSum(params).latency
         assert latency == LATENCIES[params.engines]
         assert taken == [when + latency for when in engines[0].cycles]

@@ -41,7 +41,7 @@ async def quiet(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(
-    way=[
+    path=[
         ("near_settings", "far_settings"),
         ("near_begin", "far_begin"),
         ("near_exchanging", "far_exchanging"),
@@ -52,11 +52,11 @@ async def quiet(dut):
         ("far_waiting", "near_waiting"),
     ]
 )
-async def plain_wires_keep_step(dut, way):
+async def plain_wires_keep_step(dut, path):
     """All of them take the same number of cycles, so none overtakes another."""
     stages = params_in_simulator(GroupParams).worker.slr_stages
     await quiet(dut)
-    source, target = (getattr(dut, name) for name in way)
+    source, target = (getattr(dut, name) for name in path)
     sent = [random.getrandbits(len(source)) for _ in range(100)]
     shown = []
     for value in sent:
@@ -96,7 +96,7 @@ async def finished_is_never_that_of_the_run_before(dut):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(index=[0, 1])
-async def nobody_waits_while_a_word_is_on_its_way(dut, index):
+async def nobody_waits_while_a_word_is_on_its_path(dut, index):
     params = params_in_simulator(GroupParams)
     stages = params.worker.slr_stages
     await quiet(dut)
@@ -118,7 +118,7 @@ async def nobody_waits_while_a_word_is_on_its_way(dut, index):
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(
-    way=[
+    path=[
         ("near_load", "far_load", 1),
         ("far_peeked", "near_peeked", 1),
         ("near_peek", "far_peek", 0),
@@ -129,9 +129,9 @@ async def nobody_waits_while_a_word_is_on_its_way(dut, index):
     ],
     stalls=streams.STALLS,
 )
-async def streams_arrive_in_order(dut, way, stalls):
+async def streams_arrive_in_order(dut, path, stalls):
     """What has eight weights goes in parts, and takes as many cycles more."""
-    source, target, in_parts = way
+    source, target, in_parts = path
     await quiet(dut)
     side, _, name = source.partition("_")
     shape = getattr(getattr(component_in_simulator(), side), name).payload.shape()
@@ -141,7 +141,7 @@ async def streams_arrive_in_order(dut, way, stalls):
     received, cycles = await streams.receive(dut, target, len(beats), hold)
     sent = await sending
     assert received == [unpack(shape, beat) for beat in beats]
-    if stalls.none:
+    if stalls.absent:
         more = (WEIGHT_PARTS + 1) * in_parts
         latency = component_in_simulator().latency
         assert cycles[0] == sent[0] + latency + more

@@ -53,7 +53,7 @@ EPOCHS = 2
 def test_training_core(size):
     params = SIZES[size]
     blocks = [module_name(Engine(params.engine))]
-    tests = "trains_|mark_|tells_|keeps_" + "|exchanges_" * params.engine.data_parallel
+    tests = "trains_|mark_|reports_|keeps_" + "|exchanges_" * params.engine.data_parallel
     simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
 
 
@@ -62,7 +62,7 @@ def test_three_dies_in_short():
     """It tests cycles and signs, and trains with everything late and full."""
     params = SIZES["three dies"]
     blocks = [module_name(Engine(params.engine))]
-    tests = "mark_|tells_|keeps_|trains_.*/wild=True/delay=50/stalls=BUSY"
+    tests = "mark_|reports_|keeps_|trains_.*/wild=True/delay=50/stalls=BUSY"
     simulate(TrainingCore(params), __name__, hier_blocks=blocks, test_filter=tests)
 
 
@@ -236,7 +236,7 @@ def check_partials(job, beats):
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-async def tells_what_it_lacks(dut):
+async def reports_what_it_lacks(dut):
     """It lacks words, of every engine by itself, then labels; it tells each last update."""
     params = params_in_simulator(WorkerParams)
     engines, count, bits = list(range(params.engines)), 3, 2
@@ -278,9 +278,9 @@ async def tells_what_it_lacks(dut):
     await streams.Source(dut, "labels").send_all([[0] * params.engine.banks] * count)
     await lacks(0, 0)
     assert dut.finished.value
-    told = {e for updated in trace["updated"] for e in engines if updated >> e & 1}
+    reported = {e for updated in trace["updated"] for e in engines if updated >> e & 1}
     # Other dies tell it only where it is asked for: with data parallelism.
-    assert told == set(GroupParams(worker=params, index=0).own)
+    assert reported == set(GroupParams(worker=params, index=0).own)
     assert sum(map(bool, trace["updated"])) == 1
 
 
@@ -313,8 +313,8 @@ async def exchanges_models(dut, stalls):
             for word in as_numbers(layout.pack(codes, 1, geometry, 0, e)):
                 words.append(word)
         await partial.wait_for((half + 1) * count)
-        mine = codes[half * batch :][:batch]
-        expected, _ = golden.partial_activation(mine, weights.reshape(-1), 1)
+        own = codes[half * batch :][:batch]
+        expected, _ = golden.partial_activation(own, weights.reshape(-1), 1)
         assert np.ravel(partial.beats[half * count :]).tolist() == expected.tolist()
         for _ in range(count):  # nothing to learn
             full.append([0] * engine.banks)
@@ -342,11 +342,13 @@ async def keeps_answers_until_they_are_taken(dut):
     beats = [{"chunk": chunk, "group": group} for chunk, group in places]
     for e in range(params.engines):
         await load(dut, engine, weights, f"_{e}")
-        asking = cocotb.start_soon(streams.send(dut, f"peek_{e}", beats, lingers(streams.often)))
+        requesting = cocotb.start_soon(
+            streams.send(dut, f"peek_{e}", beats, lingers(streams.often))
+        )
         await clock(dut, 80)
         stall = lingers(streams.often)
         answers, _ = await streams.receive(dut, f"peeked_{e}", len(beats), stall)
-        await asking
+        await requesting
         assert answers == groups
 
 

@@ -75,12 +75,12 @@ def check_control(run, words, trace, from_zero):
         granted += [when + stage.latency] * mark["last"]
         updated += [when + stage.latency] * (mark["last"] and position["last_chunk"])
         gradient = when + stage.gradient_latency
-        told = gradient - 1  # the lanes hear of it by a register
+        reported = gradient - 1  # the lanes hear of it by a register
         assert trace.at("read_chunk", gradient - stage.read_latency) == position["chunk"]
-        assert trace.at("decaying", told) == mark["last"]
-        assert trace.at("from_zero", told) == (mark["first"] and from_zero)
-        assert not trace.at("keep", told)
-        assert not trace.at("replace", told + 1)
+        assert trace.at("decaying", reported) == mark["last"]
+        assert trace.at("from_zero", reported) == (mark["first"] and from_zero)
+        assert not trace.at("keep", reported)
+        assert not trace.at("replace", reported + 1)
         assert trace.at("write_chunk", when + stage.latency) == position["chunk"]
         assert trace.at("write_both", when + stage.latency) == mark["last"]
     assert trace.when("next_word") == words
@@ -111,7 +111,7 @@ async def follows_the_words(dut, bits, chunks, stalls, from_zero):
     assert deltas == words[size - 1 :: size]
     finish = words[-1] + BackwardStage(params).latency
     assert trace.when("finished") == list(range(finish + 1, finish + 4))
-    if stalls.none:
+    if stalls.absent:
         starts = words[::size]
         loop = max(params.update_loop, size)
         assert starts == list(range(starts[0], starts[0] + loop * len(starts), loop))
@@ -154,18 +154,18 @@ async def loads_the_host_s_weights(dut, stalls):
         assert trace.when("write") == monitor.cycles
         for when, beat in zip(monitor.cycles, monitor.beats, strict=True):
             gradient = when - UpdateLane.latency
-            told = gradient - 1
+            reported = gradient - 1
             assert trace.at("read_chunk", gradient - stage.read_latency) == beat["chunk"]
-            assert trace.at("keep", told)
-            assert not trace.at("from_zero", told)
-            assert not trace.at("decaying", told)
-            assert trace.at("replace", told + 1)
+            assert trace.at("keep", reported)
+            assert not trace.at("from_zero", reported)
+            assert not trace.at("decaying", reported)
+            assert trace.at("replace", reported + 1)
             assert trace.at("write_chunk", when) == beat["chunk"]
             assert trace.at("write_both", when)
         assert not trace.when("granted")
         assert not trace.when("updated")
         assert not trace.when("planes_valid")
-        if stalls.none:
+        if stalls.absent:
             spacing = stage.read_latency + UpdateLane.latency + 1
             first = monitor.cycles[0]
             assert monitor.cycles == [first + spacing * k for k in range(len(monitor.cycles))]

@@ -11,11 +11,11 @@ def ultras(bits):
 
 @pytest.mark.parametrize(("bits", "group"), SIZES)
 def test_columns_cover_all_bits_in_order(bits, group):
-    found = columns(bits, group)
-    ends = [0, *(column.high for column in found)]
-    assert [column.low for column in found] == ends[:-1]
+    result = columns(bits, group)
+    ends = [0, *(column.high for column in result)]
+    assert [column.low for column in result] == ends[:-1]
     assert ends[-1] == bits
-    for column in found:
+    for column in result:
         pieces = column.pieces
         assert [low for _, low, _ in pieces] == [column.low, *(high for *_, high in pieces[:-1])]
         assert pieces[-1][2] == column.high

@@ -22,11 +22,11 @@ def test_dsp_cascade(params):
 def skewed(params, rows):
     """Return ``rows`` with each value as many cycles later as the cascade wants it."""
     late = max(params.skew(k) for k in range(params.inputs))
-    none = [0] * params.inputs
-    shown = [row | {"values": list(none)} for row in rows]
-    shown += [{"values": list(none)} for _ in range(late)]
+    empty = [0] * params.inputs
+    shown = [row | {"values": list(empty)} for row in rows]
+    shown += [{"values": list(empty)} for _ in range(late)]
     for i, row in enumerate(rows):
-        for k, value in enumerate(row.get("values", none)):
+        for k, value in enumerate(row.get("values", empty)):
             shown[i + params.skew(k)]["values"][k] = int(value)
     return shown
 

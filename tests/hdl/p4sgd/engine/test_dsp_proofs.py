@@ -6,7 +6,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from tests.formal.sby import hold
 from tests.hdl.p4sgd.engine.dsp_proof import GradientProof, PlaneSumProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_found
+from tests.mutants import Mutant, mutants_are_detected
 
 SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
 LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
@@ -87,6 +87,6 @@ def test_what_is_compared_happens(proof):
     hold(proof, mode="cover", depth=12)
 
 
-test_every_claim_finds_broken_slices, test_broken_slices_are_found = mutants_are_found(
+test_every_claim_finds_broken_slices, test_broken_slices_are_detected = mutants_are_detected(
     MUTANTS, [PlaneSumProof(LANES[1]), GradientProof(BANKS[1])], SAMPLES
 )

@@ -112,16 +112,16 @@ def events_of(trace):
 
 def stalls_have_their_cause(run, trace):
     """A stall is the network's only while words wait for nothing but deltas."""
-    taken, given = [0] * FIFO_CYCLES, 0
+    taken, provided = [0] * FIFO_CYCLES, 0
     ports = trace["deltas_valid"], trace["deltas_ready"]
     for event, valid, ready in zip(events_of(trace), *ports, strict=False):
         if valid:
             assert not event["network_stall"]
-        elif taken[-FIFO_CYCLES] > given * run.bits * run.chunks:
+        elif taken[-FIFO_CYCLES] > provided * run.bits * run.chunks:
             assert not event["dependency_stall"]
             assert not event["fifo_stall"]
         taken.append(taken[-1] + event["word"])
-        given += valid and ready
+        provided += valid and ready
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -171,9 +171,9 @@ async def share(dut, run, stalls, from_zero):
             await RisingEdge(dut.clk)
         await clock(dut, int(rng.integers(1, 9)))
         put(dut, exchanging=1)
-        given = await peek(dut, params, run.chunks, stall=sink)
-        assert (given.reshape(-1) == reference.architectural).all()
-        new = rng.integers(LOW, -LOW, given.shape)
+        provided = await peek(dut, params, run.chunks, stall=sink)
+        assert (provided.reshape(-1) == reference.architectural).all()
+        new = rng.integers(LOW, -LOW, provided.shape)
         await load(dut, params, new, stall=source)
         await clock(dut, 20)
         assert len(words.cycles) == (j + 1) * size
@@ -278,8 +278,8 @@ async def mark_turnaround(dut, bits, chunks, batch):
     count = 4 * batch
     seen = await Cycles(dut, run_of(count, chunks, bits, batch)).go()
     starts = seen.words.cycles[:: seen.size][batch::batch]
-    asked = seen.delta_valid[batch - 1 :: batch]
-    delays = [start - when for start, when in zip(starts, asked, strict=False)]
+    requested = seen.delta_valid[batch - 1 :: batch]
+    delays = [start - when for start, when in zip(starts, requested, strict=False)]
     dut._log.info("s = %d: delta -> next mini-batch: %s cycles", bits, delays)
     assert len(delays) == 3
     assert max(delays) <= 12 + bits

@@ -31,9 +31,11 @@ def cause(active, no_queue, no_credit, no_room, no_word, starved, saturated):
 
 @cocotb.test(timeout_time=10, timeout_unit="us")
 async def names_one_cause_a_cycle(dut):
-    given = [dict(zip(INPUTS, bits, strict=True)) for bits in product((0, 1), repeat=len(INPUTS))]
+    provided = [
+        dict(zip(INPUTS, bits, strict=True)) for bits in product((0, 1), repeat=len(INPUTS))
+    ]
     await streams.start(dut)
-    seen = await play(dut, [*given, *[given[0]] * EngineEvents.latency], "events")
-    for inputs, events in zip(given, seen["events"][EngineEvents.latency :], strict=True):
+    seen = await play(dut, [*provided, *[provided[0]] * EngineEvents.latency], "events")
+    for inputs, events in zip(provided, seen["events"][EngineEvents.latency :], strict=True):
         assert events.pop("model_saturation") == inputs["saturated"]
         assert events == {name: name == cause(**inputs) for name in NAMES}

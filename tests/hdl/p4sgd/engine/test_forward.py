@@ -137,7 +137,7 @@ async def takes_every_word_when_it_may(dut, bits, signed, stalls):
     assert list(map(around.cycle_of, done)) == [
         end + ModelMemory.latency + params.bank.latency for end in ends
     ]
-    if stalls.none:  # a word a cycle, from the cycle in which it has its credit
+    if stalls.absent:  # a word a cycle, from the cycle in which it has its credit
         assert words.cycles[1:] == [
             max(before + 1, least)
             for before, least in zip(words.cycles, may_start[1:], strict=False)
@@ -293,12 +293,12 @@ async def probes_are_as_many_as_the_queue_holds(dut):
 async def exchange(dut, around, probe, partials):
     """Read back a few weights, a probe per cycle; then the next mini-batch may start."""
     params, rng = around.params, generator()
-    before, asked, count = len(partials.beats), len(probe.cycles), 10
+    before, requested, count = len(partials.beats), len(probe.cycles), 10
     put(dut, exchanging=1)
     beats = [{"chunk": int(c), "group": 0, "step": 0} for c in rng.integers(params.chunks, size=10)]
     await probe.send_all(beats)
     await partials.wait_for(before + count)
-    cycles = probe.cycles[asked:]
+    cycles = probe.cycles[requested:]
     assert cycles == list(range(cycles[0], cycles[0] + count))
     for when, beat in zip(cycles, beats, strict=True):
         later = when + ModelMemory.latency

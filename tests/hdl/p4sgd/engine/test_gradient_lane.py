@@ -74,8 +74,8 @@ async def sums_up_and_rounds(dut, bits, signed, gaps):
 async def a_reset_ends_what_is_under_way(dut):
     """Planes that have entered before a reset are not added after it."""
     params = params_in_simulator(EngineParams)
-    one = [1 << params.max_bits] * params.banks
-    plane = {"valid": 1, "planes": (1 << params.banks) - 1, "scaled": one}
+    item = [1 << params.max_bits] * params.banks
+    plane = {"valid": 1, "planes": (1 << params.banks) - 1, "scaled": item}
     await streams.start(dut)
     await play(dut, [plane | {"first": k == 0} for k in range(2 * params.gradient.latency)])
     dut.rst.value = 1

@@ -1,7 +1,7 @@
 import cocotb
 import numpy as np
 
-from hdl.p4sgd.engine.dsp_cascade import MOST_SLICES
+from hdl.p4sgd.engine.dsp_cascade import MAX_SLICES
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness import streams
@@ -41,7 +41,7 @@ async def keeps_two_copies(dut):
             arch[row["write_chunk"]] = row["result"]
     await streams.start(dut)
     latency = ModelMemory.latency
-    idle = [{"write": 0}] * (latency + MOST_SLICES)
+    idle = [{"write": 0}] * (latency + MAX_SLICES)
     trace = await play(dut, rows + idle, "architectural", "updated")
     architectural, shown = trace["architectural"], trace["updated"]
     for k, updated in list(enumerate(golden))[params.chunks :]:

@@ -52,11 +52,11 @@ class Banks:
         self.weights = wild(self.rng, 32, (params.chunks, 2 * GROUP_LANES))
         self.sums = streams.Source(dut, "sums", stall=stall)
         self.waiting = []  # when each was asked, and its sums
-        self.probes = streams.Sink(dut, "probe", callback=self.ask)
+        self.probes = streams.Sink(dut, "probe", callback=self.issue)
         self.most = 0
         cocotb.start_soon(self.run(dut))
 
-    def ask(self, probe):
+    def issue(self, probe):
         lanes = probe["step"] * self.params.banks + np.arange(self.params.banks)
         row = self.weights[probe["chunk"], probe["group"] * GROUP_LANES :]
         sums = [row[lane] if lane < GROUP_LANES else 0 for lane in lanes]
@@ -70,17 +70,19 @@ class Banks:
                 self.sums.append(self.waiting.pop(0)[1])
 
 
-async def ask_all(dut, banks, groups, stall=streams.never):
+async def request_all(dut, banks, groups, stall=streams.never):
     """Peek at random groups; return the cycles of the answers."""
     params = banks.params
     chunks = banks.rng.integers(params.chunks, size=groups)
-    asked = [{"chunk": int(c), "group": int(g)} for c, g in zip(chunks, chunks % 2, strict=True)]
-    asking = cocotb.start_soon(streams.send(dut, "peek", asked))
+    requested = [
+        {"chunk": int(c), "group": int(g)} for c, g in zip(chunks, chunks % 2, strict=True)
+    ]
+    requesting = cocotb.start_soon(streams.send(dut, "peek", requested))
     answers, cycles = await streams.receive(dut, "peeked", groups, stall)
-    await asking
+    await requesting
     expected = [
         banks.weights[beat["chunk"], GROUP_LANES * beat["group"] :][:GROUP_LANES].tolist()
-        for beat in asked
+        for beat in requested
     ]
     assert answers == expected
     return cycles
@@ -95,11 +97,11 @@ async def probes_every_cycle(dut, delay):
     banks = Banks(dut, params, lambda: delay)
     trace = Trace(dut, "busy")
     groups = 60
-    cycles = await ask_all(dut, banks, groups)
+    cycles = await request_all(dut, banks, groups)
     steps = probe_steps(params)
-    asked, answered = banks.probes.cycles, banks.sums.cycles
+    requested, answered = banks.probes.cycles, banks.sums.cycles
     if delay < OUTSTANDING:
-        assert asked == list(range(asked[0], asked[0] + groups * steps))
+        assert requested == list(range(requested[0], requested[0] + groups * steps))
         assert cycles == [cycles[0] + steps * k for k in range(groups)]
         assert banks.most <= delay + 1
     else:
@@ -109,9 +111,9 @@ async def probes_every_cycle(dut, delay):
     # From the first probe to the last sums, without a gap.
     busy = trace.when("busy")
     if delay < OUTSTANDING:
-        assert busy == list(range(asked[0] + 1, answered[-1] + 1))
+        assert busy == list(range(requested[0] + 1, answered[-1] + 1))
     else:
-        assert (busy[0], busy[-1]) == (asked[0] + 1, answered[-1])
+        assert (busy[0], busy[-1]) == (requested[0] + 1, answered[-1])
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -123,14 +125,14 @@ async def keeps_groups_apart(dut, stalls):
     await streams.start(dut)
     delays = generator()
     banks = Banks(dut, params, lambda: int(delays.integers(2, 30)), source)
-    await ask_all(dut, banks, 150, sink)
+    await request_all(dut, banks, 150, sink)
     await clock(dut, 3)
     assert not dut.busy.value
     assert banks.most > min(probe_steps(params), OUTSTANDING - 1)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
-async def asks_no_more_than_there_is_room_for(dut):
+async def requests_no_more_than_there_is_room_for(dut):
     """Without answers it sends as many probes as there is room for, and no more."""
     params = params_in_simulator(EngineParams)
     await streams.start(dut)

@@ -76,17 +76,17 @@ class RememberingEngine(Component):
         m.submodules.answers = answers = Fifo(
             FifoParams(shape=self.params.engine.model.group, depth=16)
         )
-        asked = Signal()
+        requested = Signal()
         m.d.comb += [
             read.addr.eq(where),
             self.peek.ready.eq(~self.pause & (answers.level < 12)),
             answers.i.payload.eq(read.data),
-            answers.i.valid.eq(asked),
+            answers.i.valid.eq(requested),
             self.peeked.payload.eq(answers.o.payload),
             self.peeked.valid.eq(answers.o.valid),
             answers.o.ready.eq(self.peeked.ready),
         ]
-        m.d.sync += asked.eq(self.peek.valid & self.peek.ready)
+        m.d.sync += requested.eq(self.peek.valid & self.peek.ready)
 
 
 class ModelBench(Component):

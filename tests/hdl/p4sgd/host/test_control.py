@@ -145,12 +145,12 @@ def cases(params):
 class Model:
     """Has the worker's state, as the host and the core bring it from one to the next."""
 
-    faults = ("memory_broken", "words_failed", "labels_failed", "starved", "gave_up")
+    faults = ("memory_broken", "words_failed", "labels_failed", "starved", "abandoned")
 
     def __init__(self, params):
         self.cases = cases(params)
-        legal = [one for one in self.cases if one[1]]
-        self.runs = [[one for one in legal if one[0]["join"] == join] for join in (0, 1)]
+        legal = [item for item in self.cases if item[1]]
+        self.runs = [[item for item in legal if item[0]["join"] == join] for join in (0, 1)]
         (self.case, self.legal), self.started = self.cases[0], 0
         self.held = dict.fromkeys(("memory_owes", "readers_busy"), 0)
         self.opening = 0  #: cycles for which a job is being opened yet
@@ -273,7 +273,7 @@ class Model:
                 self.fail(Cause.LONG_PLAN)
         elif inputs["starved"]:
             self.fail(Cause.SHORT_PLAN)
-        elif inputs["gave_up"] and not inputs["join"]:
+        elif inputs["abandoned"] and not inputs["join"]:
             self.fail(Cause.PEERS if inputs["peers_missing"] else Cause.NETWORK)
 
     def failed(self, inputs):

@@ -132,7 +132,7 @@ class Host(Bench):
         room = MOST - first % MOST
         return first, min(room, random.choice((1, 2, 6, MOST, random.randint(1, 20))))
 
-    def ask(self, bursts):
+    def issue(self, bursts):
         """Ask for bursts to write, and for others to read, of which none touches another one."""
         touched = set()
         for _ in range(bursts):
@@ -165,7 +165,7 @@ async def remembers_every_weight(dut, stalls):
     await host.fill()
     for _ in range(40):
         host.allow(random.random() < 0.9)
-        host.ask(random.choice((1, 12)))
+        host.issue(random.choice((1, 12)))
         if random.random() < 0.2:
             host.b.stall = host.r.stall = always
             await host.wait(300)
@@ -209,13 +209,13 @@ async def waits_for_the_engines(dut, beats):
     """It does not answer before the engine has done its part, and is busy until then."""
     host = await Host(dut).begin()
     await host.wait()
-    for ask, answers in (
+    for issue, answers in (
         (lambda: host.write(0, random_beats(beats)), host.b),
         (lambda: host.read(0, beats), host.r),
     ):
         assert not dut.busy.value
         host.set(pause=(1 << host.engines) - 1)
-        ask()
+        issue()
         await host.wait(30)
         assert not answers.beats
         assert dut.busy.value

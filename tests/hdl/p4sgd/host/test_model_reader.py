@@ -58,12 +58,12 @@ class Model:
             "last": beat["last"],
         }
 
-    async def serve(self, engine, asked, answers):
+    async def serve(self, engine, requested, answers):
         """Act as an engine: answer its questions in order."""
         count = 0
         while True:
-            await asked.wait_for(count + 1)
-            where = asked.beats[count]
+            await requested.wait_for(count + 1)
+            where = requested.beats[count]
             answers.append(self.weights[engine, where["chunk"], where["group"]].tolist())
             count += 1
 
@@ -83,22 +83,22 @@ async def answers_every_beat(dut, stalls, allow):
     await start_upset(dut)
     dut.allow.value = allow
     engines = range(worker.engines)
-    asked = [Sink(dut, f"peek_{engine}", stall=stalls.value[1]) for engine in engines]
+    requested = [Sink(dut, f"peek_{engine}", stall=stalls.value[1]) for engine in engines]
     answers = [Source(dut, f"peeked_{engine}", stall=stalls.value[0]) for engine in engines]
     for engine in engines:
-        cocotb.start_soon(model.serve(engine, asked[engine], answers[engine]))
+        cocotb.start_soon(model.serve(engine, requested[engine], answers[engine]))
     source = Source(dut, "bursts", stall=stalls.value[0])
     sink = Sink(dut, "beats", stall=stalls.value[1])
     await source.send_all(bursts)
     await sink.wait_for(len(beats))
     assert sink.beats == [model.answer(beat, allow) for beat in beats]
-    assert sum(len(engine.beats) for engine in asked) == sum(
+    assert sum(len(engine.beats) for engine in requested) == sum(
         beat["response"] == Response.OKAY for beat in sink.beats
     )
     await RisingEdge(dut.clk)
     assert not dut.busy.value
-    if stalls.none:
-        taken = answers[0].cycles[0] - asked[0].cycles[0] if allow else 0
+    if stalls.absent:
+        taken = answers[0].cycles[0] - requested[0].cycles[0] if allow else 0
         assert sink.cycles[0] == source.cycles[0] + ModelReader.latency + taken
         if not allow:  # no engine is waited for
             assert sink.cycles == list(range(sink.cycles[0], sink.cycles[0] + len(beats)))

@@ -35,8 +35,8 @@ def expected(loss, activations, labels, step, fraction_bits):
 
 def pairs(rng, fraction_bits, count):
     """Return activations and labels: extremes against each other, the hinge's edges, and any."""
-    one = 1 << fraction_bits
-    special = [LOW, LOW + 1, -one - 1, -one, 1 - one, -1, 0, 1, one - 1, one, one + 1, TOP]
+    item = 1 << fraction_bits
+    special = [LOW, LOW + 1, -item - 1, -item, 1 - item, -1, 0, 1, item - 1, item, item + 1, TOP]
     grid = np.array([(x, y) for x in special for y in special]).T
     scales = rng.integers(1, 33, count)
     activations = [int(wild(rng, int(bits), ())) for bits in scales]

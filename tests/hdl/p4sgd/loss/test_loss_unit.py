@@ -37,14 +37,14 @@ def settings_of(loss, step):
 def expected(loss, activations, labels, marks, step):
     """Return deltas, and the counts of saturated samples of each micro-batch."""
     banks = activations.shape[1]
-    here = np.array([[mark["present"] >> k & 1 for k in range(banks)] for mark in marks], bool)
+    near = np.array([[mark["present"] >> k & 1 for k in range(banks)] for mark in marks], bool)
     slope, slope_mask = golden.derivative(golden.Loss[loss.name], activations, labels)
     delta, delta_mask = golden.delta(slope, step)
     beats = [
         {"delta": row.tolist()} | {name: mark[name] for name in ("first", "last", "final")}
-        for row, mark in zip(np.where(here, delta, 0), marks, strict=True)
+        for row, mark in zip(np.where(near, delta, 0), marks, strict=True)
     ]
-    derivatives, deltas = (slope_mask & here).sum(axis=1), (delta_mask & here).sum(axis=1)
+    derivatives, deltas = (slope_mask & near).sum(axis=1), (delta_mask & near).sum(axis=1)
     counts = zip(derivatives.tolist(), deltas.tolist(), strict=True)
     return beats, [{"derivative": a, "delta": b} for a, b in counts]
 
@@ -87,7 +87,7 @@ async def marks_and_masks(dut, loss, stalls, step):
         queued = [when + LATENCIES[loss] - DELTAS_LATENCY for when in entered]
         assert [counted.at("saturations", when) for when in queued] == counts
         golden_counts += counts
-        if stalls.none:
+        if stalls.absent:
             assert taken == [when + LATENCIES[loss] for when in entered]
             assert taken == list(range(taken[0], taken[0] + len(taken)))
     for name in ("derivative", "delta"):  # and nothing in the cycles between

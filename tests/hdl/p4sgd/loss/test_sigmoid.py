@@ -36,9 +36,9 @@ async def equals_the_golden_table(dut):
     rows = [{"x": x} for x in values] + [{}] * Sigmoid.latency
     await streams.start(dut)
     trace = await play(dut, rows, "value", "mirrored")
-    one = 1 << fraction_bits
+    item = 1 << fraction_bits
     shown = [
-        one - value if mirrored else value
+        item - value if mirrored else value
         for value, mirrored in zip(trace["value"], trace["mirrored"], strict=True)
     ]
     assert shown[Sigmoid.latency :] == sigmoid(values, fraction_bits).tolist()

@@ -61,11 +61,11 @@ class ReaderOnMemories(Component):
                 continue
             outer, inner = getattr(self, name), getattr(reader, name)
             pairs = zip(outer, inner, strict=True) if member.dimensions else [(outer, inner)]
-            for ours, theirs in pairs:
+            for own, reference in pairs:
                 if member.is_signature:
-                    connect(m, flipped(ours), theirs)
+                    connect(m, flipped(own), reference)
                 else:
-                    m.d.comb += theirs.eq(ours) if member.flow == In else ours.eq(theirs)
+                    m.d.comb += reference.eq(own) if member.flow == In else own.eq(reference)
         return m
 
 
@@ -102,7 +102,7 @@ class ReaderBench(Bench):
         self.set(**{f"settings_{index}": usual | settings})
 
     @property
-    def found(self):
+    def result(self):
         return getattr(self, self.output)
 
     async def read(self, expected, *plans):
@@ -119,6 +119,6 @@ class ReaderBench(Bench):
 
     async def halt(self):
         """Abandon the plan. The reader may be busy for a while."""
-        self.found.let_go()
+        self.result.let_go()
         await self.strobe(halt=1)
         await self.wait()

@@ -100,7 +100,7 @@ async def each_port_has_its_own_bus(dut, fault):
     def ports_that_say(name):
         return {k for k in ports if bench.value(f"bus_{k}")[name]}
 
-    async def tell(**said):
+    async def report(**said):
         await bench.strobe(watch=said)
         await bench.wait(40)
 
@@ -110,7 +110,7 @@ async def each_port_has_its_own_bus(dut, fault):
         await bench.plan.send_all([make_plan(BEAT_BYTES, 0, BEATS)])
         await bench.wait(bench.params.worker.prefetch_beats)  # the others fill their buffers
         for _ in range(4):
-            await tell(tick=1)
+            await report(tick=1)
         assert ports_that_say("broken") == {port}
         assert ports_that_say("silent") == ports_that_say("owes") == ({port} if mute else set())
         assert {k for k in ports if said[k]["dropped"]} == (set() if mute else {port})
@@ -118,8 +118,8 @@ async def each_port_has_its_own_bus(dut, fault):
         await bench.halt()
         while dut.busy.value or ports_that_say("owes"):
             await bench.wait()
-        await tell()
-        await tell(revive=1)
+        await report()
+        await report(revive=1)
         assert not ports_that_say("broken")
         bench.state.take()  # no plan is taken while a port is broken
         await bench.read_plans(random_plan())

@@ -36,7 +36,7 @@ test_exchanges = simulated(
     {name: params for name, params in SIZES.items() if name.startswith("parallel")},
     __name__,
     test_filter="exchanges_",
-    registers=("asked", "put"),
+    registers=("requested", "put"),
 )
 
 
@@ -154,26 +154,26 @@ class Job:
         sources = [streams.Source(dut, name, stall=pause) for name in names]
         return [*sources, streams.Sink(dut, f"host_peeked_{e}", stall=stall)]
 
-    def host_asks(self):
+    def host_demands(self):
         """Let the host want to write to each engine and to read what it has."""
-        asked = []
+        requested = []
         for e, (load, peek, _) in enumerate(self.host):
             place = e, 0, random.randrange(self.models.shape[2])
             address = {"chunk": 0, "group": place[2]}
             weights = wild(self.rng, 32, GROUP_LANES).tolist()
             load.append(address | {"weights": weights})
             peek.append(address)
-            asked.append((place, weights))
-        return asked
+            requested.append((place, weights))
+        return requested
 
-    async def host_gets(self, asked):
+    async def host_gets(self, requested):
         """Check that the host's accesses are done, now that they may be."""
         for _, _, peeked in self.host:
             await peeked.wait_for(1)
-        while len(self.host_loads) < len(asked):
+        while len(self.host_loads) < len(requested):
             await RisingEdge(self.dut.clk)
-        assert sorted(load[:2] for load in self.host_loads) == asked
-        for (place, _), (_, _, peeked) in zip(asked, self.host, strict=True):
+        assert sorted(load[:2] for load in self.host_loads) == requested
+        for (place, _), (_, _, peeked) in zip(requested, self.host, strict=True):
             assert peeked.beats == [self.models[place].tolist()]  # the host's load is no part of it
             peeked.beats.clear()
         self.host_loads.clear()
@@ -254,9 +254,9 @@ async def exchanges_models(dut, stalls, chunks):
             await clock(dut, random.randrange(9))
             await job.update()
             dut.engines_finished.value = final
-            asked = job.host_asks()
+            requested = job.host_demands()
             await job.exchange(finished=final)
-            await job.host_gets(asked)
+            await job.host_gets(requested)
         assert dut.finished.value
         dut.engines_finished.value = 0
         await pulse(dut, "begin")
@@ -286,10 +286,10 @@ async def exchanges_any_number_of_chunks(dut, chunks):
     job.places = [place for place in job.places if place[1] == chunks - 1]
     await job.start()
     last = pack(ModelExchange(job.params).place, {"chunk": chunks - 1})
-    dut.asked.value, dut.put.value = last, last
+    dut.requested.value, dut.put.value = last, last
     await job.update()
     await job.exchange()
-    assert int(dut.asked.value) == int(dut.put.value) == 0
+    assert int(dut.requested.value) == int(dut.put.value) == 0
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -317,7 +317,7 @@ async def exchanges_leave_the_host_the_rest(dut, stalls):
     job = Job(dut, 1, stalls)
     await job.start()
     for _ in range(3):
-        await job.host_gets(job.host_asks())
+        await job.host_gets(job.host_demands())
         await job.update()
         await job.exchange()
 

@@ -57,11 +57,11 @@ class Requests:
             rows.append(row | {"clear": clear, "request": request})
         outputs = {name for golden in self.golden for name in golden}
         shown = (await bench.played(rows, *outputs))[lead + latency :]
-        for k, (found, golden) in enumerate(zip(shown, self.golden, strict=True)):
-            found["verdict"] = found["verdict"].name
+        for k, (result, golden) in enumerate(zip(shown, self.golden, strict=True)):
+            result["verdict"] = result["verdict"].name
             for name, value in golden.items():
-                expected = found[name] | value if isinstance(value, dict) else value
-                assert (k, found[name]) == (k, expected), name
+                expected = result[name] | value if isinstance(value, dict) else value
+                assert (k, result[name]) == (k, expected), name
 
     @property
     def verdicts(self):

@@ -202,8 +202,8 @@ class Bench:
     def compare(self, expected):
         """Check that what left is what was expected, in the same cycles."""
         for port in range(self.params.ports):
-            for found, golden in zip(self.seen[port], expected[port], strict=False):
-                assert found == golden, f"port {port}"
+            for result, golden in zip(self.seen[port], expected[port], strict=False):
+                assert result == golden, f"port {port}"
             assert len(self.seen[port]) == len(expected[port]), f"port {port}"
 
     async def exchange(self, arrivals):
@@ -214,11 +214,11 @@ class Bench:
 
     async def check_verdicts(self):
         """Check that every counter of the switch is the model's."""
-        found = await self.host.verdicts()
-        golden = {port: dict.fromkeys(counts, 0) for port, counts in found.items()}
+        result = await self.host.verdicts()
+        golden = {port: dict.fromkeys(counts, 0) for port, counts in result.items()}
         for (port, verdict), count in self.model.counters.items():
             golden[port][verdict.name] = count & 0xFFFFFFFF
-        assert found == golden
+        assert result == golden
         requests = [v for v in Verdict if 0 < v.value < Verdict.WRONG_SLOT.value]
         if self.params.tenants:
             requests.append(TenantVerdict.DRAINING)
@@ -315,8 +315,8 @@ class TenantBench(Bench):
         wire = tenancy_frames.to_bytes(command, destination=self.model.address, source=source)
         schedule, expected = self.answers([Arrival(port, wire)])
         await self.play(schedule, after=ANSWERED)
-        found = {k: [data for _, data in seen] for k, seen in self.seen.items() if seen}
-        assert found == {k: [data for _, data in told] for k, told in expected.items()}
+        result = {k: [data for _, data in seen] for k, seen in self.seen.items() if seen}
+        assert result == {k: [data for _, data in reported] for k, reported in expected.items()}
         return tenancy_frames.from_bytes(expected[port][0][1]) if expected else None
 
     async def order_by_registers(self, command):
@@ -361,9 +361,9 @@ class TenantBench(Bench):
 
     async def state_agrees(self):
         tenants, holders = self.model.tenants, self.model.holders
-        draining = [k for k, one in holders.items() if one.state is State.DRAINING]
+        draining = [k for k, item in holders.items() if item.state is State.DRAINING]
         expected = {
-            "registered_jobs": sum(1 << k for k, one in enumerate(tenants) if one is not None),
+            "registered_jobs": sum(1 << k for k, item in enumerate(tenants) if item is not None),
             "active_jobs": sum(1 << k for k in holders),
             "draining_jobs": sum(1 << k for k in draining),
             "unfinished_jobs": sum(1 << k for k in holders if self.model.unfinished(k)),
@@ -374,7 +374,7 @@ class TenantBench(Bench):
         """Draw a frame of any job, by any port, mostly one that carries on what the job began."""
         model, jobs = self.model, set(REGISTERED)
         holders = model.holders.items()
-        drain = {k for k, one in holders if one.state is State.DRAINING}
+        drain = {k for k, item in holders if item.state is State.DRAINING}
         ended = {k for k in drain if not model.unfinished(k)}
         number = random.choice(sorted(jobs - ended))  # in which cycle those are given up is open
         fields, job = REGISTERED[number], model.active.get(number)

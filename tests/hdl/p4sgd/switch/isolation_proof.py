@@ -26,13 +26,13 @@ class Copy(TenantTableProof):
         """Return what else is free, what is shown of the inside, and what comes out."""
         return super().more_inputs(params) | {"valid": Out(1), "request": Out(params.request)}
 
-    def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
+    def happenings(self, m: Module, dut: JobTable, requested: RequestPromises) -> None:
         """The requests for the slots are shown."""
         m.d.comb += [self.valid.eq(dut.valid), self.request.eq(dut.request)]
 
 
 class IsolationProof(Component):
-    """Has two copies of the job table; job ``mine``, any of them, finds no difference.
+    """Has two copies of the job table; job ``own``, any of them, finds no difference.
 
     The same in both are its rightful packets, its commands, and what its requests do to its slots
     (``progress``), of which there is nothing before it is granted in both. All else is free in each
@@ -66,14 +66,14 @@ class IsolationProof(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        mine = Signal(self.params.job_bits)
-        m.d.comb += mine.eq(AnyConst(self.params.job_bits))
+        own = Signal(self.params.job_bits)
+        m.d.comb += own.eq(AnyConst(self.params.job_bits))
         sides = []
         for name in COPIES:
             m.submodules[name] = copy = Copy(self.params)
             inputs = [k for k, member in copy.signature.members.items() if member.flow == In]
             m.d.comb += [getattr(copy, k).eq(getattr(self, f"{name}_{k}")) for k in inputs]
-            sides.append(Side(self, name, copy, mine))
+            sides.append(Side(self, name, copy, own))
         self.send(m, sides)
         self.command(m, sides)
         both = sides[0].entry.active & sides[1].entry.active
@@ -84,46 +84,46 @@ class IsolationProof(Component):
 
     def send(self, m: Module, sides: list["Side"]) -> None:
         """Let the job's rightful packets come to both copies alike, or to none."""
-        one, other = sides
-        assume(m, one.rightful == other.rightful)
-        with m.If(one.rightful):
-            assume(m, one.copy.sender == other.copy.sender)
-            assume(m, one.copy.packet == other.copy.packet)
+        item, other = sides
+        assume(m, item.rightful == other.rightful)
+        with m.If(item.rightful):
+            assume(m, item.copy.sender == other.copy.sender)
+            assume(m, item.copy.packet == other.copy.packet)
 
     def command(self, m: Module, sides: list["Side"]) -> None:
         """Let both copies take the job's commands alike; acquire ends alike."""
-        one, other = sides
-        assume(m, one.copy.sharing == other.copy.sharing)
-        assume(m, one.commanded == other.commanded)
-        with m.If(one.commanded):
-            assume(m, one.copy.offered == other.copy.offered)
-        check(m, "obeyed_at_once", one.obeyed == other.obeyed)
-        with m.If(one.obeyed):
-            check(m, "obeyed_alike", one.state == other.state)
-            check(m, "told_alike", one.copy.command == other.copy.command)
-        counting = [one.state == state for state in (State.COMPARE, State.END)]
-        with m.If(one.obeyed & Cat(counting).any()):
-            check(m, "counted_alike", one.step == other.step)
-        deciding = one.obeyed & (one.state == State.DECIDE)
+        item, other = sides
+        assume(m, item.copy.sharing == other.copy.sharing)
+        assume(m, item.commanded == other.commanded)
+        with m.If(item.commanded):
+            assume(m, item.copy.offered == other.copy.offered)
+        check(m, "obeyed_at_once", item.obeyed == other.obeyed)
+        with m.If(item.obeyed):
+            check(m, "obeyed_alike", item.state == other.state)
+            check(m, "reported_alike", item.copy.command == other.copy.command)
+        counting = [item.state == state for state in (State.COMPARE, State.END)]
+        with m.If(item.obeyed & Cat(counting).any()):
+            check(m, "counted_alike", item.step == other.step)
+        deciding = item.obeyed & (item.state == State.DECIDE)
         with m.If(delay(m, deciding, 1, "decided", reset_less=False)):
-            assume(m, one.clearing == other.clearing)
+            assume(m, item.clearing == other.clearing)
 
     def compare_tables(self, m: Module, sides: list["Side"], both: Value) -> None:
         """Claim that the job has the same entry in both copies, from a grant to its end."""
-        one, other = sides
+        item, other = sides
         for name in ("registered", "ports", "parent", "base", "end"):
-            claim(m, "entry_the_same", one.entry[name] == other.entry[name])
-        check(m, "over_alike", one.closed == other.closed)
+            claim(m, "entry_the_same", item.entry[name] == other.entry[name])
+        check(m, "over_alike", item.closed == other.closed)
         had = delay(m, both, 1, "both", reset_less=False)
         with m.If(had):
-            claim(m, "grant_ends_alike", one.entry.active == other.entry.active)
-        with m.If(one.entry.active == other.entry.active):
-            alike = (one.entry.epoch == other.entry.epoch) & (
-                one.entry.draining == other.entry.draining
+            claim(m, "grant_ends_alike", item.entry.active == other.entry.active)
+        with m.If(item.entry.active == other.entry.active):
+            alike = (item.entry.epoch == other.entry.epoch) & (
+                item.entry.draining == other.entry.draining
             )
             claim(m, "grant_the_same", alike)
-            check(m, "progress_the_same", one.uses == other.uses)
-            check(m, "drains_alike", one.settling == other.settling)
+            check(m, "progress_the_same", item.uses == other.uses)
+            check(m, "drains_alike", item.settling == other.settling)
         for this, that in (sides, sides[::-1]):
             with m.If(this.entry.active & ~that.entry.active):
                 check(m, "granted_before_the_other", that.clearing)
@@ -132,56 +132,56 @@ class IsolationProof(Component):
                 check(m, "has_begun_nothing", this.uses == 0)
             with m.If(this.clearing & ~that.clearing):
                 check(m, "granted_after_the_other", that.entry.active)
-        with m.If(one.clearing & other.clearing):
-            check(m, "same_epoch_to_come", one.copy.command.epoch == other.copy.command.epoch)
+        with m.If(item.clearing & other.clearing):
+            check(m, "same_epoch_to_come", item.copy.command.epoch == other.copy.command.epoch)
 
     def compare_requests(self, m: Module, sides: list["Side"]) -> None:
         """Claim that the job's requests are the same in both copies."""
-        one, other = sides
-        assume(m, one.progress == other.progress)
-        assume(m, (one.entry.active & other.entry.active) | (one.progress == 0))
-        claim(m, "asked_alike", one.asks == other.asks)
-        with m.If(one.asks):
-            claim(m, "requests_the_same", one.copy.request == other.copy.request)
+        item, other = sides
+        assume(m, item.progress == other.progress)
+        assume(m, (item.entry.active & other.entry.active) | (item.progress == 0))
+        claim(m, "requested_alike", item.demands == other.demands)
+        with m.If(item.demands):
+            claim(m, "requests_the_same", item.copy.request == other.copy.request)
 
     def happenings(self, m: Module, sides: list["Side"], both: Value) -> None:
         """The job asks in both copies after the other one has sent in one of them alone."""
-        one, other = sides
+        item, other = sides
         met = Signal()
-        with m.If(both & one.foreign & ~other.foreign):
+        with m.If(both & item.foreign & ~other.foreign):
             m.d.sync += met.eq(1)
-        reach(m, "a_request_beside_another_job", one.asks & met)
+        reach(m, "a_request_beside_another_job", item.demands & met)
 
 
 class Side:
-    """Shows a copy from outside, for job ``mine``."""
+    """Shows a copy from outside, for job ``own``."""
 
-    def __init__(self, proof: IsolationProof, name: str, copy: Copy, mine: Value) -> None:
+    def __init__(self, proof: IsolationProof, name: str, copy: Copy, own: Value) -> None:
         self.name, self.copy = name, copy
         jobs = range(proof.params.jobs)
-        self.entry: Any = Array(copy.table)[mine]
+        self.entry: Any = Array(copy.table)[own]
         self.state, self.step = copy.state, copy.step
-        self.uses = Array(getattr(proof, f"{name}_uses_{k}") for k in jobs)[mine]
-        self.settling = Array(getattr(proof, f"{name}_settling_{k}") for k in jobs)[mine]
+        self.uses = Array(getattr(proof, f"{name}_uses_{k}") for k in jobs)[own]
+        self.settling = Array(getattr(proof, f"{name}_settling_{k}") for k in jobs)[own]
         packet, entry = copy.packet, self.entry
-        self.closed = Array(getattr(proof, f"{name}_closed_{k}") for k in jobs)[mine]
+        self.closed = Array(getattr(proof, f"{name}_closed_{k}") for k in jobs)[own]
         takes = (self.state == State.TAKE) & copy.offers
-        self.commanded = takes & (copy.offered.job == mine)
-        named = copy.command.job == mine
+        self.commanded = takes & (copy.offered.job == own)
+        named = copy.command.job == own
         self.clearing = named & (self.state == State.CLEAR)
         rests = (self.state == State.TAKE) | (self.state == State.ANSWER)
         self.obeyed = named & ~rests & ~self.clearing
-        self.asks = copy.valid & (copy.request.header.job == mine)
-        mine_moves = copy.progress.job == mine
-        self.progress = Cat(copy.progress.began, copy.progress.ended) & mine_moves.replicate(2)
-        self.foreign = copy.packet_valid & packet.known & (packet.header.job != mine)
+        self.demands = copy.valid & (copy.request.header.job == own)
+        own_moves = copy.progress.job == own
+        self.progress = Cat(copy.progress.began, copy.progress.ended) & own_moves.replicate(2)
+        self.foreign = copy.packet_valid & packet.known & (packet.header.job != own)
         slot = packet.header.seq
         self.rightful = (
             copy.packet_valid
             & (packet.quality == Quality.GOOD)
             & packet.known
             & packet.own
-            & (packet.header.job == mine)
+            & (packet.header.job == own)
             & ((copy.sender & entry.ports) != 0)
             & entry.active
             & (packet.header.epoch == entry.epoch[:16])

@@ -57,49 +57,49 @@ class JobTableProof(Component):
         m = Module()
         params = self.params
         m.submodules.dut = dut = granted(JobTable(params))
-        m.submodules.asked = asked = RequestPromises(params)
+        m.submodules.requested = requested = RequestPromises(params)
         self.give(m, dut)
         m.d.comb += [
             dut.waiting.eq(self.waiting),
             dut.packet_valid.eq(self.packet_valid),
             dut.sender.eq(self.sender),
             dut.packet.eq(self.packet),
-            asked.slot.eq(delay(m, dut.slot, dut.latency, "slot")),
-            asked.valid.eq(dut.valid),
-            asked.clear.eq(dut.clear),
-            asked.request.eq(dut.request),
-            asked.announced.eq(delay(m, dut.ahead, 1, "ahead")),
+            requested.slot.eq(delay(m, dut.slot, dut.latency, "slot")),
+            requested.valid.eq(dut.valid),
+            requested.clear.eq(dut.clear),
+            requested.request.eq(dut.request),
+            requested.announced.eq(delay(m, dut.ahead, 1, "ahead")),
         ]
         owners = Array(Signal(params.job_bits, name=f"owner_{k}") for k in range(params.slots))
         job = delay(m, self.command.job, CLEARING, "job")  # of the command that clears
         with m.If(dut.clear):
-            m.d.sync += owners[asked.slot].eq(job[: params.job_bits])
+            m.d.sync += owners[requested.slot].eq(job[: params.job_bits])
         had = delay(m, self.packet_valid, dut.latency, "had", reset_less=False)
-        claim(m, "requests_as_promised", asked.kept)
+        claim(m, "requests_as_promised", requested.stored)
         claim(m, "valid_or_refused", had == (dut.valid ^ (dut.refused != params.verdict.NONE)))
         claim(m, "nothing_twice", ~(dut.valid & (dut.refused != params.verdict.NONE)))
         with m.If(dut.valid):
-            claim(m, "slot_of_the_job", dut.request.header.job == owners[asked.slot])
+            claim(m, "slot_of_the_job", dut.request.header.job == owners[requested.slot])
         self.tables(m)
-        self.slots(m, asked, owners)
+        self.slots(m, requested, owners)
         for k in range(params.jobs):
-            mine = dut.valid & (dut.request.header.job == k)
+            own = dut.valid & (dut.request.header.job == k)
             others = [self.table[j].active for j in range(params.jobs) if j != k]
-            reach(m, f"packet_of_job_{k}_beside_others", mine & Cat(others).all())
-        self.happenings(m, dut, asked)
+            reach(m, f"packet_of_job_{k}_beside_others", own & Cat(others).all())
+        self.happenings(m, dut, requested)
         return m
 
-    def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
+    def happenings(self, m: Module, dut: JobTable, requested: RequestPromises) -> None:
         """Reach the first and last slot, a start under load, and one of a job that runs."""
         slots, clearing = self.params.slots, self.state == State.PREPARE
         first = Signal()  # a packet of slot 0 has gone on
         runs = Signal()  # the job that is being started was active
-        with m.If(dut.valid & (asked.slot == 0)):
+        with m.If(dut.valid & (requested.slot == 0)):
             m.d.sync += first.eq(1)
         with m.If(~clearing):
             index = self.command.job[: self.params.job_bits]
             m.d.sync += runs.eq(Array(job.active for job in self.table)[index])
-        reach(m, "first_and_last_slot", dut.valid & (asked.slot == slots - 1) & first)
+        reach(m, "first_and_last_slot", dut.valid & (requested.slot == slots - 1) & first)
         reach(m, "holds_ports_that_wait", dut.hold & self.waiting)
         reach(m, "starts_one_that_runs", clearing & runs)
         reach(m, "all_slots_of_one_job", clearing & (self.command.count == slots))
@@ -137,7 +137,7 @@ class JobTableProof(Component):
         m.d.sync += cycles.eq(Mux(clearing, cycles + 1, 0))
         claim(m, "cleared_in_time", ~clearing | (cycles < TURNS * self.params.slots))
 
-    def slots(self, m: Module, asked: RequestPromises, owners) -> None:
+    def slots(self, m: Module, requested: RequestPromises, owners) -> None:
         """Claim what slots of a job are, as they have arrived at the aggregator."""
         params = self.params
         table = delay(m, self.table, CLEARING, "table", reset_less=False)
@@ -145,6 +145,6 @@ class JobTableProof(Component):
             for k in range(params.jobs):
                 job = table[k]
                 with m.If(job.active & (slot >= job.base) & (slot < job.end)):
-                    check(m, "slot_cleared", asked.cleared[slot])
-                    check(m, "slot_of_the_ports", asked.everyone[slot] == job.ports)
+                    check(m, "slot_cleared", requested.cleared[slot])
+                    check(m, "slot_of_the_ports", requested.everyone[slot] == job.ports)
                     check(m, "slot_owned", owners[slot] == k)

@@ -113,5 +113,7 @@ class SlotReference(Component):
                 self.bm.eq(everyone),
             ]
             for k in range(self.params.lanes):
-                kept = Mux(behind == 0, before.agg[k], 0)
-                m.d.comb += after.agg[k].eq(low_bits(kept + request.payload[k], len(after.agg[k])))
+                stored = Mux(behind == 0, before.agg[k], 0)
+                m.d.comb += after.agg[k].eq(
+                    low_bits(stored + request.payload[k], len(after.agg[k]))
+                )

@@ -48,30 +48,32 @@ class SlotsProof(Component):
             inputs = ("slot", "valid", "clear", "ahead", "request")
             m.d.comb += [getattr(slots, k).eq(getattr(self, f"{name}_{k}")) for k in inputs]
             sides.append(Slots(m, self, name, slots, watched))
-        one, other = sides
-        assume(m, (one.valid == other.valid) & (one.clear == other.clear))
-        with m.If(one.valid | one.clear):
-            assume(m, one.dut.request == other.dut.request)
+        item, other = sides
+        assume(m, (item.valid == other.valid) & (item.clear == other.clear))
+        with m.If(item.valid | item.clear):
+            assume(m, item.dut.request == other.dut.request)
         cleared = Signal()
-        with m.If(one.clear):
+        with m.If(item.clear):
             m.d.sync += cleared.eq(1)
-        assume(m, cleared | ~one.valid)
+        assume(m, cleared | ~item.valid)
         stored = delay(m, cleared, STORED, "cleared", reset_less=False)
         with m.If(cleared & stored):
-            claim(m, "slot_the_same", one.entry == other.entry)
-        asked = delay(m, one.valid, Aggregator.latency, "asked", reset_less=False)
-        with m.If(asked):
-            claim(m, "verdict_the_same", one.dut.verdict == other.dut.verdict)
-            claim(m, "answered_alike", one.dut.answered == other.dut.answered)
-            claim(m, "progress_the_same", one.dut.progress == other.dut.progress)
-        with m.If(asked & one.dut.answered):
-            claim(m, "answer_the_same", one.dut.answer == other.dut.answer)
-        check(m, "cleared_before", cleared | ~asked)
-        apart = one.others & ~other.others
+            claim(m, "slot_the_same", item.entry == other.entry)
+        requested = delay(m, item.valid, Aggregator.latency, "requested", reset_less=False)
+        with m.If(requested):
+            claim(m, "verdict_the_same", item.dut.verdict == other.dut.verdict)
+            claim(m, "answered_alike", item.dut.answered == other.dut.answered)
+            claim(m, "progress_the_same", item.dut.progress == other.dut.progress)
+        with m.If(requested & item.dut.answered):
+            claim(m, "answer_the_same", item.dut.answer == other.dut.answer)
+        check(m, "cleared_before", cleared | ~requested)
+        apart = item.others & ~other.others
         met = Signal()
         with m.If(cleared & apart):
             m.d.sync += met.eq(1)
-        reach(m, "a_sum_beside_others", asked & met & one.dut.answered & ~one.dut.answer.acked)
+        reach(
+            m, "a_sum_beside_others", requested & met & item.dut.answered & ~item.dut.answer.acked
+        )
         return m
 
 

@@ -107,18 +107,18 @@ class TenantTableProof(JobTableProof):
             with m.If(had.active & job.active):
                 claim(m, "a_grant_keeps_its_number", job.epoch == had.epoch)
 
-    def happenings(self, m: Module, dut: JobTable, asked: RequestPromises) -> None:
+    def happenings(self, m: Module, dut: JobTable, requested: RequestPromises) -> None:
         """Reach the first and last slot, a grant under load, and one that drains to its end."""
         slots, first = self.params.slots, Signal()
-        with m.If(dut.valid & (asked.slot == 0)):
+        with m.If(dut.valid & (requested.slot == 0)):
             m.d.sync += first.eq(1)
         drained = delay(m, self.table[0].draining, 1, "draining", reset_less=False)
-        told = dut.answered & (dut.answer.kind == TenancyKind.DRAINING)
-        reach(m, "first_and_last_slot", dut.valid & (asked.slot == slots - 1) & first)
+        reported = dut.answered & (dut.answer.kind == TenancyKind.DRAINING)
+        reach(m, "first_and_last_slot", dut.valid & (requested.slot == slots - 1) & first)
         reach(m, "holds_ports_that_wait", dut.hold & self.waiting)
         reach(m, "drains_to_its_end", drained & ~self.table[0].active)
         reach(m, "a_request_while_it_drains", dut.valid & dut.request.draining)
-        reach(m, "told_to_drain", told)
+        reach(m, "reported_to_drain", reported)
 
 
 def slots_apart(job: Any, other: Any) -> Value:

@@ -65,8 +65,8 @@ async def slow_ports_get_every_answer_once(dut):
         schedule, expected = bench.answers(two_jobs(bench, [use]))
         await bench.play(schedule, after=40, ready=lambda port: random.random() < 0.4)
         for port in range(PARAMS.ports):
-            found = [data for _, data in bench.seen[port]]
-            assert found == [data for _, data in expected[port]]
+            result = [data for _, data in bench.seen[port]]
+            assert result == [data for _, data in expected[port]]
     counts = await bench.host.port_counters()
     assert all(row["answers_dropped"] == 0 for row in counts.values())
 

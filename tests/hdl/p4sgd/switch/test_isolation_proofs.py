@@ -9,7 +9,7 @@ from tests.hdl.p4sgd.switch.slots_proof import SlotsProof
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
 from tests.hdl.p4sgd.switch.waiting_proof import WaitingProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_found, mutants_of
+from tests.mutants import Mutant, mutants_are_detected, mutants_of
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
@@ -37,12 +37,12 @@ def waits(module, place, old, new, claim, **options):
 
 MUTANTS = {
     # packets that are not rightful
-    "no grant asked": table("m.Elif(~job.active)", "m.Elif(0)", "asked_alike", depth=16),
-    "any slot": table(*ANY_SLOT, "asked_alike", depth=28),
-    "any epoch": table(*ANY_EPOCH, "asked_alike", depth=28),
-    "any port": table(" | ~(ports & sender).any()", "", "asked_alike", depth=28),
-    "any worker": table("m.Elif(~own)", "m.Elif(0)", "asked_alike", depth=28),
-    "the corrupt": table("packet.quality == Quality.CORRUPT", "0", "asked_alike", depth=28),
+    "no grant asked": table("m.Elif(~job.active)", "m.Elif(0)", "requested_alike", depth=16),
+    "any slot": table(*ANY_SLOT, "requested_alike", depth=28),
+    "any epoch": table(*ANY_EPOCH, "requested_alike", depth=28),
+    "any port": table(" | ~(ports & sender).any()", "", "requested_alike", depth=28),
+    "any worker": table("m.Elif(~own)", "m.Elif(0)", "requested_alike", depth=28),
+    "the corrupt": table("packet.quality == Quality.CORRUPT", "0", "requested_alike", depth=28),
     "drains with another": table(
         "request.draining.eq(job.draining)",
         "request.draining.eq(self.packet_valid)",
@@ -68,8 +68,8 @@ MUTANTS = {
     "the lowest port first": waits(
         "hdl.common.round_robin",
         "tests.hdl.p4sgd.switch.waiting_proof.RoundRobin",
-        "first_of(ahead, self.asking)",
-        "lowest(self.asking)",
+        "first_of(ahead, self.requesting)",
+        "lowest(self.requesting)",
         "a_port_waits_for_the_others_once",
     ),
     "looks twice": waits(
@@ -104,6 +104,6 @@ def test_what_is_proven_can_happen(kind):
 
 
 # Claims of each copy by itself are tested with the proof of the table.
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [kind(PARAMS) for kind in PROOFS], SAMPLES, but=[TenantTableProof(PARAMS)]
 )

@@ -28,7 +28,7 @@ test_jobs = simulated(Switch, SIZES, __name__, short=SIZES[:1])
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def tells_what_it_is(dut):
+async def reports_what_it_is(dut):
     bench = await begin(dut)
     params = bench.params
     golden = {

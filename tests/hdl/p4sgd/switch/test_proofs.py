@@ -7,7 +7,7 @@ from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.aggregator_proof import AggregatorProof
 from tests.hdl.p4sgd.switch.deep_slots import DeepSwitchParams
 from tests.hdl.p4sgd.switch.job_table_proof import JobTableProof
-from tests.mutants import mutants_are_found, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 FOLDER = "hdl.p4sgd.switch"
 PARTS = "hdl.switch"
@@ -62,7 +62,7 @@ MUTANTS = {
         "verdict_of_rule",
     ),
     "answers a repetition early": rule(
-        "eq(added & ~before.summed)", "eq(0)", "pending_while_someone_has_not_given"
+        "eq(added & ~before.summed)", "eq(0)", "pending_while_someone_has_not_provided"
     ),
     "answers another's ack": rule(
         "self.pending.eq(~before.finished)",
@@ -121,9 +121,11 @@ MUTANTS = {
         "header.eq(request.header), header.use.eq(neighbour),",
         "answer_repeats_the_header",
     ),
-    "hides what was clamped": aggregator("is_sum & overflow", "0", "answer_tells_what_was_clamped"),
+    "hides what was clamped": aggregator(
+        "is_sum & overflow", "0", "answer_reports_what_was_clamped"
+    ),
     "clamps acknowledgements": aggregator(
-        "is_sum & overflow", "overflow", "answer_tells_what_was_clamped"
+        "is_sum & overflow", "overflow", "answer_reports_what_was_clamped"
     ),
     "answers stale packets": aggregator("rule.complete | rule.repeat)", "1)", "answered_by_rule"),
     # jobs
@@ -203,6 +205,6 @@ def test_a_deep_memory_holds_as_well(mode, depth):
     hold(AggregatorProof(DEEP), mode=mode, depth=depth)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [kind(params) for kind, (params, *_) in PROOFS.items()], SAMPLES
 )

@@ -187,7 +187,7 @@ async def equals_the_golden_model(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def tells_of_commands_and_ports(dut):
+async def reports_commands_and_ports(dut):
     """It tells each job and all, why a command was refused, and which counters exist."""
     bench = await begin(dut)
     params, host = bench.params, bench.host

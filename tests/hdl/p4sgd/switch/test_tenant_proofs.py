@@ -5,7 +5,7 @@ import pytest
 from hdl.p4sgd.switch.tenant_params import TenantSwitchParams
 from tests.formal.sby import hold
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
-from tests.mutants import mutants_are_found, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
 PARTS = "hdl.switch"
@@ -69,6 +69,6 @@ def test_what_is_proven_can_happen():
     hold(TenantTableProof(PARAMS), mode="cover", depth=48)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [TenantTableProof(PARAMS)], ["takes an epoch back"]
 )

@@ -142,17 +142,17 @@ async def a_host_has_one_command_at_a_time(dut):
     bench = await TenantBench(dut, params_in_simulator(TenantSwitchParams)).begin()
     host = bench.host
 
-    def asked(verb, epoch, **fields):
+    def requested(verb, epoch, **fields):
         return Command(verb=verb, switch=0, job=1, epoch=epoch, **fields)
 
-    nobody = await bench.order_by_registers(asked(Verb.ACQUIRE, 5))
+    nobody = await bench.order_by_registers(requested(Verb.ACQUIRE, 5))
     assert nobody.reason.name == "NOT_REGISTERED"
     broken = REGISTERED[1] | {"ports": 0}
-    none = await bench.order_by_registers(asked(Verb.REGISTER, 4, **broken))
-    assert none.reason.name == "BAD_PORTS"
+    empty = await bench.order_by_registers(requested(Verb.REGISTER, 4, **broken))
+    assert empty.reason.name == "BAD_PORTS"
     bench = await bench.register()
     epoch = bench.last[1] + 1
-    assert bench.model.command(asked(Verb.ACQUIRE, epoch)).verb is Verb.GRANTED
+    assert bench.model.command(requested(Verb.ACQUIRE, epoch)).verb is Verb.GRANTED
     await host.write(job_number=1)
     await host.write(job_epoch=epoch)
     await host.write(acquire_job=1)
@@ -161,7 +161,7 @@ async def a_host_has_one_command_at_a_time(dut):
     assert await host.read("ignored")
     assert TenancyKind(await host.read("answered")) is TenancyKind.GRANTED
     await bench.state_agrees()
-    await bench.order_by_registers(asked(Verb.RELEASE, epoch))
+    await bench.order_by_registers(requested(Verb.RELEASE, epoch))
     assert not await host.read("ignored")
     await bench.settle()
 

@@ -50,5 +50,5 @@ async def counts_packets_and_cycles(dut):
         await ClockCycles(dut.clk, 4)
         dut.taken.value = dut.saturated.value = 0
         await ClockCycles(dut.clk, 3)
-        found = (int(port.value) for port in (dut.packets, dut.saturations, dut.cycles))
-        assert [*found] == [(at + more) % (1 << TOTAL_BITS) for more in (4, 32, 4)]
+        result = (int(port.value) for port in (dut.packets, dut.saturations, dut.cycles))
+        assert [*result] == [(at + more) % (1 << TOTAL_BITS) for more in (4, 32, 4)]

@@ -89,14 +89,14 @@ class Golden(Requests):
 
     def of_parent(self, slot, state):
         everyone, _ = self.jobs[slot]
-        use, wanted = state.own.use, "full" if state.own.ack_bm != everyone else "acked"
+        use, expected = state.own.use, "full" if state.own.ack_bm != everyone else "acked"
         if random.random() < 0.3:
             use = (use + random.choice((-1, 1, random.randrange(256)))) % 256
         if random.random() < 0.4:
-            wanted = random.choice(list(KINDS))
-        is_agg, acked = KINDS[wanted]
+            expected = random.choice(list(KINDS))
+        is_agg, acked = KINDS[expected]
         payload = choose_payload(self.params.lanes, self.params.value_bits)
-        saturated = random.getrandbits(self.params.lanes) if wanted == "full" else 0
+        saturated = random.getrandbits(self.params.lanes) if expected == "full" else 0
         packet = Packet(is_agg, 0, use, acked, payload, saturated)
         return self.request(slot, packet, from_parent=True, draining=random.random() < 0.05)
 

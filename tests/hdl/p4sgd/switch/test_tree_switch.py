@@ -61,7 +61,7 @@ class TreeBench(TenantBench):
     def some_frame(self):
         """Draw one that mostly carries on what a job has begun, in both directions."""
         holders = self.model.holders.items()
-        drain = {k for k, one in holders if one.state is State.DRAINING}
+        drain = {k for k, item in holders if item.state is State.DRAINING}
         ended = {k for k in drain if not self.model.unfinished(k)}
         number = random.choice(sorted(set(REGISTERED) - ended))
         fields, held = REGISTERED[number], number in self.model.active
@@ -110,7 +110,7 @@ class TreeBench(TenantBench):
 
     def spoilt(self, port, data):
         """Return the frame, now and then spoilt."""
-        drains = any(one.state is State.DRAINING for one in self.model.holders.values())
+        drains = any(item.state is State.DRAINING for item in self.model.holders.values())
         kind = random.random()
         if kind < 0.04:
             port = random.randrange(PARAMS.ports)

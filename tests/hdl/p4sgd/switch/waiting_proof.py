@@ -28,7 +28,7 @@ class WaitingProof(Component):
         super().__init__(
             params,
             {
-                "asking": In(params.ports),
+                "requesting": In(params.ports),
                 "offered": In(TENANT_COMMAND),
                 "offers": In(1),
                 "sharing": In(SHARING),
@@ -43,11 +43,11 @@ class WaitingProof(Component):
         params = self.params
         m.submodules.turns = turns = RoundRobin(RoundRobinParams(count=params.ports))
         m.submodules.jobs = jobs = JobTable(params)
-        taken = turns.asking.any() & ~jobs.hold
+        taken = turns.requesting.any() & ~jobs.hold
         m.d.comb += [
-            turns.asking.eq(self.asking),
+            turns.requesting.eq(self.requesting),
             turns.take.eq(~jobs.hold),
-            jobs.waiting.eq(turns.asking.any()),
+            jobs.waiting.eq(turns.requesting.any()),
             jobs.commands.payload.eq(self.offered),
             jobs.commands.valid.eq(self.offers),
             jobs.sharing.eq(self.sharing),
@@ -56,9 +56,9 @@ class WaitingProof(Component):
         ]
         m.d.sync += [jobs.packet_valid.eq(taken), jobs.sender.eq(turns.grant)]
         for k in range(params.ports):
-            waits = self.asking[k] & ~(taken & turns.grant[k])
+            waits = self.requesting[k] & ~(taken & turns.grant[k])
             with m.If(delay(m, waits, 1, f"waits_{k}", reset_less=False)):
-                assume(m, self.asking[k])
+                assume(m, self.requesting[k])
             waited = self.count(m, waits, self.longest, f"waited_{k}")
             claim(m, "a_port_waits_for_the_others_once", waited <= self.longest)
             reach(m, f"port_{k}_waits_as_long_as_it_may", waited == self.longest)

@@ -10,7 +10,7 @@ from hdl.p4sgd.switch.params import USES, SwitchParams
 
 def record_layout(params: SwitchParams) -> data.StructLayout:
     """Return the last partial activation, its use, and the use acknowledged last."""
-    return data.StructLayout({"values": params.payload, "given": 8, "acked": 8})
+    return data.StructLayout({"values": params.payload, "provided": 8, "acked": 8})
 
 
 class WorkerRecord(Component):
@@ -39,13 +39,13 @@ class WorkerRecord(Component):
         m.d.comb += self.after.eq(self.before)
         m.d.sync += self.before.eq(self.after)
         with m.If(self.added):
-            m.d.comb += [self.after.given.eq(self.use), self.after.values.eq(self.payload)]
+            m.d.comb += [self.after.provided.eq(self.use), self.after.values.eq(self.payload)]
         with m.If(self.acknowledged):
             m.d.comb += self.after.acked.eq(self.use)
         with m.If(self.start):
             m.d.sync += [
                 self.before.values.eq(0),
-                self.before.given.eq(USES - 1),
+                self.before.provided.eq(USES - 1),
                 self.before.acked.eq(USES - 1),
             ]
         return m

@@ -128,7 +128,7 @@ class Others:
             w: [WorkerSlot.at_start() for _ in range(slots)] for w in range(workers) if w != OWN
         }
         self.next = dict.fromkeys(self.workers, 0)
-        self.asked = {}
+        self.requested = {}
         self.to_dut = []
         self.sent = []  # frames of the worker under test
         self.stall = lambda: False
@@ -175,15 +175,15 @@ class Others:
         if j < len(self.partials[worker]) and slots[slot].phase is Phase.FREE:
             slots[slot] = worker_starts(slots[slot])
             self.next[worker] += 1
-            self.ask(worker, slot)
+            self.issue(worker, slot)
         for slot, state in enumerate(slots):
-            waited = self.network.now - self.asked.get((worker, slot), 0)
+            waited = self.network.now - self.requested.get((worker, slot), 0)
             if state.phase is not Phase.FREE and waited > self.patience:
-                self.ask(worker, slot)
+                self.issue(worker, slot)
 
-    def ask(self, worker, slot):
+    def issue(self, worker, slot):
         state = self.workers[worker][slot]
-        self.asked[worker, slot] = self.network.now
+        self.requested[worker, slot] = self.network.now
         is_agg = state.phase is Phase.PARTIAL
         j = (self.next[worker] - 1 - slot) // len(self.switch) * len(self.switch) + slot
         payload = tuple(self.partials[worker][j]) if is_agg else ()
@@ -204,4 +204,4 @@ class Others:
             before = slots[slot].phase
             slots[slot], _ = worker_rule(slots[slot], packet)
             if slots[slot].phase is Phase.ACK and before is Phase.PARTIAL:
-                self.ask(to, slot)
+                self.issue(to, slot)

@@ -160,7 +160,7 @@ class SlotTableProof(Component):
 
     def compare(self, m: Module, dut: SlotTable, count, slots, late, unseen, waited) -> None:
         """Claim the outputs, by what the specification keeps."""
-        at_next, at_deliver, at_see, asked = (
+        at_next, at_deliver, at_see, requested = (
             Array(slot.as_value() for slot in slots)[index]
             for index in (dut.next_slot, dut.deliver_slot, self.see_slot, self.question)
         )
@@ -170,14 +170,14 @@ class SlotTableProof(Component):
         claim(m, "next_use_follows", dut.next_use == (following.use + 1)[:USE_BITS])
         come = Array(late)[dut.deliver_slot] & (SLOT(at_deliver).phase != Phase.PARTIAL)
         claim(m, "arrived_if_its_sum_came", dut.arrived == come)
-        there = Array(unseen)[self.see_slot] & (SLOT(at_see).phase != Phase.PARTIAL)
-        claim(m, "seen_if_its_sum_came", dut.seen == there)
+        present = Array(unseen)[self.see_slot] & (SLOT(at_see).phase != Phase.PARTIAL)
+        claim(m, "seen_if_its_sum_came", dut.seen == present)
         claim(m, "outstanding_counts", dut.outstanding == count_ones(late))
         claim(m, "idle_at_rest", dut.idle == ~(waited.any() | Cat(late).any()))
         claim(m, "rests_when_idle", ~dut.idle | ~busy_slots(slots).any())
         with m.If(self.question < count):
-            claim(m, "answers_phase", dut.answers[0].phase == SLOT(asked).phase)
-            claim(m, "answers_use", dut.answers[0].use == SLOT(asked).use)
+            claim(m, "answers_phase", dut.answers[0].phase == SLOT(requested).phase)
+            claim(m, "answers_use", dut.answers[0].use == SLOT(requested).use)
 
     def tie(self, m: Module, dut: SlotTable, count, slots, late, unseen, waited) -> None:
         """Relate what the table keeps to the specification, for induction."""
@@ -202,7 +202,7 @@ class SlotTableProof(Component):
             check(m, "bit_of_taken", ~used | (self.progress[k].taken == taken))
             check(m, "bit_of_freed", ~used | (self.progress[k].freed == freed))
             check(m, "phase_is_one", slot.phase.as_value() <= Phase.ACK.value)
-            check(m, "asked_for_until_it_came", ~partial | (late[k] & unseen[k]))
+            check(m, "requested_until_it_came", ~partial | (late[k] & unseen[k]))
             check(m, "seen_before_handed_on", late[k] | ~unseen[k])
             for name, pointer, _, ahead, marks in pointers:
                 inside = self.behind(k, pointer, count) < ahead

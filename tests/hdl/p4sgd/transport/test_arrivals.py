@@ -103,8 +103,8 @@ class Job:
             golden.Verdict.WRONG_RUN: frame.epoch != self.epoch,
             golden.Verdict.WRONG_SLOT: not 0 <= frame.seq - self.base < self.count,
         }
-        found = [verdict for verdict in golden.Verdict if applies.get(verdict)]
-        return found[-1] if found else None
+        result = [verdict for verdict in golden.Verdict if applies.get(verdict)]
+        return result[-1] if result else None
 
 
 def wrong_fields(job, frame):
@@ -190,8 +190,8 @@ def compare(arrival, job, verdict, wire):
         frame = WireFrame.from_bytes(wire)
         lanes = len(arrival["activations"])
         assert arrival["slot"] == frame.seq - job.base
-        found = [arrival[name] for name in ("is_agg", "acked", "use")]
-        assert found == [frame.is_agg, frame.acked, frame.use]
+        result = [arrival[name] for name in ("is_agg", "acked", "use")]
+        assert result == [frame.is_agg, frame.acked, frame.use]
         assert arrival["activations"] == list(frame.payload[:lanes])
         assert arrival["saturated"] == frame.saturated % (1 << lanes)
 
@@ -251,5 +251,5 @@ async def judges_a_flood(dut, stall):
             bench.send(wire, random.random() < 0.05)
     seen = await bench.finish()
     judged = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]
-    wanted = [None, *(golden.Verdict[verdict.name] for verdict in judged)]
-    assert all(seen[verdict] > 20 for verdict in wanted), seen
+    expected = [None, *(golden.Verdict[verdict.name] for verdict in judged)]
+    assert all(seen[verdict] > 20 for verdict in expected), seen

@@ -27,12 +27,12 @@ def test_phases_are_the_rule_s():
 
 def test_verdicts_are_the_rule_s_in_its_order():
     order = [verdict.name for verdict in golden.Verdict]
-    ours = [verdict.name for verdict in sorted(Verdict, key=lambda v: v.value)]
-    assert ours[0] == "NONE"
-    assert ours[1:] == [name for name in order if name in ours]
+    own = [verdict.name for verdict in sorted(Verdict, key=lambda v: v.value)]
+    assert own[0] == "NONE"
+    assert own[1:] == [name for name in order if name in own]
     only_of_switches = {"UNASKED", "WRONG_WAY"}
     behind = order[order.index("FULL") :]
-    assert ours[1:] == [name for name in behind if name not in only_of_switches]
+    assert own[1:] == [name for name in behind if name not in only_of_switches]
 
 
 @pytest.mark.parametrize("banks", [1, 2, 8])

@@ -3,7 +3,7 @@
 from hdl.p4sgd.transport.params import TransportParams
 from tests.formal.sby import hold
 from tests.hdl.p4sgd.transport.slot_table_proof import SlotTableProof
-from tests.mutants import mutants_are_found, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 PARAMS = TransportParams(slots=3, lanes=1)
 
@@ -111,6 +111,6 @@ def test_what_is_proven_can_happen():
     hold(SlotTableProof(PARAMS), mode="cover", depth=16)
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [SlotTableProof(PARAMS)], SAMPLES
 )

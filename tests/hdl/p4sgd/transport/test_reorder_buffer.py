@@ -24,7 +24,7 @@ class Bench:
         self.params = params_in_simulator(TransportParams)
         self.rng = generator()
         self.stall = stall
-        self.here = {}  # micro-batch: activations that have come
+        self.present = {}  # micro-batch: activations that have come
         self.next = 0  # micro-batch that is due
         self.due = deque()  # what was delivered, and when
         self.room = QUEUE_DEPTH
@@ -44,7 +44,7 @@ class Bench:
     async def step(self, keep=None, allowed=True):
         """Play one cycle, in which the full activation of micro-batch ``keep`` may come."""
         dut, slots = self.dut, self.params.slots
-        arrived = self.next in self.here
+        arrived = self.next in self.present
         slot = random.randrange(slots) if keep is None else keep % slots
         activations = wild(self.rng, 32, self.params.lanes).tolist()
         put(dut, keep=keep is not None, keep_slot=slot, activations=activations)
@@ -55,20 +55,20 @@ class Bench:
         # A beat that leaves in this cycle makes room in the next.
         self.room += bool(dut.full_valid.value and dut.full_ready.value)
         if delivered:
-            self.due.append((self.here.pop(self.next), cycle()))
+            self.due.append((self.present.pop(self.next), cycle()))
             self.next += 1
             self.room -= 1
         if keep is not None:
-            self.here[keep] = activations
+            self.present[keep] = activations
         return delivered
 
     def missing(self):
         """Micro-batches that may come: those whose slot is free since the one before in it left."""
         window = range(self.next, self.next + self.params.slots)
-        return [j for j in window if j not in self.here]
+        return [j for j in window if j not in self.present]
 
     async def drain(self):
-        while self.here or self.due:
+        while self.present or self.due:
             await self.step()
         for _ in range(5):
             await self.step()
@@ -84,10 +84,10 @@ async def restores_the_order(dut, stalls, allow):
         missing = bench.missing()
         keep = random.choice(missing) if missing and not pause() else None
         await bench.step(keep, random.random() < allow)
-    while bench.here and bench.next not in bench.here:
+    while bench.present and bench.next not in bench.present:
         await bench.step(bench.next)
-    while bench.here:
-        await bench.step(bench.next if bench.next not in bench.here else None)
+    while bench.present:
+        await bench.step(bench.next if bench.next not in bench.present else None)
     await bench.drain()
     assert len(bench.sink.beats) == bench.next
 

@@ -189,5 +189,5 @@ async def follows_the_rule(dut, many):
     model.clears = 0.05
     await follow(dut, model, runs=40, cycles=40)
     dropped = sum(model.verdicts[verdict] for verdict in DROPPED)
-    wanted = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.STALE]
-    assert min(dropped, *(model.verdicts[verdict] for verdict in wanted)) > 3
+    expected = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.STALE]
+    assert min(dropped, *(model.verdicts[verdict] for verdict in expected)) > 3

@@ -58,7 +58,7 @@ class Bench:
         return self
 
     async def begin_cycle(self):
-        """Wait until the registers of a new cycle show ``overdue`` and ``gave_up``."""
+        """Wait until the registers of a new cycle show ``overdue`` and ``abandoned``."""
         dut = self.dut
         await Timer(1, "ns")
         bits = int(dut.overdue_payload.value)
@@ -102,7 +102,7 @@ class Bench:
     async def wait_for_overdue(self, cycles, **inputs):
         for _ in range(cycles):
             await self.begin_cycle()
-            if self.overdue is not None or self.dut.gave_up.value:
+            if self.overdue is not None or self.dut.abandoned.value:
                 return
             await self.end_cycle(**inputs)
         raise AssertionError("nothing overdue")
@@ -206,13 +206,13 @@ class Rule:
 
     def outcomes(self, tries, *heard):
         """Return what the rule may say, whether an answer was heard or not."""
-        bench, found = self.bench, []
-        for one in heard:
-            tries = replace(tries, heard=one)
-            found.append(sends_again(tries, bench.retries, bench.peer_retries))
-            if isinstance(found[-1], Tries):  # the number has 8 bits
-                found[-1] = replace(found[-1], unanswered=found[-1].unanswered % 256)
-        return found
+        bench, result = self.bench, []
+        for item in heard:
+            tries = replace(tries, heard=item)
+            result.append(sends_again(tries, bench.retries, bench.peer_retries))
+            if isinstance(result[-1], Tries):  # the number has 8 bits
+                result[-1] = replace(result[-1], unanswered=result[-1].unanswered % 256)
+        return result
 
     def decide(self, slot):
         """Return what may become of a slot whose timer has run out."""
@@ -226,10 +226,10 @@ class Rule:
     def judge(self):
         """Compare what a cycle shows."""
         bench, before = self.bench, self.expected
-        gave_up = bool(self.dut.gave_up.value)
+        abandoned = bool(self.dut.abandoned.value)
         if before and (bench.now - self.since) % (bench.timeout + 1) == 0:
             (self.expected,) = self.outcomes(before, False)  # it could not leave, and is lost
-        if gave_up:
+        if abandoned:
             slot = int(self.dut.stuck_slot.value)
             assert not before or slot == self.slot
             outcomes = [self.expected] if before else self.decide(slot)
@@ -252,7 +252,7 @@ class Rule:
             for slot in self.patience:
                 self.patience[slot] += 1
                 assert self.patience[slot] <= bench.timeout + bench.count + SPARE, "forgotten"
-        return gave_up
+        return abandoned
 
     async def begin_anew(self):
         """Stay as it is until the next job; then all is forgotten but what was heard."""
@@ -260,8 +260,12 @@ class Rule:
         slot, missing = int(self.dut.stuck_slot.value), bool(self.dut.peers_missing.value)
         for _ in range(random.randrange(2 * bench.timeout)):
             await bench.step()
-            shown = self.dut.gave_up.value, self.dut.peers_missing.value, self.dut.stuck_slot.value
-            assert [int(one) for one in shown] == [1, missing, slot]
+            shown = (
+                self.dut.abandoned.value,
+                self.dut.peers_missing.value,
+                self.dut.stuck_slot.value,
+            )
+            assert [int(item) for item in shown] == [1, missing, slot]
         bench.phases = [Phase.FREE] * len(bench.phases)
         await bench.step(clear=True)
         self.expected, self.patience = None, {}
@@ -276,8 +280,8 @@ class Rule:
         if (young or free) and self.heard[slot] is not None and random.random() < 0.05:
             pending, self.heard[slot] = slot, True
         if bench.overdue is not None:
-            gives_up = GaveUp.NETWORK in self.outcomes(self.expected, False)
-            if gives_up or random.random() < self.busy:
+            abandons = GaveUp.NETWORK in self.outcomes(self.expected, False)
+            if abandons or random.random() < self.busy:
                 return await bench.end_cycle(pending=pending)
             return await self.send(self.slot, self.expected, take=True, pending=pending)
         if free and random.random() < 0.2:
@@ -368,7 +372,7 @@ async def is_still_without_a_job(dut, many):
     for _ in range(3 * (timeout + bench.count)):
         await bench.begin_cycle()
         assert bench.overdue is None
-        assert not dut.gave_up.value
+        assert not dut.abandoned.value
         await bench.end_cycle()
 
 
@@ -380,12 +384,12 @@ async def all_slots_are_overdue(dut, timeout, less):
     bench = await Bench(dut, slots - less, timeout).start()
     for slot in range(bench.count):
         await bench.step(send=slot)
-    asked = [0] * bench.count
+    requested = [0] * bench.count
     for _ in range(4 * timeout + 40 * bench.count):
         await bench.begin_cycle()
         if bench.overdue is not None:
-            asked[bench.overdue["slot"]] += 1
+            requested[bench.overdue["slot"]] += 1
             await bench.again()
         else:
             await bench.end_cycle()
-    assert min(asked) >= 2, asked
+    assert min(requested) >= 2, requested

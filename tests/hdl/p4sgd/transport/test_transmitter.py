@@ -47,7 +47,7 @@ class Bench:
         self.params = params_in_simulator(TransportParams)
         self.rng = generator()
         self.settings = some_settings(self.params.slots)
-        self.kept = {}  # by slot
+        self.stored = {}  # by slot
         self.states = {}  # by slot: phase and use
         self.queue = deque()  # frames that must come, and when they were chosen
         self.held = 0  # packets chosen that have not moved
@@ -72,7 +72,7 @@ class Bench:
     def randomise(self):
         """Give any phase and use to all slots that have a payload."""
         for slot in range(self.params.slots):
-            phases = [Phase.FREE, Phase.ACK] + [Phase.PARTIAL] * (slot in self.kept)
+            phases = [Phase.FREE, Phase.ACK] + [Phase.PARTIAL] * (slot in self.stored)
             self.states[slot] = random.choice(phases), random.getrandbits(8)
 
     async def step(self, ready=True, partial=None, next_slot=0, next_use=0, **offered):
@@ -88,28 +88,28 @@ class Bench:
                 getattr(dut, f"{name}_payload").value = pack(shape, beat)
         dut.m_axis_tready.value = ready
         await Timer(1, "ns")
-        asked = int(dut.question.value)
-        phase, use = self.states.get(asked, (Phase.FREE, 0))
+        requested = int(dut.question.value)
+        phase, use = self.states.get(requested, (Phase.FREE, 0))
         put(dut, answer={"phase": phase, "use": use})
         await self.edge
         starts = partial is not None and may_start and room
         acks = ack is not None and not starts
-        asks = overdue is not None and not starts and not acks
-        phase, use = self.states.get(overdue["slot"] if asks else ack if acks else 0, (None, 0))
-        again = asks and room and phase is not Phase.FREE
+        demands = overdue is not None and not starts and not acks
+        phase, use = self.states.get(overdue["slot"] if demands else ack if acks else 0, (None, 0))
+        again = demands and room and phase is not Phase.FREE
         shown = {name: int(getattr(dut, f"{name}_ready").value) for name in TOOK}
         assert shown["partial"] == (may_start and room)
         assert int(dut.start.value) == starts
         if ack is not None:
             assert shown["acks"] == (acks and room)
         if overdue is not None:
-            assert shown["overdue"] == (asks and room)
+            assert shown["overdue"] == (demands and room)
         acked = acks and room and phase is Phase.ACK
         assert int(dut.sent.value) == (starts or acked or again)
         assert int(dut.retransmission.value) == again
         self.watch_frames()
         if starts:
-            self.kept[next_slot] = partial
+            self.stored[next_slot] = partial
             self.expect("partial", next_slot, True, next_use, NO_TRIES)
         elif acked:
             self.expect("acks", ack, False, use, NO_TRIES)
@@ -119,14 +119,14 @@ class Bench:
         offered = room and any(beat is not None for beat in (partial, ack, overdue))
         self.dropped = offered and not (starts or acked or again)
         self.now += 1
-        return {"partial": starts, "acks": acks and room, "overdue": asks and room}
+        return {"partial": starts, "acks": acks and room, "overdue": demands and room}
 
     def expect(self, kind, slot, is_agg, use, tries):
         """Return the packet that is chosen in this cycle."""
         dut, settings = self.dut, self.settings
         assert int(dut.sent_slot.value) == slot
         assert unpack(TRIES, int(dut.sent_tries.value)) == tries
-        payload = self.kept[slot] if is_agg else []
+        payload = self.stored[slot] if is_agg else []
         wire = WireFrame(
             destination=settings["switch_address"].to_bytes(6, "little"),
             source=settings["address"].to_bytes(6, "little"),

@@ -196,7 +196,7 @@ async def holds_back(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def asks_again_and_gives_up(dut):
+async def requests_again_and_abandons(dut):
     """While the switch is silent the packet is repeated after each timeout, as often as is set.
 
     What comes meanwhile is no answer, though it names the slot.
@@ -211,7 +211,7 @@ async def asks_again_and_gives_up(dut):
     others = [{"use": 1}, {"job": JOB + 1}, {"epoch": EPOCH - 1}, {"bm": 0b100}, {"no_flags": 1}]
     others += [{"is_agg": 0}, {"ethertype": 0x0008}]
     sent = []
-    while not dut.gave_up.value:
+    while not dut.abandoned.value:
         await RisingEdge(dut.clk)
         if (fields := port.taken()) is not None:
             sent.append(cycle())
@@ -227,7 +227,7 @@ async def asks_again_and_gives_up(dut):
     assert (gaps <= timeout + slots + 8).all(), gaps
     assert int(dut.stuck_slot.value) == 0
     await clear(dut)
-    assert not dut.gave_up.value
+    assert not dut.abandoned.value
     assert dut.idle.value
 
 
@@ -239,11 +239,11 @@ async def gives_peers_up(dut):
     port = FramePort(dut)
     await Source(dut, "partial").send_all(wild(1, 1)[0])
     sent = 0
-    while not dut.gave_up.value:
+    while not dut.abandoned.value:
         await RisingEdge(dut.clk)
-        asked = port.taken() is not None
-        sent += asked
-        port.offer(frame(Packet(True, 0b111, 0, acked=True), 0) if asked else None)
+        requested = port.taken() is not None
+        sent += requested
+        port.offer(frame(Packet(True, 0b111, 0, acked=True), 0) if requested else None)
     assert sent == 1 + peer_retries
     assert dut.peers_missing.value
     await clear(dut)
@@ -260,11 +260,11 @@ async def keeps_every_bit_of_its_tries(dut, bound):
         await begin(dut, timeout=40, **{bound: 1 << bit})
         port, valid, sent = FramePort(dut), dut.timers.overdue__valid, 0
         await Source(dut, "partial").send_all(wild(1, 1)[0])
-        while not dut.gave_up.value:
+        while not dut.abandoned.value:
             await RisingEdge(dut.clk)
-            asked = port.taken() is not None
-            sent += asked
-            pending = asked and bound == "peer_retries"
+            requested = port.taken() is not None
+            sent += requested
+            pending = requested and bound == "peer_retries"
             port.offer(frame(Packet(True, 0b111, 0, acked=True), 0) if pending else None)
             await Timer(1, "ns")
             if sent == 1 and valid.value:
@@ -318,7 +318,7 @@ async def says_and_hears_what_is_set(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def tells_which_slot_is_stuck(dut):
+async def reports_which_slot_is_stuck(dut):
     """The stuck slot is told: the last one, when all others have been answered."""
     slots = params_in_simulator(TransportParams).slots
     await begin(dut, workers=2, timeout=200, retries=1)
@@ -333,7 +333,7 @@ async def tells_which_slot_is_stuck(dut):
             port.offer(frame(answer, slot))
             await RisingEdge(dut.clk)
     port.offer(None)
-    while not dut.gave_up.value:
+    while not dut.abandoned.value:
         await RisingEdge(dut.clk)
     assert int(dut.stuck_slot.value) == int(dut.oldest_slot.value) == slots - 1
     assert sink.beats == partials[:-1]
@@ -346,7 +346,7 @@ async def notices_a_mac_that_takes_nothing(dut):
     dut.m_axis_tready.value = 0
     await Source(dut, "partial").send_all(wild(1, 1)[0])
     began = cycle()
-    while not dut.gave_up.value:
+    while not dut.abandoned.value:
         await RisingEdge(dut.clk)
     assert 4 * 100 <= cycle() - began <= 4 * (100 + slots + 8)
 
@@ -386,7 +386,7 @@ async def drops_what_is_overdue_when_nothing_is_waited_for(dut):
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
-async def drops_what_is_not_ours(dut):
+async def drops_what_is_not_our_own(dut):
     """Each wrong field is told apart, and changes nothing."""
     await begin(dut, workers=3, timeout=5000)
     port = FramePort(dut)

@@ -27,7 +27,7 @@ async def serve(bench, requests, port, reply, latency, pause):
     while True:
         await bench.edge
         for request in requests.beats[seen:]:
-            due.extend((cycle() + latency, one) for one in reply(request))
+            due.extend((cycle() + latency, item) for item in reply(request))
         seen = len(requests.beats)
         shown = random.getrandbits(shape.size) & ~1
         if due and due[0][0] <= cycle() and not pause():

@@ -78,20 +78,20 @@ class ArrivalsBench(Bench):
         """Return a frame's bytes, or such as are wrong in a way that the filter lets pass."""
         params, frame = self.params, self.frame()
         octets = to_octets(frame, params.lanes, Addresses(ADDRESS, random.randbytes(6)))
-        way = random.randrange(10)
-        if way == 0:  # another kind, or none
+        path = random.randrange(10)
+        if path == 0:  # another kind, or none
             octets = one_bit(octets, KIND)
-        elif way == 1:  # a bit behind the fields, of which some have no meaning
+        elif path == 1:  # a bit behind the fields, of which some have no meaning
             octets = one_bit(octets, random.randrange(FIELDS - 2, min(len(octets), BEAT_BYTES)))
-        elif way == 2 and len(octets) > BEAT_BYTES:
+        elif path == 2 and len(octets) > BEAT_BYTES:
             octets = one_bit(octets, random.randrange(BEAT_BYTES, len(octets)))
-        elif way == 3 and len(octets) > CONTROL_BYTES:  # shorter by bytes, or beats
+        elif path == 3 and len(octets) > CONTROL_BYTES:  # shorter by bytes, or beats
             fewer = random.choice([1, 4, BEAT_BYTES, random.randrange(len(octets))])
             octets = octets[: max(CONTROL_BYTES, len(octets) - fewer)]
-        elif way == 4:
+        elif path == 4:
             more = random.choice([1, 4, 5, BEAT_BYTES])
-            octets = (octets + bytes(more))[: params.frames.most_bytes]
-        elif way == 5 and len(octets) > BEAT_BYTES:  # another kind of lane
+            octets = (octets + bytes(more))[: params.frames.max_bytes]
+        elif path == 5 and len(octets) > BEAT_BYTES:  # another kind of lane
             octets = octets[:KIND] + bytes([random.randrange(4, 13)]) + octets[KIND + 1 :]
         return octets
 
@@ -152,7 +152,7 @@ async def every_frame_is_judged(dut, stalls):
             assert beat["malformed"] == malformed
             broken += malformed
         assert [beat["data"] for beat in bench.beats.beats] == [word["data"] for word in words]
-        if stalls.none:
+        if stalls.absent:
             sent = bench.packets.cycles[-len(words) :]
             assert sent == list(range(sent[0], sent[0] + len(words)))
             assert bench.beats.cycles[-len(words) :] == [at + Arrivals.latency for at in sent]

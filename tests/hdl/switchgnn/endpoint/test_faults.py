@@ -83,22 +83,22 @@ async def a_memory_that_fails_ends_the_job(dut, bus, fault):
         fault = Fault.ERROR  # B has no last beat
     bench = await bring_up(dut)
     victim = random.choice(bench.workers)
-    way = "write" if bus == "sums" else "read"
-    wanted = {"features": "sends", "sums": "sums"}.get(bus, "sends")
+    path = "write" if bus == "sums" else "read"
+    expected = {"features": "sends", "sums": "sums"}.get(bus, "sends")
     shares = []
-    while not any(getattr(share, wanted) for share in shares):
+    while not any(getattr(share, expected) for share in shares):
         cut = bench.cut()
         setup = cut.worker(victim.port, JOB, EPOCH).setup
         shares = [setup.share(turn) for turn in range(setup.turns)]
     await victim.load(setup)
-    turn = next(k for k, share in enumerate(shares) if getattr(share, wanted))
+    turn = next(k for k, share in enumerate(shares) if getattr(share, expected))
     if bus == "tables":
         at = victim.layout.program
     elif bus == "sums":
         at = victim.layout.placed[turn].sums + 8 * shares[turn].sums[0]
     else:
         at = victim.layout.placed[turn].features
-    failing = {f"fail_{way}": 1, f"fail_{way}_beat": at // BEAT_BYTES, "fault": fault}
+    failing = {f"fail_{path}": 1, f"fail_{path}_beat": at // BEAT_BYTES, "fault": fault}
     ram = "tables" if bus == "tables" else "data"
     victim.memory.set(ram, **failing, fail_response=2)
     await bench.launch(cut, memory=TIMEOUT)
@@ -131,7 +131,7 @@ async def records_that_are_none(dut):
     await worker.set_up()
     await worker.load(setup)
     *_, (program, records) = worker.layout.tables
-    for name in ("list", "features", "sums", "copies", "wanted", "sources"):
+    for name in ("list", "features", "sums", "copies", "required", "sources"):
         for wrong in (1, 256, 1 << 20, 1 << 63):
             record = bytearray(records)
             field = TurnRecord.as_shape()[name].offset // 8
@@ -173,9 +173,9 @@ async def make_noise(bench):
     while True:
         for wire in bench.wires:
             kind = random.choice(list(Kind))
-            ours = {"bm": 1 << wire.port, "job": JOB, "epoch": EPOCH}
-            ours |= random.choice([{"job": JOB + 1}, {"bm": 0}, {"epoch": EPOCH + 1}, {}])
-            frame = Frame(kind=kind, turn=random.choice([0, 1, 2, 1 << 31]), **ours)
+            own = {"bm": 1 << wire.port, "job": JOB, "epoch": EPOCH}
+            own |= random.choice([{"job": JOB + 1}, {"bm": 0}, {"epoch": EPOCH + 1}, {}])
+            frame = Frame(kind=kind, turn=random.choice([0, 1, 2, 1 << 31]), **own)
             if kind in (Kind.RESULT, Kind.RAW, Kind.FEATURE, Kind.PARTIAL):
                 odd = random.choice([16, 64, 1 << 31])
                 frame = replace(frame, payload=[0] * lanes, list=odd, source=max(odd, 64))

@@ -53,33 +53,33 @@ class FetcherBench(Bench):
         return sums, copies
 
     @property
-    def asked(self):
+    def requested(self):
         return len(self.jobs.beats) + len(self.lookups.beats)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
-async def asks_for_each_once_in_a_round(dut, stalls):
+async def requests_each_once_in_a_round(dut, stalls):
     scan, sink = stalls
     bench = await FetcherBench(dut, scan=scan, sink=sink).begin()
-    turn = 0 if stalls.none else random.getrandbits(32)
+    turn = 0 if stalls.absent else random.getrandbits(32)
     sums, copies = bench.miss(turn)
     began = cycle()
     for round_ in range(1, 3):
-        while bench.asked < round_ * (len(sums) + len(copies)):
+        while bench.requested < round_ * (len(sums) + len(copies)):
             await bench.edge
         jobs, lookups = bench.jobs.beats, bench.lookups.beats
         assert sorted(job["list"] for job in jobs) == sorted([*sums] * round_)
-        assert sorted(one["source"] for one in lookups) == sorted([*copies] * round_)
+        assert sorted(item["source"] for item in lookups) == sorted([*copies] * round_)
     assert all(job["kind"] is Kind.FETCH and job["turn"] == turn for job in jobs)
-    assert all(not one["answer"] and one["turn"] == turn for one in lookups)
+    assert all(not item["answer"] and item["turn"] == turn for item in lookups)
     cycles = sorted([*bench.jobs.cycles, *bench.lookups.cycles])
     assert cycles[0] >= began + TIMEOUT
     gaps = [b - a for a, b in itertools.pairwise(cycles)]
     assert min(gaps) >= GAP
     half = len(sums) + len(copies)
     assert gaps[half - 1] >= TIMEOUT
-    if stalls.none:
+    if stalls.absent:
         assert min(gaps) == GAP + 2
         words = 3 * bench.params.words
         assert cycles[0] < began + TIMEOUT + 10
@@ -97,10 +97,10 @@ async def news_put_it_off(dut):
             await bench.strobe(**{name: 1})
     dut.misses.value = 0
     await bench.wait(3 * TIMEOUT)
-    assert bench.asked == 0
+    assert bench.requested == 0
     dut.misses.value = 1
     await bench.wait(TIMEOUT + 20)
-    assert bench.asked > 0
+    assert bench.requested > 0
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -133,17 +133,17 @@ async def an_empty_word_takes_3_cycles(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def waits_as_long_as_it_is_told(dut):
+async def waits_as_long_as_it_is_reported(dut):
     """It waits to the cycle, whatever the bits of the timeout and of the gap are."""
     bench = await FetcherBench(dut, gap=0).begin()
     delays = {"timeout": set(), "gap": set()}
 
     async def first():
         """Return the cycles until the next request."""
-        began, asked = cycle(), bench.asked
+        began, requested = cycle(), bench.requested
         await bench.wait(20)
         cycles = sorted([*bench.jobs.cycles, *bench.lookups.cycles])
-        return cycles[asked] - began
+        return cycles[requested] - began
 
     bench.miss(random.getrandbits(32))
     for bit in range(6, 32):
@@ -152,9 +152,9 @@ async def waits_as_long_as_it_is_told(dut):
         dut.misses.value = 1
         timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
         dut.timeout.value, dut.timer.value = timeout, timeout - (1 << bit)
-        asked = bench.asked
+        requested = bench.requested
         await bench.wait(20)
-        assert bench.asked == asked
+        assert bench.requested == requested
         dut.timer.value = timeout - 5
         delays["timeout"].add(await first())
     dut.misses.value, dut.timeout.value = 0, 0
@@ -165,17 +165,17 @@ async def waits_as_long_as_it_is_told(dut):
     for bit in range(6, 16):
         gap = random.getrandbits(16) & (1 << bit) - 1 | 1 << bit
         dut.gap.value, dut.waited.value = gap, gap - (1 << bit)
-        asked = bench.asked
+        requested = bench.requested
         await bench.wait(20)
-        assert bench.asked == asked
+        assert bench.requested == requested
         dut.waited.value = gap - 5
         delays["gap"].add(await first())
-        assert bench.asked == asked + 1
-    assert [len(found) for found in delays.values()] == [1, 1]
+        assert bench.requested == requested + 1
+    assert [len(result) for result in delays.values()] == [1, 1]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def any_two_of_a_word_are_asked_for(dut):
+async def any_two_of_a_word_are_requested(dut):
     """The lower one is asked for first."""
     bench = await FetcherBench(dut, gap=0, timeout=0).begin()
     bits = range(min(32, bench.params.aggregators))

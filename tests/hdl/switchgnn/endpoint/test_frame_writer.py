@@ -116,8 +116,8 @@ async def frames_are_as_their_heads_say(dut, stalls, held):
             dut.stop.value = random.random() < 0.1
         await bench.step()
     await bench.finish(axis=bench.expected)
-    assert [frame for frame, _ in bench.leaving.found] == bench.frames
-    if stalls.none and not held:
+    assert [frame for frame, _ in bench.leaving.result] == bench.frames
+    if stalls.absent and not held:
         assert {b - a for a, b in itertools.pairwise(bench.axis.cycles)} == {1}
 
 

@@ -57,8 +57,8 @@ class Memory:
             getattr(self.dut, f"m_axi_{name}_{signal}").value = value
 
     def get(self, name, *signals):
-        found = [int(getattr(self.dut, f"m_axi_{name}_{signal}").value) for signal in signals]
-        return found if len(found) > 1 else found[0]
+        result = [int(getattr(self.dut, f"m_axi_{name}_{signal}").value) for signal in signals]
+        return result if len(result) > 1 else result[0]
 
     def read(self, at):
         """Return the beat at a multiple of its size."""
@@ -116,7 +116,7 @@ class Turn:
     """A turn's tables at random places, or at address 0, and what they say."""
 
     def __init__(self, memory, params, *, first=False):
-        names = ("list", "features", "sums", "copies", "wanted", "sources")
+        names = ("list", "features", "sums", "copies", "required", "sources")
         for name in names:
             address = ALIGNMENT * random.getrandbits(params.base_bits)
             setattr(self, name, 0 if first and name in ("list", "features", "sums") else address)
@@ -125,7 +125,7 @@ class Turn:
         self.records = [self.some_record() for _ in range(SENDS)]
         if first:
             self.records[0] |= {"kind": HardwareKind.PARTIAL, "place": 0}
-        content = b"".join(pack(SendRecord, one).to_bytes(32, "little") for one in self.records)
+        content = b"".join(pack(SendRecord, item).to_bytes(32, "little") for item in self.records)
         memory.lay(self.list, content)
         self.get = sorted([0, *random.sample(range(1, params.aggregators), 2)])
         #: one of each place in a beat
@@ -135,12 +135,12 @@ class Turn:
         self.taken = set()  # sums that have come
         bits = sum(1 << k for k in self.get)
         bits |= sum(1 << 32 * params.sum_words + k for k in self.get_copies)
-        memory.lay(self.wanted, bits.to_bytes(BEAT, "little"))
+        memory.lay(self.required, bits.to_bytes(BEAT, "little"))
         self.ports = {k: random.randrange(32) for k in self.get_copies}
         table = [self.others_record(self.ports.get(k)) for k in range(params.copies)]
         for source, number in self.own.items():
             table[source] = {"own": 1, "place": number, "port": random.randrange(32)}
-        content = b"".join(pack(SourceRecord, one).to_bytes(8, "little") for one in table)
+        content = b"".join(pack(SourceRecord, item).to_bytes(8, "little") for item in table)
         memory.lay(self.sources, content)
 
     def others_record(self, port):
@@ -168,7 +168,7 @@ class Bench:
         self.source = AxiSource(dut, "s_axis", stall=lambda: random.random() < 0.2)
         self.eager = 0.6
         stall = lambda: random.random() > self.eager  # noqa: E731
-        PacketSink(dut, "m_axis", stall=stall, told=self.take)
+        PacketSink(dut, "m_axis", stall=stall, reported=self.take)
         self.job = {"job": random.getrandbits(16), "epoch": random.getrandbits(16)}
         self.job["worker"] = 1 << random.randrange(32)
         self.acks = self.broken = 0
@@ -201,10 +201,10 @@ class Bench:
             if len(self.frames) >= self.seen + count:
                 break
             await self.edge
-        found = self.frames[self.seen :][:count]
-        assert len(found) == count
+        result = self.frames[self.seen :][:count]
+        assert len(result) == count
         self.seen += count
-        return found
+        return result
 
     async def nothing(self, cycles):
         """Check that no frame leaves."""
@@ -227,8 +227,8 @@ class Bench:
             program=(program - BEAT * first) % WHOLE,
         )
         times = {"send_timeout": 250, "fetch_timeout": 1500, "fetch_gap": 9, "done_timeout": 350}
-        given = {"turns": first + TURNS, "ready_turns": first + TURNS, "two_open": 0}
-        await self.host.write(**(self.job | times | given | settings))
+        provided = {"turns": first + TURNS, "ready_turns": first + TURNS, "two_open": 0}
+        await self.host.write(**(self.job | times | provided | settings))
         written = cocotb.start_soon(self.host.write(start=1))
         while not self.dut.busy.value:
             await self.edge
@@ -261,8 +261,8 @@ def first_turn():
 
 def check_payload(frame, bits, content):
     """Check that a frame has these bytes as its lanes."""
-    wanted = np.frombuffer(content, f"<i{bits // 8}")[: len(frame.payload)]
-    assert frame.payload.tolist() == wanted.tolist()
+    expected = np.frombuffer(content, f"<i{bits // 8}")[: len(frame.payload)]
+    assert frame.payload.tolist() == expected.tolist()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -313,15 +313,15 @@ async def a_job_from_start_to_end(dut, two_open):
         "halvings": 1,
         "taken_corrupt": TURNS,
     }
-    found = {one.name.lower(): await bench.count(one.name) for one in Counter}
-    lists = found.pop("sent_feature") + found.pop("sent_partial")
+    result = {item.name.lower(): await bench.count(item.name) for item in Counter}
+    lists = result.pop("sent_feature") + result.pop("sent_partial")
     assert lists == TURNS * (SENDS + 1)
     for name in ("stall_features", "cycles"):
-        assert found[name] > 400
-    assert 10 < found["stall_tables"] < 400  # at the beginning
+        assert result[name] > 400
+    assert 10 < result["stall_tables"] < 400  # at the beginning
     # Nothing else has come or left, but what has waited.
-    others = {name for name in found if name.startswith("stall_")} | {"cycles"}
-    assert {name: n for name, n in found.items() if n and name not in others} == +Counts(counts)
+    others = {name for name in result if name.startswith("stall_")} | {"cycles"}
+    assert {name: n for name, n in result.items() if n and name not in others} == +Counts(counts)
     await bench.host.write(clear_counters=1)
     assert await bench.count("cycles") == 0
 
@@ -344,7 +344,7 @@ async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(slot=range(4))
-async def what_comes_puts_off_what_is_asked_for(dut, slot):
+async def what_comes_puts_off_what_is_requested(dut, slot):
     bench = await started(Bench(dut))
     first = first_turn() + slot
     await bench.start(first=first, ready_turns=first, fetch_timeout=400)
@@ -403,20 +403,20 @@ async def answers(bench, turn, number):
 async def fetches_what_is_missing(bench, turn, number):
     """Each missing sum and copy is asked for once."""
     frames = await bench.next(len(turn.get) + len(turn.get_copies) - len(turn.taken))
-    asked = [(frame.kind, frame.turn, frame.list, frame.source, frame.raw) for frame in frames]
+    requested = [(frame.kind, frame.turn, frame.list, frame.source, frame.raw) for frame in frames]
     sums = [(Kind.FETCH, number, k, 0, 0) for k in turn.get if k not in turn.taken]
     copies = [(Kind.RAWFETCH, number, 0, k, 1 << turn.ports[k]) for k in turn.get_copies]
-    assert sorted(asked) == sorted(sums + copies)
+    assert sorted(requested) == sorted(sums + copies)
 
 
 async def writes_what_comes(bench, turn, number, only=None, *, written=True):
     """Every sum and copy goes to its place, and nothing else; a sum only if its turn is open."""
     lanes, expected = bench.params.lanes, {}
-    wanted = [
+    required = [
         (Kind.RESULT, k) for k in turn.get if k not in turn.taken and (only is None or k == only)
     ]
-    wanted += [(Kind.RAW, k) for k in turn.get_copies if only is None]
-    for kind, item in random.sample(wanted, len(wanted)):
+    required += [(Kind.RAW, k) for k in turn.get_copies if only is None]
+    for kind, item in random.sample(required, len(required)):
         bits, base = (32, turn.sums) if kind is Kind.RESULT else (16, turn.copies)
         half = 1 << bits - 1
         payload = np.array([random.randrange(-half, half) for _ in range(lanes)])

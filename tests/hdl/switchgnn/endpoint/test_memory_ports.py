@@ -38,7 +38,7 @@ class Bench:
             for name in ("table", "payload", "sum")
         }
         self.beats = Source(dut, "sum_beats", stall=source)
-        self.asked = {name: [] for name in BUSES}  # bursts that a memory got
+        self.requested = {name: [] for name in BUSES}  # bursts that a memory got
         self.due = {name: deque() for name in BUSES}  # beats, answers that it has to give
         self.replies = {name: None for name in BUSES}  # what it gives now
         self.written = []  # beats of W
@@ -46,7 +46,7 @@ class Bench:
         # with it, as SumWriter gives them.
         self.together, self.coming = source is never, deque()
         self.owed = dict.fromkeys(BUSES, 0)
-        self.given = {name: [] for name in BUSES}  # what came back
+        self.provided = {name: [] for name in BUSES}  # what came back
         self.expected = {name: [] for name in BUSES}  # what should
         self.sent = {name: deque() for name in BUSES}  # tags of bursts, beat by beat
         self.failed = 0  # buses, in the cycle before
@@ -88,14 +88,14 @@ class Bench:
         for k, name in enumerate(BUSES):
             if name == "sums":
                 came, failed = bool(dut.sum_answered.value), False
-                found = int(dut.sum_answered_slot.value)
+                result = int(dut.sum_answered_slot.value)
                 failed = came and self.get(name, "bresp") != Response.OKAY.value
             else:
-                found = unpack(shapes[name], int(getattr(dut, f"{READS[name]}_given").value))
-                came, failed = bool(found["valid"]), found["valid"] and found["failed"]
+                result = unpack(shapes[name], int(getattr(dut, f"{READS[name]}_provided").value))
+                came, failed = bool(result["valid"]), result["valid"] and result["failed"]
             self.failed |= bool(failed) << k
             if came:
-                self.given[name].append(found)
+                self.provided[name].append(result)
             self.owed[name] -= came
         for name, stream in (*READS.items(), ("sums", "sum")):
             source = self.sources[stream]
@@ -109,7 +109,7 @@ class Bench:
             assert self.get(name, "arsize") == 6
             assert self.get(name, "arburst") == Burst.INCR.value
             length = self.get(name, "arlen")
-            self.asked[name].append((self.get(name, "araddr"), length))
+            self.requested[name].append((self.get(name, "araddr"), length))
             self.due[name].extend(k == length for k in range(length + 1))
         if self.get(name, "rready") and self.replies[name]:
             self.replies[name] = None
@@ -136,14 +136,14 @@ class Bench:
         if self.get(name, "awvalid") and self.get(name, "awready"):
             assert (self.get(name, "awlen"), self.get(name, "awsize")) == (0, 6)
             assert self.get(name, "awburst") == Burst.INCR.value
-            self.asked[name].append((self.get(name, "awaddr"), 0))
+            self.requested[name].append((self.get(name, "awaddr"), 0))
         if self.get(name, "wvalid") and self.get(name, "wready"):
             assert self.get(name, "wlast")
             self.written.append((self.get(name, "wdata"), self.get(name, "wstrb")))
         if self.replies[name] is not None and self.get(name, "bready"):
             self.replies[name] = None
         answered = len(self.expected[name])
-        whole = min(len(self.asked[name]), len(self.written))
+        whole = min(len(self.requested[name]), len(self.written))
         may = answered < whole and name not in self.mute and not self.stall()
         if self.replies[name] is None and may:
             bad = random.random() < self.errors
@@ -154,7 +154,7 @@ class Bench:
         self.set(name, bvalid=reply is not None, bresp=reply or 0)
         self.set(name, awready=not self.stall(), wready=not self.stall())
 
-    def ask(self, name):
+    def issue(self, name):
         """Ask for a burst on a bus; for one that is written, give its beat, too."""
         stream = READS.get(name, "sum")
         source = self.sources[stream]
@@ -179,18 +179,20 @@ class Bench:
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
-async def buses_bring_what_is_asked(dut, stalls):
+async def buses_bring_what_is_requested(dut, stalls):
     source, sink = stalls
     bench = await started(Bench(dut, source=source, sink=sink))
-    asked = {name: [bench.ask(name) for _ in range(BURSTS)] for name in BUSES}
-    beats = {name: sum(length + 1 for _, length, _ in asked[name]) for name in BUSES}
-    while any(len(bench.given[name]) < beats[name] for name in BUSES):
+    requested = {name: [bench.issue(name) for _ in range(BURSTS)] for name in BUSES}
+    beats = {name: sum(length + 1 for _, length, _ in requested[name]) for name in BUSES}
+    while any(len(bench.provided[name]) < beats[name] for name in BUSES):
         await bench.edge
     await bench.step(10)
     for name in BUSES:
-        assert bench.asked[name] == [(address, length) for address, length, _ in asked[name]]
-        assert bench.given[name] == bench.expected[name]
-    assert bench.written == [(beat["data"], beat["strobes"]) for _, _, beat in asked["sums"]]
+        assert bench.requested[name] == [
+            (address, length) for address, length, _ in requested[name]
+        ]
+        assert bench.provided[name] == bench.expected[name]
+    assert bench.written == [(beat["data"], beat["strobes"]) for _, _, beat in requested["sums"]]
     assert dut.quiet.value
 
 
@@ -200,24 +202,24 @@ async def a_stop_begins_no_read(dut):
     bench = await started(Bench(dut))
     for _ in range(5):
         dut.stop.value = 1
-        before = {name: len(bench.asked[name]) for name in BUSES}
+        before = {name: len(bench.requested[name]) for name in BUSES}
         for name in BUSES:
             for _ in range(5):
-                bench.ask(name)
+                bench.issue(name)
         await bench.step(40)
         for name in READS:
-            assert len(bench.asked[name]) == before[name]
-        assert len(bench.asked["sums"]) == before["sums"] + 5
+            assert len(bench.requested[name]) == before[name]
+        assert len(bench.requested["sums"]) == before["sums"] + 5
         assert dut.quiet.value
         dut.stop.value = 0
         await bench.step(60)
         assert dut.quiet.value
-        assert all(len(bench.asked[name]) == before[name] + 5 for name in BUSES)
+        assert all(len(bench.requested[name]) == before[name] + 5 for name in BUSES)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(name=BUSES)
-async def a_bus_that_is_mute_is_given_up(dut, name):
+async def a_bus_that_is_mute_is_abandoned(dut, name):
     """It alone is given up, after the timeout, whatever its bits are; then it is used again."""
     bench = Bench(dut, errors=0)
     bench.checks = False
@@ -226,13 +228,13 @@ async def a_bus_that_is_mute_is_given_up(dut, name):
         timeout = random.getrandbits(32) & (1 << bit) - 1 | 1 << bit
         dut.timeout.value, dut.timer.count.value = timeout, 0
         bench.mute = {name}
-        bench.ask(name)
+        bench.issue(name)
         await bench.step(20)
         assert not dut.quiet.value
         for _ in range(2):
             dut.timer.count.value = timeout - (1 << bit)
             await bench.step(10)
-        assert not any(bench.bus(one)["broken"] for one in BUSES)
+        assert not any(bench.bus(item)["broken"] for item in BUSES)
         failed = 0
         for _ in range(2):
             dut.timer.count.value = timeout - 3
@@ -240,10 +242,10 @@ async def a_bus_that_is_mute_is_given_up(dut, name):
                 await bench.edge
                 failed |= int(dut.failed.value)
         assert failed == 1 << BUSES.index(name)
-        for one in BUSES:
-            bus = bench.bus(one)
+        for item in BUSES:
+            bus = bench.bus(item)
             assert (bus["broken"], bus["silent"], bus["owes"]) == (
-                (1, 1, 1) if one == name else (0, 0, 0)
+                (1, 1, 1) if item == name else (0, 0, 0)
             )
         assert dut.quiet.value
         bench.mute = set()
@@ -272,6 +274,6 @@ async def what_is_owed_is_counted_in_every_bit(dut, name):
                 await bench.edge
                 assert int(owed.value) == number
                 assert dut.quiet.value == (not number)
-            bench.ask(name)
+            bench.issue(name)
             await bench.step(20)
             assert int(owed.value) == number

@@ -38,9 +38,9 @@ class PayloadReaderBench(Bench):
         held = held or (lambda stream: sink())
         self.heads.stall = lambda: held("heads")
         self.payload.stall = lambda: held("payload")
-        self.given = []  # beats of all bursts
+        self.provided = []  # beats of all bursts
         self.expected_heads, self.expected_bursts = [], []
-        answer(self, self.bursts, "given", self.read, latency=latency)
+        answer(self, self.bursts, "provided", self.read, latency=latency)
 
     def read(self, burst):
         """Draw the beats of a burst, for which there is room."""
@@ -48,8 +48,8 @@ class PayloadReaderBench(Bench):
             {"failed": random.getrandbits(1), "data": random.getrandbits(8 * BEAT)}
             for _ in range(burst["length"] + 1)
         ]
-        self.given += beats
-        assert len(self.given) - len(self.payload.beats) <= self.params.prefetch_beats
+        self.provided += beats
+        assert len(self.provided) - len(self.payload.beats) <= self.params.prefetch_beats
         return beats
 
     def size(self, kind):
@@ -70,9 +70,9 @@ class PayloadReaderBench(Bench):
 
     async def ends(self):
         await self.bursts.wait_for(len(self.expected_bursts))
-        await self.finish(self.latency + 10, heads=self.expected_heads, payload=self.given)
-        found = [{name: b[name] for name in ("address", "length")} for b in self.bursts.beats]
-        assert found == self.expected_bursts
+        await self.finish(self.latency + 10, heads=self.expected_heads, payload=self.provided)
+        result = [{name: b[name] for name in ("address", "length")} for b in self.bursts.beats]
+        assert result == self.expected_bursts
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -83,7 +83,7 @@ async def payloads_are_those_of_jobs(dut, stalls, kinds):
     for _ in range(JOBS):
         bench.give(kinds)
     await bench.ends()
-    if stalls.none:
+    if stalls.absent:
         beats = [bench.size(head["kind"]) for head in bench.expected_heads]
         covered = bench.latency + max(beats) + 8 < bench.params.prefetch_beats
         if not max(beats):

@@ -68,7 +68,7 @@ class ReceivingBench(Bench):
             payload=lambda turn, seq: np.zeros(self.params.lanes, np.int32),
         )
         self.golden = WorkerModel(setup, PORT, JOB, EPOCH, ready=TURNS_OF_JOB)
-        self.expected, self.found = Counter(), Counter()
+        self.expected, self.result = Counter(), Counter()
         self.acks, self.advances, self.news = [], 0, 0
         self.expected_acks, self.expected_lookups = [], []
         #: what turns count from on the wire, where that of the golden worker's job is 0
@@ -104,7 +104,7 @@ class ReceivingBench(Bench):
             bits |= int(self.dut.word.value) << 32 * number
         return bits
 
-    def wanted(self, turn):
+    def required(self, turn):
         """Return all of a turn, as one number."""
         share, behind = self.shares[turn], 32 * self.params.sum_words
         bits = sum(1 << k for k in share.sums)
@@ -112,7 +112,7 @@ class ReceivingBench(Bench):
 
     async def load(self, turn):
         """Give the bitmap of a turn, as the loader does."""
-        bits, slot = self.wanted(turn), self.slot(turn)
+        bits, slot = self.required(turn), self.slot(turn)
         words = [
             {"place": k | slot << self.params.word_bits, "word": bits >> 32 * k & 0xFFFFFFFF}
             for k in range(self.params.words)
@@ -157,16 +157,16 @@ class ReceivingBench(Bench):
                 self.answered += 1
             events = self.value("events")
             if events["verdict"] is not Verdict.NONE:
-                self.found[events["verdict"].name] += 1
+                self.result[events["verdict"].name] += 1
             if events["judged"] and events["quality"] is not HardwareQuality.GOOD:
-                self.found[events["quality"].name] += 1
-            self.found["marks"] += events["marked"]
-            self.found["lost"] += events["lost"]
+                self.result[events["quality"].name] += 1
+            self.result["marks"] += events["marked"]
+            self.result["lost"] += events["lost"]
             assert self.loses or not events["lost"]
-            self.found["congested"] += int(dut.congested.value)
-            self.found["writes wait"] += events["writes_wait"]
+            self.result["congested"] += int(dut.congested.value)
+            self.result["writes wait"] += events["writes_wait"]
             complete = int(dut.complete.value)
-            assert not complete & ~int(dut.none.value)
+            assert not complete & ~int(dut.empty.value)
             for burst in self.bursts.beats[self.answered :]:
                 assert not complete >> burst["tag"] & 1
             ack = self.value("ack")
@@ -181,7 +181,7 @@ class ReceivingBench(Bench):
         octets = octets[:24] + turn[: len(octets[24:28])] + octets[28:]
         await self.axis.send_all(beats_of(octets, corrupt=corrupt))
 
-    def ours(self, kind, turn=0, **fields):
+    def own(self, kind, turn=0, **fields):
         """Return a frame for the worker under test; sums and features are 0 unless given."""
         if kind in (Kind.RESULT, Kind.RAW):
             fields = {"payload": np.zeros(self.params.lanes, np.int32)} | fields
@@ -195,8 +195,8 @@ class ReceivingBench(Bench):
         """Give a packet to both; the golden worker says what becomes of it."""
         arrival = judge(octets, self.params.lanes, OWN, corrupt=corrupt)
         if isinstance(arrival, Frame) and arrival.kind is Kind.ACK and arrival.ecn:
-            ours = (arrival.job, arrival.epoch, arrival.bm) == (JOB, EPOCH, 1 << PORT)
-            self.ecn_acks += ours
+            own = (arrival.job, arrival.epoch, arrival.bm) == (JOB, EPOCH, 1 << PORT)
+            self.ecn_acks += own
         before = self.golden.state
         if isinstance(arrival, Frame) and self.is_no_news(arrival):
             self.expected["CLOSED"] += 1
@@ -228,8 +228,8 @@ class ReceivingBench(Bench):
 
     def is_no_news(self, frame):
         """Whether it is an ADVANCE by several turns, which no switch sends unasked."""
-        ours = (frame.job, frame.epoch, frame.bm) == (JOB, EPOCH, 1 << PORT)
-        return ours and frame.kind is Kind.ADVANCE and frame.turn > self.golden.state.lo + 1
+        own = (frame.job, frame.epoch, frame.bm) == (JOB, EPOCH, 1 << PORT)
+        return own and frame.kind is Kind.ADVANCE and frame.turn > self.golden.state.lo + 1
 
     def name(self, what, arrival):
         """Return what the hardware counts it by; never wanted is counted as no longer wanted."""
@@ -256,7 +256,7 @@ class ReceivingBench(Bench):
             turn = state.lo + random.choice([0, 0, 0, 0, 1, 2, 5])
         if random.random() < 0.05:
             turn ^= 1 << random.randrange(32)
-        frame, rng = self.ours(kind, turn), np.random.default_rng(random.getrandbits(32))
+        frame, rng = self.own(kind, turn), np.random.default_rng(random.getrandbits(32))
         sums, features = (Kind.RESULT, Kind.PARTIAL), (Kind.RAW, Kind.FEATURE)
         for kinds, half in ((sums, 1 << 31), (features, 1 << 15)):
             if kind in kinds:
@@ -307,13 +307,13 @@ async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
         if sink is not never:  # the port's buffer holds less than all
             await bench.settle(15)
     await bench.settle()
-    waits, congested = bench.found.pop("writes wait"), bench.found.pop("congested")
-    assert +bench.found == +bench.expected
+    waits, congested = bench.result.pop("writes wait"), bench.result.pop("congested")
+    assert +bench.result == +bench.expected
     assert bench.acks == bench.expected_acks
     assert bench.lookups.beats == bench.expected_lookups
     assert congested == bench.ecn_acks
     assert not waits or sink is not never
-    assert dut.complete.value == dut.none.value
+    assert dut.complete.value == dut.empty.value
     assert bench.advances == bench.golden.state.lo
     assert bench.news == len(bench.golden.sums) + len(bench.golden.copies)
 
@@ -333,11 +333,11 @@ async def writes_every_sum_to_its_place(dut, stalls):
         places = {}
         for item in bench.shares[turn].sums:
             payload = rng.integers(-(1 << 31), 1 << 31, params.lanes)
-            frames.append(bench.ours(Kind.RESULT, turn, list=item, payload=payload))
+            frames.append(bench.own(Kind.RESULT, turn, list=item, payload=payload))
             places[origin + 4 * params.lanes * item] = payload.astype("<i4").tobytes()
         for copy in bench.shares[turn].copies:
             payload = rng.integers(-(1 << 15), 1 << 15, params.lanes)
-            frames.append(bench.ours(Kind.RAW, turn, source=copy.source, payload=payload))
+            frames.append(bench.own(Kind.RAW, turn, source=copy.source, payload=payload))
             at = (1 << 14) + 2 * params.lanes * copy.source
             places[at] = payload.astype("<i2").tobytes()
         for at, content in places.items():
@@ -357,7 +357,7 @@ async def writes_every_sum_to_its_place(dut, stalls):
         await bench.edge
     await bench.edge
     assert bench.answered == len(bench.beats.beats)
-    assert bench.found["SUM"] + bench.found["FEATURE"] == len(frames)
+    assert bench.result["SUM"] + bench.result["FEATURE"] == len(frames)
     assert bench.memory() == expected
 
 
@@ -369,7 +369,7 @@ async def nothing_else_is_written(dut):
         payload = None
         if kind in (Kind.FEATURE, Kind.PARTIAL):
             payload = np.ones(bench.params.lanes, np.int32)
-        frame = bench.ours(kind, turn=int(kind is Kind.ADVANCE), payload=payload)
+        frame = bench.own(kind, turn=int(kind is Kind.ADVANCE), payload=payload)
         octets = to_octets(frame, bench.params.lanes, to_us())
         for beats in range(2, 2 + bench.params.sum_beats):
             await bench.send(octets.ljust(BEAT_BYTES * beats, b"\0"))
@@ -384,7 +384,7 @@ async def takes_a_beat_every_cycle(dut):
     bench = await ReceivingBench(dut).begin()
     params, share = bench.params, bench.shares[0]
     payload = np.arange(params.lanes)
-    frames = [bench.ours(Kind.RESULT, list=k, payload=payload) for k in share.sums]
+    frames = [bench.own(Kind.RESULT, list=k, payload=payload) for k in share.sums]
     await bench.send_frames(*frames)
     ended = cycle()
     await bench.settle()
@@ -400,16 +400,16 @@ async def memory_holds_frames_up(dut):
     held = True
     bench = await ReceivingBench(dut, sink=lambda: held).begin()
     *items, later = bench.shares[0].sums[:5]
-    await bench.send_frames(*(bench.ours(Kind.RESULT, list=k) for k in items))
+    await bench.send_frames(*(bench.own(Kind.RESULT, list=k) for k in items))
     for _ in range(30):
         await bench.edge
-    assert bench.found["writes wait"] >= 20
+    assert bench.result["writes wait"] >= 20
     held = False
     await bench.settle()
-    assert bench.found["SUM"] == len(items)
+    assert bench.result["SUM"] == len(items)
     assert len(bench.beats.beats) == len(items) * bench.params.sum_beats
     dut.stop.value = 1
-    await bench.send_frames(bench.ours(Kind.RESULT, list=later))
+    await bench.send_frames(bench.own(Kind.RESULT, list=later))
     await bench.settle()
     assert len(bench.bursts.beats) == len(items) * bench.params.sum_beats
     dut.stop.value = 0
@@ -423,12 +423,12 @@ async def a_frame_without_room_is_lost(dut):
     held = True
     bench = await ReceivingBench(dut, sink=lambda: held, loses=True).begin()
     items, count = bench.shares[0].sums[:4], bench.params.ingress_beats // 2 + 10
-    await bench.send_frames(*(bench.ours(Kind.RESULT, list=k) for k in (items * count)[:count]))
+    await bench.send_frames(*(bench.own(Kind.RESULT, list=k) for k in (items * count)[:count]))
     held = False
     await bench.settle(2 * bench.params.ingress_beats)
-    assert bench.found["lost"]
-    assert bench.found["SUM"] == len(items)
-    assert bench.found["REPEATED"] == count - len(items) - bench.found["lost"]
+    assert bench.result["lost"]
+    assert bench.result["SUM"] == len(items)
+    assert bench.result["REPEATED"] == count - len(items) - bench.result["lost"]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -437,13 +437,13 @@ async def nothing_is_taken_of_a_turn_that_is_not_loaded(dut):
     bench = await ReceivingBench(dut).begin()
     bench.say_turns(is_loaded=2)
     frames = [
-        bench.ours(Kind.RESULT, list=bench.shares[0].sums[0]),
-        bench.ours(Kind.RAW, source=bench.shares[0].copies[0].source),
+        bench.own(Kind.RESULT, list=bench.shares[0].sums[0]),
+        bench.own(Kind.RAW, source=bench.shares[0].copies[0].source),
     ]
     for loaded in range(2):
         await bench.send_frames(*frames)
         await bench.settle()
-        assert +bench.found == +Counter(UNLOADED=2, SUM=loaded, FEATURE=loaded)
+        assert +bench.result == +Counter(UNLOADED=2, SUM=loaded, FEATURE=loaded)
         bench.say_turns()
 
 
@@ -453,22 +453,22 @@ async def tables_wait_for_frames(dut):
     bench = ReceivingBench(dut)
     bench.first = 0
     await bench.begin()
-    asks, others = bench.ours(Kind.RAWFETCH, source=1), bench.ours(Kind.ACK, turn=1)
-    sums = [bench.ours(Kind.RESULT, list=k) for k in bench.shares[0].sums]
-    sending = cocotb.start_soon(bench.send_frames(*sums, *[asks, asks, others] * 5))
+    demands, others = bench.own(Kind.RAWFETCH, source=1), bench.own(Kind.ACK, turn=1)
+    sums = [bench.own(Kind.RESULT, list=k) for k in bench.shares[0].sums]
+    sending = cocotb.start_soon(bench.send_frames(*sums, *[demands, demands, others] * 5))
     for share in itertools.cycle([Share([], [], []), bench.shares[1]]):
         bench.shares[2] = share
         await bench.load(2)
-        assert await bench.missing(2) == bench.wanted(2)
+        assert await bench.missing(2) == bench.required(2)
         if sending.done():
             break
     await bench.settle()
-    assert bench.found["SUM"] == len(bench.shares[0].sums)
+    assert bench.result["SUM"] == len(bench.shares[0].sums)
     dut.lookups_ready.value = 0
     bench.lookups.stop()
-    await bench.send_frames(asks)
+    await bench.send_frames(demands)
     await bench.settle()
-    assert (bench.found["ASKED"], bench.found["UNSENT"]) == (10, 1)
+    assert (bench.result["ASKED"], bench.result["UNSENT"]) == (10, 1)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -477,20 +477,20 @@ async def a_malformed_result_is_still_missing(dut):
     bench = await ReceivingBench(dut).begin()
     params = bench.params
     item = bench.shares[0].sums[-1]
-    frame = bench.ours(Kind.RESULT, list=item, payload=np.full(params.lanes, 7))
+    frame = bench.own(Kind.RESULT, list=item, payload=np.full(params.lanes, 7))
     octets = to_octets(frame, params.lanes, to_us())
     for length in range(1, len(octets)):
         if length % 8 in (0, 1):
             await bench.send(octets[:length])
     await bench.settle()
-    assert {*+bench.found} == {"MALFORMED"}
+    assert {*+bench.result} == {"MALFORMED"}
     for turn in range(SLOTS - 1):
-        assert await bench.missing(turn) == bench.wanted(turn)
+        assert await bench.missing(turn) == bench.required(turn)
     await bench.send(octets)
     await bench.settle()
-    assert bench.found["SUM"] == 1
+    assert bench.result["SUM"] == 1
     written = bench.memory()
-    assert await bench.missing(0) == bench.wanted(0) ^ 1 << item
+    assert await bench.missing(0) == bench.required(0) ^ 1 << item
     at = ALIGNMENT * bench.context["sums"] + 4 * params.lanes * item
     slot, whole = bench.slot(0), 1 << params.address_bits
     assert all(
@@ -502,8 +502,8 @@ async def a_malformed_result_is_still_missing(dut):
 async def a_turn_is_over_for_the_very_next_frame(dut):
     """This holds though the frame was compared before the turns moved on."""
     bench = await ReceivingBench(dut).begin()
-    over = bench.ours(Kind.ADVANCE, turn=1)
-    old, new = (bench.ours(Kind.RESULT, turn, list=0) for turn in (0, 1))
+    over = bench.own(Kind.ADVANCE, turn=1)
+    old, new = (bench.own(Kind.RESULT, turn, list=0) for turn in (0, 1))
 
     async def move_on():
         while not dut.advance.value:
@@ -512,9 +512,9 @@ async def a_turn_is_over_for_the_very_next_frame(dut):
         bench.say_turns()
 
     moved = cocotb.start_soon(move_on())
-    asks = bench.ours(Kind.RAWFETCH, source=1)
-    await bench.send_frames(over, asks, over, old, over, new, old)
+    demands = bench.own(Kind.RAWFETCH, source=1)
+    await bench.send_frames(over, demands, over, old, over, new, old)
     await bench.settle()
     await moved
-    assert +bench.found == Counter({"ADVANCED": 1, "CLOSED": 5, "SUM": 1})
+    assert +bench.result == Counter({"ADVANCED": 1, "CLOSED": 5, "SUM": 1})
     assert bench.advances == 1

@@ -38,7 +38,7 @@ class ReaderBench(Bench):
         self.turn = some_number()
         self.set(context=self.context, turn=self.turn)
         self.illegal, self.bad_records = self.record("illegal"), 0
-        self.expected, self.asked = [], []
+        self.expected, self.requested = [], []
         self.coming = []  # beats of memory, in the order of the orders
         answer(self, self.request, "beat", lambda _: [self.coming.pop(0)], latency=latency)
 
@@ -61,7 +61,9 @@ class ReaderBench(Bench):
         failed = random.random() < self.bad / 2
         self.coming.append({"failed": failed, "data": data})
         whole = 1 << params.beat_address_bits
-        self.asked.append((ALIGNMENT // BEAT * self.context["list"] + order["seq"] // 2) % whole)
+        self.requested.append(
+            (ALIGNMENT // BEAT * self.context["list"] + order["seq"] // 2) % whole
+        )
         legal = record["kind"] in (Kind.FEATURE.value, Kind.PARTIAL.value)
         self.bad_records += not legal and not failed
         if legal and not failed:
@@ -81,7 +83,7 @@ class ReaderBench(Bench):
         self.orders.append(order)
 
     async def ends(self):
-        await self.finish(self.latency + 10, request=self.asked, jobs=self.expected)
+        await self.finish(self.latency + 10, request=self.requested, jobs=self.expected)
         assert len(self.illegal.cycles) == self.bad_records
 
 

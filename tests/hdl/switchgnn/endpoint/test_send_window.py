@@ -40,7 +40,7 @@ class SendWindowBench(Bench):
         self.leaving = deque()  # orders that were taken, and when they leave
         self.acks = []  # when they come, and what they say
         self.window = Window()  # the switch's
-        self.told = Window()  # by the ACKs that have come
+        self.reported = Window()  # by the ACKs that have come
         self.answers, self.manual = answers, []  # ACKs that are not the switch's
         self.by_hand = False  # a test drives the ACKs
         self.under_way, self.hold = 0, False  # orders that have not left; none leaves
@@ -88,11 +88,11 @@ class SendWindowBench(Bench):
             assert seq in self.ordered
             if self.dut.timeout.value == TIMEOUT:  # else a test has set the timer, too
                 assert self.offered - self.last[seq] >= TIMEOUT
-            told = self.known.get(seq, self.offered)
-            assert self.late or self.offered - told <= ACK_LAG
+            reported = self.known.get(seq, self.offered)
+            assert self.late or self.offered - reported <= ACK_LAG
         else:
             assert seq == len(self.ordered)
-            assert self.told.holds(seq, self.width)
+            assert self.reported.holds(seq, self.width)
             self.ordered.append(seq)
 
     def arrives(self, seq):
@@ -123,11 +123,13 @@ class SendWindowBench(Bench):
             bitmap = window.arrived >> base & (1 << 128) - 1
             said = {"valid": 1, "base": self.first + base, "bitmap": bitmap}
             self.dut.ack.value = pack(ACKNOWLEDGEMENT, said)
-            self.told = self.told.acknowledged(window.base, window.ahead)
-            self.known |= {k: cycle() for k in self.ordered if self.told.has(k) > (k in self.known)}
+            self.reported = self.reported.acknowledged(window.base, window.ahead)
+            self.known |= {
+                k: cycle() for k in self.ordered if self.reported.has(k) > (k in self.known)
+            }
 
     async def begin(self, sends, first=0):
-        self.window = self.told = Window()
+        self.window = self.reported = Window()
         self.ordered, self.acks, self.last, self.known = [], [], {}, {}
         self.left.clear()
         self.first = first
@@ -257,7 +259,7 @@ async def the_window_fills_and_is_repeated(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def an_end_gives_up(dut):
+async def an_end_abandons(dut):
     """Nothing new is ordered after an end; the next turn begins at seq 0."""
     bench = await started(SendWindowBench(dut, stall=rarely, answers=False))
     for _ in range(20):
@@ -353,7 +355,7 @@ async def any_number_may_be_under_way(dut):
     most = 4 * bench.width + 4 * UNDER_WAY - 1
     await bench.begin(most)
     while len(bench.ordered) < most:
-        bench.told = bench.told.acknowledged(len(bench.ordered), 0)
+        bench.reported = bench.reported.acknowledged(len(bench.ordered), 0)
         bench.manual.append((len(bench.ordered), 0))
         await bench.wait(bench.width)
     bench.manual.append((most, 0))

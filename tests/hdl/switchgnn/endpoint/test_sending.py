@@ -82,48 +82,48 @@ class SendingBench(Bench):
         return random.Random(number % self.whole).getrandbits(8 * BEAT_BYTES)
 
     async def serve(self):
-        dut, asked, burst_count = self.dut, 0, 0
+        dut, requested, burst_count = self.dut, 0, 0
         tables, payloads = [], []
         port = self.params.payload_port_beat
         while True:
             await self.edge
-            for number in self.request.beats[asked:]:
+            for number in self.request.beats[requested:]:
                 tables.append((cycle() + self.latency, number))
-            asked = len(self.request.beats)
+            requested = len(self.request.beats)
             for burst in self.bursts.beats[burst_count:]:
                 first = burst["address"] // BEAT_BYTES
                 for k in range(burst["length"] + 1):
                     payloads.append((cycle() + self.latency, first + k))
             burst_count = len(self.bursts.beats)
-            dut.beat.value = dut.given.value = 0
+            dut.beat.value = dut.provided.value = 0
             if tables and tables[0][0] <= cycle():
                 at = (tables.pop(0)[1] - ALIGNED * self.context["list"]) % self.whole * 2
                 pair = [*self.records[at : at + 2], {}][:2]
-                word = sum(pack(SendRecord, one) << 256 * k for k, one in enumerate(pair))
+                word = sum(pack(SendRecord, item) << 256 * k for k, item in enumerate(pair))
                 dut.beat.value = 1 | word << 2
             if payloads and payloads[0][0] <= cycle() and not self.pause():
                 number = payloads.pop(0)[1]
                 failed = number % self.whole in self.fail
-                given = {"valid": 1, "data": self.beat(number), "failed": failed}
-                dut.given.value = pack(port, given)
+                provided = {"valid": 1, "data": self.beat(number), "failed": failed}
+                dut.provided.value = pack(port, provided)
 
     @property
     def frames(self):
         return [packet.octets for packet in self.link.packets]
 
-    def told(self):
+    def reported(self):
         """Return the frames of which it is told that they leave."""
-        bits = (one["events"] for one in list.__iter__(self.shown.beats))
-        found = [unpack(SENDER_EVENTS, one)["leaving"] for one in bits if one & 1]
-        return [(one["kind"], one["again"]) for one in found]
+        bits = (item["events"] for item in list.__iter__(self.shown.beats))
+        result = [unpack(SENDER_EVENTS, item)["leaving"] for item in bits if item & 1]
+        return [(item["kind"], item["again"]) for item in result]
 
     def marks(self):
         """Count what holds frames up; the link does when it is told so."""
         offsets = {name: field.offset for name, field in SENDER_EVENTS if name != "leaving"}
         marks = Counter()
-        for one in list.__iter__(self.shown.beats):
-            events = {name: one["events"] >> offset & 1 for name, offset in offsets.items()}
-            assert events["link"] == (one["axis_tvalid"] and not one["axis_tready"])
+        for item in list.__iter__(self.shown.beats):
+            events = {name: item["events"] >> offset & 1 for name, offset in offsets.items()}
+            assert events["link"] == (item["axis_tvalid"] and not item["axis_tready"])
             marks.update(events)
         return marks
 
@@ -191,7 +191,7 @@ class SendingBench(Bench):
 async def frames_are_as_the_list_has_them(dut, stalls):
     source, sink = stalls
     bench = SendingBench(dut, source=source, sink=sink)
-    if stalls.none:  # from the first beat of memory
+    if stalls.absent:  # from the first beat of memory
         bench.context |= {"list": 0, "features": 0}
     elif stalls is Stalls.BUSY_SOURCE:  # from just before the last one, and on to the first
         bench.context["list"] = (1 << bench.params.base_bits) - 1
@@ -212,13 +212,13 @@ async def frames_are_as_the_list_has_them(dut, stalls):
     assert dut.free.value
     assert int(dut.sending.value) == bench.turn
     assert not any(packet.corrupt for packet in bench.link.packets)
-    assert bench.told() == [(record["kind"], 0) for record in bench.records]
+    assert bench.reported() == [(record["kind"], 0) for record in bench.records]
     marks = bench.marks()
     assert marks["full"] > 50  # between a turn's windows
     assert not marks["slow"] + marks["halved"] + marks["nonsense"]
     assert marks["late_list"]
     assert marks["late_payload"]
-    if stalls.none:
+    if stalls.absent:
         for turn in range(3):
             sent = slice(turn * width, turn * width + width)
             packets = pairwise(packet.cycles for packet in bench.link.packets[sent])
@@ -277,7 +277,7 @@ async def a_read_that_fails_breaks_its_frame(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_record_of_no_kind_is_told(dut):
+async def a_record_of_no_kind_is_reported(dut):
     """It becomes no frame; those before it leave."""
     bench = await started(SendingBench(dut))
     bench.some_records(2)
@@ -326,7 +326,7 @@ async def what_is_not_acknowledged_leaves_again(dut):
         bench.check_listed(octets, seq)
     again = [0, 0, 0, 1, 1, 1, 1, 1]
     kinds = [bench.records[seq]["kind"] for seq in seqs]
-    assert bench.told() == list(zip(kinds, again, strict=True))
+    assert bench.reported() == list(zip(kinds, again, strict=True))
     await bench.acknowledge(4)
     assert not dut.free.value
     dut.end.value = 1

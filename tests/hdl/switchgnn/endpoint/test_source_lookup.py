@@ -25,11 +25,11 @@ class LookupBench(Component):
     """Wraps the lookup and the contexts that it asks for."""
 
     def __init__(self, params):
-        lookup, kept = (part(params).signature.members for part in (SourceLookup, TurnContexts))
+        lookup, stored = (part(params).signature.members for part in (SourceLookup, TurnContexts))
         super().__init__(
             params,
             {name: lookup[name] for name in ("lookups", "request", "beat", "jobs", "foreign")}
-            | {name: kept[name] for name in ("write", "context", "slot")},
+            | {name: stored[name] for name in ("write", "context", "slot")},
         )
 
     def elaborate(self, platform):
@@ -66,12 +66,12 @@ class TableBench(Bench):
             for _ in range(SLOTS)
         ]
         self.foreign, self.fails = self.record("foreign"), False
-        self.asked, self.given = [], []  # of memory: beats' numbers, what is to come of them
+        self.requested, self.provided = [], []  # of memory: beats' numbers, what is to come of them
         self.expected, self.expected_foreign = [], 0
         answer(self, self.request, "beat", self.read)
 
     def read(self, _):
-        return [{"failed": self.fails, "data": self.given.pop(0)}]
+        return [{"failed": self.fails, "data": self.provided.pop(0)}]
 
     async def begin(self):
         await super().begin()
@@ -84,9 +84,9 @@ class TableBench(Bench):
         params, whole = self.params, 1 << self.params.beat_address_bits
         lookup = {name: random.getrandbits(field.width) for name, field in LOOKUP} | fields
         context, source = self.contexts[lookup["turn"] % SLOTS], lookup["source"]
-        self.asked.append((8 * context["sources"] + source // 8) % whole)
-        self.given.append(random.getrandbits(512))
-        record = unpack(SourceRecord, self.given[-1] >> 64 * (source % 8) & (1 << 64) - 1)
+        self.requested.append((8 * context["sources"] + source // 8) % whole)
+        self.provided.append(random.getrandbits(512))
+        record = unpack(SourceRecord, self.provided[-1] >> 64 * (source % 8) & (1 << 64) - 1)
         job = dict.fromkeys(params.job.members, 0) | {"turn": lookup["turn"], "source": source}
         if not lookup["answer"]:
             job |= {"kind": Kind.RAWFETCH, "raw": 1 << record["port"], "beat": None}
@@ -99,7 +99,7 @@ class TableBench(Bench):
             self.expected_foreign += 1
         self.lookups.append(lookup)
 
-    def made(self):
+    def built(self):
         """Return the jobs that came, without a place for the payload where there is none."""
         return [
             job | ({"beat": None} if job["kind"] is Kind.RAWFETCH else {})
@@ -114,8 +114,8 @@ async def jobs_are_what_the_table_says(dut, stalls):
     for _ in range(150):
         bench.look_up()
     await bench.jobs.wait_for(len(bench.expected))
-    await bench.finish(30, request=bench.asked)
-    assert bench.made() == bench.expected
+    await bench.finish(30, request=bench.requested)
+    assert bench.built() == bench.expected
     assert len(bench.foreign.cycles) == bench.expected_foreign
 
 
@@ -123,8 +123,8 @@ async def jobs_are_what_the_table_says(dut, stalls):
 async def what_cannot_be_read_makes_no_job(dut):
     bench = await TableBench(dut).begin()
     bench.fails = True
-    for asked in (0, 1):
-        bench.look_up(answer=asked)
+    for requested in (0, 1):
+        bench.look_up(answer=requested)
         await bench.wait(30)
     assert not bench.jobs.beats
     assert not bench.foreign.cycles
@@ -132,4 +132,4 @@ async def what_cannot_be_read_makes_no_job(dut):
     bench.expected.clear()
     bench.look_up(answer=0)
     await bench.jobs.wait_for(1)
-    assert bench.made() == bench.expected
+    assert bench.built() == bench.expected

@@ -26,13 +26,13 @@ class SumWriterBench(Bench):
 
     def __init__(self, dut, stalls=STALLS[0]):
         super().__init__(dut, stalls)
-        self.given, self.under_way, self.answers = [], [0] * SLOTS, deque()
-        self.seen = self.told = 0  # writes that were taken, bursts that are to be answered
+        self.provided, self.under_way, self.answers = [], [0] * SLOTS, deque()
+        self.seen = self.reported = 0  # writes that were taken, bursts that are to be answered
 
     def give(self, slot):
         write = {name: some_number(field.width) for name, field in self.params.write}
-        self.given.append(write | {"slot": slot})
-        self.writes.append(self.given[-1])
+        self.provided.append(write | {"slot": slot})
+        self.writes.append(self.provided[-1])
 
     async def step(self, answers=0.3):
         """Play a cycle, and check which slots are said to be written."""
@@ -43,11 +43,11 @@ class SumWriterBench(Bench):
         await self.edge
         assert int(dut.written.value) == sum((not n) << k for k, n in enumerate(self.under_way))
         if dut.writes_valid.value and dut.writes_ready.value:
-            self.under_way[self.given[self.seen]["slot"]] += 1
+            self.under_way[self.provided[self.seen]["slot"]] += 1
             self.seen += 1
         self.under_way[slot] -= answered
-        self.answers.extend(burst["tag"] for burst in self.bursts.beats[self.told :])
-        self.told = len(self.bursts.beats)
+        self.answers.extend(burst["tag"] for burst in self.bursts.beats[self.reported :])
+        self.reported = len(self.bursts.beats)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -60,11 +60,13 @@ async def every_beat_is_written(dut, stalls):
     while len(bench.beats.beats) < WRITES or any(bench.under_way):
         await bench.step()
     await bench.step()
-    bursts = [{"address": 64 * one["beat"], "tag": one["slot"]} for one in bench.given]
-    beats = [{name: one[name] for name in ("data", "strobes")} | {"last": 1} for one in bench.given]
+    bursts = [{"address": 64 * item["beat"], "tag": item["slot"]} for item in bench.provided]
+    beats = [
+        {name: item[name] for name in ("data", "strobes")} | {"last": 1} for item in bench.provided
+    ]
     assert bench.bursts.beats == bursts
     assert bench.beats.beats == beats
-    if stalls.none:
+    if stalls.absent:
         first = bench.writes.cycles[0] + SumWriter.latency
         assert bench.beats.cycles == list(range(first, first + WRITES))
 

@@ -26,28 +26,31 @@ async def every_client_gets_its_own(dut, stalls):
     """It comes in the order of the requests, however late; a client may ask for nothing."""
     bench = await Bench(dut, stalls).begin()
     params, sources, bursts = bench.params, bench.requests, bench.bursts
-    asked = [
+    requested = [
         [some_number(params.beat_address_bits) for _ in range(REQUESTS)]
         for _ in range(TABLE_CLIENTS)
     ]
-    expected, found = [[] for _ in asked], [bench.reports(f"beats_{k}") for k in range(len(asked))]
+    expected, result = (
+        [[] for _ in requested],
+        [bench.reports(f"beats_{k}") for k in range(len(requested))],
+    )
 
     def read(burst):
         beat = {"failed": random.getrandbits(1), "data": random.getrandbits(512)}
         expected[burst["tag"]].append(beat)
         return [beat | {"tag": burst["tag"]}]
 
-    answer(bench, bursts, "given", read, latency=1, pause=rarely)
-    for source, numbers in zip(sources, asked, strict=True):
+    answer(bench, bursts, "provided", read, latency=1, pause=rarely)
+    for source, numbers in zip(sources, requested, strict=True):
         source.extend(numbers)
     await bursts.wait_for(TABLE_CLIENTS * REQUESTS)
     await bench.wait(TABLE_CLIENTS * REQUESTS)
-    for k, numbers in enumerate(asked):
-        beats = [beat for beat, _ in found[k].found]
+    for k, numbers in enumerate(requested):
+        beats = [beat for beat, _ in result[k].result]
         assert [{name: b[name] for name in ("failed", "data")} for b in beats] == expected[k]
-        ours = [burst["address"] for burst in bursts.beats if burst["tag"] == k]
-        assert ours == [64 * number for number in numbers]
-    if stalls.none:
+        own = [burst["address"] for burst in bursts.beats if burst["tag"] == k]
+        assert own == [64 * number for number in numbers]
+    if stalls.absent:
         assert bursts.cycles[-1] - bursts.cycles[0] == TABLE_CLIENTS * REQUESTS - 1
         for k in range(TABLE_CLIENTS):  # they take turns
             assert {b["tag"] for b in bursts.beats[3 * k : 3 * k + 3]} == {0, 1, 2}

@@ -63,7 +63,7 @@ class Mirror(Bench):
         addresses = Addresses(own_address(port), SWITCH)
         self.wires[port].send(to_octets(answer, self.lanes, addresses))
 
-    async def all_have_left(self, given):
+    async def all_have_left(self, provided):
         """All frames have left, as the list has them."""
         (worker,) = self.workers
         assert await worker.ends() == "FINISHED"
@@ -72,8 +72,8 @@ class Mirror(Bench):
             (turn, seq) for turn in range(TURNS) for seq in range(FRAMES)
         ]
         for frame in sent:
-            assert frame.payload.tolist() == given.payload(frame.turn, frame.seq).tolist()
-            assert frame.list == given.share(0).sends[frame.seq].list
+            assert frame.payload.tolist() == provided.payload(frame.turn, frame.seq).tolist()
+            assert frame.list == provided.share(0).sends[frame.seq].list
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -85,11 +85,11 @@ async def frames_leave_back_to_back(dut, kind, latency):
     (worker,), (wire,) = bench.workers, bench.wires
     for name in RAMS:
         worker.memory.set(name, read_latency=latency)
-    given = setup(worker.params, kind)
+    provided = setup(worker.params, kind)
     await worker.set_up(done=3000, send=100_000)
-    await worker.load(given)
-    await worker.start(given, job=JOB, epoch=EPOCH)
-    await bench.all_have_left(given)
+    await worker.load(provided)
+    await worker.start(provided, job=JOB, epoch=EPOCH)
+    await bench.all_have_left(provided)
     beats = 1 + worker.params.payload_beats(16 if kind is Kind.FEATURE else 32)
     covered = worker.params.window * beats > 2 * latency + 50
     for turn in range(TURNS):
@@ -110,12 +110,12 @@ async def rate_follows_congestion(dut):
     bench = Mirror(dut)
     await bench.begin()
     (worker,), (wire,) = bench.workers, bench.wires
-    given = setup(worker.params, Kind.FEATURE)
+    provided = setup(worker.params, Kind.FEATURE)
     await worker.set_up(done=20_000, send=100_000)
-    await worker.load(given)
+    await worker.load(provided)
     rate = {"rate_control": 1, "rate_most": 1 << 13, "rate_least": 1 << 11, "rate_step": 1 << 8}
     await worker.write(round_trip=2000, burst=8, **rate)
-    await worker.start(given, job=JOB, epoch=EPOCH)
+    await worker.start(provided, job=JOB, epoch=EPOCH)
     while bench.arrived[0] < FRAMES // 2:
         await RisingEdge(dut.clk)
     assert await worker.read("rate") == 1 << 13
@@ -128,6 +128,6 @@ async def rate_follows_congestion(dut):
         await RisingEdge(dut.clk)
     assert await worker.read("rate") == 1 << 12
     bench.ecn = False
-    await bench.all_have_left(given)
+    await bench.all_have_left(provided)
     assert await worker.counter("halvings") == 1
     assert await worker.counter("marks") >= 4

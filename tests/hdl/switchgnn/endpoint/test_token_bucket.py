@@ -21,9 +21,9 @@ def test_token_bucket():
 
 
 async def begin(dut, **settings):
-    given = {"enabled": 1, "most": MOST, "least": LEAST, "step": STEP}
-    given |= {"burst": BURST, "round_trip": TRIP}
-    dut.settings.value = pack(RATE_SETTINGS, given | settings)
+    provided = {"enabled": 1, "most": MOST, "least": LEAST, "step": STEP}
+    provided |= {"burst": BURST, "round_trip": TRIP}
+    dut.settings.value = pack(RATE_SETTINGS, provided | settings)
     dut.congested.value = dut.beat.value = 0
     await start(dut)
     await ClockCycles(dut.clk, 2)

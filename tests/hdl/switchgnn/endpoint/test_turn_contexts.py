@@ -21,7 +21,7 @@ async def every_slot_keeps_its_own(dut):
     dut.write.value = 0
     await start(dut)
     bits = params_in_simulator(EndpointParams).context.size
-    kept = {}
+    stored = {}
     for cycle in range(500):
         slot, context = random.randrange(SLOTS), random.getrandbits(bits)
         if cycle < SLOTS:
@@ -29,11 +29,11 @@ async def every_slot_keeps_its_own(dut):
         writes = cycle < SLOTS or random.getrandbits(1)
         dut.slot.value, dut.context.value, dut.write.value = slot, context, writes
         slots = [random.randrange(SLOTS) for _ in range(READERS)]
-        for k, one in enumerate(slots):
-            getattr(dut, f"slots_{k}").value = one
+        for k, item in enumerate(slots):
+            getattr(dut, f"slots_{k}").value = item
         await RisingEdge(dut.clk)
         if cycle >= SLOTS:
-            found = [int(getattr(dut, f"contexts_{k}").value) for k in range(READERS)]
-            assert found == [kept[one] for one in slots]
+            result = [int(getattr(dut, f"contexts_{k}").value) for k in range(READERS)]
+            assert result == [stored[item] for item in slots]
         if writes:
-            kept[slot] = context
+            stored[slot] = context

@@ -15,7 +15,7 @@ from hdl.switchgnn.endpoint.bundles import SLOTS, TABLE_CLIENTS
 from hdl.switchgnn.endpoint.memory_layouts import ALIGNMENT, TurnRecord
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.table_reader import TableReader
-from hdl.switchgnn.endpoint.turn_loader import KEPT, TurnLoader
+from hdl.switchgnn.endpoint.turn_loader import STORED, TurnLoader
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import cycle, never, often, rarely
@@ -42,7 +42,7 @@ class LoaderBench(Component):
             {name: loader[name] for name in (*INPUTS, *OUTPUTS, "words")}
             | {
                 "bursts": reader["bursts"],
-                "given": reader["given"],
+                "provided": reader["provided"],
                 "other": In(stream.Signature(params.beat_address_bits)),
                 "other_came": Out(data.StructLayout({"valid": 1, "data": 8 * BEAT_BYTES})),
             },
@@ -57,7 +57,7 @@ class LoaderBench(Component):
         connect(m, reader.bursts, flipped(self.bursts))
         connect(m, loader.words, flipped(self.words))
         m.d.comb += [
-            reader.given.eq(self.given),
+            reader.provided.eq(self.provided),
             loader.beat.eq(reader.beats[0]),
             self.other_came.valid.eq(reader.beats[2].valid),
             self.other_came.data.eq(reader.beats[2].data),
@@ -83,7 +83,7 @@ class TurnLoaderBench(Bench):
         self.contexts = self.record("write", "slot", "context")
         self.loaded = self.record("loaded", "slot", "missing")
         self.others = self.reports("other_came")
-        answer(self, self.bursts, "given", self.read, latency=latency)
+        answer(self, self.bursts, "provided", self.read, latency=latency)
 
     def read(self, burst):
         at, below = divmod(burst["address"], BEAT_BYTES)
@@ -97,10 +97,10 @@ class TurnLoaderBench(Bench):
         params = self.params
         record = {
             name: ALIGNMENT * random.randrange(1, 1 << params.base_bits)
-            for name in (*KEPT, "wanted")
+            for name in (*STORED, "required")
         } | {"sends": random.getrandbits(32)}
-        while abs(record["wanted"] // BEAT_BYTES - PROGRAM) < 64:  # not where the program lies
-            record["wanted"] = ALIGNMENT * random.randrange(1, 1 << params.base_bits)
+        while abs(record["required"] // BEAT_BYTES - PROGRAM) < 64:  # not where the program lies
+            record["required"] = ALIGNMENT * random.randrange(1, 1 << params.base_bits)
         self.memory[PROGRAM + turn] = pack(TurnRecord, record)
         kinds = 1 if whole else 3  # all ones; any; none
         words = [
@@ -110,10 +110,10 @@ class TurnLoaderBench(Bench):
         for k in range(0, len(words), 16):
             beat = sum(word << 32 * j for j, word in enumerate(words[k : k + 16]))
             behind = random.getrandbits(512) << 32 * len(words[k : k + 16])
-            place = (record["wanted"] // BEAT_BYTES + k // 16) % (1 << params.beat_address_bits)
+            place = (record["required"] // BEAT_BYTES + k // 16) % (1 << params.beat_address_bits)
             self.memory[place] = (beat | behind) & (1 << 512) - 1
-        kept = {name: record[name] // ALIGNMENT for name in KEPT} | {"sends": record["sends"]}
-        return kept, words
+        stored = {name: record[name] // ALIGNMENT for name in STORED} | {"sends": record["sends"]}
+        return stored, words
 
     async def load(self, turn):
         """Load a turn until it is loaded or cannot be; return when that began."""
@@ -154,7 +154,7 @@ async def loads_what_is_in_memory(dut, stall, latency):
         assert bench.loaded.beats[-1] == {"slot": slot, "missing": ones(words)}
     await sends
     await bench.wait(latency + 20)
-    assert [beat["data"] for beat, _ in bench.others.found] == others
+    assert [beat["data"] for beat, _ in bench.others.result] == others
     assert len(bench.loaded.beats) == 7
 
 
@@ -189,7 +189,7 @@ async def an_address_that_is_none(dut):
     """Any bit below the alignment or beyond memory makes it none, in any of the addresses."""
     bench = await TurnLoaderBench(dut, latency=1).begin()
     ends = [*range(9), *range(bench.params.address_bits, 64)]
-    for name in (*KEPT, "wanted"):
+    for name in (*STORED, "required"):
         for bit in ends:
             bench.lay_out(0)
             bench.memory[PROGRAM] |= 1 << TurnRecord.as_shape()[name].offset + bit
@@ -201,15 +201,15 @@ async def an_address_that_is_none(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(where=["program", "wanted"])
+@cocotb.parametrize(where=["program", "required"])
 async def a_read_that_fails(dut, where):
     """If the record's fails, nothing is loaded; if a bitmap's does, the job ends elsewhere."""
     bench = await TurnLoaderBench(dut).begin()
     bench.lay_out(0)
     record = bench.memory[PROGRAM]
-    offset = TurnRecord.as_shape()["wanted"].offset
-    wanted = (record >> offset & (1 << 64) - 1) // BEAT_BYTES
-    bench.failing = PROGRAM if where == "program" else wanted
+    offset = TurnRecord.as_shape()["required"].offset
+    expected = (record >> offset & (1 << 64) - 1) // BEAT_BYTES
+    bench.failing = PROGRAM if where == "program" else expected
     await bench.load(0)
     assert bool(dut.illegal.value) == (where == "program")
-    assert bool(bench.loaded.beats) == (where == "wanted")
+    assert bool(bench.loaded.beats) == (where == "required")

@@ -18,14 +18,14 @@ def test_control_above():
     simulate(ControlFrames(replace(TINY, links=1)), __name__)
 
 
-async def told(dut, *, above):
+async def reported(dut, *, above):
     """Advance in turn 5 while a frame waits at the port until turn 6; return what is told."""
     params, edge = params_in_simulator(GnnSwitchParams), RisingEdge(dut.clk)
     job = {"active": 1, "job": 1, "epoch": 77, "lo": 5}
     for name in ("advance", "raw_valid", "raw_request", "o_ready", "congested", "acks_1"):
         getattr(dut, name).value = 0
     dut.above.value = int(above)
-    dut.acks_0.value = pack(params.ack_state, {"wanted": 1, "turn": 5, "base": 3, "arrived": 0})
+    dut.acks_0.value = pack(params.ack_state, {"required": 1, "turn": 5, "base": 3, "arrived": 0})
     dut.job.value = pack(params.port_job, job)
     await start(dut)
     frames = Monitor(dut, "o")
@@ -49,9 +49,9 @@ async def told(dut, *, above):
 @cocotb.test()
 async def done_is_of_the_turn_in_which_it_was_said(dut):
     """A DONE of the next turn would end that before its sums are there."""
-    assert await told(dut, above=True) == [(Kind.ACK, 5, 77), (Kind.DONE, 5, 77)]
+    assert await reported(dut, above=True) == [(Kind.ACK, 5, 77), (Kind.DONE, 5, 77)]
 
 
 @cocotb.test()
 async def advance_is_of_the_turn_when_it_leaves(dut):
-    assert await told(dut, above=False) == [(Kind.ACK, 5, 77), (Kind.ADVANCE, 6, 77)]
+    assert await reported(dut, above=False) == [(Kind.ACK, 5, 77), (Kind.ADVANCE, 6, 77)]

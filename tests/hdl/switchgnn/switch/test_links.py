@@ -16,7 +16,7 @@ from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.job import with_targets
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.wire import Addresses, judge, to_octets
-from tests.hdl.switchgnn.switch.ingress.drawn_frames import SETTLED, some_frame, told
+from tests.hdl.switchgnn.switch.ingress.drawn_frames import SETTLED, reported, some_frame
 from tests.hdl.switchgnn.switch.sizes import ON_CHIP
 from tests.sim.switchgnn.golden.cut_graphs import Cut
 
@@ -67,7 +67,7 @@ def cut_with_sums_for_switches(params, rng, open_turns):
             window=WINDOW,
             lanes=params.lanes,
         )
-        ports = [{one.port for one in block.values()} for block in cut.setup().blocks]
+        ports = [{item.port for item in block.values()} for block in cut.setup().blocks]
         if all({BELOW, ABOVE} <= of for of in ports):
             return cut
 
@@ -110,7 +110,7 @@ def unnumbered(sent):
     """Return the frames with all seqs of PARTIALs 0, and a count of these by port and turn."""
     partials = [(port, frame) for port, frame in sent if frame.kind is Kind.PARTIAL]
     plain = [(p, replace(f, seq=0) if f.kind is Kind.PARTIAL else f) for p, f in sent]
-    return told(plain), Counter((port, frame.turn, frame.seq) for port, frame in partials)
+    return reported(plain), Counter((port, frame.turn, frame.seq) for port, frame in partials)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -148,10 +148,10 @@ async def equals_the_golden_switch(dut):
 async def counters_are(bench, kinds):
     """Check that counters of a link say what its frames were."""
     for port in (BELOW, ABOVE):
-        found = (await bench.host.port_counters())[port]
-        assert found["partials"] == kinds[port, Kind.PARTIAL]
-        assert found["partials_again"] == 0
-        assert found["results"] == 0
+        result = (await bench.host.port_counters())[port]
+        assert result["partials"] == kinds[port, Kind.PARTIAL]
+        assert result["partials_again"] == 0
+        assert result["results"] == 0
 
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
@@ -183,13 +183,13 @@ async def a_link_that_is_silent_is_repeated_to_and_harms_nobody(dut):
     sent = [(port, frame) for _, port, frame in bench.frames if frame.kind is Kind.PARTIAL]
     first = {}
     for port, frame in sent:
-        told_first = first.setdefault((port, frame.turn, frame.seq), frame)
-        assert told_first.list == frame.list
-        assert np.array_equal(told_first.payload, frame.payload)
+        reported_first = first.setdefault((port, frame.turn, frame.seq), frame)
+        assert reported_first.list == frame.list
+        assert np.array_equal(reported_first.payload, frame.payload)
     assert len(sent) > 3 * len(first) > 0
     assert job.setup.up == ABOVE
-    found = await bench.host.port_counters()
-    assert sum(found[port]["partials_again"] for port in (BELOW, ABOVE)) > 0
+    result = await bench.host.port_counters()
+    assert sum(result[port]["partials_again"] for port in (BELOW, ABOVE)) > 0
     await bench.host.stop_job(1)
     await bench.idle(100)
     bench.frames.clear()

@@ -234,7 +234,7 @@ async def a_start_that_cannot_be_is_refused(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def the_first_error_of_a_table_is_told(dut):
+async def the_first_error_of_a_table_is_reported(dut):
     """It stays when the counters of frames are cleared."""
     bench = await begin(dut)
     cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), 1, 1)

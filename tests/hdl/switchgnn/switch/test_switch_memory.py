@@ -93,7 +93,7 @@ async def a_row_a_cycle_at_the_latency_of_hbm(dut, most):
 
 @cocotb.test(timeout_time=20, timeout_unit="ms")
 @cocotb.parametrize(fault=[Fault.ERROR, Fault.LAST, Fault.MUTE])
-async def a_memory_that_fails_is_told_and_used_again(dut, fault):
+async def a_memory_that_fails_is_reported_and_used_again(dut, fault):
     """Rows that do not come count as table errors; the switch goes on, and a job anew is exact.
 
     Which rows they are is drawn: those of lists are ``no_such_row``, those of descriptors make each
@@ -109,15 +109,15 @@ async def a_memory_that_fails_is_told_and_used_again(dut, fault):
     host.memory.set(fails=port, fail_read=1, fail_read_beat=0, fault=fault.value, fail_response=2)
     with bench.running():
         await bench.idle(3000)
-    found = {name: await host.read(name) for name in FAILED}
-    assert found["table_failures"]
-    assert found["tables_failed"] == 1 << port
-    assert found["tables_broken"] == (fault is not Fault.ERROR) << port
-    assert found["tables_silent"] == (fault is Fault.MUTE) << port
-    told = [await host.table_errors(number) for number in cuts]  # whose rows they were is drawn
-    causes = {cause for one in told for cause, count in one.counts.items() if count}
+    result = {name: await host.read(name) for name in FAILED}
+    assert result["table_failures"]
+    assert result["tables_failed"] == 1 << port
+    assert result["tables_broken"] == (fault is not Fault.ERROR) << port
+    assert result["tables_silent"] == (fault is Fault.MUTE) << port
+    reported = [await host.table_errors(number) for number in cuts]  # whose rows they were is drawn
+    causes = {cause for item in reported for cause, count in item.counts.items() if count}
     assert causes in ({"NO_SUCH_ROW"}, {"UNUSED"}, {"NO_SUCH_ROW", "UNUSED"})
-    assert {one.cause for one in told} <= causes | {"NONE"}
+    assert {item.cause for item in reported} <= causes | {"NONE"}
     for number in cuts:
         await host.stop_job(number)
     host.memory.set()
@@ -146,9 +146,9 @@ async def rows_beyond_a_jobs_table_are_errors(dut):
     for seq, (first, count) in enumerate(((3, 500), (1 << 31, 500), (0, 5))):
         bench.send(0, feature(params, 0, seq, first, count))
     await bench.idle(1200)
-    found = await host.table_errors(0)
-    assert found.counts["NO_SUCH_ROW"] == 1002
-    assert found.cause == "NO_SUCH_ROW"
-    assert found.where == {"turn": 0, "row": 3, "aggregator": 0}
+    result = await host.table_errors(0)
+    assert result.counts["NO_SUCH_ROW"] == 1002
+    assert result.cause == "NO_SUCH_ROW"
+    assert result.where == {"turn": 0, "row": 3, "aggregator": 0}
     assert (await host.counters())["additions"] == 3 * params.banks
     assert not any([await host.read(name) for name in FAILED])

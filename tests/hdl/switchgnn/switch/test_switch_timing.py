@@ -17,7 +17,7 @@ from tests.hdl.switchgnn.switch.switch_bench import feature, setup_of
 
 #: cycles from a completing feature's last beat to its sum's head, with all lanes in one die (the
 #: page); with lanes in two dies it is more by what FarLanes takes
-MOST_LATENCY = 32
+MAX_LATENCY = 32
 SMALL = GnnSwitchParams(**PRESETS["small"])
 #: Frames are as long as those of preset full, and every queue is of the same kind of memory.
 AS_LONG_AS_FULL = GnnSwitchParams(
@@ -69,17 +69,17 @@ async def a_sum_leaves_soon(dut):
             params, [[k] + [None] * (params.banks - 1) for k in range(count)], 1
         ),
     )
-    found = []
+    result = []
     for k in range(count):
         bench.frames.clear()
         port = k % bench.params.ports
         bench.send(port, feature(bench.params, port, k // bench.params.ports, k, 1))
         await until(bench, lambda: results(bench))
-        found.append(bench.heads[-1] - bench.inside[-1][1])
+        result.append(bench.heads[-1] - bench.inside[-1][1])
         await bench.idle(k)
-    cocotb.log.info(f"cycles to the sum's head: {found}")
+    cocotb.log.info(f"cycles to the sum's head: {result}")
     longer = bench.params.delivery_cycles - DELIVERY_CYCLES
-    assert max(found) <= MOST_LATENCY + longer, found
+    assert max(result) <= MAX_LATENCY + longer, result
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -104,7 +104,7 @@ async def a_row_is_added_every_cycle(dut):
     rows = len(frames) * length
     first_in = min(at for _, at in bench.inside)
     begun = bench.heads[-params.banks] - first_in
-    assert begun <= rows + MOST_LATENCY, f"{rows} rows took {begun} cycles"
+    assert begun <= rows + MAX_LATENCY, f"{rows} rows took {begun} cycles"
     total = length * sum(frame.payload.astype(np.int64) for _, frame in frames)
     for frame in results(bench):
         assert frame.list // params.banks == 5
@@ -138,7 +138,7 @@ async def all_sums_complete_at_once(dut):
     await until(bench, lambda: all(len(results(bench, port)) == depth for port in range(3)))
     took = bench.now - bench.inside[0][1]
     most = depth + 1.1 * max(depth * params.result_beats, depth * params.banks)
-    assert took <= most + MOST_LATENCY, took
+    assert took <= most + MAX_LATENCY, took
     assert not results(bench, 3)
     bench.takes[3] = True
     await until(bench, lambda: len(results(bench, 3)) == depth)

@@ -23,7 +23,7 @@ class SwitchTable(Table):
         super().__init__(GnnSwitch(params), clock=f"{PINS}.clk", rounds=400)
         self.size = params
         self.registers = gnn_switch_registers(params)
-        self.told = self.fields("registers.control", self.registers.control)
+        self.reported = self.fields("registers.control", self.registers.control)
 
 
 @pytest.mark.parametrize("params", [ON_CHIP, replace(IN_MEMORY, links=1)], ids=["chip", "links"])
@@ -35,7 +35,7 @@ def test_wires(params, tmp_path):
     add_jobs(table)
     add_judge(table)
     add_quiet(table)
-    add_way_out(table)
+    add_output_path(table)
     if params.links:
         add_links(table)
     add_status(table)
@@ -45,7 +45,7 @@ def test_wires(params, tmp_path):
 
 def add_frames(table):
     """Frames come and go at the pins, and what they bring goes to the banks."""
-    told = table.told
+    reported = table.reported
     for k in range(table.size.ports):
         table.bus(f"{PINS}.s_axis_{k}", f"ingress.axis_{k}")
         table.bus(f"{PINS}.m_axis_{k}", f"egress.axis_{k}")
@@ -55,46 +55,46 @@ def add_frames(table):
     table.stream("queue.tasks", "aggregation.tasks")
     table.stream("queue.lists", "aggregation.lists")
     table.wire(
-        ingress={"address": table.wide("switch_address"), "mark_level": told["ingress_mark"]},
+        ingress={"address": table.wide("switch_address"), "mark_level": reported["ingress_mark"]},
         egress={"congested": "ingress.congested"},
     )
 
 
 def add_host(table):
     """The host fills tables and commands jobs."""
-    told, size = table.told, table.size
+    reported, size = table.reported, table.size
     table.bus(f"{PINS}.s_axil", "registers.axil")
     table.wire(
         writer={
-            "table": told["table"],
-            "row": told["table_row"],
-            "begin": told["begin_table"],
-            "word": told["table_word"],
-            "push": told["write_word"],
+            "table": reported["table"],
+            "row": reported["table_row"],
+            "begin": reported["begin_table"],
+            "word": reported["table_word"],
+            "push": reported["write_word"],
         },
         turns={
             "write": "writer.write_step",
             "write_step": "writer.at",
             "written": "writer.step",
-            "started": told["job_number"],
+            "started": reported["job_number"],
         },
-        aggregation={"error_job": told["job_number"]},
+        aggregation={"error_job": reported["job_number"]},
     )
     table.struct(
         "jobs.command",
         COMMAND,
-        start=told["start_job"],
-        stop=told["stop_job"],
-        job=told["job_number"],
-        count=told["job_depth"],
-        **{name: told[f"job_{name}"] for name in ("ports", "epoch", "base")},
+        start=reported["start_job"],
+        stop=reported["stop_job"],
+        job=reported["job_number"],
+        count=reported["job_depth"],
+        **{name: reported[f"job_{name}"] for name in ("ports", "epoch", "base")},
     )
     table.struct(
         "turns.tables",
         size.job_tables,
-        two=told["job_two"],
-        lists=side_by_side(size.row_bits, told["job_list_base"], told["job_list_rows"]),
-        last_step=told["job_last_step"],
+        two=reported["job_two"],
+        lists=side_by_side(size.row_bits, reported["job_list_base"], reported["job_list_rows"]),
+        last_step=reported["job_last_step"],
     )
     if not size.in_memory:
         names = ("write_list", "write_descriptors", "at", "list_row", "descriptor_row")
@@ -104,10 +104,10 @@ def add_host(table):
     table.struct(
         "aggregation.table_settings",
         memory.settings,
-        bases=side_by_side(memory.line_bits, told["list_line"], told["descriptor_line"]),
-        timeout=told["table_timeout"],
-        revive=told["revive_tables"],
-        clear=told["clear_counters"],
+        bases=side_by_side(memory.line_bits, reported["list_line"], reported["descriptor_line"]),
+        timeout=reported["table_timeout"],
+        revive=reported["revive_tables"],
+        clear=reported["clear_counters"],
     )
     for k in range(memory.ports):
         table.bus(f"{PINS}.m_axi_tables_{k}", f"aggregation.m_axi_tables_{k}")
@@ -120,7 +120,7 @@ def side_by_side(bits, low, high):
 
 def add_jobs(table):
     """A job that starts is prepared, and all parts know of the jobs that there are."""
-    job = f"({table.told['job_number']} & {(1 << table.size.job_bits) - 1})"
+    job = f"({table.reported['job_number']} & {(1 << table.size.job_bits) - 1})"
     table.wire(
         preparation={
             "preparing": "jobs.preparing",
@@ -140,10 +140,12 @@ def add_jobs(table):
 
 def add_judge(table):
     """Frames pass from the ports to their jobs, the judge, and the tasks."""
-    told = table.told
+    reported = table.reported
     header = table.fields("jobs.ahead", JobTable(table.size).signature.members["ahead"].shape)
     brought = f"{ago(1, 'ingress.valid')} & {ago(1, 'ingress.brings')}"
-    table.struct("judge.settings", ACK_SETTINGS, every=told["ack_every"], delay=told["ack_delay"])
+    table.struct(
+        "judge.settings", ACK_SETTINGS, every=reported["ack_every"], delay=reported["ack_delay"]
+    )
     table.wire(
         jobs={
             "packet_valid": "ingress.valid",
@@ -182,8 +184,8 @@ def add_quiet(table):
 
 
 def holds(table, clocks):
-    asks = f"{ago(clocks, 'queue.hold')} | {ago(clocks, 'turns.ends')}"
-    return table.later(asks, clocks)
+    demands = f"{ago(clocks, 'queue.hold')} | {ago(clocks, 'turns.ends')}"
+    return table.later(demands, clocks)
 
 
 def is_quiet(table, clocks):
@@ -198,14 +200,14 @@ def is_quiet(table, clocks):
     return table.later(f"not ({' | '.join(frames)}) and {holds(table, last)}", clocks)
 
 
-def add_way_out(table):
+def add_output_path(table):
     """Sums and features leave, and so does what workers are told."""
-    told = table.told
+    reported = table.reported
     table.wire(
         egress={
             "destination": table.wide("group_address"),
             "source": table.wide("switch_address"),
-            "mark_level": told["egress_mark"],
+            "mark_level": reported["egress_mark"],
             "jobs": "turns.ports",
             "claim": "aggregation.claim",
             "deliver": "aggregation.deliver",
@@ -221,16 +223,16 @@ def add_way_out(table):
 
 def add_links(table):
     """The last port leads to another switch."""
-    told, size = table.told, table.size
+    reported, size = table.reported, table.size
     two = size.port_region["two"].offset
     bits = size.port_region.size
     table.wire(
-        judge={"above": told["above"]},
-        turns={"above": told["above"], "advanced": "judge.advanced"},
+        judge={"above": reported["above"]},
+        turns={"above": reported["above"], "advanced": "judge.advanced"},
         egress={
-            "above": told["above"],
-            "far_port": told["far_port"],
-            "link_timeout": told["link_timeout"],
+            "above": reported["above"],
+            "far_port": reported["far_port"],
+            "link_timeout": reported["link_timeout"],
             "two": " | ".join(
                 f"(turns.regions >> {k * bits + two} & 1) << {k}" for k in range(size.ports)
             ),
@@ -253,7 +255,7 @@ def add_status(table):
     if table.size.in_memory:
         state = table.fields("aggregation.table_state", layout_of(table, "table_state"))
         memory = {field: state[name] for field, name in STATE_FIELDS.items()}
-    exists = table.later(f"{table.told['counter_port']} < {table.size.ports}")
+    exists = table.later(f"{table.reported['counter_port']} < {table.size.ports}")
     table.struct(
         "registers.status",
         table.registers.status,
@@ -275,7 +277,7 @@ def add_status(table):
 
 def add_counters(table):
     """Events are counted, and the chosen counters are shown."""
-    told, size = table.told, table.size
+    reported, size = table.reported, table.size
     events = {
         "overflows": "ingress.overflows",
         "results": "egress.sent_results",
@@ -293,27 +295,27 @@ def add_counters(table):
         seen = events | (links if size.links else {})
         bits = {name: f"{path} >> {k}" for name, path in seen.items()}
         table.struct(f"port_counters.events_{k}", port_counters(size).events, **bits)
-    found = table.fields("aggregation.events", layout_of(table, "events"))
+    result = table.fields("aggregation.events", layout_of(table, "events"))
     ended = " + ".join(f"(turns.ended >> {k} & 1)" for k in range(size.jobs))
     table.struct(
         "totals.events",
         TOTAL_COUNTERS.events,
-        **{name: found[name] for name in AGGREGATION_EVENTS},
+        **{name: result[name] for name in AGGREGATION_EVENTS},
         turns=ended,
     )
-    clear = told["clear_counters"]
+    clear = reported["clear_counters"]
     table.wire(
         verdicts={
             "clear": clear,
             "verdict": "judge.verdict",
             "source": "judge.sender",
-            "number": told["counter_port"],
-            "of": told["counter_verdict"],
+            "number": reported["counter_port"],
+            "of": reported["counter_verdict"],
         },
         port_counters={
             "clear": clear,
-            "part": told["counter_port"],
-            "select": told["port_counter"],
+            "part": reported["counter_port"],
+            "select": reported["port_counter"],
         },
-        totals={"clear": clear, "select": told["total_counter"]},
+        totals={"clear": clear, "select": reported["total_counter"]},
     )

@@ -6,12 +6,12 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from sim.gather.reproduce import paper, report, row_size, runs
-from sim.gather.reproduce.asked import FIGURES, GatherAsked
 from sim.gather.reproduce.paper import copied, gathered
 from sim.gather.reproduce.points import BEST
 from sim.gather.reproduce.report import OF_RATES, reproduce
+from sim.gather.reproduce.requested import FIGURES, GatherRequest
 
-ASKED = GatherAsked()
+REQUESTED = GatherRequest()
 
 
 def ideal(points, share=0.98):
@@ -26,52 +26,52 @@ def ideal(points, share=0.98):
 
 
 @pytest.fixture(scope="module")
-def made():
+def built():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report, "measure_engines", lambda points, _: ideal(points))
-        return reproduce(FIGURES, ASKED, quick=True, progress=lambda *_: None)
+        return reproduce(FIGURES, REQUESTED, quick=True, progress=lambda *_: None)
 
 
 def failed(figures):
     return [claim.text for figure in figures for claim in figure.claims if not claim.holds]
 
 
-def test_all_statements(made):
+def test_all_statements(built):
     """The paper's own estimate of requests does not give what it has measured."""
-    assert [figure.name for figure in made.figures] == list(FIGURES)
-    (wrong,) = failed(made.figures)
+    assert [figure.name for figure in built.figures] == list(FIGURES)
+    (wrong,) = failed(built.figures)
     assert wrong.startswith("9.5, 20.2 and 23.0 GB/s")
 
 
 @pytest.mark.long
 def test_all_statements_of_whole_engines():
     """This takes minutes, for two simulators of the largest preset."""
-    figures = reproduce(["row-size"], ASKED, quick=True, progress=lambda *_: None).figures
+    figures = reproduce(["row-size"], REQUESTED, quick=True, progress=lambda *_: None).figures
     assert failed(figures) == []
 
 
 @pytest.mark.parametrize(("slow", "wrong"), [(1, "links and host memory"), (2, "two cards gain")])
 def test_slow_engines_fail_statements(slow, wrong):
     """One card lacks a tenth, or two cards are only as fast as one."""
-    points = row_size.points(ASKED, quick=True)
-    found = ideal(points)
+    points = row_size.points(REQUESTED, quick=True)
+    result = ideal(points)
     for point in points:
         if point.cards == slow:
-            found[point]["bytes_per_second"] *= 0.9 if slow == 1 else 0.5
-    assert any(wrong in text for text in failed([row_size.figure(ASKED, found)]))
+            result[point]["bytes_per_second"] *= 0.9 if slow == 1 else 0.5
+    assert any(wrong in text for text in failed([row_size.figure(REQUESTED, result)]))
 
 
 def test_rows_larger_than_the_engine_s_largest(monkeypatch):
     """They are gathered as several rows, of which every byte is compared."""
     monkeypatch.setattr(runs, "HARDWARE", find_design("gather-engine").params_of("tiny"))
     point = runs.Point(row_bytes=8192, cards=2, octets=3 * 8192, memory_gigabytes=59)
-    found = runs.measured(point)
-    assert found["row_bytes"] == 2 * 3 * 8192
-    assert found["rows"] == 2 * 3 * 2
+    result = runs.measured(point)
+    assert result["row_bytes"] == 2 * 3 * 8192
+    assert result["rows"] == 2 * 3 * 2
 
 
-def test_all_that_is_written(made, tmp_path):
-    files = made.write(tmp_path)
+def test_all_that_is_written(built, tmp_path):
+    files = built.write(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == set(files)
     for name in FIGURES:
         with open(tmp_path / f"{name}.csv", newline="") as file:
@@ -82,11 +82,11 @@ def test_all_that_is_written(made, tmp_path):
 
 
 @pytest.mark.parametrize("round_trip", [0.1, 16])
-def test_every_round_trip_that_may_be_asked_for(round_trip):
+def test_every_round_trip_that_may_be_requested(round_trip):
     """Points can be measured: a setting of the host holds that many cycles."""
-    asked = GatherAsked(round_trip=round_trip)
+    requested = GatherRequest(round_trip=round_trip)
     for points, _ in OF_RATES.values():
-        assert all(0 < one.latency_cycles < 1 << 12 for one in points(asked, quick=True))
+        assert all(0 < item.latency_cycles < 1 << 12 for item in points(requested, quick=True))
 
 
 def test_model_of_dma():

@@ -38,8 +38,13 @@ def test_an_allreduce():
     assert switch.take(3, frame(3, is_agg=False)) == []
     (first, acked), (second, _) = switch.take(1, frame(1, 99, is_agg=False))
     assert (first, second) == (1, 3)
-    found = WireFrame.from_bytes(acked)
-    assert (found.is_agg, found.acked, found.bm, found.payload) == (False, True, 0b1010, (0,) * 8)
+    result = WireFrame.from_bytes(acked)
+    assert (result.is_agg, result.acked, result.bm, result.payload) == (
+        False,
+        True,
+        0b1010,
+        (0,) * 8,
+    )
     # A repetition is answered to its sender.
     ((port, again),) = switch.take(3, frame(3))
     assert port == 3
@@ -98,7 +103,7 @@ def test_refusals():
     assert switch.start_job(1, ports=0b1000, epoch=4, base=0, count=8) is None
 
 
-def test_a_clamped_sum_is_told_with_every_answer_and_counted_once():
+def test_a_clamped_sum_is_reported_with_every_answer_and_counted_once():
     switch, top = model(), (1 << 31) - 1
     low = -top - 1
     assert switch.take(1, frame(1, payload=(top, low, 1, top, low, top, 0, -1))) == []

@@ -75,8 +75,11 @@ def test_an_allreduce():
         payload=(2 * low,) * 8,
     )
     # Repeated: to the parent again, and the child hears that it waits for others.
-    (child, told), again = switch.take(3, partial(3, low))
-    assert (child, read(told)[0].packet) == (3, Packet(True, 8, 0, acked=True, payload=(0,) * 8))
+    (child, reported), again = switch.take(3, partial(3, low))
+    assert (child, read(reported)[0].packet) == (
+        3,
+        Packet(True, 8, 0, acked=True, payload=(0,) * 8),
+    )
     assert again == (port, up)
     assert switch.take(1, ack(1)) == []  # premature
     down = switch.take(PARENT, FULL.to_bytes())
@@ -126,7 +129,7 @@ def test_what_a_parent_may_say_in_vain():
 
 def test_the_first_reason_counts():
     """It does for a packet of a child, and for one of the parent."""
-    for port, frame, way in (
+    for port, frame, path in (
         (1, replace(FRAME, bm=2), {"acked": True}),
         (PARENT, replace(FULL, bm=1 << PLACE), {"is_agg": False, "saturated": 0}),
     ):
@@ -134,7 +137,7 @@ def test_the_first_reason_counts():
             (Verdict.WRONG_SLOT, {"seq": 8}),
             (Verdict.WRONG_RUN, {"epoch": 2}),
             (Verdict.WRONG_WORKER, {"bm": 1 << 9}),
-            (Verdict.WRONG_WAY, way),
+            (Verdict.WRONG_WAY, path),
             (Verdict.WRONG_JOB, {"job": 0}),
             (Verdict.MALFORMED, {"saturated": 1, "is_agg": False}),
             (Verdict.FOREIGN, {"version": 1}),
@@ -172,14 +175,14 @@ VALUES = st.integers(-(1 << 31), (1 << 31) - 1)
 def test_the_root_is_p4sgds_switch(data):
     """It equals that whatever comes, as long as sums have 37 bits."""
     everyone = 0b111
-    one = other = SwitchSlot.at_start(everyone, 1)
+    item = other = SwitchSlot.at_start(everyone, 1)
     for _ in range(20):
-        use = (one.use + data.draw(st.sampled_from((-1, 0, 0, 1)))) % 256
+        use = (item.use + data.draw(st.sampled_from((-1, 0, 0, 1)))) % 256
         bm = 1 << data.draw(st.integers(0, 2))
         packet = Packet(data.draw(st.booleans()), bm, use, payload=(data.draw(VALUES),))
-        left, right = root_rule(one, packet, everyone), switch_rule(other, packet, everyone)
+        left, right = root_rule(item, packet, everyone), switch_rule(other, packet, everyone)
         assert left == right
-        one, other = left.slot, right.slot
+        item, other = left.slot, right.slot
 
 
 @pytest.mark.parametrize(
@@ -199,9 +202,9 @@ def test_sums_of_a_tree_are_exact(below, bad):
         assert [worker.sums[j] for j in range(40)] == sums
         assert [worker.clamped[j] for j in range(40)] == clamped
     assert any(clamped)
-    counts = [sum(one.counters.values()) for one in network.switches.values()]
+    counts = [sum(item.counters.values()) for item in network.switches.values()]
     assert all(counts)
     root, *others = network.switches.values()
     assert root.saturations == sum(bits.bit_count() for bits in clamped)
-    assert not any(one.saturations for one in others)
-    assert not any(verdict is Verdict.UNASKED for one in others for verdict in verdicts(one))
+    assert not any(item.saturations for item in others)
+    assert not any(verdict is Verdict.UNASKED for item in others for verdict in verdicts(item))

@@ -120,11 +120,11 @@ class Network:
 
     def send(self, member, port, data):
         """Send a frame out of a member's port."""
-        one = self.plan.members[member]
-        if port == one.parent_port or member in self.workers:
-            self.flying.append((one.parent, one.place, data))
+        item = self.plan.members[member]
+        if port == item.parent_port or member in self.workers:
+            self.flying.append((item.parent, item.place, data))
         else:
-            child = one.children[port]
+            child = item.children[port]
             self.flying.append((child, self.plan.members[child].parent_port, data))
 
     def deliver(self):

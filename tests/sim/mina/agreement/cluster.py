@@ -18,7 +18,7 @@ from sim.mina.agreement.frames import (
 from sim.mina.agreement.group_rule import GroupSetup
 from sim.mina.agreement.host import HostModel
 from sim.mina.agreement.member_rule import MemberSetup
-from sim.mina.agreement.operation_rule import Way
+from sim.mina.agreement.operation_rule import Route
 from sim.mina.agreement.switch import SwitchModel
 from sim.mina.agreement.switch_rule import SwitchSetup
 from sim.mina.wire import from_octets, to_octets
@@ -99,7 +99,7 @@ class Cluster:
             host=number,
             job=job,
             peers=frozenset(self.jobs[job]) - {number},
-            ways=tuple(Way(switch=tree[-1], port=number, base=0) for tree in trees),
+            ways=tuple(Route(switch=tree[-1], port=number, base=0) for tree in trees),
             parts=lambda index: self.part(number, index),
         )
         return HostModel(setup, operations)

@@ -88,7 +88,7 @@ def test_a_switch_that_was_cut_off_comes_back(dies):
 
 
 @pytest.mark.parametrize("restarts", [False, True], ids=["goes on", "restarts"])
-@pytest.mark.parametrize("phase", [Phase.ASKING, Phase.TELLING])
+@pytest.mark.parametrize("phase", [Phase.REQUESTING, Phase.REPORTING])
 def test_the_last_job_leaves_its_switches_to_others(phase, restarts):
     """Its host dies when the controller asks it, or tells it of its grant."""
     cluster = Cluster(0, ((0, (0,)),), ((0, 1),), 0, faults=GOOD)

@@ -29,7 +29,7 @@ class Bench:
         for job in registered:
             assert self.register(job).verb is Verb.REGISTERED
 
-    def ask(self, verb, job, epoch=0, **fields):
+    def issue(self, verb, job, epoch=0, **fields):
         """Return the switch's answer to a command."""
         command = Command(verb=verb, switch=0, job=job, epoch=epoch, **fields)
         self.state, ((_, answer),) = command_rule(self.setup, self.state, command)
@@ -37,13 +37,13 @@ class Bench:
         return answer
 
     def register(self, job, epoch=0, **changes):
-        return self.ask(Verb.REGISTER, job, epoch, **ENTRIES.get(job, ENTRIES[0]) | changes)
+        return self.issue(Verb.REGISTER, job, epoch, **ENTRIES.get(job, ENTRIES[0]) | changes)
 
     def acquire(self, job, epoch):
-        return self.ask(Verb.ACQUIRE, job, epoch)
+        return self.issue(Verb.ACQUIRE, job, epoch)
 
     def release(self, job, epoch, force=False):
-        return self.ask(Verb.RELEASE, job, epoch, force=force)
+        return self.issue(Verb.RELEASE, job, epoch, force=force)
 
     def send(self, port, *, job=0, epoch=1, slot=0, adds=True, use=0, bm=None):
         """Return what becomes of a packet, and the ports that are answered."""

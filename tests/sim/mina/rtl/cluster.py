@@ -90,11 +90,11 @@ class RtlCluster(Cluster):
         for _ in range(50):
             await self.train(2)
             models = self.left()
-            if all(max(one.ina, default=-1) >= first[one.setup.host] for one in models):
+            if all(max(item.ina, default=-1) >= first[item.setup.host] for item in models):
                 break
         else:
             raise AssertionError(f"no INA any more: {self.state()}")
-        await self.until(lambda: not any(one.member.host.locked for one in self.left()))
+        await self.until(lambda: not any(item.member.host.locked for item in self.left()))
         self.check()
 
     def restart_switch(self, number):

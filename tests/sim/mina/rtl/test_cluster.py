@@ -25,7 +25,7 @@ async def begin(dut, trees=ONE, faults=GOOD):
     return await RtlCluster(dut, params, seed, JOBS, trees, faults=faults).begin()
 
 
-def tell(cluster):
+def report(cluster):
     """Log what occurred."""
     met = cluster.events, cluster.links.counts, cluster.controller.counters, cluster.with_ina()
     cocotb.log.info("%s %s %s %s", *met)
@@ -35,7 +35,7 @@ async def end(cluster):
     """Check that all sums are those of the parts, bit for bit, and the cluster can be used."""
     cluster.check()
     await cluster.usable()
-    tell(cluster)
+    report(cluster)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="ms")

@@ -47,7 +47,9 @@ class Movers:
         before = self.state.holds[answer.job]
         self.state = migrating.migration_rule(self.state, answer)
         after = self.state.holds[answer.job]
-        return self.asked(answer.job) if after != before and after.step is Step.ACQUIRING else ()
+        return (
+            self.requested(answer.job) if after != before and after.step is Step.ACQUIRING else ()
+        )
 
     def entry(self, answer):
         """Return what a job is registered with."""
@@ -61,7 +63,7 @@ class Movers:
             count=2,
         )
 
-    def asked(self, *jobs):
+    def requested(self, *jobs):
         """Return what switches are asked for jobs."""
         return [
             (Place(Role.SWITCH, command.switch), command)
@@ -71,7 +73,7 @@ class Movers:
 
     def send(self, *jobs):
         """Ask for jobs, now."""
-        self.network.links.send(CONTROLLER, self.asked(*jobs))
+        self.network.links.send(CONTROLLER, self.requested(*jobs))
 
     async def share(self, most):
         """Let every switch take this many jobs at a time."""
@@ -89,7 +91,7 @@ class Movers:
 
     async def until(self, done):
         """Let jobs that may try do so, and repeat what is not answered, until something is so."""
-        asked = cycle()
+        requested = cycle()
         for _ in range(200_000):
             if done():
                 return cycle()
@@ -97,8 +99,8 @@ class Movers:
                 if migrating.may_try(self.state, job):
                     self.state = migrating.tries(self.state, job)
                     self.send(job)
-            if cycle() - asked >= TICK:
-                asked = cycle()
+            if cycle() - requested >= TICK:
+                requested = cycle()
                 self.send(*JOBS)
             await ClockCycles(self.network.dut.clk, 1)
         raise AssertionError(f"it does not come about: {self.state}")
@@ -124,9 +126,9 @@ async def each_moves_to_the_switch_of_another(dut):
         released = await movers.until(lambda: not movers.state.moving)
         acquired = await movers.until(lambda: all(map(movers.has, JOBS)))
         cycles.append((released - first, acquired - released, acquired - first))
-    for (name, paper), ours in zip(PAPER.items(), np.mean(cycles, axis=0), strict=True):
-        us = ours * PERIOD_NS / 1000
-        cocotb.log.info("%s: %d cycles, %.2f us; the paper: %d ms", name, ours, us, paper)
+    for (name, paper), own in zip(PAPER.items(), np.mean(cycles, axis=0), strict=True):
+        us = own * PERIOD_NS / 1000
+        cocotb.log.info("%s: %d cycles, %.2f us; the paper: %d ms", name, own, us, paper)
     assert max(cycles)[2] < 2000
 
 
@@ -146,7 +148,7 @@ async def with_ageing_everyones_turn_comes(dut, faults):
         served[job] += 1
         since = {other: since[other] + 1 for other in JOBS} | {job: 0}
         assert max(since.values()) <= len(JOBS), "overtaken more often than it may be"
-        movers.state = migrating.gives_back(movers.state, job)
+        movers.state = migrating.hands_back(movers.state, job)
         movers.send(job)
     cocotb.log.info("served: %s, faults: %s", served, movers.network.links.counts)
     assert min(served.values()) >= 15 // 4
@@ -167,7 +169,7 @@ async def two_jobs_have_a_switch_at_a_time(dut, faults):
         await ClockCycles(dut.clk, GRANT)
         job = min(filter(movers.has, JOBS), key=lambda job: (served[job], job))
         served[job] += 1
-        movers.state = migrating.gives_back(movers.state, job)
+        movers.state = migrating.hands_back(movers.state, job)
         movers.send(job)
     cocotb.log.info("served: %s, faults: %s", served, movers.network.links.counts)
     assert min(served.values()) >= 2

@@ -15,7 +15,7 @@ from tests.long import short_and_long
 #: those of all others, as that of the third job does; the second one and the fourth are apart.
 JOBS = read_jobs(CHECKOUT / "sim/mina/rtl/four_jobs.json")
 #: two pods of two ToRs of two hosts, two roots: eight switches
-ASKED = ScheduleWorkload(
+REQUESTED = ScheduleWorkload(
     topology="2,2,2:1,1,2", placement=Placement.FIRST, ratio=1.5, bandwidth=8e9
 )
 VARIANTS = {
@@ -34,34 +34,34 @@ WIDE = JobList(
 @pytest.mark.parametrize("name", short_and_long(VARIANTS, ["best"]))
 def test_grants_and_steps_are_the_simulators(name, tmp_path):
     """Figures are printed: pytest -s."""
-    found = compare(scaled(replace(ASKED, **VARIANTS[name]), JOBS), tmp_path)
-    print(name, found)
-    assert found.differs_at is None
-    assert found.worst_step <= STEPS_WITHIN
-    assert found.steps == sum(job.steps for job in JOBS.jobs)
-    assert found.grants > 15
+    result = compare(scaled(replace(REQUESTED, **VARIANTS[name]), JOBS), tmp_path)
+    print(name, result)
+    assert result.differs_at is None
+    assert result.worst_step <= STEPS_WITHIN
+    assert result.steps == sum(job.steps for job in JOBS.jobs)
+    assert result.grants > 15
 
 
 @pytest.mark.long
 def test_switches_of_many_ports_lose_no_frame(tmp_path):
-    found = compare(scaled(replace(ASKED, topology="4,2:1,1"), WIDE), tmp_path)
-    print(found)
-    assert found.holds
-    assert found.grants == 2
+    result = compare(scaled(replace(REQUESTED, topology="4,2:1,1"), WIDE), tmp_path)
+    print(result)
+    assert result.holds
+    assert result.grants == 2
 
 
 def test_all_times_are_scaled_alike():
     """Only ratios of times count; the largest all-reduce has this many frames."""
-    small = scaled(ASKED, JOBS)
+    small = scaled(REQUESTED, JOBS)
     assert max(map(max, small.frames)) == LARGEST
     assert small.frames[1] == [240, 128, 240]
     models = {model.name: model for model in JOBS.models}
-    factors = [ours.period / models[ours.name].period for ours in small.given.models]
+    factors = [own.period / models[own.name].period for own in small.provided.models]
     assert factors == pytest.approx([factors[0]] * len(factors))
     assert len(factors) == len({job.model for job in JOBS.jobs})
 
 
-def test_the_first_difference_is_found():
+def test_the_first_difference_is_detected():
     assert first_difference([1, 2, 3], [1, 2, 3]) is None
     assert first_difference([1, 2, 3], [1, 3, 2]) == 1
     assert first_difference([1, 2, 3], [1, 2]) == 2

@@ -26,7 +26,7 @@ def test_each_port_has_one_cable(topology):
     assert all(port < wiring.ports - 1 for _, port in used)
     for number, node in enumerate(wiring.nodes):
         up = 0 if node.layer == wiring.cluster.layers else wiring.cluster.up[node.layer]
-        assert sum(one == number for one, _ in used) == wiring.cluster.down[node.layer - 1] + up
+        assert sum(item == number for item, _ in used) == wiring.cluster.down[node.layer - 1] + up
 
 
 @wirings
@@ -49,10 +49,10 @@ def test_trees_are_the_golden_ones(topology):
         hosts = random.sample(range(cluster.hosts), random.randint(2, cluster.hosts))
         for root, golden in enumerate(all_trees(hosts, cluster.down, cluster.up, ports=False)):
             tree = wiring.tree(hosts, root)
-            found = {
+            result = {
                 (node.layer, node.group, node.path) for node in map(wiring.nodes.__getitem__, tree)
             }
-            assert found == golden
+            assert result == golden
             assert sum(parent is None for _, parent in tree.values()) == 1
             reached = [
                 up[number, parent] for number, (_, parent) in tree.items() if parent is not None

@@ -97,8 +97,8 @@ A, B, C, D = (response(k) for k in range(4))
 
 def test_reasons():
     other = response(9, length=8)
-    made = ledger([[A, B, C], [D], [other]], [5, 7, 107])
-    assert made.reasons == [Reason.FULL, Reason.LENGTH, Reason.EXPIRED]
+    built = ledger([[A, B, C], [D], [other]], [5, 7, 107])
+    assert built.reasons == [Reason.FULL, Reason.LENGTH, Reason.EXPIRED]
     error = Request(kind=Kind.ERROR, dest=1, length=4)
     assert ledger([[error], [A]], [4, 104]).reasons == [Reason.ALONE, Reason.EXPIRED]
     alone = replace(RULES, concatenate=False)
@@ -136,8 +136,8 @@ def test_nothing_waits_once_no_pr_can_join():
 def test_an_exhausted_pool_marks_the_oldest():
     prs = [response(k, dest=k) for k in range(3)]
     few = replace(RULES, open_packets=3)
-    made = ledger([[pr] for pr in prs], [6, 104, 105], rules=few)
-    assert made.reasons == [Reason.EXHAUSTED, Reason.EXPIRED, Reason.EXPIRED]
+    built = ledger([[pr] for pr in prs], [6, 104, 105], rules=few)
+    assert built.reasons == [Reason.EXHAUSTED, Reason.EXPIRED, Reason.EXPIRED]
     with pytest.raises(AssertionError, match="no reason"):
         ledger([[prs[1]], [prs[0]], [prs[2]]], [6, 104, 105], rules=few, order=[1, 0, 2])
     with pytest.raises(AssertionError, match="no reason"):

@@ -57,12 +57,12 @@ def test_poison_is_never_the_property() -> None:
 @pytest.mark.parametrize("per_property", [1, 3, 16])
 def test_gather(partition: Partition, per_property: int) -> None:
     properties = some_words(per_property=per_property)
-    asked = [np.roll(IDXS, node)[: 4 * node] for node in range(partition.nodes)]
-    for node, memory in enumerate(gather(properties, partition, asked)):
+    requested = [np.roll(IDXS, node)[: 4 * node] for node in range(partition.nodes)]
+    for node, memory in enumerate(gather(properties, partition, requested)):
         before = host_memory_before(properties, partition, node)
         own = range(20)[partition.block(node)]
         for slot in range(20):
-            source = properties if slot in own or slot in asked[node] else before
+            source = properties if slot in own or slot in requested[node] else before
             assert memory[slot].tolist() == source[slot].tolist()
 
 

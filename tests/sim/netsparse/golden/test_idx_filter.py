@@ -18,7 +18,7 @@ def test_lines():
 def test_image(idx, byte, value):
     bits = np.zeros(600, bool)
     bits[idx] = True
-    found = image(bits)
-    assert len(found) == 128
-    assert found[byte] == value
-    assert found.sum() == value
+    result = image(bits)
+    assert len(result) == 128
+    assert result[byte] == value
+    assert result.sum() == value

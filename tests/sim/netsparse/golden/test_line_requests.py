@@ -74,9 +74,9 @@ def test_efficiency_of_sizes_about_1_kb():
     ]
     assert [round(float(share), 3) for share in (min(aligned), max(aligned))] == [0.892, 0.894]
     assert [round(float(share), 2) for share in (min(naive), max(naive))] == [0.48, 0.51]
-    for order, found in ((True, aligned), (False, naive)):
+    for order, result in ((True, aligned), (False, naive)):
         ratios = line_efficiency(STARTS, np.array(sizes), aligned=order).mean(axis=0)
-        assert np.abs(ratios - np.array(found, dtype=float)).max() < 0.01
+        assert np.abs(ratios - np.array(result, dtype=float)).max() < 0.01
 
 
 def test_a_whole_line_is_one_request_in_both_orders():

@@ -14,22 +14,22 @@ def by_hand(matrix: csr_array, partition: Partition, window: int, rack: int) -> 
     """Apply the definitions to one nonzero at a time."""
     owner = [next(k for k in range(partition.nodes) if i < partition.boundaries[k + 1])
              for i in range(partition.count)]  # fmt: skip
-    asked = [[] for _ in range(partition.nodes)]
+    requested = [[] for _ in range(partition.nodes)]
     for row, column in zip(*matrix.nonzero(), strict=True):
         if owner[row] != owner[column]:
-            asked[owner[row]].append(int(column))
+            requested[owner[row]].append(int(column))
     windows = [
         len({owner[idx] for idx in stream[k : k + window]})
-        for stream in asked
+        for stream in requested
         for k in range(0, len(stream) - window + 1, window)
     ]
     shared = sum(
-        any(other != node and other // rack == node // rack and idx in asked[other]
+        any(other != node and other // rack == node // rack and idx in requested[other]
             for other in range(partition.nodes))
-        for node in range(partition.nodes) for idx in set(asked[node])
+        for node in range(partition.nodes) for idx in set(requested[node])
     )  # fmt: skip
-    useful = sum(len(set(stream)) for stream in asked)
-    remote = sum(map(len, asked))
+    useful = sum(len(set(stream)) for stream in requested)
+    remote = sum(map(len, requested))
     sent = sum(node != source for node in range(partition.nodes) for source in owner)
     return {
         "nonzeros_per_row": matrix.nnz / partition.count,
@@ -46,9 +46,9 @@ def by_hand(matrix: csr_array, partition: Partition, window: int, rack: int) -> 
 def test_by_hand(partition: Partition, window: int, rack: int) -> None:
     rng = np.random.default_rng(window)
     matrix = csr_array((rng.random((50, 50)) ** 2 < 0.1).astype(int))
-    found = redundancy(matrix, partition, window=window, rack=rack)
+    result = redundancy(matrix, partition, window=window, rack=rack)
     for name, value in by_hand(matrix, partition, window, rack).items():
-        assert getattr(found, name) == pytest.approx(value), name
+        assert getattr(result, name) == pytest.approx(value), name
 
 
 def test_blocks_by_their_number() -> None:
@@ -60,17 +60,17 @@ def test_figure_1() -> None:
     """Eight rows lie on four nodes; two of node 2's nonzeros share idx 3, and two are local."""
     rows, columns = [0, 2, 4, 5, 3, 6], [4, 6, 3, 3, 2, 7]
     matrix = csr_array((np.ones(6, int), (rows, columns)), (8, 8))
-    found = redundancy(matrix, 4)
-    assert (found.remote, found.useful, found.unaware) == (4, 3, 24)
-    assert (found.su, found.sa) == (7, pytest.approx(1 / 3))
-    assert math.isnan(found.destinations)  # no window of 64
+    result = redundancy(matrix, 4)
+    assert (result.remote, result.useful, result.unaware) == (4, 3, 24)
+    assert (result.su, result.sa) == (7, pytest.approx(1 / 3))
+    assert math.isnan(result.destinations)  # no window of 64
 
 
 def test_one_node_has_nothing_remote() -> None:
-    found = redundancy(csr_array(np.ones((4, 4), int)), 1)
-    assert (found.remote, found.useful, found.unaware, found.share_remote) == (0, 0, 0, 0)
-    assert math.isnan(found.su)
-    assert math.isnan(found.sa)
+    result = redundancy(csr_array(np.ones((4, 4), int)), 1)
+    assert (result.remote, result.useful, result.unaware, result.share_remote) == (0, 0, 0, 0)
+    assert math.isnan(result.su)
+    assert math.isnan(result.sa)
 
 
 def test_windows() -> None:

@@ -10,7 +10,7 @@ FEW = subjects(scale=0.02)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class Order:
     """The figures of a run."""
 
     traffic: float = 100.0
@@ -24,45 +24,45 @@ class Wanted:
     counted: float = 1000.0  #: PRs, packets and hits of all nodes
 
 
-def outcome(point, wanted=None):
-    """Return an outcome of ``point`` with the figures that are ``wanted``."""
-    wanted = wanted or Wanted()
+def outcome(point, required=None):
+    """Return an outcome of ``point`` with the figures that are ``required``."""
+    required = required or Order()
     su, sa = software(point.subject, point.property_bytes)
     line = point.cluster.line_bytes
-    cycles = su.cycles(line) / wanted.speed_up
-    received = su.received / wanted.traffic
-    prs = sa.prs[0].sum() / wanted.prs_sa
-    responses = wanted.goodput * cycles * line / point.property_bytes
+    cycles = su.cycles(line) / required.speed_up
+    received = su.received / required.traffic
+    prs = sa.prs[0].sum() / required.prs_sa
+    responses = required.goodput * cycles * line / point.property_bytes
     unit = {
         "prs": prs,
         "responses": responses,
-        "coalesced": prs / (1 - wanted.filter_coalesce) - prs,
+        "coalesced": prs / (1 - required.filter_coalesce) - prs,
         "filtered": 0,
     }
     snic = {
         "reads_received_bytes": 0,
         "responses_received_bytes": received,
-        "responses_received_packets": responses / wanted.prs_per_packet,
+        "responses_received_packets": responses / required.prs_per_packet,
     }
     figures = {
         "cycles": cycles,
-        "link_bytes": wanted.link_bytes,
-        "cache_hit_rate": wanted.hit_rate,
-        "filter_coalesce_rate": wanted.filter_coalesce,
-        "unit_prs": wanted.counted,
-        "link_packets": wanted.counted,
-        "cache_hits": wanted.counted,
+        "link_bytes": required.link_bytes,
+        "cache_hit_rate": required.hit_rate,
+        "filter_coalesce_rate": required.filter_coalesce,
+        "unit_prs": required.counted,
+        "link_packets": required.counted,
+        "cache_hits": required.counted,
     }
     return Outcome(
         figures=figures,
         tail=NodeFigures(unit, snic, cycles, point.property_bytes, 16, 1, {}, 0),  # pyright: ignore
         tail_node=0,
         tail_useful=useful(point.subject, 0),
-        tail_hit_rate=wanted.hit_rate,
+        tail_hit_rate=required.hit_rate,
         busiest_client=100,
         busiest_link="node 0 -> ToR 0",
         busiest_link_bytes=round(received),
-        most_received=round(received),
+        max_received=round(received),
         su=su,
         sa=sa,
         line_bytes=line,

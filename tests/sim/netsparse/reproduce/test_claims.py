@@ -9,10 +9,10 @@ from sim.netsparse.reproduce import ablation, calibration, paper, speed_up, tail
 from sim.netsparse.reproduce.judging import ranked
 from sim.netsparse.reproduce.points import RTL_MODEL
 from sim.netsparse.reproduce.sensitivity import BATCH, CACHE, DELAY, SENSITIVITIES, UNITS
-from tests.sim.netsparse.reproduce.outcomes import FEW, Wanted, broken, outcome
+from tests.sim.netsparse.reproduce.outcomes import FEW, Order, broken, outcome
 
 TAILS = {
-    name: Wanted(
+    name: Order(
         traffic=matrix.tail.traffic,
         filter_coalesce=matrix.tail.filter_coalesce,
         prs_per_packet=matrix.tail.prs_per_packet,
@@ -24,10 +24,10 @@ TAILS = {
 }
 
 
-def made(module, wanted, quick=True):
-    """Return the figure made of what ``wanted`` says of each point."""
-    found = {point: outcome(point, wanted(point)) for point in module.points(FEW, quick)}
-    return module.figure(FEW, quick, found)
+def built(module, required, quick=True):
+    """Return the figure made of what ``required`` says of each point."""
+    result = {point: outcome(point, required(point)) for point in module.points(FEW, quick)}
+    return module.figure(FEW, quick, result)
 
 
 @pytest.mark.parametrize(
@@ -45,15 +45,15 @@ def made(module, wanted, quick=True):
     ],
 )
 def test_tail_node(tmp_path, change, expected):
-    def wanted(point):
+    def required(point):
         changed = change.get(point.subject.family, {}) if point.scaled else {}
         return replace(TAILS[point.subject.family], **changed)
 
-    figure = made(tail_node, wanted)
+    figure = built(tail_node, required)
     columns = [f"{field.replace('_', ' ')} within" for field in tail_node.COLUMNS]
-    found = [text for text in broken(figure.claims) if not any(one in text for one in columns)]
-    assert len(found) == len(expected)
-    assert all(text in claim for text, claim in zip(expected, found, strict=True))
+    result = [text for text in broken(figure.claims) if not any(item in text for item in columns)]
+    assert len(result) == len(expected)
+    assert all(text in claim for text, claim in zip(expected, result, strict=True))
     if not change:
         figure.write(tmp_path)
         with open(tmp_path / "tail-node.csv") as file:
@@ -75,50 +75,54 @@ def test_larger_matrices_come_nearer(tmp_path, falls):
     assert len(points) == 3
     assert points[1].subject in FEW
 
-    def wanted(point):
+    def required(point):
         if point not in points:
             return TAILS[point.subject.family]
         factor = (25, 41, 28 if falls else 43)[points.index(point)]
         return replace(TAILS["queen"], traffic=factor)
 
-    told = [one for one in made(tail_node, wanted, quick=False).claims if "the larger" in one.text]
-    assert [one.holds for one in told] == [not falls]
-    assert told[0].found.startswith("25 with 1/")
+    reported = [
+        item for item in built(tail_node, required, quick=False).claims if "the larger" in item.text
+    ]
+    assert [item.holds for item in reported] == [not falls]
+    assert reported[0].result.startswith("25 with 1/")
     assert len(tail_node.growing(FEW, quick=True)) == 2
-    given = replace(points[1].subject, text=str(tmp_path / "queen.mtx"))
-    assert tail_node.growing([given], quick=False) == []
+    provided = replace(points[1].subject, text=str(tmp_path / "queen.mtx"))
+    assert tail_node.growing([provided], quick=False) == []
 
 
 def test_ablation_of_the_papers_numbers():
-    def wanted(point, bend=1.0):
+    def required(point, bend=1.0):
         step = ablation.steps(point).index(point)
         speed, traffic, goodput = paper.ABLATION[point.subject.family][point.elements][step]
         last = step == len(paper.STEPS) - 1
-        return Wanted(
+        return Order(
             speed_up=speed,
             traffic=traffic * (bend if last else 1),
             goodput=goodput / 100,
             link_bytes=1e9 / traffic,
         )
 
-    figure = made(ablation, wanted, quick=False)
+    figure = built(ablation, required, quick=False)
     assert broken(figure.claims) == []
     assert len(figure.rows) == 2 * 2 * 3 * 5
-    found = broken(made(ablation, lambda point: wanted(point, 0.5)).claims, "scaled")
-    assert {text.partition(": ")[2][:14] for text in found} == {"each mechanism", "traffic reduct"}
-    found = broken(made(ablation, lambda point: wanted(point, 0.4)).claims, "scaled")
-    assert any("factor of 2" in text for text in found)
+    result = broken(built(ablation, lambda point: required(point, 0.5)).claims, "scaled")
+    assert {text.partition(": ")[2][:14] for text in result} == {"each mechanism", "traffic reduct"}
+    result = broken(built(ablation, lambda point: required(point, 0.4)).claims, "scaled")
+    assert any("factor of 2" in text for text in result)
 
 
 def test_speed_up():
-    def wanted(point, least=60.0):
-        order = ranked({one.family: one.redundancy.su for one in FEW}).index(point.subject.family)
-        return Wanted(speed_up=(least + 100 / (order + 1)) * point.elements**0.5)
+    def required(point, least=60.0):
+        order = ranked({item.family: item.redundancy.su for item in FEW}).index(
+            point.subject.family
+        )
+        return Order(speed_up=(least + 100 / (order + 1)) * point.elements**0.5)
 
-    figure = made(speed_up, wanted, quick=False)
+    figure = built(speed_up, required, quick=False)
     assert not [text for text in broken(figure.claims) if "faster" in text or "follow" in text]
     assert not [text for text in broken(figure.claims) if "rise with K" in text]
-    figure = made(speed_up, lambda _: Wanted(speed_up=0.9))
+    figure = built(speed_up, lambda _: Order(speed_up=0.9))
     texts = broken(figure.claims, "unscaled")
     assert "faster than both" in texts[0]
     assert any("33 on average" in text for text in texts)
@@ -140,36 +144,36 @@ def test_sensitivity(name, tmp_path):
     sweep, speed = LINES[name]
 
     def run(bend):
-        series, found = sweep.series(FEW, False), {}
-        for family, (basis, *mine) in series.items():
-            found[basis] = outcome(basis, Wanted(speed_up=10.0))
-            for k, point in enumerate(mine):
+        series, result = sweep.series(FEW, False), {}
+        for family, (basis, *own) in series.items():
+            result[basis] = outcome(basis, Order(speed_up=10.0))
+            for k, point in enumerate(own):
                 if point != basis:
                     factor = bend(family, k, speed(family, k))
-                    found[point] = outcome(point, Wanted(speed_up=10.0 * factor))
-        return sweep.figure(FEW, False, found)
+                    result[point] = outcome(point, Order(speed_up=10.0 * factor))
+        return sweep.figure(FEW, False, result)
 
     figure = run(lambda family, k, value: value)
     assert broken(figure.claims) == []
     assert figure.write(tmp_path) == [f"{name}.csv", f"{name}.png"]
     assert len(figure.rows) == len(FEW) * len(sweep.values)
     flat = {"batch-size": 1, "rig-units": 1, "delay-cycles": 2, "cache-size": 1}
-    found = broken(run(lambda *_: 1.0).claims)
-    assert len(found) >= flat[name], found
+    result = broken(run(lambda *_: 1.0).claims)
+    assert len(result) >= flat[name], result
 
 
 def test_calibration():
-    found = {}
+    result = {}
     for point in calibration.points(FEW, False):
-        found[point] = outcome(point)
-    assert broken(calibration.figure(FEW, False, found).claims) == []
-    modelled = next(point for point in found if point.cluster == RTL_MODEL)
-    for wanted, text in (
-        (Wanted(counted=1001.0), "PRs"),
-        (Wanted(link_bytes=1.06e6), "bytes"),
-        (Wanted(speed_up=40.0), "cycles"),
+        result[point] = outcome(point)
+    assert broken(calibration.figure(FEW, False, result).claims) == []
+    modelled = next(point for point in result if point.cluster == RTL_MODEL)
+    for expected, text in (
+        (Order(counted=1001.0), "PRs"),
+        (Order(link_bytes=1.06e6), "bytes"),
+        (Order(speed_up=40.0), "cycles"),
     ):
-        bent = calibration.figure(FEW, False, found | {modelled: outcome(modelled, wanted)})
+        bent = calibration.figure(FEW, False, result | {modelled: outcome(modelled, expected)})
         texts = broken(bent.claims)
         assert texts[0].startswith(text)
         assert len(texts) == 1

@@ -26,11 +26,11 @@ def bits(verilog):
 @pytest.mark.parametrize(("nodes", "pool"), [(4, 64), (60, 0)])
 def test_a_concatenator_has_the_arrays_of_its_verilog(nodes, pool):
     params = ConcatenatorParams(payload=True, nodes=nodes, pool=pool, mtu=600, most_delay=15)
-    found = queues.stored([(Concatenator(params), 3)])
+    result = queues.stored([(Concatenator(params), 3)])
     declared = 3 * bits(emit(Concatenator(params)).verilog)
-    assert sum(each.memory for each in found.values()) == declared
-    assert found["lines"].memory == 3 * params.lines * 1024
-    assert bool(found["destination CAM"].registers) == params.virtual
+    assert sum(each.memory for each in result.values()) == declared
+    assert result["lines"].memory == 3 * params.lines * 1024
+    assert bool(result["destination CAM"].registers) == params.virtual
 
 
 def test_parts_are_all_of_a_cluster_that_know_its_nodes():
@@ -48,16 +48,16 @@ def test_parts_are_all_of_a_cluster_that_know_its_nodes():
         ),
     ]
     for kind in kinds:
-        times = sum(counts[name] for name, one in emission.modules.items() if one.kind is kind)
+        times = sum(counts[name] for name, item in emission.modules.items() if item.kind is kind)
         assert times == sum(count for part, count in parts if type(part) is kind), kind
     for kind in kinds[1:]:  # the others' memories are in modules below them
         declared = sum(
-            counts[name] * bits(one.verilog)
-            for name, one in emission.modules.items()
-            if one.kind is kind
+            counts[name] * bits(item.verilog)
+            for name, item in emission.modules.items()
+            if item.kind is kind
         )
-        found = queues.stored([part for part in parts if type(part[0]) is kind])
-        assert declared == sum(each.memory for each in found.values()) > 0
+        result = queues.stored([part for part in parts if type(part[0]) is kind])
+        assert declared == sum(each.memory for each in result.values()) > 0
 
 
 def memory(name, form, nodes, kib):
@@ -77,17 +77,17 @@ def memory(name, form, nodes, kib):
     ],
 )
 def test_claims(full, virtual, broken):
-    found = [
+    result = [
         memory(name, form, nodes, size * (8 if name == "switch" else 1))
         for name in ("SNIC", "switch")
         for form, sizes in (("full", full), ("virtual", virtual))
         for nodes, size in zip((128, 1024), sizes, strict=True)
     ]
-    failed = [claim.text for claim in queues.claims(found) if not claim.holds]
+    failed = [claim.text for claim in queues.claims(result) if not claim.holds]
     assert len(failed) == 2 * len(broken)
     assert all(broken[0] in text for text in failed)
 
 
 def test_thousands_of_nodes_are_legal_in_both_forms():
-    assert queues.most_nodes("full") >= 4096
-    assert queues.most_nodes("virtual") == 65536
+    assert queues.max_nodes("full") >= 4096
+    assert queues.max_nodes("virtual") == 65536

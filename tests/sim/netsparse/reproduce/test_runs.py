@@ -27,28 +27,28 @@ def test_times_of_the_paper_are_those_of_its_clock():
     assert RTL.line_bytes == 64
 
 
-@pytest.mark.parametrize("subject", FEW, ids=lambda one: one.family)
+@pytest.mark.parametrize("subject", FEW, ids=lambda item: item.family)
 @pytest.mark.parametrize("elements", paper.PROPERTY_BYTES)
 def test_scaled_settings(subject, elements):
     """They are a part of the paper's numbers; a cache is the nearest that hardware can have."""
     point = Point(subject=subject, elements=elements)
-    asked = point.workload
-    assert asked.model
-    assert asked.batch == max(1, round(subject.scale * subject.paper.batch))
-    assert asked.link_latency == round(subject.scale * 450 * 2.2)
-    assert asked.link_stall == 165
-    assert asked.shares
+    requested = point.workload
+    assert requested.model
+    assert requested.batch == max(1, round(subject.scale * subject.paper.batch))
+    assert requested.link_latency == round(subject.scale * 450 * 2.2)
+    assert requested.link_stall == 165
+    assert requested.shares
     # Eight links and host memory take 8,800 cycles in the paper, DelayCycles 1,500 in both.
     entries = 256 * (subject.scale * 8800 + 1500) / 10300
     assert 2**-0.5 <= point.snic.rig.pending_entries / entries <= 2**0.5  # a power of two
-    switch = switch_of(asked.switch)
+    switch = switch_of(requested.switch)
     assert switch.pipes == switch.ports == 32
-    assert switch.cache.most_bytes >= asked.property_bytes
-    wanted = subject.scale * paper.CACHE_BYTES / 16
+    assert switch.cache.max_bytes >= requested.property_bytes
+    expected = subject.scale * paper.CACHE_BYTES / 16
     smallest = switch.cache.sets == 2 and switch.cache.segments == max(
-        2, asked.property_bytes // 16
+        2, requested.property_bytes // 16
     )
-    assert smallest or 0.5 <= switch.cache.cache_bytes / wanted <= 2
+    assert smallest or 0.5 <= switch.cache.cache_bytes / expected <= 2
 
 
 def test_unscaled_settings_are_those_of_table_5():
@@ -68,14 +68,14 @@ def test_unscaled_settings_are_those_of_table_5():
 def test_runs_on_the_model():
     """The tail node ends last, and sends at least the requests that it cannot do without."""
     points = [Point(subject=EIGHT[4], cluster=RTL_MODEL, concatenate=on) for on in (True, False)]
-    told = []
-    found = measure([*points, points[0]], lambda *words: told.append(words))
-    assert told[-1] == ("has run: uk, K = 16, scaled, model", 2, 2)
-    joined, alone = (found[point] for point in points)
+    reported = []
+    result = measure([*points, points[0]], lambda *words: reported.append(words))
+    assert reported[-1] == ("has run: uk, K = 16, scaled, model", 2, 2)
+    joined, alone = (result[point] for point in points)
     for each in (joined, alone):
         assert each.exact is None
         assert each.tail_useful <= each.tail.unit["prs"]
-        assert each.tail.packet_bytes("received") <= each.most_received
+        assert each.tail.packet_bytes("received") <= each.max_received
         assert each.figures["unit_prs"] >= EIGHT[4].redundancy.useful
         assert 0 < each.utilisation <= each.link_bound <= 1
     assert alone.prs_per_packet == 1 < joined.prs_per_packet

@@ -26,12 +26,12 @@ def test_rows_are_those_of_the_matrices(tmp_path):
     with open(tmp_path / "redundancy.csv") as file:
         rows = {row["matrix"]: row for row in csv.DictReader(file)}
     for subject in FEW:
-        found = redundancy(subject.matrix, 128)
+        result = redundancy(subject.matrix, 128)
         row = rows[subject.family]
-        assert float(row["su"]) == found.su
+        assert float(row["su"]) == result.su
         assert float(row["sa_paper"]) == paper.MATRICES[subject.family].sa
-        assert f"{found.nonzeros:,} nonzeros" in report.page()
-        assert float(row["scale"]) == found.nonzeros / paper.MATRICES[subject.family].nonzeros
+        assert f"{result.nonzeros:,} nonzeros" in report.page()
+        assert float(row["scale"]) == result.nonzeros / paper.MATRICES[subject.family].nonzeros
     with open(tmp_path / "destinations.csv") as file:
         rows = {row["matrix"]: float(row["destinations"]) for row in csv.DictReader(file)}
     assert rows["stokes"] == FEW[3].redundancy.destinations
@@ -42,10 +42,10 @@ def test_the_papers_numbers_keep_its_statements(monkeypatch):
 
     def printed(subject):
         papers = paper.MATRICES[subject.family]
-        found = redundancy(subject.matrix, 128)
+        result = redundancy(subject.matrix, 128)
         useful = 10_000
         return replace(
-            found,
+            result,
             useful=useful,
             unaware=round(useful * (papers.su + 1)),
             remote=round(useful * (papers.sa + 1)),
@@ -53,17 +53,19 @@ def test_the_papers_numbers_keep_its_statements(monkeypatch):
             destinations=papers.destinations,
         )
 
-    kept = {subject.family: printed(subject) for subject in FEW}
-    monkeypatch.setattr(Subject, "redundancy", property(lambda self: kept[self.family]))
+    stored = {subject.family: printed(subject) for subject in FEW}
+    monkeypatch.setattr(Subject, "redundancy", property(lambda self: stored[self.family]))
     for make in structure.OF_MATRICES.values():
         assert all(claim.holds for claim in make(FEW).claims)
-    kept["queen"] = replace(kept["queen"], destinations=1.86, unaware=130 * kept["queen"].useful)
-    found = structure.redundancy_figure(FEW)
-    assert not verdicts(found)["SU of each matrix within 25%"]
-    assert "queen 129 against 74 (nonzeros of a row x" in found.claims[1].found
-    found = structure.destinations_figure(FEW)
-    assert [claim.holds for claim in found.claims] == [False, True, False]
-    assert "no size of this family" in found.claims[0].found
+    stored["queen"] = replace(
+        stored["queen"], destinations=1.86, unaware=130 * stored["queen"].useful
+    )
+    result = structure.redundancy_figure(FEW)
+    assert not verdicts(result)["SU of each matrix within 25%"]
+    assert "queen 129 against 74 (nonzeros of a row x" in result.claims[1].result
+    result = structure.destinations_figure(FEW)
+    assert [claim.holds for claim in result.claims] == [False, True, False]
+    assert "no size of this family" in result.claims[0].result
 
 
 def test_shape_of_the_paper():
@@ -93,5 +95,5 @@ def test_scaled_families_have_so_many_rows():
 
 def test_all_matrices_are_the_same_part_of_the_papers():
     """What does not shrink with a matrix weighs the same in all; boxes have whole planes."""
-    for one in subjects(scale=0.25, nodes=8, rows_of_node=part_of_the_paper()):
-        assert one.scale == pytest.approx(0.25 / 32, rel=0.25), one.what
+    for item in subjects(scale=0.25, nodes=8, rows_of_node=part_of_the_paper()):
+        assert item.scale == pytest.approx(0.25 / 32, rel=0.25), item.what

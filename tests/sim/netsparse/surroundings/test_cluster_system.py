@@ -39,12 +39,12 @@ def test_rejects_more_nodes_than_the_switches_know():
         )
 
 
-@pytest.mark.parametrize(("asked", "pipes"), [(0, 0), (1, 1), (4, 3), (8, 6)])
-def test_switches_are_as_the_nodes_need_them(asked, pipes):
+@pytest.mark.parametrize(("requested", "pipes"), [(0, 0), (1, 1), (4, 3), (8, 6)])
+def test_switches_are_as_the_nodes_need_them(requested, pipes):
     """A ToR switch of 6 ports has pipes with as many; a spine has none; packets are the SNICs'."""
     snic = SnicParams(mtu=1600, rig=RigParams(nodes=8, most_property_bytes=64))
     topology = LeafSpine(racks=2, nodes_per_rack=4, spines=2)
-    network = network_params(topology, snic, NetSparseSwitchParams(ports=8, pipes=asked))
+    network = network_params(topology, snic, NetSparseSwitchParams(ports=8, pipes=requested))
     tor, spine = network.of(1), network.of(2)
     assert (tor.ports, tor.pipes, spine.ports, spine.pipes) == (6, pipes, 2, 0)
     for switch in (tor, spine):

@@ -22,25 +22,25 @@ def clamp(value: int, counts: Counter, name: str) -> int:
 
 
 def sigmoid(x: int, fraction_bits: int) -> int:
-    one = 2**fraction_bits
+    item = 2**fraction_bits
     if x < 0:
-        return one - sigmoid(-x, fraction_bits)
-    position = Fraction(32 * x, one)
+        return item - sigmoid(-x, fraction_bits)
+    position = Fraction(32 * x, item)
     if position >= 512:
-        return one
+        return item
     index = math.floor(position)
-    low, high = (math.floor(one / (1 + math.exp(-end / 32)) + 0.5) for end in (index, index + 1))
+    low, high = (math.floor(item / (1 + math.exp(-end / 32)) + 0.5) for end in (index, index + 1))
     return low + rounded((high - low) * (position - index))
 
 
 def derivative(loss: Loss, fa: int, label: int, fraction_bits: int) -> int:
-    one = 2**fraction_bits
+    item = 2**fraction_bits
     if loss is Loss.LINEAR:
         return fa - label
     if loss is Loss.LOGISTIC:
         return sigmoid(fa, fraction_bits) - label
     sign = 1 if label >= 0 else -1
-    return -sign * one if sign * fa < one else 0
+    return -sign * item if sign * fa < item else 0
 
 
 def epoch(
@@ -52,7 +52,7 @@ def epoch(
     group_of: list[int],
 ) -> tuple[list[int], Counter]:
     counts = Counter()
-    one = 2**training.shift
+    item = 2**training.shift
     step = Fraction(training.step.mantissa, 2**training.step.exponent)
     model = list(weights)
     deltas = {}
@@ -61,7 +61,7 @@ def epoch(
             architectural = list(model)  # all samples of the mini-batch see these
         activations = {worker: Fraction(0) for worker in worker_of}
         for d, weight in enumerate(architectural):
-            activations[worker_of[d]] += weight * Fraction(codes[i][d], one)
+            activations[worker_of[d]] += weight * Fraction(codes[i][d], item)
         partial = [clamp(rounded(a), counts, "activation") for a in activations.values()]
         fa = clamp(sum(partial), counts, "full")
         slope = derivative(training.loss, fa, labels[i], training.fraction_bits)
@@ -72,13 +72,13 @@ def epoch(
             decay = training.l2_shift if batch_ends else 0
             saturated = set()
             for d, weight in enumerate(model):
-                gradient = sum(delta * Fraction(codes[k][d], one) for k, delta in deltas.items())
+                gradient = sum(delta * Fraction(codes[k][d], item) for k, delta in deltas.items())
                 value = weight - rounded(gradient)
                 if decay:
                     value -= rounded(Fraction(weight, 2**decay))
-                mine = Counter()
-                model[d] = clamp(value, mine, "model")
-                if mine["model"]:
+                own = Counter()
+                model[d] = clamp(value, own, "model")
+                if own["model"]:
                     saturated.add(group_of[d])
             counts["model"] += len(saturated)
             deltas = {}

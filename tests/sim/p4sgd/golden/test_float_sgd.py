@@ -20,12 +20,12 @@ def test_derivative_is_the_slope_of_the_loss(loss: Loss) -> None:
     labels = np.array([1.0, 0.0, 1.0, 0.0, 1.0])
     if loss is Loss.HINGE:
         labels = 2 * labels - 1
-    for one, label in zip(z, labels, strict=True):
+    for item, label in zip(z, labels, strict=True):
         around = [
-            float_sgd.evaluate(loss, np.ones((1, 1)), np.array([label]), np.array([one + h]))[0]
+            float_sgd.evaluate(loss, np.ones((1, 1)), np.array([label]), np.array([item + h]))[0]
             for h in (-1e-6, 1e-6)
         ]
-        slope = float_sgd.derivative(loss, np.array([one]), np.array([label]))[0]
+        slope = float_sgd.derivative(loss, np.array([item]), np.array([label]))[0]
         assert slope == pytest.approx((around[1] - around[0]) / 2e-6, abs=1e-5)
 
 

@@ -204,10 +204,10 @@ def test_result_does_not_depend_on_groups_nor_on_workers_without_saturation() ->
     codes, labels = rng.integers(0, 16, (40, 24)), rng.integers(-ONE, ONE, 40)
     weights = rng.integers(-ONE, ONE, 24) << 4  # whole sums: rounding per worker loses nothing
     training = replace(TRAINING, step=Step.of(0.01), batch=40)
-    one, _ = epoch(codes, labels, weights, training)
+    item, _ = epoch(codes, labels, weights, training)
     for workers in (1, 2, 3):
         parts = Parts(np.arange(24) * workers // 24, np.arange(24))
-        assert epoch(codes, labels, weights, training, parts)[0].tolist() == one.tolist()
+        assert epoch(codes, labels, weights, training, parts)[0].tolist() == item.tolist()
 
 
 def test_saturation_depends_on_workers_but_not_on_groups() -> None:

@@ -10,13 +10,13 @@ TURNAROUNDS = {Schedule.PIPELINED: 300, Schedule.VANILLA: 302, Schedule.DATA_PAR
 
 def by_the_formula(points, bend=lambda point, cycles: cycles):
     """Return a measurement of each point; ``bend`` changes its cycles, but not those of T."""
-    found = {}
+    result = {}
     for point in points:
         cycles = point.ideal(TURNAROUNDS[point.schedule])
         if point != point.turnaround:
             cycles = bend(point, cycles)
-        found[point] = Measurement(cycles, [{}] * point.workers)
-    return found
+        result[point] = Measurement(cycles, [{}] * point.workers)
+    return result
 
 
 def broken(figure):

@@ -7,8 +7,8 @@ from sim.p4sgd.reproduce.allreduce import Latencies, Order, claims, latencies
 STEP, RANDOM, LATE = Order(0, 0, 3), Order(0, 64, 3), Order(130, 0, 3)
 
 
-def holds(*found):
-    return [claim.holds for claim in claims(found)]
+def holds(*result):
+    return [claim.holds for claim in claims(result)]
 
 
 @pytest.mark.parametrize(

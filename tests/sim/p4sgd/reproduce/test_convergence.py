@@ -28,9 +28,9 @@ FALLING = [1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]  # the target is the sixth
     ],
 )
 def test_same_epochs(rtl, expected):
-    found = training(rtl, FALLING)
-    assert found.target == pytest.approx(0.303)
-    same, exact = claims([found])
+    result = training(rtl, FALLING)
+    assert result.target == pytest.approx(0.303)
+    same, exact = claims([result])
     assert same.holds is expected
     assert exact.holds
 

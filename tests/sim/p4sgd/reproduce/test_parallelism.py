@@ -25,13 +25,13 @@ def test_data_parallelism_that_is_as_fast():
     def bend(point, cycles):
         return point.machine.pipelined(point.features, point.batch, 300)
 
-    found = broken(make(bend))
-    assert "model parallelism is faster in most cases" in found
-    assert "several times as fast at B = 16 (2 or more)" in found
-    assert "more features give a higher speed-up at B = 16" in found
-    assert "the smaller B, the higher its speed-up" in found
-    assert "roughly the same time at B = 1024 (up to 1.5 times)" not in found
-    assert any("data parallelism within" in text for text in found)
+    result = broken(make(bend))
+    assert "model parallelism is faster in most cases" in result
+    assert "several times as fast at B = 16 (2 or more)" in result
+    assert "more features give a higher speed-up at B = 16" in result
+    assert "the smaller B, the higher its speed-up" in result
+    assert "roughly the same time at B = 1024 (up to 1.5 times)" not in result
+    assert any("data parallelism within" in text for text in result)
 
 
 def test_data_parallelism_that_is_slow_with_a_large_batch():

@@ -28,15 +28,17 @@ def point(**changes):
 
 @pytest.fixture(scope="module")
 def measured():
-    asked = [point(batch=batch, schedule=schedule) for batch in (16, 32) for schedule in Schedule]
+    requested = [
+        point(batch=batch, schedule=schedule) for batch in (16, 32) for schedule in Schedule
+    ]
     said = []
-    found = measure(
-        [each for p in asked for each in (p, p.turnaround)],
+    result = measure(
+        [each for p in requested for each in (p, p.turnaround)],
         lambda *what: said.append(what),
     )
     assert said[0][1:] == (0, 9)
     assert said[-1][2] == 9
-    return found
+    return result
 
 
 def stated_turnaround():
@@ -61,16 +63,16 @@ def stated_turnaround():
 @pytest.mark.parametrize("schedule", list(Schedule))
 def test_cycles_are_the_formula_s(measured, batch, schedule):
     """T is as the parts state it, which is also what is measured as T."""
-    asked = point(batch=batch, schedule=schedule)
-    stated, found = stated_turnaround(), turnaround(asked, measured)
+    requested = point(batch=batch, schedule=schedule)
+    stated, result = stated_turnaround(), turnaround(requested, measured)
     if schedule is Schedule.DATA_PARALLEL:  # the formula's groups of weights are no whole cycles
-        assert stated < found < stated + 16
+        assert stated < result < stated + 16
         most = 0.15
     else:
         # The gate of vanilla order has a register of its own.
-        assert found == stated + (schedule is Schedule.VANILLA)
+        assert result == stated + (schedule is Schedule.VANILLA)
         most = 0.01
-    assert measured[asked].batch_cycles == pytest.approx(asked.ideal(stated), rel=most)
+    assert measured[requested].batch_cycles == pytest.approx(requested.ideal(stated), rel=most)
 
 
 class SeveralPasses(TrainingRun):
@@ -81,11 +83,11 @@ class SeveralPasses(TrainingRun):
 
 
 def test_other_data_take_as_many_cycles(measured, rng, tmp_path):
-    asked = point()
-    shape = (asked.batches * asked.batch, asked.features)
+    requested = point()
+    shape = (requested.batches * requested.batch, requested.features)
     data = DataSet("random", rng.random(shape), rng.integers(0, 2, shape[0]).astype(float), "")
     options = TrainingWorkload(
-        eta=1.0, loss=Loss.LOGISTIC, bits=4, batch=asked.batch, epochs=1, workers=2
+        eta=1.0, loss=Loss.LOGISTIC, bits=4, batch=requested.batch, epochs=1, workers=2
     )
     epochs = []
     simulate_training(
@@ -98,7 +100,7 @@ def test_other_data_take_as_many_cycles(measured, rng, tmp_path):
     )
     (epoch,) = epochs
     assert np.any(epoch.weights)
-    for worker, other in zip(epoch.workers, measured[asked].workers, strict=True):
+    for worker, other in zip(epoch.workers, measured[requested].workers, strict=True):
         assert worker["words"] == other["words"] > 0
         assert abs(worker["cycles"] - other["cycles"]) <= 4  # hosts do not start them alike
 

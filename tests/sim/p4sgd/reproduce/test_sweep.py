@@ -29,7 +29,7 @@ def test_the_formula_keeps_every_statement(sweep, quick, tmp_path):
     assert all(float(row["turnaround"]) == TURNAROUNDS["pipelined"] for row in measured)
     assert (tmp_path / f"{sweep.name}.png").read_bytes().startswith(b"\x89PNG")
     for claim in figure.claims:
-        assert f"| {claim.text} | {claim.source} | {claim.found} | yes |" in figure.text()
+        assert f"| {claim.text} | {claim.source} | {claim.result} | yes |" in figure.text()
 
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: sweep.name)
@@ -40,9 +40,9 @@ def test_a_last_step_that_does_not_help(sweep):
     def bend(point, cycles):
         return slow if point == last else cycles
 
-    found = broken(make(sweep, bend))
-    assert sweep.rises in found
-    assert any("of the formula" in text for text in found)
+    result = broken(make(sweep, bend))
+    assert sweep.rises in result
+    assert any("of the formula" in text for text in result)
 
 
 @pytest.mark.parametrize("sweep", SWEEPS, ids=lambda sweep: sweep.name)
@@ -52,20 +52,20 @@ def test_features_that_do_not_count(sweep):
     first = next(iter(series))
     cycles = {
         point: other.ideal(300)
-        for mine in series.values()
-        for point, other in zip(mine, series[first], strict=True)
+        for own in series.values()
+        for point, other in zip(own, series[first], strict=True)
     }
-    found = broken(make(sweep, lambda point, _: cycles[point]))
-    assert sweep.by_features in found
-    assert sweep.rises not in found
+    result = broken(make(sweep, lambda point, _: cycles[point]))
+    assert sweep.by_features in result
+    assert sweep.rises not in result
 
 
 def test_three_per_cent_are_the_limit():
-    asked = SCALE_UP.points(True, LINK)[0]
+    requested = SCALE_UP.points(True, LINK)[0]
     for share, count in ((1.029, 0), (1.031, 1), (0.969, 1)):
 
         def bend(point, cycles, share=share):
-            return cycles * share if point == asked else cycles
+            return cycles * share if point == requested else cycles
 
         texts = broken(make(SCALE_UP, bend, True))
         assert len([text for text in texts if text.endswith("of the formula")]) == count
@@ -76,6 +76,6 @@ def test_near_linear_is_decided_by_the_turnaround():
     measurements = by_the_formula(SCALE_OUT.points(False, LINK))
     for point in measurements:
         longer = 300_000 if point == point.turnaround else 0
-        found = measurements[point]
-        measurements[point] = type(found)(found.batch_cycles + longer, found.workers)
+        result = measurements[point]
+        measurements[point] = type(result)(result.batch_cycles + longer, result.workers)
     assert any("1 million" in text for text in broken(SCALE_OUT.figure(False, LINK, measurements)))

@@ -23,7 +23,7 @@ from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
 from sim.surroundings.link import Link
 
-MOST_CYCLES = 40  # of our RTL in an AllReduce
+MAX_CYCLES = 40  # of our RTL in an AllReduce
 LANES = 8
 
 
@@ -100,7 +100,7 @@ async def takes_few_cycles_and_always_the_same(dut):
     params = params_in_simulator(AllReduceParams)
     switch = Switch(params.network.switch).latency + len(sinks) - 1
     assert set(latencies[0]) == {Transport.send_latency + switch + Transport.receive_latency}
-    assert max(latencies[0]) <= MOST_CYCLES
+    assert max(latencies[0]) <= MAX_CYCLES
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")

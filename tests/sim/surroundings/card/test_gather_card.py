@@ -33,14 +33,14 @@ def test_gather():
 def requests(memory):
     """Return two work requests with rows of unequal size, each with an idx beyond its table."""
     rng = np.random.default_rng(1)
-    made = []
+    built = []
     for k, (row_bytes, count, destination) in enumerate([(1028, 3, 36), (60, 24, 4160)]):
         table = Table(base=TABLE + 4 * k, rows=40, row_bytes=row_bytes, stride=row_bytes + 4)
         idxs = rng.integers(table.rows, size=count)
         idxs[1] = table.rows
         place = IDXS + 1024 * k
         memory[place : place + 4 * count] = idxs.astype("<u4").tobytes()
-        made.append(
+        built.append(
             WorkRequest(
                 idx_address=place,
                 count=count,
@@ -51,31 +51,31 @@ def requests(memory):
                 tag=k + 7,
             )
         )
-    return made
+    return built
 
 
 @cocotb.test(timeout_time=150, timeout_unit="us")
 async def the_host_finds_the_card_and_rows_come(dut):
     host = bytearray(np.random.default_rng(2).bytes(HOST_BYTES))
-    asked = requests(host)
+    requested = requests(host)
     card = CardGather(dut.card_0, ENGINE, bytes(host))
     await switch_on(dut, card)
     assert await card.registers.read("identity") == IDENTITY
-    wanted = np.zeros(DEVICE_BYTES, np.uint8)
-    for request in asked:
+    expected = np.zeros(DEVICE_BYTES, np.uint8)
+    for request in requested:
         await card.submit(request)
-    for k, request in enumerate(asked):
-        told = await card.completed(request)
-        golden = carry_out(card.host(), wanted, request, ENGINE.idx_bits)
+    for k, request in enumerate(requested):
+        reported = await card.completed(request)
+        golden = carry_out(card.host(), expected, request, ENGINE.idx_bits)
         assert golden.outcome == Outcome.DONE
-        assert int(told["outcome"].value) == golden.outcome
+        assert int(reported["outcome"].value) == golden.outcome
         assert golden.beyond == 1
-        assert (told["tag"], told["beyond"], told["failed"]) == (request.tag, 1, 0)
+        assert (reported["tag"], reported["beyond"], reported["failed"]) == (request.tag, 1, 0)
         await card.pcie.interrupt(k, 5)
     device = np.frombuffer(await card.device(0, DEVICE_BYTES), np.uint8)
-    different = np.flatnonzero(device != wanted)
+    different = np.flatnonzero(device != expected)
     assert not len(different), f"HBM differs from byte {different[0]:#x} on"
-    assert card.pcie.messages == len(asked)
+    assert card.pcie.messages == len(requested)
     assert not int(card.hbm.lateral.value)
 
 
@@ -83,7 +83,7 @@ async def the_host_finds_the_card_and_rows_come(dut):
 async def the_host_resets_the_function_in_the_middle(dut):
     """A write of its control register resets it: the request is forgotten, the next one exact."""
     host = bytearray(np.random.default_rng(3).bytes(HOST_BYTES))
-    lost, asked = requests(host)
+    lost, requested = requests(host)
     card = CardGather(dut.card_0, ENGINE, bytes(host))
     await switch_on(dut, card)
     before = card.pcie.messages
@@ -96,14 +96,17 @@ async def the_host_resets_the_function_in_the_middle(dut):
     assert card.pcie.messages == before
     place = lost.completion_address
     assert not any(card.memory.mem[place : place + COMPLETION_BYTES])
-    await card.submit(asked)
-    told = await card.completed(asked)
-    wanted = np.zeros(DEVICE_BYTES, np.uint8)
-    golden = carry_out(card.host(), wanted, asked, ENGINE.idx_bits)
-    assert (int(told["outcome"].value), told["tag"]) == (golden.outcome, asked.tag)
+    await card.submit(requested)
+    reported = await card.completed(requested)
+    expected = np.zeros(DEVICE_BYTES, np.uint8)
+    golden = carry_out(card.host(), expected, requested, ENGINE.idx_bits)
+    assert (int(reported["outcome"].value), reported["tag"]) == (golden.outcome, requested.tag)
     await card.pcie.interrupt(before, 5)
-    start, end = asked.destination, asked.destination + asked.count * asked.table.row_bytes
-    assert await card.device(start, end - start) == wanted[start:end].tobytes()
+    start, end = (
+        requested.destination,
+        requested.destination + requested.count * requested.table.row_bytes,
+    )
+    assert await card.device(start, end - start) == expected[start:end].tobytes()
     assert (await card.counters())["work_forgotten"] == 1
 
 

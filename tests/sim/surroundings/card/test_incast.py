@@ -21,17 +21,17 @@ CLASSES = range(2)
 
 def packets_of_many_sources():
     """Return packets of each class: the densest, three of each source, and the longest."""
-    here = Addresses()
+    near = Addresses()
     packets = []
     for kind in (Kind.READ, Kind.RESPONSE):
         data = bytes(range(PROPERTY)) if kind == Kind.RESPONSE else b""
         pr = Request(kind=kind, dest=0, length=PROPERTY, data=data)
         most = (MTU - 64) // pr.wire_bytes
-        packets.append(densest([pr], 1, here))
+        packets.append(densest([pr], 1, near))
         for source in range(1, SOURCES + 1):
-            packets += [to_bytes([pr], source, here)] * 2
-            packets.append(to_bytes([pr] * (source * most // SOURCES), source, here))
-        packets.append(to_bytes([pr] * ((LONGEST - 64) // pr.wire_bytes), 1, here))
+            packets += [to_bytes([pr], source, near)] * 2
+            packets.append(to_bytes([pr] * (source * most // SOURCES), source, near))
+        packets.append(to_bytes([pr] * ((LONGEST - 64) // pr.wire_bytes), 1, near))
     return packets
 
 
@@ -93,11 +93,11 @@ class Link:
 
     def arrived(self, *, lost=False):
         """Return packets of each class that came here and there, with those that never will."""
-        here = [(core.heard, core.gaps) for core in self.cores]
-        there = [(self.far.heard[k], self.far.gaps[k]) for k in CLASSES]
+        near = [(core.heard, core.gaps) for core in self.cores]
+        far = [(self.far.heard[k], self.far.gaps[k]) for k in CLASSES]
         return [
             [int(heard.value) + lost * int(gaps.value) for heard, gaps in end]
-            for end in (here, there)
+            for end in (near, far)
         ]
 
     def lost(self):
@@ -107,12 +107,12 @@ class Link:
             [int(self.far.gaps[k].value) for k in CLASSES],
         ]
 
-    async def until(self, condition, most_us):
-        for _ in range(most_us // 10):
+    async def until(self, condition, max_us):
+        for _ in range(max_us // 10):
             await Timer(10, "us")
             if condition():
                 return
-        raise AssertionError(f"not within {most_us} us: {self.arrived()}, {self.counted()}")
+        raise AssertionError(f"not within {max_us} us: {self.arrived()}, {self.counted()}")
 
 
 @cocotb.test(timeout_time=50, timeout_unit="ms")

@@ -194,7 +194,7 @@ async def training_survives_what_happens_to_its_macs(dut):
     while not troubled.done():
         await train_together(workers, switch)
     await train_together(workers, switch)
-    found = Counter()
+    result = Counter()
     for (_, cage), board in boards.items():
-        found.update(await repairs(board, cage))
-    assert (found["underflow"], found["overflow"], found["watchdog"]) == (2, 1, 0)
+        result.update(await repairs(board, cage))
+    assert (result["underflow"], result["overflow"], result["watchdog"]) == (2, 1, 0)

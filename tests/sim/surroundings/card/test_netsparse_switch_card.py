@@ -32,7 +32,7 @@ def packets():
     """Return reads of the node, and responses to it, which answer half of what the reads ask."""
     rng = np.random.default_rng(1)
     idxs = rng.choice(1 << SWITCH.cache.idx_bits, size=24, replace=False)
-    made = []
+    built = []
     for kind, of, src, counts in (
         (Kind.READ, idxs, NODE, [*[1] * 6, 8, 29]),
         (Kind.RESPONSE, idxs[:12], UPLINK, [1, 2, 3, 6, 6, 6]),
@@ -49,8 +49,8 @@ def packets():
                 )
                 for idx in rng.choice(of, size=count)
             ]
-            made.append(to_bytes(prs, src, ADDRESSES))
-    return made
+            built.append(to_bytes(prs, src, ADDRESSES))
+    return built
 
 
 def test_between_two_stations(tmp_path):
@@ -80,10 +80,10 @@ class Bench:
         """Return PRs that the stations have received: reads of one, responses of the other."""
         return int(self.uplink.prs_heard[READS].value), int(self.node.prs_heard[RESPONSES].value)
 
-    async def finish(self, most_us=200):
+    async def finish(self, max_us=200):
         """Wait until all is sent and nothing has come for a while; no packet was mangled."""
         before = None
-        for _ in range(0, most_us, QUIET_US):
+        for _ in range(0, max_us, QUIET_US):
             await Timer(QUIET_US, "us")
             sent = all(
                 int(station.number[k].value) == int(station.limit[k].value)
@@ -94,7 +94,7 @@ class Bench:
                 break
             before = self.heard()
         else:
-            raise AssertionError(f"not within {most_us} us: {before}")
+            raise AssertionError(f"not within {max_us} us: {before}")
         assert int(self.node.mangled.value) == int(self.uplink.mangled.value) == 0
 
     async def lost(self):
@@ -118,8 +118,8 @@ async def reads_are_answered_from_the_cache(dut):
     bench.send(responses=PACKETS // 4)
     await bench.finish()
     before, (_, filled) = (await switch.pipe_counters())[0], bench.heard()
-    kept = before["cache_inserted"] + before["cache_present"]
-    assert filled == before["responses_received_prs"] == kept > PACKETS // 4
+    stored = before["cache_inserted"] + before["cache_present"]
+    assert filled == before["responses_received_prs"] == stored > PACKETS // 4
     # Reads of the uplink stand until the card asks the node for a pause, responses now and then.
     bench.node.pause[RESPONSES].value, bench.uplink.pause[READS].value = 1, 2
     bench.send(reads=PACKETS, responses=PACKETS // 4)
@@ -129,10 +129,10 @@ async def reads_are_answered_from_the_cache(dut):
     await bench.finish()
     counts = (await switch.pipe_counters())[0]
     reads, responses = bench.heard()
-    asked, hits = int(bench.node.reads.value), counts["cache_hit"]
-    assert asked == counts["reads_received_prs"]
-    assert (reads, responses) == (asked - hits, counts["responses_received_prs"] + hits)
-    assert asked // 4 < hits < asked
+    requested, hits = int(bench.node.reads.value), counts["cache_hit"]
+    assert requested == counts["reads_received_prs"]
+    assert (reads, responses) == (requested - hits, counts["responses_received_prs"] + hits)
+    assert requested // 4 < hits < requested
     assert await bench.lost() == {0}
     for station, cage, name in ((bench.node, NODE, "reads"), (bench.uplink, UPLINK, "responses")):
         kind = READS if station is bench.node else RESPONSES

@@ -64,8 +64,8 @@ async def each_card_gathers_from_the_other(dut):
         host = card.pcie.ip
         assert (int(host.missing.value), int(host.lost.value)) == (0, 0)
         assert int(card.memory.ip.lateral.value) == 0
-        found = (folder / f"dump_{node}").read_bytes()
-        assert found[: len(gather.golden()[node])] == gather.golden()[node]
+        result = (folder / f"dump_{node}").read_bytes()
+        assert result[: len(gather.golden()[node])] == gather.golden()[node]
         for event in ("dropped", "broken", "foreign"):
             assert await snic.board.read(f"{event}_0") == 0
 

@@ -87,7 +87,7 @@ class Node:
         table = Table(address=HOST_BASE, row_bytes=PROPERTY)
         await self.snic.set_up(0, [0, SERVED, 2 * SERVED], servers=[SERVER], served=table)
 
-    def told(self, name):
+    def reported(self, name):
         """Return a number of the station's, of both classes if it has two."""
         value = getattr(self.far, name)
         return (
@@ -111,7 +111,7 @@ async def begin(dut):
         node.far.limit[k].value = PACKETS
     for _ in range(PACKETS):
         await Timer(1, "us")
-        if node.told("number") == [PACKETS, PACKETS]:
+        if node.reported("number") == [PACKETS, PACKETS]:
             break
     return node
 
@@ -120,21 +120,21 @@ async def begin(dut):
 async def everything_is_answered(dut):
     node = await begin(dut)
     for _ in range(100):
-        if node.told("answers") == node.told("reads"):
+        if node.reported("answers") == node.reported("reads"):
             break
         await Timer(5, "us")
-    assert node.told("answers") == node.told("reads") > PACKETS
-    assert node.told("wrong") == 0
+    assert node.reported("answers") == node.reported("reads") > PACKETS
+    assert node.reported("wrong") == 0
     assert await node.lost() == [0, 0, 0]
-    assert node.told("pauses")[0] > 1
+    assert node.reported("pauses")[0] > 1
     counters = await node.snic.counters()
     received = [counters[f"{name}_received_packets"] for name in ("reads", "responses")]
     assert received == [PACKETS, PACKETS]
     units = [await node.snic.unit_counters(k) for k in range(SNIC.units)]
-    assert units[SERVER]["served"] == node.told("reads")
+    assert units[SERVER]["served"] == node.reported("reads")
     assert units[CLIENT]["stale"] == counters["responses_received_prs"] > PACKETS
     for k, name in enumerate(("reads", "responses")):
-        assert await node.snic.board.read(f"pauses_{name}_0") == node.told("pauses")[k]
+        assert await node.snic.board.read(f"pauses_{name}_0") == node.reported("pauses")[k]
     await a_request_that_never_leaves(node)
 
 
@@ -158,10 +158,10 @@ async def a_request_that_never_leaves(node):
     before = await node.snic.board.read("paused_reads_0")
     for _ in range(40):
         await Timer(5, "us")
-        if node.told("answers") == node.told("reads"):
+        if node.reported("answers") == node.reported("reads"):
             break
-    assert node.told("answers") == node.told("reads")
-    assert node.told("heard")[0] == 0
+    assert node.reported("answers") == node.reported("reads")
+    assert node.reported("heard")[0] == 0
     assert await node.snic.board.read("paused_reads_0") > before + 1000
     assert await node.snic.board.read("paused_responses_0") == 0
 

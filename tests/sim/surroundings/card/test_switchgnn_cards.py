@@ -81,12 +81,12 @@ async def aggregate(workers, switch, cut, epoch):
 async def losses(workers, switch):
     """Return packets that were lost at any cage, by event, without zeros."""
     ends = [(worker.board, 0) for worker in workers] + [(switch.board, k) for k in (0, 1)]
-    found = {
+    result = {
         (event, board_number, cage): await board.read(f"{event}_{cage}")
         for board_number, (board, cage) in enumerate(ends)
         for event in EVENTS
     }
-    return {name: count for name, count in found.items() if count}
+    return {name: count for name, count in result.items() if count}
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")

@@ -41,7 +41,7 @@ def hbm(dut, card):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-async def a_far_end_that_is_not_heard_is_told(dut):
+async def a_far_end_that_is_not_heard_is_reported(dut):
     """Its cage's bit is set at both ends while the link is down, as what is sent there is lost."""
     workers, switch = await begin(dut)
     boards = [(workers[0].board, 1), (workers[1].board, 1), (switch.board, 2)]
@@ -74,9 +74,9 @@ async def a_card_trains_alone(dut):
     for address, image in places(training.images):
         assert await worker.read_memory(address, len(image)) == image
     await worker.train()
-    found = training.weights([await worker.model(training.chunks)])
-    assert (found == training.golden(weights)[0]).all()
-    assert found.any()
+    result = training.weights([await worker.model(training.chunks)])
+    assert (result == training.golden(weights)[0]).all()
+    assert result.any()
     # Bytes of a part of a beat are all that a write changes.
     await worker.write_memory(WORDS + 35, b"abc")
     expected = training.images[0][:35] + b"abc" + training.images[0][38:64]
@@ -104,8 +104,8 @@ async def two_cards_train_together(dut):
     await train_together(workers, switch)
     # What the switch answers to one worker leaves by that worker's cage.
     await train_together(workers[:1], switch)
-    found = await losses([(workers[0], 1), (workers[1], 1), (switch, 2)])
-    assert not any(count for counts in found for count in counts.values())
+    result = await losses([(workers[0], 1), (workers[1], 1), (switch, 2)])
+    assert not any(count for counts in result for count in counts.values())
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
@@ -134,8 +134,8 @@ async def a_damaged_packet_is_counted_and_sent_again(dut):
     workers, switch = await begin(dut)
     transceiver(dut, 2, 1).corrupt.value = 1
     await train_together(workers, switch)
-    (found,) = await losses([(switch, 2)])
-    assert {name: count for name, count in found.items() if count} == {"broken_1": 1}
+    (result,) = await losses([(switch, 2)])
+    assert {name: count for name, count in result.items() if count} == {"broken_1": 1}
     assert await workers[1].read("retransmissions") >= 1
 
 
@@ -173,5 +173,5 @@ async def a_card_that_was_reset_trains(dut):
         await Timer(2, "us")
     await load(worker, training.images, model, training.settings(1))
     await worker.train()
-    found = training.weights([await worker.model(training.chunks)])
-    assert (found == training.golden(weights)[0]).all()
+    result = training.weights([await worker.model(training.chunks)])
+    assert (result == training.golden(weights)[0]).all()

@@ -80,5 +80,5 @@ async def train_together(workers, switch):
     )
     await cluster.start_job(NetworkSettings(latency=300), training.under_way)
     await cluster.train()
-    found = training.weights([await worker.model(training.chunks) for worker in workers])
-    assert (found == training.golden(weights)[0]).all()
+    result = training.weights([await worker.model(training.chunks) for worker in workers])
+    assert (result == training.golden(weights)[0]).all()

@@ -35,8 +35,8 @@ from tests.hdl.pcie.requester_on_host import RequesterOnHostParams
 from tests.hdl.pcie.rq_monitor import beats_of
 
 SIZE = 1 << 16  #: bytes of host memory, of which writes take the upper half
-MOST_APART = 0.05
-WAY = 740e-9  #: seconds on their link, each way
+MAX_APART = 0.05
+PATH = 740e-9  #: seconds on their link, each way
 LATENCY = 383  #: cycles of ours: both ways, and what requests take
 HOSTS = ("ours", "theirs")
 
@@ -139,7 +139,7 @@ class Side:
             self.requests.append({"address": base + address, "bytes": size, "user": 0})
         for address, payload in writes:
             self.writes.append({"address": base + address, "bytes": len(payload), "user": 0})
-            for beat in beats_of(payload, len(self.dut.ours_data_payload) // 8):
+            for beat in beats_of(payload, len(getattr(self.dut, f"{HOSTS[0]}_data_payload")) // 8):
                 self.data.append(beat)
         while sum(beat["last"] for beat in self.beats.beats[before:]) < len(
             reads
@@ -169,11 +169,11 @@ class Wires:
 
 
 def some_reads(count, sizes):
-    found = []
+    result = []
     for _ in range(count):
         size = random.choice(sizes)
-        found.append((4 * random.randrange((SIZE // 2 - size) // 4), size))
-    return found
+        result.append((4 * random.randrange((SIZE // 2 - size) // 4), size))
+    return result
 
 
 #: sizes of reads and of writes, how many, and how the host divides its answers
@@ -190,26 +190,26 @@ WORK = {
 async def packets_and_cycles(dut, work):
     """There are as many packets of each kind, in as many cycles."""
     params = params_in_simulator(RequesterOnHostParams)
-    read_sizes, write_sizes, count, way = WORK[work]
+    read_sizes, write_sizes, count, path = WORK[work]
     limits = {"read": 2, "payload": 1}
     dut.limits.value = pack(Requester(params.requester).limits.shape(), limits)
     dut.index.value = 0
     settings = {
         "latency": LATENCY,
         "payload": limits["payload"],
-        "boundary": way["boundary"],
-        "split": way["split"].value,
+        "boundary": path["boundary"],
+        "split": path["split"].value,
     }
     dut.settings.value = pack(params.host.settings, pcie_host_settings(params.host, **settings))
     sides = [Side(dut, name) for name in HOSTS]
     model, wires = HostModel(dut, "rq", "rc", roomy=True, max_payload_size=1024), Wires(dut)
-    model.root.read_completion_boundary = bool(way["boundary"])
-    model.root.split_on_all_rcb = way["split"] is Split.EVERY
+    model.root.read_completion_boundary = bool(path["boundary"])
+    model.root.split_on_all_rcb = path["split"] is Split.EVERY
     _, base = model.memory(bytes(SIZE))
     await model.begin(limits["read"], limits["payload"])
     for _ in range(2 * params.requester.reads.tags):  # which are cleared
         await RisingEdge(dut.clk)
-    model.move_away(WAY)
+    model.move_away(PATH)
     reads = some_reads(count, read_sizes) if read_sizes else []
     written = [
         (SIZE // 2 + place, random.randbytes(size))
@@ -219,15 +219,15 @@ async def packets_and_cycles(dut, work):
         cocotb.start_soon(side.work(at, reads, written))
         for side, at in zip(sides, (0, base), strict=True)
     ]
-    cycles = [await one for one in begun]
+    cycles = [await item for item in begun]
     await RisingEdge(dut.clk)  # what the last beat counts
     counts = unpack(COUNTS, int(dut.counts.value))
     assert counts["reads"] == sum(len(cut(address, size, 512)) for address, size in reads)
-    packets = sum(len(writes_of(*one)) for one in written)
+    packets = sum(len(writes_of(*item)) for item in written)
     assert counts["writes"] == packets
     assert counts["reads"] + counts["writes"] == wires.requests
     assert counts["completions"] == wires.completions
-    assert abs(cycles[0] / cycles[1] - 1) < MOST_APART, cycles
+    assert abs(cycles[0] / cycles[1] - 1) < MAX_APART, cycles
 
 
 def writes_of(address, payload):

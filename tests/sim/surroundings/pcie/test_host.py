@@ -94,18 +94,18 @@ class Card:
         await self.rq.send(tlp.pack_us_rq())
 
     async def completion(self):
-        found = await with_timeout(self.rc.recv(), CAUGHT, "ns")
-        return Tlp_us.unpack_us_rc(found)
+        result = await with_timeout(self.rc.recv(), CAUGHT, "ns")
+        return Tlp_us.unpack_us_rc(result)
 
     async def answers(self, count):
         """Return the completions of this many reads, by tags, and the tags of all completions."""
-        found, order, ended = {}, [], 0
+        result, order, ended = {}, [], 0
         while ended < count:
             tlp = await self.completion()
-            found.setdefault(tlp.tag, []).append(tlp)
+            result.setdefault(tlp.tag, []).append(tlp)
             order.append(tlp.tag)
             ended += bool(tlp.request_completed)
-        return found, order
+        return result, order
 
     def counts(self):
         return unpack(COUNTS, int(self.dut.counts.value))
@@ -137,10 +137,10 @@ def check(read, parts, settings):
     match Split(settings["split"]):
         case Split.LARGEST:
             split = some_split(read, payload, boundary, max)
-            assert ends == [one.address for one in split[1:]] + [read.end]
+            assert ends == [item.address for item in split[1:]] + [read.end]
         case Split.EVERY:
             split = some_split(read, payload, boundary, min)
-            assert ends == [one.address for one in split[1:]] + [read.end]
+            assert ends == [item.address for item in split[1:]] + [read.end]
         case Split.ALIGNED:
             assert ends == [end for _, end in cut_at(read.address, read.end, payload)]
 
@@ -148,24 +148,24 @@ def check(read, parts, settings):
 @cocotb.test()
 @cocotb.parametrize(
     split=list(Split),
-    way=[
+    path=[
         {"payload": 0, "window": 1},
         {"payload": 1, "window": 8, "stall": 100},
         {"payload": 2, "window": 3, "boundary": 1},
         {"payload": 5, "window": 8, "boundary": 1, "rate": 0xFFFF},
     ],
 )
-async def every_read_is_answered(dut, split, way):
+async def every_read_is_answered(dut, split, path):
     """Parts are legal and in order; with a window of one all are in the order of reads."""
-    card = await started(Card(dut, split=split.value, **way))
+    card = await started(Card(dut, split=split.value, **path))
     reads = [some_read() for _ in range(60)]
     sent = cocotb.start_soon(send_all(card, reads))
-    found, order = await card.answers(len(reads))
+    result, order = await card.answers(len(reads))
     await sent
     for tag, read in enumerate(reads):
-        check(read, found[tag], card.settings)
-    assert (order == sorted(order)) == (way["window"] == 1)
-    lengths = [tlp.length for parts in found.values() for tlp in parts]
+        check(read, result[tag], card.settings)
+    assert (order == sorted(order)) == (path["window"] == 1)
+    lengths = [tlp.length for parts in result.values() for tlp in parts]
     counts = card.counts()
     assert counts["reads"] == len(reads)
     assert counts["up"] == len(reads) * read_bytes()
@@ -189,10 +189,10 @@ async def random_splits_are_many(dut):
         rounds += 1
         await send_all(card, [Read(0, 256)] * 100)
         for _ in range(100):
-            way = []
-            while not (way and way[-1].request_completed):
-                way.append(await card.completion())
-            ways.add(tuple(tlp.length for tlp in way))
+            path = []
+            while not (path and path[-1].request_completed):
+                path.append(await card.completion())
+            ways.add(tuple(tlp.length for tlp in path))
     assert len(ways) == 8
 
 
@@ -209,8 +209,8 @@ async def writes_change_memory(dut, stall):
         total += write_bytes(4 * (-(-(address % 4 + size) // 4)))
     for tag in range(SIZE // 4096):
         await card.read(tag, Read(4096 * tag, 4096))
-    found, _ = await card.answers(SIZE // 4096)
-    for tag, parts in found.items():
+    result, _ = await card.answers(SIZE // 4096)
+    for tag, parts in result.items():
         check(Read(4096 * tag, 4096), parts, card.settings)
     counts = card.counts()
     assert (counts["writes"], counts["lost"]) == (40, 0)
@@ -235,15 +235,15 @@ async def where_there_is_no_memory(dut):
     CONTENT[SIZE - 8 :] = bytes(8)
     for tag, place in enumerate(places):
         await card.read(tag, Read(place, 128 if place != SIZE - 4 else 4))
-    found, _ = await card.answers(len(places))
+    result, _ = await card.answers(len(places))
     for tag, place in enumerate(places):
         if tag < 3:
-            (tlp,) = found[tag]
+            (tlp,) = result[tag]
             assert tlp.status.value == Status.UNSUPPORTED.value
             assert tlp.error_code == ErrorCode.BAD_STATUS.value
             assert (tlp.length, tlp.byte_count) == (0, 128)
         else:
-            check(Read(place, 128 if tag == 3 else 4), found[tag], card.settings)
+            check(Read(place, 128 if tag == 3 else 4), result[tag], card.settings)
     assert (card.counts()["unsupported"], card.counts()["lost"]) == (3, 3)
 
 
@@ -334,9 +334,9 @@ FAULTS = [
 ]
 
 
-def found_of(tlp):
+def results_of(tlp):
     """Return the fields of a completion that differ from a good one of the whole read."""
-    found = {
+    result = {
         "code": ErrorCode(tlp.error_code),
         "status": Status(int(tlp.status)),
         "poisoned": int(tlp.ep),
@@ -347,7 +347,7 @@ def found_of(tlp):
         "completed": int(bool(tlp.request_completed)),
     }
     usual = {"code": ErrorCode.GOOD, "status": Status.SUCCESS}
-    return {name: value for name, value in found.items() if value != usual.get(name, 0)}
+    return {name: value for name, value in result.items() if value != usual.get(name, 0)}
 
 
 @cocotb.test()
@@ -355,17 +355,17 @@ async def faults_of_every_kind(dut):
     """Every kind of fault comes, and each read ends, at the latest by a time-out."""
     card = await started(Card(dut, faults=0xFFFF, timeout=300, window=4, rate=8 << 8))
     await send_all(card, [ONE] * 250)
-    found = {}
-    while sum(said[-1].get("completed", 0) for said in found.values()) < 250 or ways(found) < 15:
+    result = {}
+    while sum(said[-1].get("completed", 0) for said in result.values()) < 250 or ways(result) < 15:
         tlp = await card.completion()
-        found.setdefault(tlp.tag, []).append(found_of(tlp))
-    for said in found.values():
+        result.setdefault(tlp.tag, []).append(results_of(tlp))
+    for said in result.values():
         assert said in FAULTS
-    assert all(said in found.values() for said in FAULTS)
+    assert all(said in result.values() for said in FAULTS)
 
 
-def ways(found):
-    return len({str(said) for said in found.values()})
+def ways(result):
+    return len({str(said) for said in result.values()})
 
 
 @cocotb.test()
@@ -376,11 +376,11 @@ async def resets_end_all_reads(dut):
     while card.counts()["reads"] < 20:
         await RisingEdge(dut.clk)
     begin, dut.resets.value = cycle(), 1
-    found, _ = await card.answers(20)
+    result, _ = await card.answers(20)
     assert cycle() - begin < 300
-    for said in found.values():
-        assert list(map(found_of, said)) == [GOOD | {"code": ErrorCode.FLR, "dwords": -15}]
+    for said in result.values():
+        assert list(map(results_of, said)) == [GOOD | {"code": ErrorCode.FLR, "dwords": -15}]
     dut.resets.value = 0
     card.set()
     await card.read(20, ONE)
-    assert list(map(found_of, (await card.answers(1))[0][20])) == [GOOD]
+    assert list(map(results_of, (await card.answers(1))[0][20])) == [GOOD]

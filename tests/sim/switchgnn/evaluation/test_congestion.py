@@ -28,10 +28,10 @@ def background(load, seed=1, slots=3000):
     return Background(WORKERS, load, slots, 20_000.0, np.random.default_rng(seed))
 
 
-def made(network, rules, load=0.0, order="priority-bfs"):
-    mine = senders()
-    sequence = ordered(mine, order).sequence
-    return Aggregation(mine, sequence, WORKERS, network, rules, background(load))
+def built(network, rules, load=0.0, order="priority-bfs"):
+    own = senders()
+    sequence = ordered(own, order).sequence
+    return Aggregation(own, sequence, WORKERS, network, rules, background(load))
 
 
 def test_a_queue_is_served_in_the_order_of_arrival(rng):
@@ -44,9 +44,9 @@ def test_a_queue_is_served_in_the_order_of_arrival(rng):
 
 def test_a_full_queue_takes_nothing():
     queues = Port(workers=2, room=3)
-    fits, found, leave = queues.put(np.array([0, 0, 1, 0, 0]), 5)
+    fits, result, leave = queues.put(np.array([0, 0, 1, 0, 0]), 5)
     assert fits.tolist() == [True, True, True, True, False]
-    assert found.tolist() == [0, 1, 0, 2, 3]
+    assert result.tolist() == [0, 1, 0, 2, 3]
     assert leave[fits].tolist() == [5, 6, 5, 7]
     assert queues.put(np.array([0, 0]), 6)[0].tolist() == [True, False]
 
@@ -54,64 +54,64 @@ def test_a_full_queue_takes_nothing():
 @pytest.mark.parametrize("order", ["random", "priority-bfs"])
 def test_empty_links_take_what_the_slots_say(order):
     """It is the time of equations 3 to 6, and six links: both ways, DONE, ADVANCE, two to hear."""
-    job = made(WIDE, LOSES, order=order)
+    job = built(WIDE, LOSES, order=order)
     slots = drained(job.senders, ordered(job.senders, order).sequence).slots
     assert job.run(1).slots == slots + 4 * WIDE.delay + 1
-    assert made(WIDE, LOSES, order=order).run(3).slots == 3 * (slots + 4 * WIDE.delay + 1)
+    assert built(WIDE, LOSES, order=order).run(3).slots == 3 * (slots + 4 * WIDE.delay + 1)
     assert job.outcome.lost == job.outcome.repeated == job.outcome.halvings == 0
     assert job.outcome.marks > 0
 
 
-@pytest.mark.parametrize("way", [SUMS, FEATURES])
+@pytest.mark.parametrize("path", [SUMS, FEATURES])
 @pytest.mark.parametrize("load", [0.0, 0.3])
-def test_what_is_lost_is_sent_again(way, load):
-    job = made(NARROW, Rules(keeps_sums=False, repeats=way), load)
-    found = job.run(2, begin=20)
-    assert found.lost > 0
-    assert found.repeated >= (found.lost if way == SUMS else 1)
-    assert not job.wanted.any()
+def test_what_is_lost_is_sent_again(path, load):
+    job = built(NARROW, Rules(keeps_sums=False, repeats=path), load)
+    result = job.run(2, begin=20)
+    assert result.lost > 0
+    assert result.repeated >= (result.lost if path == SUMS else 1)
+    assert not job.required.any()
     assert not job.missing.any()
-    assert (found.background > 0) == (load > 0)
+    assert (result.background > 0) == (load > 0)
 
 
 def test_features_again_cost_more_than_the_sum_again():
     sums, features = (
-        made(NARROW, Rules(keeps_sums=False, repeats=way)).run(1) for way in (SUMS, FEATURES)
+        built(NARROW, Rules(keeps_sums=False, repeats=path)).run(1) for path in (SUMS, FEATURES)
     )
     assert features.repeated > 3 * sums.repeated
     assert features.slots >= sums.slots
 
 
 def test_sums_that_wait_are_never_lost():
-    found = made(NARROW, Rules(keeps_sums=True), 0.3).run(2)
-    assert found.lost == found.repeated == 0
-    assert found.slots <= made(NARROW, LOSES, 0.3).run(2).slots
+    result = built(NARROW, Rules(keeps_sums=True), 0.3).run(2)
+    assert result.lost == result.repeated == 0
+    assert result.slots <= built(NARROW, LOSES, 0.3).run(2).slots
 
 
 def test_rate_control_loses_less_and_takes_longer_on_empty_links():
-    off = made(NARROW, LOSES).run(1)
-    on = made(NARROW, Rules(keeps_sums=False, rate=RATE)).run(1)
+    off = built(NARROW, LOSES).run(1)
+    on = built(NARROW, Rules(keeps_sums=False, rate=RATE)).run(1)
     assert on.halvings > 0
     assert on.lost < off.lost
     few = replace(WIDE, mark=1)
-    keeps = [made(few, Rules(keeps_sums=True, rate=rate)).run(1).slots for rate in (None, RATE)]
+    keeps = [built(few, Rules(keeps_sums=True, rate=rate)).run(1).slots for rate in (None, RATE)]
     assert keeps[0] < keeps[1]
 
 
 def test_a_window_bounds_what_is_ahead_of_its_acknowledgement():
     """A window of a quarter of the round trip takes four times as long."""
     network = Network(delay=10, room=10_000, mark=99, window=5, timeout=500)
-    job = made(network, LOSES)
+    job = built(network, LOSES)
     assert job.run(1).slots >= 20 / 5 * int(job.lengths.max())
 
 
-def test_an_end_that_never_comes_is_given_up(monkeypatch):
-    monkeypatch.setattr("sim.switchgnn.evaluation.congestion.MOST_SLOTS", 1)
+def test_an_end_that_never_comes_is_abandoned(monkeypatch):
+    monkeypatch.setattr("sim.switchgnn.evaluation.congestion.MAX_SLOTS", 1)
     with pytest.raises(StuckError, match="no end after"):
-        made(NARROW, Rules(keeps_sums=False, repeats=FEATURES), 0.5).run(1)
+        built(NARROW, Rules(keeps_sums=False, repeats=FEATURES), 0.5).run(1)
 
 
-def test_background_is_the_load_that_was_asked_for():
+def test_background_is_the_load_that_was_requested():
     some = background(0.4, slots=60_000)
     assert some.count.sum() / (WORKERS * 60_000) == pytest.approx(0.4, rel=0.1)
     assert (np.diff(some.due, axis=1)[some.due[:, 1:] != NEVER] >= 0).all()

@@ -11,7 +11,7 @@ from sim.switchgnn.planning.orders import ORDERS
 from sim.switchgnn.planning.preparation import PLANS, prepare
 from sim.switchgnn.planning.shape import SHAPES, SwitchShape
 from sim.switchgnn.planning.tables import VALID
-from sim.switchgnn.planning.workers import given_workers, metis_workers
+from sim.switchgnn.planning.workers import metis_workers, provided_workers
 from tests.sim.switchgnn.cases import directed, graph
 
 WIDTHS = [5, 2]
@@ -19,9 +19,9 @@ WIDTHS = [5, 2]
 
 def drawn(vertices, width, seed=1):
     """Draw features, of which every third is an extreme."""
-    made = np.random.default_rng(seed).integers(-(1 << 15), 1 << 15, (vertices, width))
-    made.flat[::3] = -(1 << 15)
-    return made.astype(np.int16)
+    built = np.random.default_rng(seed).integers(-(1 << 15), 1 << 15, (vertices, width))
+    built.flat[::3] = -(1 << 15)
+    return built.astype(np.int16)
 
 
 @pytest.mark.parametrize("theta", [0, 2])
@@ -30,12 +30,12 @@ def drawn(vertices, width, seed=1):
 def test_a_directed_graph_on_a_tiny_switch(plan, order, theta):
     adjacency, workers = directed()
     shape = replace(SHAPES["tiny"], open_turns=2)
-    made = prepare(adjacency, workers, shape, WIDTHS, plan=plan, order=order, theta=theta)
-    assert made.plan.blocks > 2
+    built = prepare(adjacency, workers, shape, WIDTHS, plan=plan, order=order, theta=theta)
+    assert built.plan.blocks > 2
     for aggregation, width in enumerate(WIDTHS):
         features = drawn(60, width)
-        found = executed(made.tables, adjacency, workers, features, aggregation)
-        np.testing.assert_array_equal(found, aggregate(adjacency, features))
+        result = executed(built.tables, adjacency, workers, features, aggregation)
+        np.testing.assert_array_equal(result, aggregate(adjacency, features))
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -44,34 +44,34 @@ def test_digits_on_any_partition(plan):
     rng = np.random.default_rng(2)
     partitions = [
         metis_workers(adjacency, 4),
-        given_workers(rng.integers(0, 4, 1797), 1797, 4),
-        given_workers(np.minimum(np.arange(1797), 3), 1797, 4),
+        provided_workers(rng.integers(0, 4, 1797), 1797, 4),
+        provided_workers(np.minimum(np.arange(1797), 3), 1797, 4),
     ]
     features = drawn(1797, 40)
     shape = SwitchShape(ports=4, banks=8, depth=64, lanes=32)
     for workers in partitions:
-        made = prepare(adjacency, workers, shape, [40], plan=plan).tables
-        found = executed(made, adjacency, workers, features)
-        np.testing.assert_array_equal(found, aggregate(adjacency, features))
+        built = prepare(adjacency, workers, shape, [40], plan=plan).tables
+        result = executed(built, adjacency, workers, features)
+        np.testing.assert_array_equal(result, aggregate(adjacency, features))
 
 
-def test_a_wrong_table_is_found():
+def test_a_wrong_table_is_detected():
     adjacency, workers = directed()
-    made = prepare(adjacency, workers, SHAPES["tiny"], WIDTHS, theta=2).tables
+    built = prepare(adjacency, workers, SHAPES["tiny"], WIDTHS, theta=2).tables
     features = drawn(60, 5)
-    row, bank = np.argwhere(made.rows & VALID)[0]
+    row, bank = np.argwhere(built.rows & VALID)[0]
     changes = {
         "expects": ("rows", (row, bank), 0),
-        "expects|twice|without": ("rows", (row, bank), made.rows[row, bank] ^ 1),
+        "expects|twice|without": ("rows", (row, bank), built.rows[row, bank] ^ 1),
         "without": ("rows", (row, bank), VALID | 0x7FFF),
-        "another port": ("descriptors", (0, 0), made.descriptors[0, 0] ^ 1 << 16),
-        "expects ": ("descriptors", (0, 0), made.descriptors[0, 0] + 1),
+        "another port": ("descriptors", (0, 0), built.descriptors[0, 0] ^ 1 << 16),
+        "expects ": ("descriptors", (0, 0), built.descriptors[0, 0] + 1),
         "than its vertex": ("result_vertex", (0, 0), -1),
     }
     for message, (name, at, value) in changes.items():
-        wrong = getattr(made, name).copy()
+        wrong = getattr(built, name).copy()
         wrong[at] = value
         with pytest.raises(WrongTableError, match=message):
-            executed(replace(made, **{name: wrong}), adjacency, workers, features)
+            executed(replace(built, **{name: wrong}), adjacency, workers, features)
     with pytest.raises(ValueError, match="the aggregation is of 5 features, not 4"):
-        executed(made, adjacency, workers, features[:, :4])
+        executed(built, adjacency, workers, features[:, :4])

@@ -74,12 +74,12 @@ def plain_strawman(cut, aggregators, seed):
 @pytest.mark.parametrize("aggregators", [0, 1, 7, 100])
 def test_the_strawman_adds_where_an_aggregator_is_free(aggregators):
     cut = cut_graph(*directed())
-    made = strawman(cut, aggregators, seed=3)
-    assert (made.raws.sum(), made.results.sum()) == plain_strawman(cut, aggregators, 3)
+    built = strawman(cut, aggregators, seed=3)
+    assert (built.raws.sum(), built.results.sum()) == plain_strawman(cut, aggregators, 3)
 
 
-def test_the_strawman_is_multicast_without_aggregators_and_ours_with_enough():
+def test_the_strawman_is_multicast_without_aggregators_and_switchgnn_with_enough():
     cut = cut_of("digits", 4)
-    none, enough = strawman(cut, 0), strawman(cut, cut.n)
-    assert none.bytes(PAPER) == raw_multicast(cut).bytes(PAPER)
+    empty, enough = strawman(cut, 0), strawman(cut, cut.n)
+    assert empty.bytes(PAPER) == raw_multicast(cut).bytes(PAPER)
     assert enough.bytes(PAPER) == traffic_of(one_block(cut), 4).bytes(PAPER)

@@ -19,10 +19,10 @@ def times(cut):
 
 @pytest.mark.parametrize("vertices", [4, 5, 6])
 def test_a_star(vertices):
-    found = times(star(vertices))
-    assert min(found) == vertices
-    assert max(found) == 2 * vertices - 2
-    assert np.mean(found) == pytest.approx((3 * vertices - 1) / 2 - 1 / vertices)
+    result = times(star(vertices))
+    assert min(result) == vertices
+    assert max(result) == 2 * vertices - 2
+    assert np.mean(result) == pytest.approx((3 * vertices - 1) / 2 - 1 / vertices)
     senders = one_block(star(vertices))
     best = ordered(senders, root=0)
     assert drained(senders, best.sequence, one_link=True).slots == vertices
@@ -30,20 +30,20 @@ def test_a_star(vertices):
 
 @pytest.mark.parametrize("vertices", [4, 5, 6])
 def test_a_small_ring(vertices):
-    found = times(ring(vertices))
-    assert set(found) == {vertices + 1, vertices + 2}
+    result = times(ring(vertices))
+    assert set(result) == {vertices + 1, vertices + 2}
     senders = one_block(ring(vertices))
     assert drained(senders, ordered(senders).sequence, one_link=True).slots == vertices + 2
 
 
 def test_a_large_ring_holds_few_aggregators_in_the_papers_order():
     senders = one_block(ring(200))
-    ours = drained(senders, ordered(senders).sequence, one_link=True)
-    assert (ours.slots, ours.most_aggregators) == (202, 4)
+    own = drained(senders, ordered(senders).sequence, one_link=True)
+    assert (own.slots, own.max_aggregators) == (202, 4)
     drawn = [ordered(senders, "random", seed).sequence for seed in range(20)]
-    found = [drained(senders, each, one_link=True) for each in drawn]
-    assert np.mean([each.slots for each in found]) == pytest.approx(1.26 * 200, rel=0.02)
-    assert np.mean([each.most_aggregators for each in found]) == pytest.approx(0.51 * 200, rel=0.1)
+    result = [drained(senders, each, one_link=True) for each in drawn]
+    assert np.mean([each.slots for each in result]) == pytest.approx(1.26 * 200, rel=0.02)
+    assert np.mean([each.max_aggregators for each in result]) == pytest.approx(0.51 * 200, rel=0.1)
 
 
 def slot_by_slot(senders, sequence):
@@ -73,19 +73,19 @@ def slot_by_slot(senders, sequence):
 def test_ports_drain_a_result_a_slot(order):
     senders = one_block(cut_of("reddit:scale=0.02", 8))
     sequence = ordered(senders, order).sequence
-    made = drained(senders, sequence)
-    assert (made.slots, made.longest_queue) == slot_by_slot(senders, sequence)
-    assert made.bound <= made.slots
+    built = drained(senders, sequence)
+    assert (built.slots, built.longest_queue) == slot_by_slot(senders, sequence)
+    assert built.bound <= built.slots
 
 
 def test_the_papers_order_keeps_queues_shorter_than_a_random_one():
     senders = one_block(cut_of("reddit:scale=0.05", 8))
-    found = {
+    result = {
         order: drained(senders, ordered(senders, order).sequence)
         for order in ("random", "priority-bfs")
     }
-    assert found["priority-bfs"].slots < 0.9 * found["random"].slots
-    assert found["priority-bfs"].longest_queue < 0.5 * found["random"].longest_queue
+    assert result["priority-bfs"].slots < 0.9 * result["random"].slots
+    assert result["priority-bfs"].longest_queue < 0.5 * result["random"].longest_queue
 
 
 def test_results_leave_one_a_slot():

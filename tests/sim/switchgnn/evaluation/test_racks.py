@@ -25,12 +25,12 @@ def edges_of(cut):
 
 def crossing(keys, racks):
     """Return what each rack sends to others: (what, sending rack, receiving rack)."""
-    found = np.zeros((2, racks), int)
+    result = np.zeros((2, racks), int)
     for _, sender, receiver in keys:
         if sender != receiver:
-            found[0, sender] += 1
-            found[1, receiver] += 1
-    return found.tolist()
+            result[0, sender] += 1
+            result[1, receiver] += 1
+    return result.tolist()
 
 
 def test_racks_have_as_many_workers():
@@ -41,51 +41,51 @@ def test_racks_have_as_many_workers():
 def test_hosts_send_each_worker_a_copy():
     cut = cut_of("digits", 8)
     copies = {(u, int(cut.worker[v])) for u, v in edges_of(cut)}
-    made = hosts_alone(cut, RACK)
+    built = hosts_alone(cut, RACK)
     ways = [(u, RACK[cut.worker[u]], RACK[worker]) for u, worker in copies]
-    assert [made.out[0].tolist(), made.into[0].tolist()] == crossing(ways, 4)
-    assert made.packets["host to leaf"] == made.packets["leaf to host"] == len(copies)
+    assert [built.out[0].tolist(), built.into[0].tolist()] == crossing(ways, 4)
+    assert built.packets["host to leaf"] == built.packets["leaf to host"] == len(copies)
 
 
 @pytest.mark.parametrize("aggregators", [30, 10_000])
 def test_leaves_send_a_sum_for_each_destination_and_block(aggregators):
     cut = cut_of("digits", 8)
     plan = destination_plan(cut, aggregators)
-    made = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=False)
-    assert made.out.shape == (plan.blocks, 4)
+    built = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=False)
+    assert built.out.shape == (plan.blocks, 4)
     for block in range(plan.blocks):
         sums = {
             (v, RACK[cut.worker[u]], RACK[cut.worker[v]])
             for (u, v), of in zip(edges_of(cut), plan.block, strict=True)
             if of == block
         }
-        assert [made.out[block].tolist(), made.into[block].tolist()] == crossing(sums, 4)
+        assert [built.out[block].tolist(), built.into[block].tolist()] == crossing(sums, 4)
     covered = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=True)
-    assert (covered.out.sum(1) <= made.out.sum(1)).all()
-    assert covered.packets["leaf to spine"] < made.packets["leaf to spine"]
-    assert covered.packets["host to leaf"] == made.packets["host to leaf"]
+    assert (covered.out.sum(1) <= built.out.sum(1)).all()
+    assert covered.packets["leaf to spine"] < built.packets["leaf to spine"]
+    assert covered.packets["host to leaf"] == built.packets["host to leaf"]
 
 
 def test_a_cover_copies_a_hub_and_sums_for_it():
     """The hub's rack sends one copy to each other rack, and these send one sum each."""
     cut = star(8)
     plan = destination_plan(cut, 8)
-    made = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=True)
-    assert made.out.tolist() == made.into.tolist() == [[3, 1, 1, 1]]
+    built = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=True)
+    assert built.out.tolist() == built.into.tolist() == [[3, 1, 1, 1]]
     sums = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=False)
     assert sums.out.tolist() == [[6, 1, 1, 1]]
 
 
-def test_a_strawman_without_aggregators_is_multicast_and_ours_with_enough():
+def test_a_strawman_without_aggregators_is_multicast_and_switchgnn_with_enough():
     cut = cut_of("digits", 8)
     plan = destination_plan(cut, cut.n)
-    ours = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=False)
-    none, enough = (strawman_in_racks(cut, RACK, count) for count in (0, cut.n))
+    own = plan_in_racks(cut, plan, senders_of(cut, plan), RACK, cover=False)
+    empty, enough = (strawman_in_racks(cut, RACK, count) for count in (0, cut.n))
     copies = {(u, RACK[cut.worker[u]], RACK[cut.worker[v]]) for u, v in edges_of(cut)}
-    assert [none.out[0].tolist(), none.into[0].tolist()] == crossing(copies, 4)
-    assert none.down.tolist() == raw_multicast(cut).raws.tolist()
-    assert enough.out.tolist() == ours.out.tolist()
-    assert enough.up.tolist() == none.up.tolist() == ours.up.tolist()
+    assert [empty.out[0].tolist(), empty.into[0].tolist()] == crossing(copies, 4)
+    assert empty.down.tolist() == raw_multicast(cut).raws.tolist()
+    assert enough.out.tolist() == own.out.tolist()
+    assert enough.up.tolist() == empty.up.tolist() == own.up.tolist()
 
 
 def test_a_strawman_passes_on_what_its_leaf_has_no_aggregator_for():
@@ -113,13 +113,13 @@ def test_a_strawman_with_few_aggregators_sends_hosts_more():
 
 def test_slots_are_of_the_busiest_link_of_each_block():
     hosts = np.array([[4, 0], [0, 4]])
-    made = RackTraffic(up=hosts, out=np.array([[20, 0], [2, 2]]), into=hosts, down=hosts)
-    assert made.slots(4) == 5 + 4
-    assert made.together().slots(4) == 22 / 4
-    assert made.mean_slots(4) == 4
-    assert made.bottleneck(4) == "host to leaf"
-    assert made.bottleneck(1) == "leaf to spine"
-    assert made.packets == {
+    built = RackTraffic(up=hosts, out=np.array([[20, 0], [2, 2]]), into=hosts, down=hosts)
+    assert built.slots(4) == 5 + 4
+    assert built.together().slots(4) == 22 / 4
+    assert built.mean_slots(4) == 4
+    assert built.bottleneck(4) == "host to leaf"
+    assert built.bottleneck(1) == "leaf to spine"
+    assert built.packets == {
         "host to leaf": 8,
         "leaf to spine": 24,
         "spine to leaf": 8,

@@ -25,7 +25,7 @@ def simulated(cut, aggregators, seed):
     sends = sorted((at, which, u) for which, each in lists.items() for at, u in enumerate(each))
     rank = {u: at for at, u in enumerate(np.random.default_rng(seed).permutation(list(near)))}
     missing = cut.in_degrees.tolist()
-    held, queues, found, slot = set(), {}, [], 0
+    held, queues, result, slot = set(), {}, [], 0
     while any(queues.values()) or sends:
         now = sorted((send for send in sends if send[0] == slot), key=lambda send: rank[send[2]])
         sends = [send for send in sends if send[0] != slot]
@@ -43,36 +43,36 @@ def simulated(cut, aggregators, seed):
             for worker, is_sum in [(w, 0) for w in raw] + [(int(cut.worker[v]), 1) for v in done]:
                 queues.setdefault(worker, []).append(is_sum)
         left = [queue.pop(0) for queue in queues.values() if queue]
-        found.append((len(left), sum(left), sum(map(len, queues.values())), len(held)))
+        result.append((len(left), sum(left), sum(map(len, queues.values())), len(held)))
         slot += 1
-    return np.array(found).T
+    return np.array(result).T
 
 
 @pytest.mark.parametrize("aggregators", [0, 20, 10_000])
 def test_a_strawman(aggregators):
     cut = cut_of(*CUT)
-    made = strawman_timeline(cut, aggregators, seed=4)
+    built = strawman_timeline(cut, aggregators, seed=4)
     leaving, sums, queue, held = simulated(cut, aggregators, 4)
-    assert made.leaving.tolist() == leaving.tolist()
-    assert made.queue.tolist() == queue.tolist()
-    assert made.held.tolist() == held.tolist()
-    assert made.sums.sum() == sums.sum() == strawman(cut, aggregators, 4).results.sum()
-    assert (made.sums <= made.leaving).all()
+    assert built.leaving.tolist() == leaving.tolist()
+    assert built.queue.tolist() == queue.tolist()
+    assert built.held.tolist() == held.tolist()
+    assert built.sums.sum() == sums.sum() == strawman(cut, aggregators, 4).results.sum()
+    assert (built.sums <= built.leaving).all()
 
 
 def test_blocks_come_one_after_the_other():
     cut = cut_of(*CUT)
     senders = senders_of(cut, destination_plan(cut, 100))
     sequence = ordered(senders).sequence
-    made = plan_timeline(senders, sequence, gap=7)
-    found = [drained(senders, sequence, block) for block in range(senders.blocks)]
-    assert len(found) > 2
-    assert made.slots == sum(each.slots for each in found) + 7 * (len(found) - 1)
-    assert made.leaving.sum() == made.sums.sum() == senders.aggregators
-    assert made.queue.max() == max(each.longest_queue for each in found)
-    assert made.held.max() == max(each.most_aggregators for each in found)
-    assert not made.leaving[found[0].slots :][:7].any()
-    assert made.leaving[found[0].slots + 7 :].any()
+    built = plan_timeline(senders, sequence, gap=7)
+    result = [drained(senders, sequence, block) for block in range(senders.blocks)]
+    assert len(result) > 2
+    assert built.slots == sum(each.slots for each in result) + 7 * (len(result) - 1)
+    assert built.leaving.sum() == built.sums.sum() == senders.aggregators
+    assert built.queue.max() == max(each.longest_queue for each in result)
+    assert built.held.max() == max(each.max_aggregators for each in result)
+    assert not built.leaving[result[0].slots :][:7].any()
+    assert built.leaving[result[0].slots + 7 :].any()
 
 
 def test_every_slice_takes_a_turn():

@@ -14,7 +14,7 @@ CYCLES = 1500
 def hardware(settings, congested, beats):
     """Return what a bucket says in every cycle: may begin, was halved, and its rate."""
     dut = TokenBucket(PRESETS["tiny"])
-    found = []
+    result = []
 
     async def bench(context):
         context.set(dut.settings.enabled, 1)
@@ -25,14 +25,14 @@ def hardware(settings, congested, beats):
             context.set(dut.congested, int(slow))
             context.set(dut.beat, int(beat))
             names = ("may_begin", "halved", "rate")
-            found.append(tuple(int(context.get(getattr(dut, name))) for name in names))
+            result.append(tuple(int(context.get(getattr(dut, name))) for name in names))
             await context.tick()
 
     simulator = Simulator(dut)
     simulator.add_clock(1e-8)
     simulator.add_testbench(bench)
     simulator.run()
-    return found
+    return result
 
 
 @pytest.mark.parametrize("often", [0.002, 0.1])
@@ -47,8 +47,8 @@ def test_the_model_is_the_hardware(often, rng):
         halved = model.step(slow, beat)
         beats.append(beat)
         said.append(np.stack([may, halved, rate]))
-    for one in range(2):
-        found = hardware(settings, congested[:, one], np.array(beats)[:, one])
-        assert found == [tuple(each[:, one].tolist()) for each in said]
+    for item in range(2):
+        result = hardware(settings, congested[:, item], np.array(beats)[:, item])
+        assert result == [tuple(each[:, item].tolist()) for each in said]
     assert model.rate[1] == settings.most
     assert min(each[2, 0] for each in said) < settings.most

@@ -29,9 +29,9 @@ class Wrong:
 
     def aggregate(self, features):
         self.counts["turns"] += 1
-        found = self.exact.aggregate(features)
-        found[7, 1] += self.counts["turns"] - 1
-        return found
+        result = self.exact.aggregate(features)
+        result[7, 1] += self.counts["turns"] - 1
+        return result
 
 
 def test_the_first_wrong_sum_is_named():

@@ -9,7 +9,7 @@ from sim.switchgnn.gcn.workload import GcnWorkload
 
 def accuracy(run, training):
     """Return the accuracy on the test vertices, after all epochs."""
-    for _ in range(run.asked.epochs):
+    for _ in range(run.requested.epochs):
         training.look()
         training.learn()
     return fixed_quality(run.problem, training.look()).test_accuracy
@@ -25,16 +25,16 @@ def test_the_graph_helps(seed, least):
 
 def test_bits_of_features_do_not_matter():
     runs = [GcnRun(GcnWorkload(workers=1, bits=bits)) for bits in (8, 12, 16)]
-    found = [accuracy(run, run.alone) for run in runs]
-    assert min(found) >= 0.955
-    assert max(found) - min(found) < 0.005
+    result = [accuracy(run, run.alone) for run in runs]
+    assert min(result) >= 0.955
+    assert max(result) - min(result) < 0.005
 
 
 def test_float64_is_no_better():
     run = GcnRun(GcnWorkload(workers=1))
     floats = run.in_float
-    for _ in range(run.asked.epochs):
+    for _ in range(run.requested.epochs):
         floats.look()
         floats.learn()
-    found = quality(run.problem, floats.look())
-    assert found.test_accuracy == pytest.approx(accuracy(run, run.alone), abs=0.003)
+    result = quality(run.problem, floats.look())
+    assert result.test_accuracy == pytest.approx(accuracy(run, run.alone), abs=0.003)

@@ -70,9 +70,9 @@ def test_it_is_near_the_real_one(rng):
 def test_extremes():
     low, high = -(1 << 31), (1 << 31) - 1
     logits = np.array([[low, high], [high, high], [low, low], [0, -1]])
-    found = softmax(logits)
-    assert found[:3].tolist() == [[0, ONE], [ONE // 2, ONE // 2], [ONE // 2, ONE // 2]]
-    assert found[3, 0] > found[3, 1]
+    result = softmax(logits)
+    assert result[:3].tolist() == [[0, ONE], [ONE // 2, ONE // 2], [ONE // 2, ONE // 2]]
+    assert result[3, 0] > result[3, 1]
     assert softmax(np.zeros((0, 4), np.int64)).shape == (0, 4)
 
 

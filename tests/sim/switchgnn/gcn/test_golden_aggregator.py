@@ -17,7 +17,7 @@ BAD = Faults(drop=0.3, duplicate=0.3, reorder=0.3, corrupt=0.03)
 WIDTHS = [9, 2, 5]  #: in slices of 4 lanes
 
 
-def made(adjacency, open_turns=1, **settings):
+def built(adjacency, open_turns=1, **settings):
     shape = SwitchShape(ports=4, banks=2, depth=8 * open_turns, lanes=4, open_turns=open_turns)
     setup = SwitchSetup(shape=shape, window=3, **settings)
     return GoldenAggregator(adjacency, PARTITION, WIDTHS, Planner(setup))
@@ -27,7 +27,9 @@ def made(adjacency, open_turns=1, **settings):
 @pytest.mark.parametrize("open_turns", [1, 2])
 def test_bad_links_change_no_sum(rng, plan, open_turns):
     adjacency = problem(is_directed=True).adjacency
-    aggregator = made(adjacency, open_turns, plan=plan, faults=BAD, seed=int(rng.integers(1 << 31)))
+    aggregator = built(
+        adjacency, open_turns, plan=plan, faults=BAD, seed=int(rng.integers(1 << 31))
+    )
     aggregator.epoch = EPOCHS - 2
     exact = ExactAggregator(adjacency, PARTITION)
     for epoch, width in zip([EPOCHS - 1, 0, 1, 2], [*WIDTHS, WIDTHS[0]], strict=True):
@@ -42,7 +44,7 @@ def test_bad_links_change_no_sum(rng, plan, open_turns):
 @pytest.mark.parametrize("order", ORDERS)
 def test_what_is_counted_on_good_links(order):
     adjacency = problem().adjacency
-    aggregator = made(adjacency, order=order)
+    aggregator = built(adjacency, order=order)
     features = np.ones((VERTICES, 9), np.int16)
     aggregator.aggregate(features)
     first = aggregator.counts

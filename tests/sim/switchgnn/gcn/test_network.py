@@ -26,10 +26,10 @@ def test_the_narrower_side_is_aggregated(inputs, count, aggregations):
 
 def test_first_weights_are_glorots():
     network = Network(inputs=200, hidden=100, classes=50, count=2)
-    one, two = network.first_weights(5)
+    item, two = network.first_weights(5)
     limit = np.sqrt(6 / 300) * 2**WEIGHT_FRACTION
-    assert (one.shape, two.shape) == ((200, 100), (100, 50))
-    assert 0.99 * limit < np.abs(one).max() <= limit
-    assert abs(one.mean()) < 0.02 * limit
-    assert (network.first_weights(5)[0] == one).all()
-    assert (network.first_weights(6)[0] != one).any()
+    assert (item.shape, two.shape) == ((200, 100), (100, 50))
+    assert 0.99 * limit < np.abs(item).max() <= limit
+    assert abs(item.mean()) < 0.02 * limit
+    assert (network.first_weights(5)[0] == item).all()
+    assert (network.first_weights(6)[0] != item).any()

@@ -14,36 +14,36 @@ FEATURES = np.array([[1.0, 5.0], [3.0, 5.0], [1.0, 5.0], [3.0, 5.0]])
 LABELS = np.array([0, 1, 0, 1])
 
 
-def made(count=1, **changes):
+def built(count=1, **changes):
     fields = {"name": "path", "adjacency": PATH, "features": FEATURES, "labels": LABELS}
     return problem_of(Graph(**fields | changes), count, seed=1)
 
 
 def test_digits_have_ten_labels_a_class():
-    found = problem_of(graph("digits"), 10, seed=1)
-    assert (found.vertices, found.edges, found.classes) == (1797, 24_680, 10)
-    assert np.bincount(found.labels[found.train]).tolist() == [10] * 10
-    assert found.test.sum() == 1797 - 100
-    assert not found.directed
-    assert np.abs(found.features).max() == 1
-    np.testing.assert_allclose(found.features.mean(0), 0, atol=1e-12)
+    result = problem_of(graph("digits"), 10, seed=1)
+    assert (result.vertices, result.edges, result.classes) == (1797, 24_680, 10)
+    assert np.bincount(result.labels[result.train]).tolist() == [10] * 10
+    assert result.test.sum() == 1797 - 100
+    assert not result.directed
+    assert np.abs(result.features).max() == 1
+    np.testing.assert_allclose(result.features.mean(0), 0, atol=1e-12)
     other = problem_of(graph("digits"), 10, seed=2)
-    assert (other.train != found.train).any()
+    assert (other.train != result.train).any()
 
 
 def test_edges_to_oneself_are_left_out_and_features_centred():
-    found = made()
-    assert found.adjacency.toarray().tolist() == (PATH.toarray() * (1 - np.eye(4))).tolist()
-    assert found.features.tolist() == [[-1, 0], [1, 0], [-1, 0], [1, 0]]
-    assert made(adjacency=csr_array(np.triu(PATH.toarray()))).directed
-    assert found.without_edges().edges == 0
+    result = built()
+    assert result.adjacency.toarray().tolist() == (PATH.toarray() * (1 - np.eye(4))).tolist()
+    assert result.features.tolist() == [[-1, 0], [1, 0], [-1, 0], [1, 0]]
+    assert built(adjacency=csr_array(np.triu(PATH.toarray()))).directed
+    assert result.without_edges().edges == 0
 
 
 def test_vertices_without_a_label_are_neither_trained_nor_tested_on():
     labels = np.array([0, 1, -1, 1])
-    found = made(labels=labels, train=np.array([True, True, False, False]))
-    assert found.train.tolist() == [True, True, False, False]
-    assert found.test.tolist() == [False, False, False, True]
+    result = built(labels=labels, train=np.array([True, True, False, False]))
+    assert result.train.tolist() == [True, True, False, False]
+    assert result.test.tolist() == [False, False, False, True]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_vertices_without_a_label_are_neither_trained_nor_tested_on():
 )
 def test_a_graph_that_is_no_problem(changes, message):
     with pytest.raises(UserError, match=f"^path: {message}") as caught:
-        made(**changes)
+        built(**changes)
     assert "\n" not in str(caught.value)
 
 

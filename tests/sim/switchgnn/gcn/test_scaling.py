@@ -46,8 +46,8 @@ def test_what_is_sent_comes_back(rng):
     roots, values = inverse_roots(degrees), rng.integers(-(1 << 20), 1 << 20, (60, 4))
     scale = Scale.fitting(magnitude(values, roots), VALUE_FRACTION, 16)
     features, _ = scale.sent(values, roots)
-    found = scale.received(features.astype(np.int64), roots)
-    error = np.abs(found - values / degrees[:, None]).max()
+    result = scale.received(features.astype(np.int64), roots)
+    error = np.abs(result - values / degrees[:, None]).max()
     assert error <= 2.0 ** (VALUE_FRACTION - scale.exponent)
 
 

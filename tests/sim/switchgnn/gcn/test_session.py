@@ -36,21 +36,21 @@ def session(params=TINY, of=GcnSession, **settings):
     return of(params, GcnWorkload(**usual | settings))
 
 
-def done(one, folder, listener=None):
-    build = one.build(one.hardware(one.params, one.asked))
-    return one.run(build, folder, listener)
+def done(item, folder, listener=None):
+    build = item.build(item.hardware(item.params, item.requested))
+    return item.run(build, folder, listener)
 
 
 @pytest.mark.parametrize("is_directed", [False, True])
-def test_a_run_on_bad_links_is_exact_and_tells_all(tmp_path, is_directed):
+def test_a_run_on_bad_links_is_exact_and_reports_all(tmp_path, is_directed):
     path = saved(tmp_path, problem(is_directed))
-    one, heard = (
+    item, heard = (
         session(data=str(path), drop=0.1, duplicate=0.1, reorder=0.2, open_turns=2),
         Heard(),
     )
-    result = done(one, tmp_path, heard)
+    result = done(item, tmp_path, heard)
     assert (result.exact, result.difference) == (True, "")
-    assert result.figures.keys() == one.counted.keys()
+    assert result.figures.keys() == item.counted.keys()
     assert len(heard.lines) == 1 + 4
     assert re.match(r"    3 +\d\.\d{4} +\d+\.\d%  = ", heard.lines[-1])
     assert max(len(line) for text in heard.lines for line in text.split("\n")) <= 80
@@ -60,23 +60,23 @@ def test_a_run_on_bad_links_is_exact_and_tells_all(tmp_path, is_directed):
     for name in ("frames", "bytes", "repeats", "turns", "additions", "rows"):
         counted = [epoch["counters"][name] for epoch in epochs]
         assert result.figures[name] == sum(counted) / 3 > 0
-    cut = len(one.training.cut.tocoo().data)
-    assert one.training.network.aggregations == [5, 3, 3, 5]
+    cut = len(item.training.cut.tocoo().data)
+    assert item.training.network.aggregations == [5, 3, 3, 5]
     assert epochs[1]["counters"]["additions"] == cut * 6  # slices of 4 lanes
     assert result.verdict.startswith("the golden switch's sums equal A X, weights those of one")
-    assert set(one.write(tmp_path)) == {CURVES, CUT, WEIGHTS}
+    assert set(item.write(tmp_path)) == {CURVES, CUT, WEIGHTS}
     assert all((tmp_path / name).stat().st_size > 1000 for name in (CURVES, CUT, WEIGHTS))
     with np.load(tmp_path / WEIGHTS) as weights:
-        assert (weights["fixed_point_0"] == one.comparison.switch.weights[0]).all()
+        assert (weights["fixed_point_0"] == item.comparison.switch.weights[0]).all()
         assert (weights["weights_1"] * 2**24 == weights["fixed_point_1"]).all()
 
 
 def test_digits_by_the_golden_switch(tmp_path):
-    one = GcnSession(SMALL, GcnWorkload(epochs=2, adder=Adder.GOLDEN))
-    result = done(one, tmp_path)
+    item = GcnSession(SMALL, GcnWorkload(epochs=2, adder=Adder.GOLDEN))
+    result = done(item, tmp_path)
     assert result.exact
-    assert one.title == "digits, 64 x 32 x 10, 16 bits, eta = 0.4; 4 workers, golden switch"
-    assert list(one.about()) == [
+    assert item.title == "digits, 64 x 32 x 10, 16 bits, eta = 0.4; 4 workers, golden switch"
+    assert list(item.about()) == [
         "digits: 1,797 vertices, 24,680 edges, each in both directions; 64 features, 10 classes",
         "100 vertices are trained on, 1,697 tested on",
         "4 workers: 900 edges between them, 394 vertices at their ends",
@@ -89,13 +89,13 @@ def test_digits_by_the_golden_switch(tmp_path):
 
 def test_a_single_worker_has_no_switch(tmp_path):
     path = saved(tmp_path, problem())
-    one = session(data=str(path), workers=1)
-    result = done(one, tmp_path)
+    item = session(data=str(path), workers=1)
+    result = done(item, tmp_path)
     assert (result.exact, "exact" in result.figures) == (None, False)
     assert result.verdict.startswith("nothing was compared with A X")
     assert result.figures["frames"] == 0
-    assert one.write(tmp_path) == [CURVES, WEIGHTS]
-    assert len(list(one.about())) == 2
+    assert item.write(tmp_path) == [CURVES, WEIGHTS]
+    assert len(list(item.about())) == 2
 
 
 def test_a_matrix_market_file_and_a_partition(tmp_path):
@@ -106,13 +106,13 @@ def test_a_matrix_market_file_and_a_partition(tmp_path):
     )
     np.save(tmp_path / "parts.npy", owner())
     paths = [tmp_path / "small.mtx", tmp_path / "parts.npy"]
-    one = session(data=str(paths[0]), partition=str(paths[1]), adder=Adder.EXACT)
-    assert one.files(one.asked) == paths
-    assert " edges have no way back" in "".join(one.about())
-    assert (one.training.problem.train == small.train).all()
-    assert one.settings["labels"] is None  # the data say what is trained on
-    assert (one.training.partition.owner == owner()).all()
-    assert done(one, tmp_path).exact is None
+    item = session(data=str(paths[0]), partition=str(paths[1]), adder=Adder.EXACT)
+    assert item.files(item.requested) == paths
+    assert " edges have no way back" in "".join(item.about())
+    assert (item.training.problem.train == small.train).all()
+    assert item.settings["labels"] is None  # the data say what is trained on
+    assert (item.training.partition.owner == owner()).all()
+    assert done(item, tmp_path).exact is None
 
 
 class Wrong(ExactAggregator):
@@ -120,9 +120,9 @@ class Wrong(ExactAggregator):
 
     def aggregate(self, features):
         self.counts["turns"] += 1
-        found = super().aggregate(features)
-        found[3, 0] += self.counts["turns"] == 5
-        return found
+        result = super().aggregate(features)
+        result[3, 0] += self.counts["turns"] == 5
+        return result
 
 
 class WrongSession(GcnSession):
@@ -134,8 +134,8 @@ class WrongSession(GcnSession):
 
 
 def test_a_sum_that_is_wrong_is_named(tmp_path):
-    one = session(of=WrongSession, data=str(saved(tmp_path, problem())))
-    result = done(one, tmp_path)
+    item = session(of=WrongSession, data=str(saved(tmp_path, problem())))
+    result = done(item, tmp_path)
     assert not result.exact
     assert result.figures["exact"] == 0
     # 4 in the first epoch; the fifth is the first of the next
@@ -153,11 +153,11 @@ def test_weights_that_differ_are_named(tmp_path, monkeypatch):
         training.weights[1][0, 0] += 1
         return training
 
-    one = session(data=str(saved(tmp_path, problem())), workers=1)
+    item = session(data=str(saved(tmp_path, problem())), workers=1)
     monkeypatch.setattr(GcnRun, "shared", changed)
-    result = done(one, tmp_path)
+    result = done(item, tmp_path)
     assert not result.exact
-    first = one.training.weights[1][0, 0]
+    first = item.training.weights[1][0, 0]
     assert result.difference == (
         f"after epoch 0, weight [0, 0] of layer 1 is {first + 1}, one worker has {first}"
     )
@@ -184,13 +184,13 @@ def test_what_came_to_nothing_is_warned_of(tmp_path):
     ],
 )
 def test_what_is_wrong_is_one_line(tmp_path, settings, message):
-    asked = {"data": str(saved(tmp_path, problem())), "params": TINY} | settings
+    requested = {"data": str(saved(tmp_path, problem())), "params": TINY} | settings
     with pytest.raises((UserError, ValueError), match=message) as caught:
-        done(session(**asked), tmp_path)
+        done(session(**requested), tmp_path)
     assert "\n" not in str(caught.value)
 
 
-def test_too_many_workers_are_found_before_anything_is_built(tmp_path):
+def test_too_many_workers_are_detected_before_anything_is_built(tmp_path):
     path = str(saved(tmp_path, problem()))
     for adder in Adder:
         with pytest.raises(UserError, match="5 workers need 5 ports, the switch has 4"):
@@ -223,9 +223,9 @@ def test_more_workers_than_vertices(tmp_path):
 
 def test_links_that_lose_nearly_all_end_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr("sim.switchgnn.links.run.__kwdefaults__", {"early": 0.0, "most": 500})
-    one = session(data=str(saved(tmp_path, problem())), drop=0.9)
+    item = session(data=str(saved(tmp_path, problem())), drop=0.9)
     with pytest.raises(RunFailed, match="the turns are not over after 500 frames"):
-        done(one, tmp_path)
+        done(item, tmp_path)
 
 
 DESIGN = Design(
@@ -257,8 +257,8 @@ def test_a_design_can_name_it_as_its_run(tmp_path):
             tmp_path / "out",
         ),
     ]
-    found = CliRunner().invoke(app, [str(one) for one in arguments], catch_exceptions=False)
-    assert found.exit_code == 0, found.output
+    result = CliRunner().invoke(app, [str(item) for item in arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
     content = json.loads((tmp_path / "out/result.json").read_text())
     assert content["exact"]
     assert content["hardware"]["window"] == 8
@@ -266,6 +266,6 @@ def test_a_design_can_name_it_as_its_run(tmp_path):
     assert content["workload"]["plan"] == "multi-level"
     assert len(content["epochs"]) == 3
     assert (tmp_path / "out" / CURVES).is_file()
-    assert "test accuracy: workers" in found.output
+    assert "test accuracy: workers" in result.output
     with pytest.raises(UserError, match=r"^eta must be above 0"):
         CliRunner().invoke(app, ["--eta", "0"], catch_exceptions=False)

@@ -14,8 +14,8 @@ def test_counters_are_those_of_the_hardware():
 
 def test_frames_of_each_worker():
     workers = [{name: 100 * k for name in NAMES} | {"sent_again": 7} for k in (1, 2)]
-    found = traffic(workers)
-    assert found["from the worker"]["features"] == [193, 393]
-    assert found["from the worker"]["features again"] == [7, 7]
-    assert found["to the worker"]["sums"] == [100, 200]
-    assert found["to the worker"]["too late"] == [300, 600]
+    result = traffic(workers)
+    assert result["from the worker"]["features"] == [193, 393]
+    assert result["from the worker"]["features again"] == [7, 7]
+    assert result["to the worker"]["sums"] == [100, 200]
+    assert result["to the worker"]["too late"] == [300, 600]

@@ -26,20 +26,20 @@ BAD = Faults(drop=0.2, duplicate=0.2, reorder=0.3, corrupt=0.02)
 class Compared:
     """An aggregator whose sums are compared with the scalar definition, all edges included."""
 
-    def __init__(self, made, adjacency):
-        self.made, self.edges, self.widths = made, adjacency.toarray(), []
+    def __init__(self, built, adjacency):
+        self.built, self.edges, self.widths = built, adjacency.toarray(), []
         self.inside = edges_inside(adjacency, owner())
 
     @property
     def counts(self):
-        return self.made.counts
+        return self.built.counts
 
     def aggregate(self, features):
-        found = self.made.aggregate(features)
-        whole = found + aggregate(self.inside, features)
+        result = self.built.aggregate(features)
+        whole = result + aggregate(self.inside, features)
         assert (whole == self.edges.astype(np.int64) @ features.astype(np.int64)).all()
         self.widths.append(features.shape[1])
-        return found
+        return result
 
 
 def trained(small, epochs, count=2, workers=WORKERS, make=ExactAggregator, schedule=SCHEDULE):
@@ -49,8 +49,8 @@ def trained(small, epochs, count=2, workers=WORKERS, make=ExactAggregator, sched
     if workers > 1:
         partition = WorkerPartition(workers=workers, owner=parts)
         for adjacency in [small.adjacency, small.adjacency.T.tocsr()][: 1 + small.directed]:
-            made = make(adjacency, partition, sorted(set(net.aggregations)))
-            aggregators.append(Compared(made, adjacency) if workers == WORKERS else made)
+            built = make(adjacency, partition, sorted(set(net.aggregations)))
+            aggregators.append(Compared(built, adjacency) if workers == WORKERS else built)
     training = Training(
         small,
         net,
@@ -74,20 +74,20 @@ def test_every_sum_of_every_layer_is_exact_on_bad_links(seed, plan, is_directed)
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
     setup = SwitchSetup(shape=shape, window=4, plan=plan, faults=BAD, seed=seed)
     small, epochs = problem(is_directed), 3
-    training, made = trained(
+    training, built = trained(
         small, epochs, count=3, make=partial(GoldenAggregator, planner=Planner(setup))
     )
     alone, _ = trained(small, epochs, count=3, workers=1)
-    for mine, other in zip(training.weights, alone.weights, strict=True):
-        assert (mine == other).all()
+    for own, other in zip(training.weights, alone.weights, strict=True):
+        assert (own == other).all()
     assert (training.logits == alone.logits).all()
     forward, backward = [5, 5, 3], [3, 5, 5]
     if is_directed:
-        assert made[0].widths == forward * (epochs + 1)
-        assert made[1].widths == backward * epochs
+        assert built[0].widths == forward * (epochs + 1)
+        assert built[1].widths == backward * epochs
     else:
-        assert made[0].widths == (forward + backward) * epochs + forward
-    assert sum((each.counts for each in made), Counter())["repeats"] > 0
+        assert built[0].widths == (forward + backward) * epochs + forward
+    assert sum((each.counts for each in built), Counter())["repeats"] > 0
 
 
 @pytest.mark.parametrize("count", [1, 2, 4])
@@ -99,8 +99,8 @@ def test_weights_are_the_same_for_any_number_of_workers(count, bits):
     for workers in (2, 4, 9):
         training, _ = trained(problem(is_directed=True), 5, count, workers, schedule=schedule)
         assert len(training.shares) == workers
-        for mine, other in zip(training.weights, alone.weights, strict=True):
-            assert (mine == other).all()
+        for own, other in zip(training.weights, alone.weights, strict=True):
+            assert (own == other).all()
         assert training.saturations == alone.saturations
 
 
@@ -120,8 +120,8 @@ def test_weights_follow_those_of_float64(is_directed, count, hidden):
     for fixed, real in zip(training.weights, floats.weights, strict=True):
         # an activation may be just above zero in one of them and not in the other
         np.testing.assert_allclose(fixed * 2.0**-WEIGHT_FRACTION, real, atol=4e-3)
-    found = fixed_quality(small, training.look()), quality(small, floats.look())
-    assert found[0].loss == pytest.approx(found[1].loss, abs=1e-3)
+    result = fixed_quality(small, training.look()), quality(small, floats.look())
+    assert result[0].loss == pytest.approx(result[1].loss, abs=1e-3)
 
 
 def test_float64s_gradients_are_those_of_its_loss():
@@ -146,10 +146,10 @@ def test_features_that_grow_too_fast_saturate_and_are_counted():
     assert training.saturations == 0
     training.weights[0] = training.weights[0] * 16
     training.look()
-    found = training.saturations
-    assert 0 < found <= VERTICES * network().aggregations[0] * 2
+    result = training.saturations
+    assert 0 < result <= VERTICES * network().aggregations[0] * 2
     training.look()  # the scale suits them now
-    assert training.saturations == found
+    assert training.saturations == result
 
 
 def test_a_worker_may_own_nothing():
@@ -164,5 +164,5 @@ def test_a_worker_may_own_nothing():
     shared.look()
     shared.learn()
     assert all(
-        (mine == other).all() for mine, other in zip(shared.weights, alone.weights, strict=True)
+        (own == other).all() for own, other in zip(shared.weights, alone.weights, strict=True)
     )

@@ -30,6 +30,6 @@ test_what_cannot_be_is_refused = rejects(
 
 def test_files_are_those_that_are_named():
     assert GcnWorkload().paths == []
-    asked = GcnWorkload(data="graph.mtx.gz", partition="parts.npy")
-    assert asked.paths == [Path("graph.mtx.gz"), Path("parts.npy")]
+    requested = GcnWorkload(data="graph.mtx.gz", partition="parts.npy")
+    assert requested.paths == [Path("graph.mtx.gz"), Path("parts.npy")]
     assert GcnWorkload(data="graph.mtx", drop=0.25, corrupt=0.5).faults.drop == 0.25

@@ -74,8 +74,8 @@ def test_two_levels_on_bad_links(rng, open_turns):
     run(links, switches, workers, early=EARLY)
     for place, count in ((two_levels.A, 1), (two_levels.B, 2), (two_levels.C, 0)):
         assert len(workers[place].sums) == count * racks.turns
-        for (turn, aggregator), found in workers[place].sums.items():
-            assert found.tolist() == racks.right_sum(place, turn, aggregator).tolist()
+        for (turn, aggregator), result in workers[place].sums.items():
+            assert result.tolist() == racks.right_sum(place, turn, aggregator).tolist()
     seen = {verdict for switch in switches.values() for _, verdict in switch.counters}
     assert {Verdict.ADVANCED, Verdict.ACKNOWLEDGED, Verdict.REPEATED, Verdict.OVER} <= seen
     assert all(switch.counts.repeats for switch in switches.values())

@@ -44,7 +44,7 @@ def feature(port=0, value=0, rows=(0, 1), **changes):
     return frame(Kind.FEATURE, port, value, list=first, rows=count, **changes)
 
 
-def told(sent):
+def reported(sent):
     """Return ports, kinds and what else is news."""
     return [(port, f.kind, f.list, None if f.payload is None else f.payload[0]) for port, f in sent]
 
@@ -52,10 +52,10 @@ def told(sent):
 def test_sums_leave_when_complete_and_again_when_fetched():
     switch = model()
     (result,) = switch.take(0, feature(value=7))
-    assert told([result]) == [(2, Kind.RESULT, 1, 7)]
+    assert reported([result]) == [(2, Kind.RESULT, 1, 7)]
     assert (result[1].bm, result[1].job, result[1].epoch) == (0b100, 1, 3)
-    assert told(switch.take(2, feature(2, 5, rows=(0, 1)))) == [(0, Kind.RESULT, 0, 12)]
-    assert told(switch.take(0, frame(Kind.FETCH, list=0))) == [(0, Kind.RESULT, 0, 12)]
+    assert reported(switch.take(2, feature(2, 5, rows=(0, 1)))) == [(0, Kind.RESULT, 0, 12)]
+    assert reported(switch.take(0, frame(Kind.FETCH, list=0))) == [(0, Kind.RESULT, 0, 12)]
     assert switch.take(0, frame(Kind.FETCH, list=2)) == []
     assert switch.take(0, frame(Kind.FETCH, list=4)) == []
     # Aggregator 1 wanted one contribution: the second one is an error of the tables.
@@ -76,7 +76,7 @@ def test_sums_leave_when_complete_and_again_when_fetched():
 def test_acknowledgements():
     """They come after two new frames, at once for a repeated one, or when the delay is over."""
     switch = model()
-    assert told(switch.take(0, feature(rows=(1, 1), seq=1))) == []
+    assert reported(switch.take(0, feature(rows=(1, 1), seq=1))) == []
     ((port, ack),) = switch.take(0, feature(rows=(1, 1), seq=1))
     assert (port, ack.kind, ack.seq, ack.bitmap) == (0, Kind.ACK, 0, 0b10)
     assert switch.ack_delay_over() == []
@@ -89,8 +89,8 @@ def test_acknowledgements():
     assert (ack.seq, ack.bitmap) == (4, 0)
     ((_, ack),) = switch.take(0, feature(rows=(2, 0), seq=0))  # below the base
     assert (ack.seq, ack.bitmap) == (4, 0)
-    found = {verdict: n for (_, verdict), n in switch.counters.items()}
-    assert found == {Verdict.ADDED: 4, Verdict.REPEATED: 2, Verdict.AHEAD: 1}
+    result = {verdict: n for (_, verdict), n in switch.counters.items()}
+    assert result == {Verdict.ADDED: 4, Verdict.REPEATED: 2, Verdict.AHEAD: 1}
 
 
 def test_every_error_of_tables_is_counted_and_the_first_is_kept():
@@ -103,7 +103,7 @@ def test_every_error_of_tables_is_counted_and_the_first_is_kept():
     assert switch.counts.additions == 0
     switch.take(0, frame(Kind.PARTIAL, seq=1, list=9, value=4))
     assert job.errors[Cause.OUTSIDE] == 2
-    assert told(switch.take(2, frame(Kind.PARTIAL, 2, seq=0, list=1, value=4)))[0][3] == 4
+    assert reported(switch.take(2, frame(Kind.PARTIAL, 2, seq=0, list=1, value=4)))[0][3] == 4
 
 
 def test_turns_blocks_and_loads():
@@ -120,7 +120,7 @@ def test_turns_blocks_and_loads():
         ]
     assert switch.take(2, feature(2, 8, rows=(2, 1), turn=2)) == []  # block 1 is not loaded
     switch.load()
-    assert told(switch.take(2, feature(2, 8, rows=(2, 1), turn=2))) == [(0, Kind.RESULT, 3, 8)]
+    assert reported(switch.take(2, feature(2, 8, rows=(2, 1), turn=2))) == [(0, Kind.RESULT, 3, 8)]
     ((port, advance),) = switch.take(0, frame(Kind.DONE, turn=1))
     assert (port, advance.kind, advance.turn) == (0, Kind.ADVANCE, 2)
     assert switch.take(0, frame(Kind.DONE, turn=3)) == []
@@ -136,8 +136,8 @@ def test_the_second_of_two_open_turns_has_the_second_half():
     switch = model(setup, base=4)
     assert switch.table.active[1].places == range(4, 8)
     switch.take(0, feature(value=1, turn=1))
-    assert told(switch.take(2, feature(2, 2, turn=0))) == [(2, Kind.RESULT, 1, 2)]
-    assert told(switch.take(2, feature(2, 4, turn=1))) == [(0, Kind.RESULT, 0, 5)]
+    assert reported(switch.take(2, feature(2, 2, turn=0))) == [(2, Kind.RESULT, 1, 2)]
+    assert reported(switch.take(2, feature(2, 4, turn=1))) == [(0, Kind.RESULT, 0, 5)]
     half = SETUP.size
     remaining = [entry.remaining for entry in switch.table.active[1].state.entries]
     assert (remaining[0], remaining[half]) == (1, 0)
@@ -151,9 +151,9 @@ def test_copies_go_to_ports_of_the_job_and_requests_to_the_owner():
     assert [(p, f.kind, f.source, f.raw, f.payload[0]) for p, f in sent] == [
         (2, Kind.RAW, 77, 0, 6)
     ]
-    ((port, asked),) = switch.take(2, frame(Kind.RAWFETCH, 2, source=77, raw=0b0001))
-    assert (port, asked.kind, asked.source, asked.raw) == (0, Kind.RAWFETCH, 77, 0b0100)
-    answer = frame(Kind.RAW, value=6, source=77, raw=asked.raw)
+    ((port, requested),) = switch.take(2, frame(Kind.RAWFETCH, 2, source=77, raw=0b0001))
+    assert (port, requested.kind, requested.source, requested.raw) == (0, Kind.RAWFETCH, 77, 0b0100)
+    answer = frame(Kind.RAW, value=6, source=77, raw=requested.raw)
     ((port, copy),) = switch.take(0, answer)
     assert (port, copy.kind, copy.source) == (2, Kind.RAW, 77)
     assert switch.counts.additions == 0
@@ -216,7 +216,7 @@ def test_jobs_side_by_side_and_anew():
     switch.load()
     assert switch.take(0, feature(value=1)) == []
     assert switch.counters[0, Stranger.WRONG_RUN] == 1
-    assert told(switch.take(0, feature(value=2, epoch=4))) == [(2, Kind.RESULT, 1, 2)]
+    assert reported(switch.take(0, feature(value=2, epoch=4))) == [(2, Kind.RESULT, 1, 2)]
     switch.stop_job(1)
     assert switch.take(0, feature(epoch=4)) == []
     assert switch.counters[0, Stranger.WRONG_JOB] == 1

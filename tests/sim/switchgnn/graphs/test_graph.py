@@ -35,13 +35,13 @@ def test_yelp_is_cut_as_the_page_says():
 @pytest.mark.parametrize("family", ["reddit", "yelp", "products"])
 def test_a_family_is_simple_symmetric_and_the_same_again(family):
     name = f"{family}:scale=0.02,seed=4"
-    one, same = load_graph(name).adjacency, load_graph(name).adjacency
+    item, same = load_graph(name).adjacency, load_graph(name).adjacency
     other = load_graph(f"{family}:scale=0.02,seed=5").adjacency
-    assert (one != same).nnz == 0
-    assert (one != other).nnz > 0
-    assert (one != one.T).nnz == 0
-    assert not one.diagonal().any()
-    assert set(one.data.tolist()) == {1}
+    assert (item != same).nnz == 0
+    assert (item != other).nnz > 0
+    assert (item != item.T).nnz == 0
+    assert not item.diagonal().any()
+    assert set(item.data.tolist()) == {1}
 
 
 def test_a_matrix_market_file_has_an_edge_from_column_to_row(tmp_path):
@@ -68,11 +68,11 @@ VERTICES = {
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
 def test_an_archive_of_scipys_may_bring_features_and_labels(tmp_path, form):
     matrix = csr_array(np.array([[0, 3, 0], [0, 0, 0], [1, 0, 0]])).asformat(form)
-    found = load_graph(archived(tmp_path / "graph.npz", matrix, **VERTICES))
-    assert found.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
-    assert found.features.tolist() == np.eye(3, 2).tolist()
-    assert found.labels.tolist() == [0, 1, 2]
-    assert found.train.tolist() == [True, False, True]
+    result = load_graph(archived(tmp_path / "graph.npz", matrix, **VERTICES))
+    assert result.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [1, 0, 0]]
+    assert result.features.tolist() == np.eye(3, 2).tolist()
+    assert result.labels.tolist() == [0, 1, 2]
+    assert result.train.tolist() == [True, False, True]
 
 
 @pytest.mark.parametrize("suffix", [".mtx", ".mtx.gz"])
@@ -82,10 +82,10 @@ def test_an_archive_beside_a_matrix_market_file_brings_them_too(tmp_path, suffix
         (tmp_path / "a.mtx.gz").write_bytes(gzip.compress((tmp_path / "a.mtx").read_bytes()))
     assert load_graph(tmp_path / f"a{suffix}").features is None
     np.savez(tmp_path / "a.npz", **VERTICES)
-    found = load_graph(tmp_path / f"a{suffix}")
-    assert found.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
-    assert found.features.tolist() == np.eye(3, 2).tolist()
-    assert (found.labels.tolist(), found.train.tolist()) == ([0, 1, 2], [True, False, True])
+    result = load_graph(tmp_path / f"a{suffix}")
+    assert result.adjacency.toarray().tolist() == [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
+    assert result.features.tolist() == np.eye(3, 2).tolist()
+    assert (result.labels.tolist(), result.train.tolist()) == ([0, 1, 2], [True, False, True])
     np.savez(tmp_path / "a.npz", labels=np.arange(4))
     with pytest.raises(UserError, match=r"a.npz: labels must be integers \[3\]"):
         load_graph(tmp_path / f"a{suffix}")

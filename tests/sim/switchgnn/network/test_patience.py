@@ -26,8 +26,8 @@ def job(width):
 def test_timers_suit_the_links():
     near, far = (Patience(params=PARAMS, links=LinkSettings(latency=n)) for n in (20, 520))
     assert far.send - near.send == 2 * 500
-    for one in (near, far):
-        assert one.send < one.done < one.fetch
+    for item in (near, far):
+        assert item.send < item.done < item.fetch
     assert Patience(params=PARAMS, timeout=77).timers["send"] == 77
 
 
@@ -42,7 +42,7 @@ def test_attempts_leave_out_unlikely_luck_only(frames):
 
 def test_a_larger_aggregation_may_take_longer():
     patience = Patience(params=PARAMS)
-    cycles = [patience.most_cycles(job(width)) for width in (4, 8, 16)]
+    cycles = [patience.max_cycles(job(width)) for width in (4, 8, 16)]
     assert cycles[1] == 2 * cycles[0]
     assert cycles[2] == 4 * cycles[0]
 
@@ -50,9 +50,9 @@ def test_a_larger_aggregation_may_take_longer():
 def test_worse_links_may_take_longer():
     small = job(4)
     better = Patience(params=PARAMS)
-    found = [
-        replace(better, links=LinkSettings(drop=drop, reorder=0.1)).most_cycles(small)
+    result = [
+        replace(better, links=LinkSettings(drop=drop, reorder=0.1)).max_cycles(small)
         for drop in (0, 0.1, 0.3, 0.9)
     ]
-    assert all(one < other for one, other in pairwise([better.most_cycles(small), *found]))
-    assert found[-1] < math.inf
+    assert all(item < other for item, other in pairwise([better.max_cycles(small), *result]))
+    assert result[-1] < math.inf

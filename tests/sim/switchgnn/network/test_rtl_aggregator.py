@@ -49,12 +49,12 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
     graphs = [adjacency, csr_array(adjacency.T)]
     plans = planner(open_turns)
     with RtlNetwork(PARAMS, build_network(PARAMS), tmp_path, plans, links=links) as network:
-        made = [network.aggregator(graph, partition, WIDTHS) for graph in graphs]
+        built = [network.aggregator(graph, partition, WIDTHS) for graph in graphs]
         for which, width in [(0, 3), (0, 5), (0, 5), (1, 5), (0, 3), (1, 3)]:
             features = rng.integers(-(1 << 15), 1 << 15, (VERTICES, width), dtype=np.int16)
             exact = ExactAggregator(graphs[which], partition).aggregate(features)
-            assert (made[which].aggregate(features) == exact).all()
-        counted = [aggregator.counts for aggregator in made]
+            assert (built[which].aggregate(features) == exact).all()
+        counted = [aggregator.counts for aggregator in built]
     lanes = PARAMS.switch.lanes
     for counts, graph, widths in zip(counted, graphs, [(3, 5, 5, 3), (5, 3)], strict=True):
         slices = sum(-(-width // lanes) for width in widths)
@@ -68,7 +68,7 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
         assert counts["cycles"] > counts["rows"] > slices
 
 
-def test_links_that_lose_everything_are_given_up_with_what_is_known(tmp_path):
+def test_links_that_lose_everything_are_abandoned_with_what_is_known(tmp_path):
     """The user gets one line in place of an endless wait."""
     adjacency, owner = directed(vertices=12, edges=20)[0], np.arange(12, dtype=np.int32) % WORKERS
     partition = WorkerPartition(owner=owner, workers=WORKERS)
@@ -76,9 +76,9 @@ def test_links_that_lose_everything_are_given_up_with_what_is_known(tmp_path):
     with RtlNetwork(
         PARAMS, build_network(PARAMS), tmp_path, planner(1), links=links, timeout=20
     ) as network:
-        made = network.aggregator(adjacency, partition, [2])
+        built = network.aggregator(adjacency, partition, [2])
         with pytest.raises(RunFailed) as failure:
-            made.aggregate(np.ones((12, 2), np.int16))
+            built.aggregate(np.ones((12, 2), np.int16))
     assert re.match(
         r"worker \d does not end the aggregation in [\d,]+ cycles, which is more than its size and"
         r" the links explain: turn 0 of \d is open, with \d+ frames to send and \d+ sums to get;"

@@ -19,9 +19,9 @@ class SmallSession(GcnSession):
     """A session on the network that other tests have built."""
 
     @classmethod
-    def hardware(cls, params, asked):
-        hardware = super().hardware(params, asked)
-        return SIZES["tiny"] if asked.adder is Adder.RTL else hardware
+    def hardware(cls, params, requested):
+        hardware = super().hardware(params, requested)
+        return SIZES["tiny"] if requested.adder is Adder.RTL else hardware
 
     @classmethod
     def build(cls, hardware):
@@ -29,7 +29,7 @@ class SmallSession(GcnSession):
 
 
 def trained(folder, adder):
-    asked = GcnWorkload(
+    requested = GcnWorkload(
         data=str(saved(folder, problem(True))),
         workers=3,
         hidden=4,
@@ -39,11 +39,11 @@ def trained(folder, adder):
         adder=adder,
         **(BAD if adder is Adder.RTL else {}),
     )
-    one = SmallSession(SIZES["tiny"].switch, asked)
-    result = one.run(one.build(one.hardware(one.params, asked)), folder / "run")
-    one.write(folder)
-    with np.load(folder / WEIGHTS) as found:
-        return result, dict(found)
+    item = SmallSession(SIZES["tiny"].switch, requested)
+    result = item.run(item.build(item.hardware(item.params, requested)), folder / "run")
+    item.write(folder)
+    with np.load(folder / WEIGHTS) as observed:
+        return result, dict(observed)
 
 
 def test_weights_are_those_of_exact_sums(tmp_path):
@@ -59,10 +59,10 @@ def test_weights_are_those_of_exact_sums(tmp_path):
 
 def test_hardware_is_a_network_with_the_switchs_sizes():
     params = GnnSwitchParams(**PRESETS["small"])
-    found = GcnSession.hardware(params, GcnWorkload(workers=3, adder=Adder.RTL))
-    assert found == network_of(params, 3)
-    assert found.switch is params
-    assert found.endpoints.workers == 3
+    result = GcnSession.hardware(params, GcnWorkload(workers=3, adder=Adder.RTL))
+    assert result == network_of(params, 3)
+    assert result.switch is params
+    assert result.endpoints.workers == 3
     assert GcnSession.hardware(params, GcnWorkload(workers=1, adder=Adder.RTL)) is Adder.RTL
     assert GcnSession.hardware(params, GcnWorkload(adder=Adder.GOLDEN)) is Adder.GOLDEN
 

@@ -25,13 +25,13 @@ def test_every_aggregator_has_a_place_of_its_own_within_the_banks(make):
     cut = cut_graph(*directed())
     shape = SwitchShape(ports=3, banks=3, depth=6, lanes=4, open_turns=2)
     senders = senders_of(cut, destination_plan(cut, shape.aggregators))
-    made = make(senders, shape)
-    where = list(zip(senders.aggregator_block, made.bank, made.index, strict=True))
+    built = make(senders, shape)
+    where = list(zip(senders.aggregator_block, built.bank, built.index, strict=True))
     assert len(set(where)) == senders.aggregators
-    assert made.bank.max() < 3
-    assert made.index.max() < 3
-    assert rows_of(senders, made).tolist() == plain_rows(senders, made)
-    assert rows_of(senders, made).sum() >= least_rows(senders, 3)
+    assert built.bank.max() < 3
+    assert built.index.max() < 3
+    assert rows_of(senders, built).tolist() == plain_rows(senders, built)
+    assert rows_of(senders, built).sum() >= least_rows(senders, 3)
 
 
 @pytest.mark.parametrize("family", ["reddit", "yelp", "products"])
@@ -43,10 +43,10 @@ def test_placed_banks_take_a_tenth_fewer_rows_than_random_ones(family):
 
 def test_one_bank_has_a_row_for_each_addition():
     senders = one_block(cut_of("digits", 4))
-    one = SwitchShape(ports=4, banks=1, depth=512, lanes=32)
-    assert rows_of(senders, placed(senders, one)).sum() == 900
+    item = SwitchShape(ports=4, banks=1, depth=512, lanes=32)
+    assert rows_of(senders, placed(senders, item)).sum() == 900
     assert least_rows(senders, 1) == 900
-    assert np.bincount(placed(senders, one).bank).tolist() == [394]
+    assert np.bincount(placed(senders, item).bank).tolist() == [394]
 
 
 def test_a_full_bank_takes_no_more():

@@ -32,26 +32,26 @@ def test_the_cover_is_one_and_the_least(seed):
 def test_racks_send_less_than_copies_or_sums_alone():
     cut = cut_of("reddit:scale=0.05", 8)
     rack = np.arange(8) // 2
-    made = rack_cover(cut, rack)
+    built = rack_cover(cut, rack)
     of = rack[cut.worker]
-    one, other = of[cut.sources], of[cut.destinations]
-    packets = zip(made.sender, made.receiver, made.vertex, made.is_sum, strict=True)
+    item, other = of[cut.sources], of[cut.destinations]
+    packets = zip(built.sender, built.receiver, built.vertex, built.is_sum, strict=True)
     sent = {tuple(map(int, packet)) for packet in packets}
-    assert len(sent) == made.packets
-    edges = zip(one, other, cut.sources, cut.destinations, strict=True)
+    assert len(sent) == built.packets
+    edges = zip(item, other, cut.sources, cut.destinations, strict=True)
     assert all(
         r == s or (r, s, u, 0) in sent or (r, s, v, 1) in sent
         for r, s, u, v in (tuple(map(int, edge)) for edge in edges)
     )
-    copies = {tuple(map(int, each)) for each in zip(one, other, cut.sources, strict=True)}
-    assert made.copies_alone == len([each for each in copies if each[0] != each[1]])
-    assert made.copies_alone == made.sums_alone  # the graph is undirected
-    assert made.packets < 0.9 * made.copies_alone
+    copies = {tuple(map(int, each)) for each in zip(item, other, cut.sources, strict=True)}
+    assert built.copies_alone == len([each for each in copies if each[0] != each[1]])
+    assert built.copies_alone == built.sums_alone  # the graph is undirected
+    assert built.packets < 0.9 * built.copies_alone
 
 
 def test_towards_workers_one_sum_for_each_vertex_is_nearly_the_least():
-    made = port_cover(cut_of("reddit:scale=0.05", 8))
-    assert made.packets <= made.sums_alone <= 1.03 * made.packets
+    built = port_cover(cut_of("reddit:scale=0.05", 8))
+    assert built.packets <= built.sums_alone <= 1.03 * built.packets
 
 
 @pytest.mark.parametrize("rack", [[0, 1], [0, 0, 1, -1], [0.0, 0, 1, 1]])

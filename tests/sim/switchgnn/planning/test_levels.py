@@ -18,7 +18,7 @@ EXPECTED = (1 << PORT_SHIFT) - 1
 
 
 @pytest.fixture(scope="module")
-def made():
+def built():
     return prepare(*directed(vertices=40, edges=160, workers=4), SHAPE, [5], theta=2)
 
 
@@ -39,10 +39,10 @@ def additions(tables, block):
     return count
 
 
-def test_every_switch_gets_what_its_tables_expect(made):
+def test_every_switch_gets_what_its_tables_expect(built):
     """An aggregator is complete just when all have sent what they have for it."""
-    planned = levels(made, RACK, 4)
-    tables, spine = made.tables, planned.spine
+    planned = levels(built, RACK, 4)
+    tables, spine = built.tables, planned.spine
     for block in range(tables.blocks):
         rows = slice(*tables.descriptor_first[block : block + 2])
         single = tables.descriptors[rows].astype(int)
@@ -61,20 +61,20 @@ def test_every_switch_gets_what_its_tables_expect(made):
         assert np.array_equal(total, single & EXPECTED)
 
 
-def test_results_go_to_the_worker_that_has_the_vertex(made):
-    planned = levels(made, RACK, 4)
-    found = [leaf.result_vertex for leaf in planned.leaves]
-    assert np.array_equal(np.maximum(*found), made.tables.result_vertex)
-    assert (np.minimum(*found) == -1).all()
+def test_results_go_to_the_worker_that_has_the_vertex(built):
+    planned = levels(built, RACK, 4)
+    result = [leaf.result_vertex for leaf in planned.leaves]
+    assert np.array_equal(np.maximum(*result), built.tables.result_vertex)
+    assert (np.minimum(*result) == -1).all()
     for workers, leaf in zip(planned.workers, planned.leaves, strict=True):
         at = leaf.result_vertex >= 0
-        owner = made.workers.owner[leaf.result_vertex[at]]
+        owner = built.workers.owner[leaf.result_vertex[at]]
         assert np.array_equal(workers[leaf.descriptors[at] >> PORT_SHIFT], owner)
 
 
-def test_is_the_same_again(made):
-    one, other = levels(made, RACK, 4), levels(made, RACK, 4)
-    for this, that in zip([*one.leaves, one.spine], [*other.leaves, other.spine], strict=True):
+def test_is_the_same_again(built):
+    item, other = levels(built, RACK, 4), levels(built, RACK, 4)
+    for this, that in zip([*item.leaves, item.spine], [*other.leaves, other.spine], strict=True):
         for name, value in vars(this).items():
             assert np.array_equal(value, getattr(that, name)), name
 
@@ -89,6 +89,6 @@ def test_is_the_same_again(made):
         ([0, 1, 0, 0], 3, "rack 0 has 3 workers, and its leaf 3 ports, one of which leads to"),
     ],
 )
-def test_racks_that_are_none(made, rack, ports, words):
+def test_racks_that_are_none(built, rack, ports, words):
     with pytest.raises(UserError, match=re.escape(words)):
-        levels(made, rack, ports)
+        levels(built, rack, ports)

@@ -23,21 +23,21 @@ def plain_search(cut, root):
     near = {vertex: [] for vertex in range(cut.n)}
     for source, destination in zip(cut.sources.tolist(), cut.destinations.tolist(), strict=True):
         near[source].append(destination)
-    found, seen = [], {root}
+    result, seen = [], {root}
     waiting = [root]
     left = sorted(near, key=lambda vertex: -len(near[vertex]))
-    while len(found) < cut.n:
+    while len(result) < cut.n:
         if not waiting:
             waiting = [next(vertex for vertex in left if vertex not in seen)]
             seen.update(waiting)
         best = max(waiting, key=lambda vertex: len(near[vertex]))  # the first of equal ones
         waiting.remove(best)
-        found.append(best)
+        result.append(best)
         for vertex in near[best]:
             if vertex not in seen:
                 seen.add(vertex)
                 waiting.append(vertex)
-    return found
+    return result
 
 
 @pytest.mark.parametrize("root", [0, 100, 393])
@@ -51,17 +51,17 @@ def test_priority_bfs_is_the_search_that_the_page_describes(root):
 def test_blocks_come_one_after_the_other_with_all_senders(order, theta):
     cut = cut_graph(*directed())
     senders = senders_of(cut, destination_plan(cut, 10), theta)
-    made = ordered(senders, order, seed=3)
-    assert sorted(made.sequence.tolist()) == list(range(senders.count))
-    assert (np.diff(senders.block[made.sequence]) >= 0).all()
-    assert (ordered(senders, order, seed=3).sequence == made.sequence).all()
+    built = ordered(senders, order, seed=3)
+    assert sorted(built.sequence.tolist()) == list(range(senders.count))
+    assert (np.diff(senders.block[built.sequence]) >= 0).all()
+    assert (ordered(senders, order, seed=3).sequence == built.sequence).all()
 
 
 def test_a_seed_draws_roots_and_random_orders():
     senders = one_block(cut_of("digits", 4))
     for order in ("priority-bfs", "random"):
-        one, other = (ordered(senders, order, seed=seed).sequence for seed in (1, 2))
-        assert (one != other).any()
+        item, other = (ordered(senders, order, seed=seed).sequence for seed in (1, 2))
+        assert (item != other).any()
 
 
 def test_degree_order_falls():

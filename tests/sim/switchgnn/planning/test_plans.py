@@ -35,28 +35,28 @@ CUTS = {
 def test_no_block_has_more_destinations_than_aggregators(graph, plan):
     cut = CUTS[graph]()
     for aggregators in (2, 5, cut.n // 3 + 1, cut.n - 1, cut.n, 10 * cut.n):
-        made = PLANS[plan](cut, aggregators)
-        made.check_fits(cut)
-        assert (made.block == PLANS[plan](cut, aggregators).block).all()
+        built = PLANS[plan](cut, aggregators)
+        built.check_fits(cut)
+        assert (built.block == PLANS[plan](cut, aggregators).block).all()
         if aggregators >= cut.n:
-            assert made.blocks == 1
+            assert built.blocks == 1
 
 
 def test_a_block_of_the_papers_plan_has_at_most_k_vertices():
     cut, most = cut_of("digits", 4), 60
-    made = multilevel_plan(cut, most)
-    assert made.levels > 1
-    for block in range(made.blocks):
-        edges = made.block == block
+    built = multilevel_plan(cut, most)
+    assert built.levels > 1
+    for block in range(built.blocks):
+        edges = built.block == block
         assert np.union1d(cut.sources[edges], cut.destinations[edges]).size <= most
 
 
 def test_a_destination_has_one_block():
     cut, most = cut_of("digits", 4), 60
-    made = destination_plan(cut, most)
-    pairs = np.unique(np.stack([made.block, cut.destinations]), axis=1)
+    built = destination_plan(cut, most)
+    pairs = np.unique(np.stack([built.block, cut.destinations]), axis=1)
     assert pairs.shape[1] == np.unique(cut.destinations).size
-    assert made.blocks == -(-394 // most)
+    assert built.blocks == -(-394 // most)
 
 
 def test_first_fit_decreasing():
@@ -84,9 +84,9 @@ def test_destinations_in_slices_are_never_above_the_papers_plan(family, workers)
     for share in (0.02, 0.1, 0.3):  # of the memory that all vertices' features take
         memory = 4 * features * cut.n * share
         paper = multilevel_plan(cut, aggregators_in(memory, features))
-        ours = destination_plan(cut, aggregators_in(memory, lanes))
+        own = destination_plan(cut, aggregators_in(memory, lanes))
         slices = -(-features // lanes)
-        assert bytes_of(cut, ours, lanes, slices) <= bytes_of(cut, paper, lanes, slices)
+        assert bytes_of(cut, own, lanes, slices) <= bytes_of(cut, paper, lanes, slices)
 
 
 @needs_mtkahypar
@@ -94,10 +94,10 @@ def test_mt_kahypar_sends_less_than_metis():
     cut = cut_of("digits", 4)
     sends = {}
     for partitioner in ("metis", "mtkahypar"):
-        made = destination_plan(cut, 20, partitioner=partitioner)
-        made.check_fits(cut)
-        assert (made.block == destination_plan(cut, 20, partitioner=partitioner).block).all()
-        sends[partitioner] = senders_of(cut, made).count
+        built = destination_plan(cut, 20, partitioner=partitioner)
+        built.check_fits(cut)
+        assert (built.block == destination_plan(cut, 20, partitioner=partitioner).block).all()
+        sends[partitioner] = senders_of(cut, built).count
     assert sends["mtkahypar"] <= 0.95 * sends["metis"]
 
 
@@ -114,9 +114,9 @@ def test_a_partitioner_that_there_is_not():
 
 def test_a_plan_of_another_graph_and_one_that_is_too_large():
     cut = star(5)
-    made = destination_plan(cut, 2)
+    built = destination_plan(cut, 2)
     with pytest.raises(UserError, match="the plan is of 8 edges, the cut graph has 12"):
-        made.check_fits(ring(6))
+        built.check_fits(ring(6))
     whole = Plan(
         kind="test",
         aggregators=4,

@@ -19,10 +19,10 @@ def saved(tmp_path_factory):
     """Return the files of all steps, and of the same steps once more."""
     folders = [tmp_path_factory.mktemp(name) for name in ("one", "again")]
     for folder in folders:
-        made = prepare(*directed(), SHAPE, [6], theta=2)
-        made.save(folder)
-        rack_cover(made.cut, [0, 0, 1]).save(folder / "cover.npz")
-    return [*made.steps.values(), rack_cover(made.cut, [0, 0, 1])], folders
+        built = prepare(*directed(), SHAPE, [6], theta=2)
+        built.save(folder)
+        rack_cover(built.cut, [0, 0, 1]).save(folder / "cover.npz")
+    return [*built.steps.values(), rack_cover(built.cut, [0, 0, 1])], folders
 
 
 def test_each_step_reads_back_what_it_wrote(saved):
@@ -32,15 +32,15 @@ def test_each_step_reads_back_what_it_wrote(saved):
     for path in folder.iterdir():
         schema = str(np.load(path)["schema"])
         (step,) = (step for step in steps if step.schema == schema)
-        found = type(step).load(path)
+        result = type(step).load(path)
         for name, value in vars(step).items():
             if name in type(step).__dataclass_fields__:
-                np.testing.assert_array_equal(getattr(found, name), value)
+                np.testing.assert_array_equal(getattr(result, name), value)
 
 
 def test_the_same_steps_are_the_same_bytes(saved):
-    _, (one, again) = saved
-    for path in one.iterdir():
+    _, (item, again) = saved
+    for path in item.iterdir():
         assert path.read_bytes() == (again / path.name).read_bytes()
 
 

@@ -8,7 +8,7 @@ from sim.switchgnn.planning.senders import senders_of
 from tests.sim.switchgnn.cases import directed
 
 
-def wanted(cut, plan, theta):
+def required(cut, plan, theta):
     """Return a plan's packets and additions by edges: {(block, worker, vertex, is a sum)}."""
     groups = {}
     for edge in range(cut.edges):
@@ -30,17 +30,17 @@ def wanted(cut, plan, theta):
 def test_packets_and_additions_are_those_of_the_edges(make, theta):
     cut = cut_graph(*directed())
     plan = make(cut, 20)
-    made = senders_of(cut, plan, theta)
-    columns = (made.block, made.worker, made.vertex, made.partial)
-    found = list(zip(*(column.tolist() for column in columns), strict=True))
-    packets, additions = wanted(cut, plan, theta)
-    assert len(found) == len(packets)
-    assert set(found) == packets
-    sender, aggregator = made.additions
-    ends = made.aggregator_vertex[aggregator].tolist()
-    assert {(found[s], d) for s, d in zip(sender.tolist(), ends, strict=True)} == additions
-    assert made.expected.sum() == len(additions)
-    assert (made.aggregator_worker == cut.worker[made.aggregator_vertex]).all()
+    built = senders_of(cut, plan, theta)
+    columns = (built.block, built.worker, built.vertex, built.partial)
+    result = list(zip(*(column.tolist() for column in columns), strict=True))
+    packets, additions = required(cut, plan, theta)
+    assert len(result) == len(packets)
+    assert set(result) == packets
+    sender, aggregator = built.additions
+    ends = built.aggregator_vertex[aggregator].tolist()
+    assert {(result[s], d) for s, d in zip(sender.tolist(), ends, strict=True)} == additions
+    assert built.expected.sum() == len(additions)
+    assert (built.aggregator_worker == cut.worker[built.aggregator_vertex]).all()
 
 
 def test_theta_of_one_is_none():

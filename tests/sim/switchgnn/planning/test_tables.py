@@ -11,7 +11,7 @@ from sim.switchgnn.planning.orders import ordered
 from sim.switchgnn.planning.preparation import prepare
 from sim.switchgnn.planning.shape import SHAPES, SwitchShape
 from sim.switchgnn.planning.tables import FEATURE, PARTIAL, tables, turn_program
-from sim.switchgnn.planning.workers import given_workers, metis_workers
+from sim.switchgnn.planning.workers import metis_workers, provided_workers
 from tests.sim.switchgnn.cases import graph, one_block, star
 
 TWO = SwitchShape(ports=4, banks=2, depth=4, lanes=2)
@@ -23,36 +23,36 @@ def test_a_star_in_two_banks():
     senders = one_block(cut)
     bank, index = np.array([0, 1, 0, 1], np.int32), np.array([0, 0, 1, 1], np.int32)
     placement = BankPlacement(banks=2, bank=bank, index=index)
-    made = tables(cut, senders, ordered(senders, "degree"), placement, TWO, [5])
-    assert made.rows.tolist() == [[0x8001, 0x8000], [0, 0x8001], *[[0x8000, 0]] * 3]
-    assert made.descriptors.tolist() == [[3, 1 << 16 | 1], [2 << 16 | 1, 3 << 16 | 1]]
-    assert made.result_vertex.tolist() == [[0, 1], [2, 3]]
-    assert made.descriptor_first.tolist() == [0, 2]
-    assert made.program.tolist() == [[0, 3]]
-    assert made.packet_first.tolist() == [0, 1, 2, 3, 4]
-    assert made.packet_list.tolist() == [0, 2, 3, 4]
-    assert made.packet_rows.tolist() == [2, 1, 1, 1]
-    assert made.summand.tolist() == [0, 1, 2, 3]
+    built = tables(cut, senders, ordered(senders, "degree"), placement, TWO, [5])
+    assert built.rows.tolist() == [[0x8001, 0x8000], [0, 0x8001], *[[0x8000, 0]] * 3]
+    assert built.descriptors.tolist() == [[3, 1 << 16 | 1], [2 << 16 | 1, 3 << 16 | 1]]
+    assert built.result_vertex.tolist() == [[0, 1], [2, 3]]
+    assert built.descriptor_first.tolist() == [0, 2]
+    assert built.program.tolist() == [[0, 3]]
+    assert built.packet_first.tolist() == [0, 1, 2, 3, 4]
+    assert built.packet_list.tolist() == [0, 2, 3, 4]
+    assert built.packet_rows.tolist() == [2, 1, 1, 1]
+    assert built.summand.tolist() == [0, 1, 2, 3]
 
 
 def test_a_partial_names_its_aggregator():
     """Worker 0 owns the hub's neighbours 1 and 2, worker 1 the hub and worker 2 its third."""
     adjacency = np.zeros((4, 4), np.int8)
     adjacency[0, 1:] = 1
-    made = prepare(
+    built = prepare(
         csr_array(adjacency),
-        given_workers([1, 0, 0, 2], 4, 3),
+        provided_workers([1, 0, 0, 2], 4, 3),
         SHAPES["tiny"],
         [2],
         theta=2,
     ).tables
-    assert made.packet_kind.tolist() == [PARTIAL, FEATURE]
-    assert made.packet_rows.tolist() == [0, 1]
-    at = divmod(int(made.packet_list[0]), made.banks)
-    assert made.result_vertex[at] == 0
-    assert made.descriptors[at] == 1 << 16 | 2
-    assert made.summand.tolist() == [1, 2, 3]
-    assert made.summand_first.tolist() == [0, 2, 3]
+    assert built.packet_kind.tolist() == [PARTIAL, FEATURE]
+    assert built.packet_rows.tolist() == [0, 1]
+    at = divmod(int(built.packet_list[0]), built.banks)
+    assert built.result_vertex[at] == 0
+    assert built.descriptors[at] == 1 << 16 | 2
+    assert built.summand.tolist() == [1, 2, 3]
+    assert built.summand_first.tolist() == [0, 2, 3]
 
 
 def test_a_turn_program_has_a_step_for_each_block_and_joins_equal_ones():
@@ -103,7 +103,7 @@ def test_a_list_has_as_many_rows_as_a_frame_can_say():
     ones = np.ones(leaves, np.int8)
     out_of = (np.arange(1, leaves + 1), np.zeros(leaves, int))
     adjacency = csr_array((ones, out_of), (leaves + 1, leaves + 1))
-    workers = given_workers((np.arange(leaves + 1) > 0).astype(int), leaves + 1, 2)
+    workers = provided_workers((np.arange(leaves + 1) > 0).astype(int), leaves + 1, 2)
     cut = cut_graph(adjacency, workers)
     senders = one_block(cut)
     place = np.arange(senders.aggregators, dtype=np.int32)

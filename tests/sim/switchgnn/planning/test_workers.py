@@ -2,17 +2,17 @@ import numpy as np
 import pytest
 
 from gen.base.errors import UserError
-from sim.switchgnn.planning.workers import given_workers, metis_workers, read_workers
+from sim.switchgnn.planning.workers import metis_workers, provided_workers, read_workers
 from tests.rejects import refuses
 from tests.sim.switchgnn.cases import graph
 
 
 def test_metis_balances_and_repeats_itself():
     adjacency = graph("digits").adjacency
-    one, again = (metis_workers(adjacency, 4, seed=7) for _ in range(2))
-    assert (one.owner == again.owner).all()
-    assert (one.owner != metis_workers(adjacency, 4, seed=8).owner).any()
-    sizes = np.bincount(one.owner)
+    item, again = (metis_workers(adjacency, 4, seed=7) for _ in range(2))
+    assert (item.owner == again.owner).all()
+    assert (item.owner != metis_workers(adjacency, 4, seed=8).owner).any()
+    sizes = np.bincount(item.owner)
     assert sizes.size == 4
     assert sizes.max() <= 1.05 * 1797 / 4
 
@@ -29,7 +29,7 @@ def test_metis_takes_seeds_of_its_own_range():
 
 
 test_a_vector_that_is_no_partition = refuses(
-    lambda owner: given_workers(owner, 3, 2),
+    lambda owner: provided_workers(owner, 3, 2),
     ([0, 1], "a worker for each of 3 vertices, has 2"),
     ([[0, 1, 1]], "a worker for each of 3 vertices, has 1 x 3"),
     ([0, 1, 2], "gives vertex 2 to worker 2, workers are 0 to 1"),
@@ -45,7 +45,7 @@ def test_a_partition_in_a_file(tmp_path):
     text, binary, archive = (tmp_path / f"owner.{kind}" for kind in ("txt", "npy", "npz"))
     text.write_text("0\n1\n1\n")
     np.save(binary, np.array([0, 1, 1]))
-    given_workers([0, 1, 1], 3, 2).save(archive)
+    provided_workers([0, 1, 1], 3, 2).save(archive)
     for path in (text, binary, archive):
         assert read_workers(path, 3, 2).owner.tolist() == [0, 1, 1]
     text.write_text("zero\n")

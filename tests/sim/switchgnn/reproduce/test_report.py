@@ -10,8 +10,8 @@ from scipy.sparse import save_npz
 from gen.base.errors import UserError
 from sim.switchgnn.graphs.graph import load_graph
 from sim.switchgnn.reproduce import orders, paper, subjects
-from sim.switchgnn.reproduce.asked import FIGURES, SwitchGnnAsked
 from sim.switchgnn.reproduce.report import reproduce
+from sim.switchgnn.reproduce.requested import FIGURES, SwitchGnnRequest
 from sim.switchgnn.reproduce.subjects import Subject, share_of_top
 from sim.switchgnn.reproduce.timeline import timed
 from tests.sim.switchgnn.cases import star
@@ -21,19 +21,19 @@ from tests.sim.switchgnn.cases import star
 def report(tmp_path_factory):
     """Return all figures, with fewer workers than the paper's, and where they were written."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(paper, "MOST_WORKERS", 16)
+        patch.setattr(paper, "MAX_WORKERS", 16)
         patch.setattr(paper, "RACKS", 4)
         patch.setattr(subjects, "WORKERS", (4, 8, 16))
         patch.setattr("sim.switchgnn.reproduce.report.QUICK_WORKERS", (4, 16))
         patch.setattr(orders, "SMALL", (4, 5, 6))
         folder = tmp_path_factory.mktemp("report")
-        asked = SwitchGnnAsked(graph=[given(folder)], graph_scale=0.08)
-        made = reproduce(FIGURES, asked, quick=True, progress=lambda *_: None)
-        made.write(folder)
-    return made, folder
+        requested = SwitchGnnRequest(graph=[provided(folder)], graph_scale=0.08)
+        built = reproduce(FIGURES, requested, quick=True, progress=lambda *_: None)
+        built.write(folder)
+    return built, folder
 
 
-def given(folder):
+def provided(folder):
     """Return a graph of the user's own."""
     path = folder / "mine.npz"
     save_npz(path, load_graph("yelp:scale=0.01,seed=3").adjacency)
@@ -41,13 +41,13 @@ def given(folder):
 
 
 def figure(report, name):
-    (found,) = (each for each in report[0].figures if each.name == name)
-    return found
+    (result,) = (each for each in report[0].figures if each.name == name)
+    return result
 
 
 def test_every_figure_is_written(report):
-    made, folder = report
-    assert [each.name for each in made.figures] == list(FIGURES)
+    built, folder = report
+    assert [each.name for each in built.figures] == list(FIGURES)
     for name in FIGURES:
         assert (folder / f"{name}.png").stat().st_size > 1000
         with open(folder / f"{name}.csv") as file:
@@ -68,13 +68,13 @@ def test_plans_are_between_the_full_graph_and_an_unlimited_memory(report):
 
 
 def test_the_star_is_the_papers_and_the_ring_is_up_to_six_vertices(report):
-    made = figure(report, "star-ring")
-    worst = {(row["graph"], row["n"]): row["worst"] for row in made.rows}
+    built = figure(report, "star-ring")
+    worst = {(row["graph"], row["n"]): row["worst"] for row in built.rows}
     assert worst == {
         **{("star", count): 2 * count - 2 for count in (4, 5, 6)},
         **{("ring", count): count + 2 for count in (4, 5, 6)},
     }
-    claims = made.claims
+    claims = built.claims
     assert [claim.holds for claim in claims] == [True, True, False, True, True]
 
 
@@ -93,7 +93,7 @@ def test_the_strawman_fills_its_memory_and_our_switch_does_not(report):
     assert float(shares["Straw-100MB"]) < 100
 
 
-def test_a_graph_that_is_given_stands_beside_the_families(report):
+def test_a_graph_that_is_provided_stands_beside_the_families(report):
     for name in ("copies", "strawman", "memory", "order", "components"):
         graphs = [row["graph"] for row in figure(report, name).rows]
         assert any(graph.endswith("mine.npz") for graph in graphs)
@@ -101,18 +101,18 @@ def test_a_graph_that_is_given_stands_beside_the_families(report):
 
 
 def test_a_graph_may_stand_for_a_family(tmp_path):
-    path = given(tmp_path)
-    found = subjects.subjects([f"products={path}", path], 0.02)
-    assert [each.family for each in found] == ["reddit", "yelp", "products", "mine"]
-    assert [each.generated for each in found] == [True, True, False, False]
-    assert found[2].vertices == found[3].vertices == 400
-    assert found[2].paper == paper.DATA_SETS["products"]
-    assert (found[3].paper.vertices, found[3].paper.features) == (400, 128)
-    assert found[3].cut(4).aggregators(1) == 1_000_000 // (4 * 128)
+    path = provided(tmp_path)
+    result = subjects.subjects([f"products={path}", path], 0.02)
+    assert [each.family for each in result] == ["reddit", "yelp", "products", "mine"]
+    assert [each.generated for each in result] == [True, True, False, False]
+    assert result[2].vertices == result[3].vertices == 400
+    assert result[2].paper == paper.DATA_SETS["products"]
+    assert (result[3].paper.vertices, result[3].paper.features) == (400, 128)
+    assert result[3].cut(4).aggregators(1) == 1_000_000 // (4 * 128)
 
 
 @pytest.mark.parametrize(
-    ("texts", "found"),
+    ("texts", "result"),
     [
         (["{0}", "{0}"], "gives mine twice"),
         (["yelp={0}", "yelp={0}"], "gives yelp twice"),
@@ -122,11 +122,11 @@ def test_a_graph_may_stand_for_a_family(tmp_path):
         (["{1}"], "at least as many vertices"),
     ],
 )
-def test_graphs_that_cannot_be(tmp_path, texts, found):
+def test_graphs_that_cannot_be(tmp_path, texts, result):
     small = tmp_path / "small.mtx"
     mmwrite(small, load_graph("yelp:scale=0.001").adjacency)
-    texts = [text.format(given(tmp_path), small) for text in texts]
-    with pytest.raises(UserError, match=found):
+    texts = [text.format(provided(tmp_path), small) for text in texts]
+    with pytest.raises(UserError, match=result):
         subjects.subjects(texts, 0.02)
 
 
@@ -141,14 +141,14 @@ def test_rate_control_has_a_row_for_every_load_and_switch(report):
 
 def test_times_are_those_of_the_papers_graph():
     """They are so at one bandwidth and size, whatever part of the graph is generated."""
-    made = timed(Subject("reddit", 0.02).cut(4))
-    line = made["Straw-UL"].line
+    built = timed(Subject("reddit", 0.02).cut(4))
+    line = built["Straw-UL"].line
     ratio = 232_965 / 400
-    assert made["Straw-UL"].slot == pytest.approx(602 * 4 * 8 * ratio / 100e9 * 1e3)
-    assert made["Straw-UL"].unit == pytest.approx(602 * 4 * ratio / 1e6)
-    assert made["slices"].slot == pytest.approx(made["Straw-UL"].slot / 19)
-    edges = np.array([0, made["Straw-UL"].time])
-    assert made["Straw-UL"].at("leaving", edges)[0] == pytest.approx(
+    assert built["Straw-UL"].slot == pytest.approx(602 * 4 * 8 * ratio / 100e9 * 1e3)
+    assert built["Straw-UL"].unit == pytest.approx(602 * 4 * ratio / 1e6)
+    assert built["slices"].slot == pytest.approx(built["Straw-UL"].slot / 19)
+    edges = np.array([0, built["Straw-UL"].time])
+    assert built["Straw-UL"].at("leaving", edges)[0] == pytest.approx(
         0.1 * line.leaving.sum() / line.slots
     )
 
@@ -156,10 +156,10 @@ def test_times_are_those_of_the_papers_graph():
 def test_racks_that_add_send_each_other_less_than_hosts_do(report):
     rows = {(row["workers"], row["system"]): row for row in figure(report, "leaf-spine").rows}
     for workers in (4, 16):
-        hosts, ours = rows[workers, "BNS-GCN"], rows[workers, "slices"]
-        assert ours["leaf to spine"] <= rows[workers, "slices, sums alone"]["leaf to spine"]
-        assert ours["leaf to spine"] < hosts["leaf to spine"]
-        assert ours["time"] < hosts["time"]
+        hosts, own = rows[workers, "BNS-GCN"], rows[workers, "slices"]
+        assert own["leaf to spine"] <= rows[workers, "slices, sums alone"]["leaf to spine"]
+        assert own["leaf to spine"] < hosts["leaf to spine"]
+        assert own["time"] < hosts["time"]
     assert rows[16, "BNS-GCN"]["leaf to spine"] > rows[4, "BNS-GCN"]["leaf to spine"]
 
 
@@ -167,7 +167,7 @@ def test_a_claim_that_does_not_hold_says_so(report):
     """Few workers copy a vertex less often than the paper's 128."""
     claim = figure(report, "copies").claims[0]
     assert not claim.holds
-    assert float(claim.found) < paper.COPIES
+    assert float(claim.result) < paper.COPIES
 
 
 def test_memories_are_in_proportion_to_the_graph():

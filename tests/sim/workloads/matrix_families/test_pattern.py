@@ -20,8 +20,8 @@ def test_assembled_merges_repeats() -> None:
 
 def test_checks() -> None:
     check_at_least(1, nodes=1, rows=2)
-    check_shares(kept=0, stray=1)
+    check_shares(stored=0, stray=1)
     with pytest.raises(InputError, match="rows must be at least 1, not 0"):
         check_at_least(1, nodes=1, rows=0)
     with pytest.raises(InputError, match=r"stray must be between 0 and 1, not -0\.1"):
-        check_shares(kept=0.5, stray=-0.1)
+        check_shares(stored=0.5, stray=-0.1)

@@ -36,25 +36,25 @@ def test_stokes_couples_components() -> None:
 
 def test_queen_at_the_paper_size() -> None:
     """Table 1 has 76.3 nonzeros a row, .577 remote, 1:74, 1:25; Table 4 is out of reach."""
-    found = redundancy(queen(), 128)
-    assert found.rows == 17 * 17 * 150 * 3
-    assert found.nonzeros_per_row == pytest.approx(74.4, abs=0.1)
-    assert found.share_remote == pytest.approx(0.578, abs=0.001)
-    assert found.su == pytest.approx(70, abs=0.5)
-    assert found.sa == pytest.approx(23, abs=0.1)
-    assert found.destinations == pytest.approx(1.86, abs=0.01)
+    result = redundancy(queen(), 128)
+    assert result.rows == 17 * 17 * 150 * 3
+    assert result.nonzeros_per_row == pytest.approx(74.4, abs=0.1)
+    assert result.share_remote == pytest.approx(0.578, abs=0.001)
+    assert result.su == pytest.approx(70, abs=0.5)
+    assert result.sa == pytest.approx(23, abs=0.1)
+    assert result.destinations == pytest.approx(1.86, abs=0.01)
 
 
 def test_stokes_at_the_paper_size() -> None:
     """Table 1 has 30.5 nonzeros a row, .580 remote, 1:32, 1:3.6; Table 4 is out of reach."""
     matrix = stokes()
-    found = redundancy(matrix, 128)
-    assert found.rows == 48 * 8 * 106 * 4
-    assert found.nonzeros_per_row == pytest.approx(29.5, abs=0.1)
-    assert found.share_remote == pytest.approx(0.62, abs=0.001)
-    assert found.su == pytest.approx(35, abs=0.5)
-    assert found.sa == pytest.approx(4.2, abs=0.05)
-    assert found.destinations == pytest.approx(3.7, abs=0.05)
+    result = redundancy(matrix, 128)
+    assert result.rows == 48 * 8 * 106 * 4
+    assert result.nonzeros_per_row == pytest.approx(29.5, abs=0.1)
+    assert result.share_remote == pytest.approx(0.62, abs=0.001)
+    assert result.su == pytest.approx(35, abs=0.5)
+    assert result.sa == pytest.approx(4.2, abs=0.05)
+    assert result.destinations == pytest.approx(3.7, abs=0.05)
     pattern = matrix.astype(bool).astype(np.int8)
     diagonal = np.count_nonzero(matrix.diagonal())
     matched = pattern.multiply(pattern.T).nnz - diagonal
@@ -64,12 +64,12 @@ def test_stokes_at_the_paper_size() -> None:
 @pytest.mark.parametrize("nodes", [8, 16])
 def test_small_ones_keep_the_character(nodes: int) -> None:
     """Those of stokes have few planes, whose outer ones read from one side only."""
-    found = redundancy(queen(nodes=nodes), nodes)
-    assert found.share_remote == pytest.approx(0.57, abs=0.03)
-    assert found.sa == pytest.approx(23, abs=1)
-    assert found.destinations == pytest.approx(1.8, abs=0.1)
-    assert (1 + found.su) * 127 / (nodes - 1) == pytest.approx(71, rel=0.1)
-    found = redundancy(stokes(nodes=nodes), nodes)
-    assert found.share_remote == pytest.approx(0.57, abs=0.05)
-    assert found.sa == pytest.approx(4.1, abs=0.2)
-    assert 2.9 < found.destinations < 3.7
+    result = redundancy(queen(nodes=nodes), nodes)
+    assert result.share_remote == pytest.approx(0.57, abs=0.03)
+    assert result.sa == pytest.approx(23, abs=1)
+    assert result.destinations == pytest.approx(1.8, abs=0.1)
+    assert (1 + result.su) * 127 / (nodes - 1) == pytest.approx(71, rel=0.1)
+    result = redundancy(stokes(nodes=nodes), nodes)
+    assert result.share_remote == pytest.approx(0.57, abs=0.05)
+    assert result.sa == pytest.approx(4.1, abs=0.2)
+    assert 2.9 < result.destinations < 3.7

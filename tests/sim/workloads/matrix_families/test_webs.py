@@ -58,30 +58,30 @@ def test_hosts_differ_in_their_deep_links() -> None:
 @pytest.mark.parametrize("nodes", [16, 64])
 def test_uk(nodes: int) -> None:
     """The paper at 128 nodes has 16.1 nonzeros a row, .045 remote, 1:966, 1:4.5; Table 4: 5.61."""
-    found = redundancy(uk(nodes=nodes), nodes)
-    assert found.rows == nodes * 1562.5
-    assert found.nonzeros_per_row == pytest.approx(16.1, abs=0.5)
-    assert found.share_remote == pytest.approx(0.045, abs=0.006)  # at 16 nodes more is local
-    assert (1 + found.su) * 127 / (nodes - 1) == pytest.approx(967, rel=0.2 if nodes < 64 else 0.1)
-    assert found.sa == pytest.approx(4.5, abs=0.5)
-    assert found.destinations == pytest.approx(5.61, abs=1 if nodes < 64 else 0.3)
+    result = redundancy(uk(nodes=nodes), nodes)
+    assert result.rows == nodes * 1562.5
+    assert result.nonzeros_per_row == pytest.approx(16.1, abs=0.5)
+    assert result.share_remote == pytest.approx(0.045, abs=0.006)  # at 16 nodes more is local
+    assert (1 + result.su) * 127 / (nodes - 1) == pytest.approx(967, rel=0.2 if nodes < 64 else 0.1)
+    assert result.sa == pytest.approx(4.5, abs=0.5)
+    assert result.destinations == pytest.approx(5.61, abs=1 if nodes < 64 else 0.3)
 
 
 def test_a_larger_uk_has_the_same_character() -> None:
     """Links to other blocks do not become local ones as blocks grow."""
-    found = redundancy(uk(nodes=16, rows=4 * 25_000), 16)
-    assert found.share_remote == pytest.approx(0.044, abs=0.003)
-    assert found.sa == pytest.approx(4.5, abs=0.5)
-    assert (1 + found.su) * 127 / 15 == pytest.approx(967, rel=0.2)
-    assert found.destinations == pytest.approx(5, abs=0.5)
+    result = redundancy(uk(nodes=16, rows=4 * 25_000), 16)
+    assert result.share_remote == pytest.approx(0.044, abs=0.003)
+    assert result.sa == pytest.approx(4.5, abs=0.5)
+    assert (1 + result.su) * 127 / 15 == pytest.approx(967, rel=0.2)
+    assert result.destinations == pytest.approx(5, abs=0.5)
 
 
 @pytest.mark.parametrize("nodes", [32, 64])
 def test_arabic(nodes: int) -> None:
     """The paper at 128 nodes has 28.1 nonzeros a row, .065 remote, 1:1947, 1:27; Table 4: 2.51."""
-    found = redundancy(arabic(nodes=nodes), nodes)
-    assert found.nonzeros_per_row == pytest.approx(28.1, abs=1.1)
-    assert found.share_remote == pytest.approx(0.06, abs=0.007)
-    assert (1 + found.su) * 127 / (nodes - 1) == pytest.approx(1948, rel=0.1)
-    assert found.sa == pytest.approx(27, abs=4)
-    assert found.destinations == pytest.approx(2.51, abs=0.2)
+    result = redundancy(arabic(nodes=nodes), nodes)
+    assert result.nonzeros_per_row == pytest.approx(28.1, abs=1.1)
+    assert result.share_remote == pytest.approx(0.06, abs=0.007)
+    assert (1 + result.su) * 127 / (nodes - 1) == pytest.approx(1948, rel=0.1)
+    assert result.sa == pytest.approx(27, abs=4)
+    assert result.destinations == pytest.approx(2.51, abs=0.2)

@@ -113,10 +113,10 @@ class BankModel:
             after = replace(entry, queued=True)
             return Outcome(), after, self.push(entry, after)
         if command.operation == LOAD:
-            given = replace(Entry(), tag=tag, queued=entry.queued)
+            provided = replace(Entry(), tag=tag, queued=entry.queued)
             if command.to < self.params.ports:
-                given = replace(given, expected=command.expected, port=command.to)
-            return Outcome(), given, None
+                provided = replace(provided, expected=command.expected, port=command.to)
+            return Outcome(), provided, None
         if command.operation == READ:
             if not entry.complete:
                 return Outcome(), replace(entry, queued=False), None

@@ -50,7 +50,7 @@ class BankProof(Component):
         "clearing": "dut.cleared",
         "pushed": "dut.lists.push",
         "popped": "dut.lists.pop",
-        "asked": "dut.lists.port",
+        "requested": "dut.lists.port",
         "head": "dut.lists.head",
         **list_peeks("dut.lists"),
     }
@@ -66,7 +66,7 @@ class BankProof(Component):
                 "clearing": In(params.slot_bits),
                 "pushed": In(push_layout(params)),
                 "popped": In(1),
-                "asked": In(params.port_bits),
+                "requested": In(params.port_bits),
                 "head": In(params.slot_bits),
                 **list_inputs(params),
             },
@@ -80,7 +80,7 @@ class BankProof(Component):
         lists = SimpleNamespace(
             push=self.pushed,
             pop=self.popped,
-            port=self.asked,
+            port=self.requested,
             ready=dut.ready,
             soon=dut.soon,
             head=self.head,
@@ -121,10 +121,10 @@ class BankProof(Component):
         for age in range(1, BEHIND + 1):
             clears.append(delay(m, clears[-1], 1, f"clear_{age}", reset_less=False))
         command = Signal(params.bank_command)
-        asked = delay(m, self.command, BEHIND, "command")
+        requested = delay(m, self.command, BEHIND, "command")
         operation = delay(m, self.command.operation, BEHIND, "operation", reset_less=False)
         m.d.comb += [
-            command.eq(asked),
+            command.eq(requested),
             command.operation.eq(operation),
             reference.command.eq(command),
             reference.payload.eq(delay(m, self.payload, BEHIND - Bank.lead, "payload")),
@@ -170,9 +170,9 @@ class BankProof(Component):
             slots.append(delay(m, slots[-1], 1, f"clearing_{age}"))
         for k in range(self.params.slots):
             ages = range(1, BEHIND + 1)
-            on_the_way = count_ones([clears[age] & (slots[age] == k) for age in ages]) != 0
+            on_the_path = count_ones([clears[age] & (slots[age] == k) for age in ages]) != 0
             to_come = dut.busy & (self.clearing <= k)
-            claim(m, "all_are_cleared", cleared[k] | on_the_way | to_come)
+            claim(m, "all_are_cleared", cleared[k] | on_the_path | to_come)
         quiet = ~dut.busy | (count_ones(list(self.listed)) == 0)
         check(m, "nothing_waits_while_clearing", quiet)
 

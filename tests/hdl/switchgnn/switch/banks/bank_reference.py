@@ -78,14 +78,14 @@ class BankReference(Component):
 
     def load(self, m: Module) -> None:
         """Take a descriptor; one for a port that does not exist is as if it expected nothing."""
-        given, after = self.command.descriptor, self.after
+        provided, after = self.command.descriptor, self.after
         m.d.comb += [
-            after.used.eq(given.expected != 0),
-            after.expected.eq(given.expected),
+            after.used.eq(provided.expected != 0),
+            after.expected.eq(provided.expected),
             after.remaining.eq(0),
             after.tag.eq(self.command.tag),
-            after.port.eq(given.port),
+            after.port.eq(provided.port),
             after.complete.eq(0),
         ]
-        with m.If(given.port >= self.params.ports):
+        with m.If(provided.port >= self.params.ports):
             m.d.comb += [after.used.eq(0), after.port.eq(0)]

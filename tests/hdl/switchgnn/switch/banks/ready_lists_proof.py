@@ -50,9 +50,9 @@ class Queue:
         left = Signal(bits_for(depth), name=f"left_{k}")
         m.d.comb += left.eq(low_bits(self.count - pop, len(left)))
         m.d.sync += self.count.eq(low_bits(left + push, len(left)))
-        for i, here in enumerate(self.slots):
-            behind = self.slots[i + 1] if i + 1 < depth else here
-            m.d.sync += here.eq(Mux(push & (left == i), slot, Mux(pop, behind, here)))
+        for i, near in enumerate(self.slots):
+            behind = self.slots[i + 1] if i + 1 < depth else near
+            m.d.sync += near.eq(Mux(push & (left == i), slot, Mux(pop, behind, near)))
         with m.If(pop & (left != 0)):
             m.d.sync += self.since.eq(1)
         with m.Elif(self.since != ReadyLists.recovery):

@@ -66,8 +66,8 @@ class Play:
         result, verdict = self.results.popleft().result, self.verdicts.popleft()
         assert int(dut.result_valid.value) == (result is not None)
         if result is not None:
-            found = unpack(params.bank_result, int(dut.result.value))
-            assert tuple(found[name] for name in ("port", "slot", "tag", "sums")) == result
+            observed = unpack(params.bank_result, int(dut.result.value))
+            assert tuple(observed[name] for name in ("port", "slot", "tag", "sums")) == result
         assert int(dut.added.value) == verdict.added
         assert TableError(int(dut.error.value)).name == verdict.error
         self.seen[command.operation] += 1

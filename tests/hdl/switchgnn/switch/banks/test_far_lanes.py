@@ -54,7 +54,7 @@ class Bench:
         self.dut, self.params = dut, params_in_simulator(GnnSwitchParams)
         self.banks = range(self.params.banks)
         self.shown = defaultdict(dict)  # by cycle: values of inputs
-        self.told = defaultdict(dict)  # by cycle: the fields of each bank's command
+        self.reported = defaultdict(dict)  # by cycle: the fields of each bank's command
         self.expected = {}  # by cycle: ports and delivery; the upper lanes, if they are known
         self.sums = {}  # by bank and aggregator
         self.written = []  # by cycle: banks and aggregators
@@ -74,9 +74,9 @@ class Bench:
         self.expect(upper)
         for bank, slot in at.items():
             keep = bank in adds and (bank, slot) in self.sums and random.random() < 0.8
-            self.told[self.now + ADDRESS][bank] = {"address": slot}
+            self.reported[self.now + ADDRESS][bank] = {"address": slot}
             command = {"keep": int(keep), "write": int(bank in adds)}
-            self.told[self.now + DECISION][bank, "rule"] = command
+            self.reported[self.now + DECISION][bank, "rule"] = command
             if bank in adds:
                 before = self.sums[bank, slot] if keep else 0
                 self.sums[bank, slot] = before + np.array(payload, np.int64)
@@ -96,10 +96,10 @@ class Bench:
     async def step(self):
         dut, params, now = self.dut, self.params, self.now
         inputs = {"read": 0} | self.shown.pop(now, {})
-        told = self.told.pop(now, {})
+        reported = self.reported.pop(now, {})
         for bank in self.banks:
             fields = {"address": random.randrange(params.slots), "keep": 0, "write": 0}
-            command = fields | told.get(bank, {}) | told.get((bank, "rule"), {})
+            command = fields | reported.get(bank, {}) | reported.get((bank, "rule"), {})
             inputs[f"commands_{bank}"] = pack(params.sum_command, command)
         for name, value in inputs.items():
             getattr(dut, name).value = value
@@ -111,9 +111,9 @@ class Bench:
     def compare(self, ports, half, upper):
         params, lanes = self.params, self.params.lanes // 2
         assert int(self.dut.deliver.value) == ports
-        found = unpack(params.delivery, int(self.dut.delivery.value))
-        sums, right = found.pop("sums"), half.pop("sums")
-        assert found == half
+        result = unpack(params.delivery, int(self.dut.delivery.value))
+        sums, right = result.pop("sums"), half.pop("sums")
+        assert result == half
         assert sums[:lanes] == right[:lanes]
         if upper is not None:
             self.read += 1

@@ -7,7 +7,7 @@ from tests.hdl.switchgnn.switch.banks.bank_proof import BankProof
 from tests.hdl.switchgnn.switch.banks.ready_lists_proof import ReadyListsProof
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.long import short_and_long
-from tests.mutants import mutants_are_found, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 FOLDER = "hdl.switchgnn.switch.banks"
 TESTS = "tests.hdl.switchgnn.switch.banks"
@@ -60,12 +60,12 @@ MUTANTS = {
     "queues twice": rule("completes & ~before.queued", "completes", "waits_in_one_place_if_queued"),
     "fetches twice": rule("finished & ~before.queued", "finished", "waits_in_one_place_if_queued"),
     "leaves by any port": rule(
-        "before.complete & mine & ~self.recent",
+        "before.complete & own & ~self.recent",
         "before.complete & ~self.recent",
         "leaves_by_rule",
     ),
     "leaves too early": rule(
-        "before.complete & mine & ~self.recent", "before.complete & mine", "leaves_by_rule"
+        "before.complete & own & ~self.recent", "before.complete & own", "leaves_by_rule"
     ),
     "says that all is used": rule(
         "with m.Elif(is_add & ~before.used)", "with m.Elif(0)", "error_by_rule"
@@ -131,6 +131,6 @@ def test_what_is_proven_can_happen(kind):
     hold(of_size(kind), mode="cover", depth=PROOFS[kind][2])
 
 
-test_every_claim_finds_broken_rtl, test_broken_rtl_is_found = mutants_are_found(
+test_every_claim_finds_broken_rtl, test_broken_rtl_is_detected = mutants_are_detected(
     MUTANTS, [of_size(kind) for kind in PROOFS], SAMPLES
 )

@@ -65,11 +65,11 @@ def frame_of_control(fields, bit):
     return Frame(**fields | named)
 
 
-def same(one, other):
+def same(item, other):
     """Whether two frames say the same, to the last lane."""
-    payloads = [frame.payload for frame in (one, other)]
+    payloads = [frame.payload for frame in (item, other)]
     if any(payload is None for payload in payloads):
         equal = payloads == [None, None]
     else:
         equal = np.array_equal(*payloads)
-    return equal and replace(one, payload=None) == replace(other, payload=None)
+    return equal and replace(item, payload=None) == replace(other, payload=None)

@@ -20,7 +20,7 @@ SIZES = [
     GnnSwitchParams(ports=3, lanes=2, window=4, jobs=2),
     GnnSwitchParams(ports=32, lanes=128, window=128),
 ]
-ASKERS = ["ack 0", "ack 1", "advance", "raw"]
+REQUESTERS = ["ack 0", "ack 1", "advance", "raw"]
 
 test_control_frames = simulated(
     ControlFrames, SIZES, __name__, ids=lambda params: f"w{params.window}"
@@ -38,13 +38,13 @@ class ControlFramesBench(Bench):
         super().__init__(dut)
         self.link = link
         self.cycle = 0
-        self.acks = [some(self.params.ack_state) | {"wanted": 0} for _ in range(OPEN_TURNS)]
+        self.acks = [some(self.params.ack_state) | {"required": 0} for _ in range(OPEN_TURNS)]
         self.job = {"active": 1, "job": 1, "epoch": some_number(16), "lo": 0}
         self.advancing, self.requests = False, deque()
         self.before = ({}, 0, False, None)  # what was to be told, acked, and inputs
         self.waiting = None  # the frame that is offered
-        self.passed = dict.fromkeys(ASKERS, 0)  # frames that passed who waits
-        self.told, self.cycles, self.dropped = [], [], 0  # who was; when it was offered
+        self.passed = dict.fromkeys(REQUESTERS, 0)  # frames that passed who waits
+        self.reported, self.cycles, self.dropped = [], [], 0  # who was; when it was offered
         dut.advance.value, dut.raw_valid.value, dut.o_ready.value = 0, 0, 0
         self.drive()
 
@@ -57,24 +57,24 @@ class ControlFramesBench(Bench):
         for k, ack in enumerate(self.acks):
             getattr(self.dut, f"acks_{k}").value = pack(self.params.ack_state, ack)
 
-    def to_tell(self, congested):
+    def to_report(self, congested):
         """Return who asks, and the frame that there would be for each."""
         if not self.job["active"]:
             return {}
-        found = {}
+        result = {}
         for k, ack in enumerate(self.acks):
-            if ack["wanted"]:
-                told = {"turn": ack["turn"], "seq": ack["base"], "bitmap": ack["arrived"]}
-                found[ASKERS[k]] = told | {"kind": Kind.ACK, "ecn": congested}
+            if ack["required"]:
+                reported = {"turn": ack["turn"], "seq": ack["base"], "bitmap": ack["arrived"]}
+                result[REQUESTERS[k]] = reported | {"kind": Kind.ACK, "ecn": congested}
         if self.advancing:
-            found["advance"] = {"kind": Kind.ADVANCE, "turn": self.job["lo"]}
+            result["advance"] = {"kind": Kind.ADVANCE, "turn": self.job["lo"]}
         if self.requests:
             request = self.requests[0]
-            told = {"turn": request["turn"], "source": request["source"]}
-            found["raw"] = told | {"kind": Kind.RAWFETCH, "raw": request["asking"]}
+            reported = {"turn": request["turn"], "source": request["source"]}
+            result["raw"] = reported | {"kind": Kind.RAWFETCH, "raw": request["requesting"]}
         nothing = {name: 0 for name, _ in self.params.control_frame}
         run = {"job": self.job["job"], "epoch": self.job["epoch"]}
-        return {who: nothing | run | frame for who, frame in found.items()}
+        return {owner: nothing | run | frame for owner, frame in result.items()}
 
     async def step(self, *, advance=False, request=None, congested=0):
         """Play a cycle; return who was told in the one before, if anybody."""
@@ -86,54 +86,54 @@ class ControlFramesBench(Bench):
         ready = not self.link()
         dut.o_ready.value = int(ready)
         await self.edge
-        told = self.look_at_output(ready)
-        self.update(told)
+        reported = self.look_at_output(ready)
+        self.update(reported)
         lost = request is not None and self.job["active"] and len(self.requests) == RAW_REQUESTS
         assert bool(dut.dropped.value) == bool(lost)
         self.dropped += bool(lost)
         request = None if lost else request
-        to_tell = self.to_tell(congested)
-        self.passed |= {who: 0 for who in ASKERS if who not in to_tell}
-        self.before = to_tell, int(dut.acked.value), advance, request
+        to_report = self.to_report(congested)
+        self.passed |= {owner: 0 for owner in REQUESTERS if owner not in to_report}
+        self.before = to_report, int(dut.acked.value), advance, request
         self.cycle += 1
-        return told
+        return reported
 
     def look_at_output(self, ready):
         """Return who was told one cycle ago: a frame is offered, and stays until it is taken."""
-        to_tell, acked, _, _ = self.before
-        told = None
+        to_report, acked, _, _ = self.before
+        reported = None
         if not self.dut.o_valid.value:
             assert self.waiting is None
             assert not acked
             return None
         frame = unpack(self.params.control_frame, int(self.dut.o_payload.value))
         if self.waiting is None:
-            told = self.who(frame, to_tell, acked)
-            self.told.append(told)
+            reported = self.owner(frame, to_report, acked)
+            self.reported.append(reported)
             self.cycles.append(self.cycle)
-            self.passed = {who: count + 1 for who, count in self.passed.items()} | {told: 0}
-            assert max(self.passed.values()) < len(ASKERS)
+            self.passed = {owner: count + 1 for owner, count in self.passed.items()} | {reported: 0}
+            assert max(self.passed.values()) < len(REQUESTERS)
         else:
             assert frame == self.waiting
             assert not acked
         self.waiting = None if ready else frame
-        return told
+        return reported
 
-    def who(self, frame, to_tell, acked):
+    def owner(self, frame, to_report, acked):
         if acked:
-            asker = ASKERS[acked.bit_length() - 1]
+            requester = REQUESTERS[acked.bit_length() - 1]
         else:
-            asker = {Kind.ADVANCE: "advance", Kind.RAWFETCH: "raw"}[frame["kind"]]
+            requester = {Kind.ADVANCE: "advance", Kind.RAWFETCH: "raw"}[frame["kind"]]
         assert acked in (0, 1, 2)
-        assert frame == to_tell[asker]
-        return asker
+        assert frame == to_report[requester]
+        return requester
 
-    def update(self, told):
+    def update(self, reported):
         """Take over what the cycle before has left."""
         _, _, advance, request = self.before
         if self.was_active:
-            self.advancing = advance or (self.advancing and told != "advance")
-            if told == "raw":
+            self.advancing = advance or (self.advancing and reported != "advance")
+            if reported == "raw":
                 self.requests.popleft()
             if request is not None:
                 self.requests.append(request)
@@ -148,7 +148,7 @@ class ControlFramesBench(Bench):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
-async def tells_what_is_to_be_told(dut, stalls):
+async def reports_what_is_to_be_reported(dut, stalls):
     """Jobs come and go, windows move, and turns end while an ACK waits."""
     source, link = stalls
     bench = await ControlFramesBench(dut, link=link).start()
@@ -169,13 +169,13 @@ async def tells_what_is_to_be_told(dut, stalls):
                 ack |= some(params.ack_state)
         if random.random() < 0.1:
             bench.job["lo"] += bench.job["lo"] < (1 << 32) - 1
-        asks = random.random() < busy / 2 and not source()
+        demands = random.random() < busy / 2 and not source()
         await bench.step(
             advance=random.random() < busy / 10,
-            request=some(params.raw_request) if asks else None,
+            request=some(params.raw_request) if demands else None,
             congested=random.getrandbits(1),
         )
-    assert min(map(bench.told.count, ASKERS)) > 30
+    assert min(map(bench.reported.count, REQUESTERS)) > 30
     assert bench.dropped or source is not never
     bench.job["active"] = 0
     for _ in range(RAW_REQUESTS + 4):
@@ -187,14 +187,14 @@ async def tells_what_is_to_be_told(dut, stalls):
 async def a_frame_every_two_cycles(dut):
     bench = await ControlFramesBench(dut).start()
     for ack in bench.acks:
-        ack["wanted"] = 1
+        ack["required"] = 1
     for _ in range(200):
         await bench.step(advance=True, request=some(bench.params.raw_request))
     apart = {later - at for at, later in pairwise(bench.cycles)}
     assert apart == {2}
-    assert {bench.told.count(who) for who in ASKERS} <= {
-        len(bench.told) // 4,
-        len(bench.told) // 4 + 1,
+    assert {bench.reported.count(owner) for owner in REQUESTERS} <= {
+        len(bench.reported) // 4,
+        len(bench.reported) // 4 + 1,
     }
 
 
@@ -205,20 +205,20 @@ async def one_alone_leaves_at_once(dut):
     for k in range(40):
         for _ in range(random.randint(4, 8)):
             await bench.step()
-        asked, who = bench.cycle, random.choice(ASKERS)
-        bench.told.clear()
-        if who.startswith("ack"):
-            ack = bench.acks[ASKERS.index(who)]
-            ack["wanted"] = 1
+        requested, owner = bench.cycle, random.choice(REQUESTERS)
+        bench.reported.clear()
+        if owner.startswith("ack"):
+            ack = bench.acks[REQUESTERS.index(owner)]
+            ack["required"] = 1
             await bench.step()
             await bench.step()
-            ack["wanted"] = 0
+            ack["required"] = 0
         else:
             latency = ControlFrames.latency + 1  # its register, its queue
-            request = some(bench.params.raw_request) if who == "raw" else None
-            await bench.step(advance=who == "advance", request=request)
+            request = some(bench.params.raw_request) if owner == "raw" else None
+            await bench.step(advance=owner == "advance", request=request)
         for _ in range(4):
             await bench.step()
-        assert bench.told == [who], k
-        assert bench.cycles[-1] == asked + latency
+        assert bench.reported == [owner], k
+        assert bench.cycles[-1] == requested + latency
         latency = ControlFrames.latency

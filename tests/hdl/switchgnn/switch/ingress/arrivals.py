@@ -78,10 +78,10 @@ def nearly_good(params, address, bit):
     elif kind == 2 and len(octets) > BEAT_BYTES:  # bits of the payload, or behind it
         octets = flipped(octets, random.randrange(8 * BEAT_BYTES, 8 * len(octets)))
     elif kind == 3:
-        most = params.frames.most_bytes
+        most = params.frames.max_bytes
         lengths = (60, 61, 63, 64, 65, 127, 128, 129, 191, 192, most - 64, most - 1, most)
-        wanted = random.choice([n for n in lengths if CONTROL_BYTES <= n <= most])
-        octets = (octets + bytes(most))[:wanted]
+        expected = random.choice([n for n in lengths if CONTROL_BYTES <= n <= most])
+        octets = (octets + bytes(most))[:expected]
     return Packet(octets)
 
 
@@ -97,7 +97,7 @@ def some_packet(params, address, bit):
     elif kind == 4:
         octets = (octets + random.randbytes(200))[: random.choice((1, 13, 14, 15, 59, 300))]
     elif kind == 5:
-        octets = octets + bytes(params.frames.most_bytes + 1 - len(octets))
+        octets = octets + bytes(params.frames.max_bytes + 1 - len(octets))
     return replace(packet, octets=octets, corrupt=random.random() < 0.1)
 
 
@@ -115,24 +115,24 @@ def every_zero_bit(params, address, bit):
 
 def expected(packet, params, address, bit):
     """Return what a packet becomes: its quality, and if it is good all that goes on."""
-    found = judge(packet.octets, params.lanes, address, corrupt=packet.corrupt)
-    if not isinstance(found, Frame):
-        return {"quality": found.name, "brings": 0}
-    kind = protocol.Kind[found.kind.name]
+    result = judge(packet.octets, params.lanes, address, corrupt=packet.corrupt)
+    if not isinstance(result, Frame):
+        return {"quality": result.name, "brings": 0}
+    kind = protocol.Kind[result.kind.name]
     assert len(packet.octets) == frame_bytes(kind, params.lanes)
-    header = {name: getattr(found, name) for name in NUMBERS}
-    header |= {"kind": kind, "epoch": found.epoch, "job": found.job % (1 << params.job_bits)}
-    header["raw"] = found.raw % (1 << params.ports)
-    if found.kind is Kind.ACK:  # nobody looks at the rest
+    header = {name: getattr(result, name) for name in NUMBERS}
+    header |= {"kind": kind, "epoch": result.epoch, "job": result.job % (1 << params.job_bits)}
+    header["raw"] = result.raw % (1 << params.ports)
+    if result.kind is Kind.ACK:  # nobody looks at the rest
         header = {name: header[name] for name in ("kind", "turn", "seq", "job", "epoch")}
-    payload = packet.octets[BEAT_BYTES:] if found.kind in BRING else b""
+    payload = packet.octets[BEAT_BYTES:] if result.kind in BRING else b""
     parts = (payload[at : at + BEAT_BYTES] for at in range(0, len(payload), BEAT_BYTES))
     return {
         "quality": "GOOD",
-        "own": int(found.bm == bit),
-        "known": int(found.job < params.jobs),
+        "own": int(result.bm == bit),
+        "known": int(result.job < params.jobs),
         "header": header,
-        "brings": int(found.kind in BRING),
+        "brings": int(result.kind in BRING),
         "payload": [int.from_bytes(part, "little") for part in parts],
     }
 

@@ -91,7 +91,7 @@ def some_frame(bench, model, cuts, rng):
     return port, Frame(**fields)
 
 
-def told(sent):
+def reported(sent):
     """Return frames by port in an order of their own; of an ACK what has arrived."""
     return sorted((port, repr(whole(frame))) for port, frame in sent)
 
@@ -147,7 +147,7 @@ async def compare(bench, open_turns, frames):
         rows = arrival.rows if isinstance(arrival, Frame) else 0  # each takes a cycle, there or not
         await bench.idle(SETTLED + MEMORY * params.in_memory + rows)
         left = [(port, frame) for _, port, frame in bench.frames]
-        assert told(left) == told(golden), f"frame {k}: {port} {arrival}"
+        assert reported(left) == reported(golden), f"frame {k}: {port} {arrival}"
         bench.frames.clear()
     for (port, verdict), count in model.counters.items():
         if verdict is not Verdict.UNREADY:

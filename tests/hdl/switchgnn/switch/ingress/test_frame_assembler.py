@@ -59,8 +59,8 @@ class AssemblerBench(Bench):
     def check(self, golden):
         """Compare what has come with what was expected."""
         assert len(self.frames.beats) == len(golden)
-        for k, (found, frame) in enumerate(zip(self.frames.beats, golden, strict=True)):
-            packet, payload = arrival_of(self.params, found)
+        for k, (result, frame) in enumerate(zip(self.frames.beats, golden, strict=True)):
+            packet, payload = arrival_of(self.params, result)
             assert agrees(packet, frame), (k, packet, frame)
             if frame["brings"]:
                 golden_payload = frame["payload"]

@@ -74,35 +74,35 @@ class IngressBench(Bench):
         while came != (came := (len(self.taken.beats), len(self.payloads.beats))):
             await edges(self.dut.clk, 80)
 
-    def found(self):
+    def result(self):
         """Return what was taken, by port; none is in the cycle behind one in which they hold."""
-        found, self.brought = [[] for _ in self.sent], []
+        result, self.brought = [[] for _ in self.sent], []
         assert not {cycle + 1 for cycle in self.held.cycles} & set(self.taken.cycles)
         assert set(self.brings.cycles) <= set(self.taken.cycles)
-        for one in self.taken.beats:
-            packet = packet_of(self.params, one["packet"]) | {"brings": one["brings"]}
-            port = one["sender"].bit_length() - 1
-            assert one["sender"] == 1 << port
-            found[port].append(packet)
+        for item in self.taken.beats:
+            packet = packet_of(self.params, item["packet"]) | {"brings": item["brings"]}
+            port = item["sender"].bit_length() - 1
+            assert item["sender"] == 1 << port
+            result[port].append(packet)
             if packet["brings"]:
-                self.brought.append((port, len(found[port]) - 1))
-        return found
+                self.brought.append((port, len(result[port]) - 1))
+        return result
 
     async def finish(self):
         """What has come is what was sent, except for what was told to be lost."""
         self.dut.hold.value = 0
         await self.drain()
         assert all(all(cycle.values()) for cycle in self.ready.beats)
-        matched, all_found = {}, self.found()
-        for port, (sent, found) in enumerate(zip(self.sent, all_found, strict=True)):
-            lost = sum(one["overflows"] >> port & 1 for one in self.overflows.beats)
+        matched, all_detected = {}, self.result()
+        for port, (sent, result) in enumerate(zip(self.sent, all_detected, strict=True)):
+            lost = sum(item["overflows"] >> port & 1 for item in self.overflows.beats)
             golden = [expected(packet, self.params, self.address, 1 << port) for packet in sent]
-            assert len(found) + lost == len(golden)
+            assert len(result) + lost == len(golden)
             if not lost:
-                qualities = Counter(packet["quality"].name for packet in found)
+                qualities = Counter(packet["quality"].name for packet in result)
                 assert qualities == Counter(frame["quality"] for frame in golden)
             rest = iter([frame for frame in golden if frame["quality"] == "GOOD"])
-            for k, packet in enumerate(found):
+            for k, packet in enumerate(result):
                 if packet["quality"] is not Quality.GOOD:
                     assert not packet["brings"]
                     continue
@@ -113,8 +113,8 @@ class IngressBench(Bench):
                 matched[port, k] = frame
         payloads = [matched[place]["payload"] for place in self.brought]
         assert len(self.payloads.beats) == len(payloads)
-        for found, golden in zip(self.payloads.beats, payloads, strict=True):
-            assert payload_beats(found, len(golden)) == golden
+        for result, golden in zip(self.payloads.beats, payloads, strict=True):
+            assert payload_beats(result, len(golden)) == golden
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -127,7 +127,7 @@ async def any_packets_at_all_ports(dut, stalls, hold):
     await bench.send_all(packets)
     await holding
     await bench.finish()
-    good = sum(packet["quality"] is Quality.GOOD for found in bench.found() for packet in found)
+    good = sum(packet["quality"] is Quality.GOOD for result in bench.result() for packet in result)
     assert good > 20
 
 
@@ -164,12 +164,14 @@ async def each_port_in_its_turn(dut):
     ports = bench.params.ports
     for last, other in permutations(range(ports), 2):
         behind = [(last + k) % ports for k in range(1, ports + 1)]
-        for asking in ([last], [other, last], behind):
-            own = [[bench.some(k, good=True, kind=Kind.DONE)] * (k in asking) for k in range(ports)]
+        for requesting in ([last], [other, last], behind):
+            own = [
+                [bench.some(k, good=True, kind=Kind.DONE)] * (k in requesting) for k in range(ports)
+            ]
             await bench.send_all(own)
             await edges(dut.clk, GnnIngress.latency + ports + 2)
-            senders = [one["sender"] for one in bench.taken.beats[-len(asking) :]]
-            assert senders == [1 << port for port in asking]
+            senders = [item["sender"] for item in bench.taken.beats[-len(requesting) :]]
+            assert senders == [1 << port for port in requesting]
     await bench.finish()
 
 

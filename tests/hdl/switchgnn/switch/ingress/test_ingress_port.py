@@ -70,14 +70,14 @@ class PortBench(Bench):
             await edges(self.dut.clk, 60)
         params = self.params
         golden = [expected(packet, params, self.address, self.bit) for packet in self.sent]
-        found = [*self.found()]
+        result = [*self.result()]
         if not lost:
             assert self.overflows == 0
-            qualities = Counter(packet["quality"].name for packet, _ in found)
+            qualities = Counter(packet["quality"].name for packet, _ in result)
             assert qualities == Counter(frame["quality"] for frame in golden)
-        assert len(found) + self.overflows == len(golden)
+        assert len(result) + self.overflows == len(golden)
         rest = iter([frame for frame in golden if frame["quality"] == "GOOD"])
-        for packet, payload in found:
+        for packet, payload in result:
             assert not packet["brings"] or packet["quality"] is Quality.GOOD
             if packet["quality"] is not Quality.GOOD:
                 continue
@@ -89,18 +89,18 @@ class PortBench(Bench):
         assert all(cycle["axis_tready"] for cycle in self.ready.beats)
         return golden
 
-    def found(self):
+    def result(self):
         """Yield arrivals; one that waits stays as it is, as far as its bits mean anything."""
         waiting = last = None
-        for cycle, one in zip(self.shown.cycles, self.shown.beats, strict=True):
-            bits, ready = (one[f"arrivals_{name}"] for name in ("payload", "ready"))
-            found = arrival_of(self.params, bits)
-            if found[0]["quality"] is not Quality.GOOD:
-                found = found[0], None
-            assert waiting is None or (waiting, last + 1) == (found, cycle)
-            waiting, last = None if ready else found, cycle
+        for cycle, item in zip(self.shown.cycles, self.shown.beats, strict=True):
+            bits, ready = (item[f"arrivals_{name}"] for name in ("payload", "ready"))
+            result = arrival_of(self.params, bits)
+            if result[0]["quality"] is not Quality.GOOD:
+                result = result[0], None
+            assert waiting is None or (waiting, last + 1) == (result, cycle)
+            waiting, last = None if ready else result, cycle
             if ready:
-                yield found
+                yield result
 
     def waits(self):
         """Return how many cycles each arrival comes after the last beat of its packet."""
@@ -127,7 +127,7 @@ async def any_packet(dut, stalls):
     for _ in range(80):
         packets = [some_packet(bench.params, bench.address, bench.bit) for _ in range(4)]
         await bench.send(packets)
-        while not stalls.none and (int(dut.used.value) or dut.arrivals_valid.value):
+        while not stalls.absent and (int(dut.used.value) or dut.arrivals_valid.value):
             await edges(dut.clk, 1)
     golden = await bench.finish()
     assert {frame["quality"] for frame in golden} == set(Quality.__members__)
@@ -157,7 +157,7 @@ async def takes_its_latency(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def tells_what_it_loses(dut):
+async def reports_what_it_loses(dut):
     """While nothing is taken both queues run over, and what has come stays."""
     bench = await PortBench(dut, sink=always).begin()
     params = bench.params

@@ -159,8 +159,8 @@ class JudgeBench(Bench):
         turn = request.frame.turn if request else 0
         assert bool(self.dut.done.value) == bool(done and turn == self.lo)
         if self.dut.done.value:
-            told = int(self.dut.done_job.value), int(self.dut.done_sender.value)
-            assert told == (self.number, 1 << request.port)
+            reported = int(self.dut.done_job.value), int(self.dut.done_sender.value)
+            assert reported == (self.number, 1 << request.port)
         over = 1 << request.port if done and turn < self.lo else 0
         assert int(self.dut.over.value) == over
 
@@ -194,18 +194,22 @@ class JudgeBench(Bench):
         assert Verdict(int(dut.verdict.value)) is verdict, (request, verdict)
         brings = bool(request and request.brings)
         assert bool(dut.task_valid.value) == (brings or verdict is Verdict.FETCHED)
-        asks = verdict is Verdict.PASSED and request.frame.kind is Kind.RAWFETCH
-        if not asks:
+        demands = verdict is Verdict.PASSED and request.frame.kind is Kind.RAWFETCH
+        if not demands:
             assert not dut.raw_request_to.value
         if request is None:
             return
         frame, copied = request.frame, request.frame.raw & self.everyone
         assert int(dut.sender.value) == 1 << request.port
-        if asks:
+        if demands:
             assert int(dut.raw_request_to.value) == copied
-            told = unpack(self.params.raw_request, int(dut.raw_request.value))
-            asking = 1 << request.port
-            assert told == {"turn": frame.turn, "source": frame.source, "asking": asking}
+            reported = unpack(self.params.raw_request, int(dut.raw_request.value))
+            requesting = 1 << request.port
+            assert reported == {
+                "turn": frame.turn,
+                "source": frame.source,
+                "requesting": requesting,
+            }
         if dut.task_valid.value:
             task = unpack(self.params.task, int(dut.task.value))
             self.check_task(task, frame, verdict, brings, copied)
@@ -231,7 +235,7 @@ class JudgeBench(Bench):
             assert (task["source"], task["raw"]) == (frame.source, copied)
             places = 1 << self.params.table_bits
             assert task["first"] == (self.lists["base"] + frame.list) % places
-            assert task["there"] == max(0, self.lists["count"] - frame.list)
+            assert task["present"] == max(0, self.lists["count"] - frame.list)
 
     def check_windows(self):
         """Check that each port's windows are the golden ones, each with its turn."""
@@ -239,8 +243,8 @@ class JudgeBench(Bench):
             shown = self.acks(port)
             for turn in range(self.lo, self.lo + self.setup.open_turns):
                 state = shown[self.setup.slot(turn)]
-                told = Window().acknowledged(state["base"], state["arrived"])
-                assert told == self.window(port, turn)
+                reported = Window().acknowledged(state["base"], state["arrived"])
+                assert reported == self.window(port, turn)
                 assert state["turn"] == turn % (1 << 32)
 
 

@@ -15,7 +15,7 @@ from tests.hdl.switchgnn.switch.sizes import TINY
 from tests.simulated import simulated
 
 SIZES = [replace(TINY, window=window) for window in (2, 4, 32, 128)]
-LAG = 3  # cycles from an admitted frame to ``wanted``
+LAG = 3  # cycles from an admitted frame to ``required``
 
 test_port_window = simulated(PortWindow, SIZES, __name__, ids=lambda params: f"{params.window}")
 
@@ -27,13 +27,13 @@ class TurnModel:
         self.window = Window()
         self.unanswered = []  # cycles in which new frames were admitted
         self.repeated = []  # and old ones
-        self.wanted_since = None  # first cycle in which there was a reason for an ACK
+        self.required_since = None  # first cycle in which there was a reason for an ACK
 
     def answered(self, now):
         """Note that an ACK left: it tells of all that was marked before."""
         self.unanswered = [at for at in self.unanswered if at == now]
         self.repeated = [at for at in self.repeated if at == now]
-        self.wanted_since = None
+        self.required_since = None
 
     def reason(self, now, every, delay):
         """Return whether an ACK is to leave, for what came before this cycle."""
@@ -98,19 +98,19 @@ class PortWindowBench(Bench):
         """Check that an ACK tells exactly what has come; return its base."""
         state = unpack(self.params.ack_state, int(getattr(self.dut, f"acks_{k}").value))
         model = self.models[k]
-        told = Window().acknowledged(state["base"], state["arrived"])
-        assert told == model.window
+        reported = Window().acknowledged(state["base"], state["arrived"])
+        assert reported == model.window
         assert state["turn"] == 40 + k
         reason = model.reason(self.now, self.every, self.delay)
         if not reason:
-            model.wanted_since = None
-        elif model.wanted_since is None:
-            model.wanted_since = self.now
-        if state["wanted"]:
-            self.seen.add("wanted")
+            model.required_since = None
+        elif model.required_since is None:
+            model.required_since = self.now
+        if state["required"]:
+            self.seen.add("required")
             assert reason
         elif reason:
-            assert self.now - model.wanted_since < LAG
+            assert self.now - model.required_since < LAG
         return state["base"]
 
     def some_seq(self, turn):
@@ -136,7 +136,7 @@ async def any_order(dut, every, delay, acks):
         if clear:
             await bench.step(admit=False)
     assert {"new", "repeated", "ahead"} <= bench.seen
-    assert "wanted" in bench.seen or (every, delay) == (255, 65535)
+    assert "required" in bench.seen or (every, delay) == (255, 65535)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -28,12 +28,12 @@ def test_link_window(window):
 class LinkWindowBench(Bench):
     """Adds PARTIALs while there is room; the other switch acknowledges those that it gets."""
 
-    def __init__(self, dut, *, loss=0.0, stall=never, latency=5, late=False, wanted=0):
+    def __init__(self, dut, *, loss=0.0, stall=never, latency=5, late=False, required=0):
         super().__init__(dut)
         self.width = self.params.link_window
         self.loss, self.stall, self.latency, self.late = loss, stall, latency, late
         self.orders = Monitor(dut, "orders")
-        self.added, self.now, self.wanted = 0, 0, wanted
+        self.added, self.now, self.required = 0, 0, required
         self.far = Window()
         self.acks = []  # cycle, base, bitmap
         self.left = []  # cycle, seq, again
@@ -46,7 +46,7 @@ class LinkWindowBench(Bench):
         while True:
             # What is added in this cycle counts in the next one.
             room = int(dut.used.value) if dut.used.value.is_resolvable else self.width
-            adds = self.added < self.wanted and room + int(dut.add.value) < self.width
+            adds = self.added < self.required and room + int(dut.add.value) < self.width
             dut.add.value = int(adds)
             dut.orders_ready.value = not self.stall()
             due = [ack for ack in self.acks if ack[0] <= self.now]
@@ -100,7 +100,7 @@ class LinkWindowBench(Bench):
 
     async def until(self, count, most=20_000):
         """Run until all of ``count`` PARTIALs are added and acknowledged."""
-        self.wanted = count
+        self.required = count
         for _ in range(most):
             await self.edge
             if self.added == count and not self.dut.used.value and not self.dut.add.value:
@@ -146,7 +146,7 @@ async def repeats_until_all_is_acknowledged(dut):
 async def full(dut):
     """Fill a window of which nothing has been acknowledged."""
     bench = await begin(dut, loss=1.0)
-    bench.wanted = bench.width
+    bench.required = bench.width
     await bench.idle(bench.width + 6)
     assert len(bench.left) == bench.width
     return bench
@@ -187,9 +187,9 @@ async def a_bitmap_frees_room_up_to_the_first_that_is_lost(dut):
 async def what_leaves_later_is_repeated_later(dut):
     """The timer is that of the frames that had left when it began."""
     for first in (1, 2, 3):
-        bench = await begin(dut, loss=1.0, wanted=first)
+        bench = await begin(dut, loss=1.0, required=first)
         await bench.idle(TIMEOUT + 20)
-        bench.wanted = 4
+        bench.required = 4
         await bench.idle(2 * TIMEOUT + 25)
         bench.running.cancel()
         assert bench.again() == [0, *range(first), *range(4)]
@@ -204,7 +204,7 @@ async def the_timer_has_all_bits(dut):
             timeout = max(timeout, 200)
             bench = await begin(dut, loss=1.0)
             dut.timeout.value = timeout
-            bench.wanted = 1
+            bench.required = 1
             await bench.idle(10)
             dut.timer.value = timeout - 80
             await bench.idle(75)
@@ -216,7 +216,7 @@ async def the_timer_has_all_bits(dut):
 
 @cocotb.test()
 async def a_cleared_window_begins_with_seq_0(dut):
-    bench = await begin(dut, loss=1.0, wanted=3)
+    bench = await begin(dut, loss=1.0, required=3)
     await bench.idle(TIMEOUT + 20)
     dut.clear.value = 1
     await bench.edge
@@ -234,7 +234,7 @@ async def a_cleared_window_begins_with_seq_0(dut):
 async def an_ack_beside_a_clear(dut):
     """Up to the cycle of clear it is of the turn before; nothing of the new turn has arrived."""
     for base, bitmap, distance in pairs((0, 1), (0b10, 0b111)):
-        bench = await begin(dut, loss=1.0, wanted=3)
+        bench = await begin(dut, loss=1.0, required=3)
         await bench.idle(10)
         bench.running.cancel()
         if distance > 0:
@@ -256,7 +256,7 @@ async def an_ack_beside_a_clear(dut):
 
 @cocotb.test()
 async def an_ack_of_what_was_never_sent_has_no_effect(dut):
-    bench = await begin(dut, loss=1.0, wanted=2)
+    bench = await begin(dut, loss=1.0, required=2)
     await bench.idle(10)
     for bit in range(32):
         base = max(3, 1 << bit | random.randrange(3))

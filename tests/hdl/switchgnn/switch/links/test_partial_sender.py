@@ -43,10 +43,10 @@ class LinkOut(Component):
         m.submodules.port = port = EgressPort(self.params)
         connect(m, port.axis, flipped(self.axis))
         for name, member in self.outer.items():
-            ours, theirs = getattr(self, name), getattr(sender, name)
-            pairs = zip(ours, theirs, strict=True) if name == "turns" else [(ours, theirs)]
-            for one, other in pairs:
-                m.d.comb += other.eq(one) if member.flow is In else one.eq(other)
+            own, reference = getattr(self, name), getattr(sender, name)
+            pairs = zip(own, reference, strict=True) if name == "turns" else [(own, reference)]
+            for item, other in pairs:
+                m.d.comb += other.eq(item) if member.flow is In else item.eq(other)
         m.d.comb += [
             port.port_bit.eq(1 << FAR),
             port.mark_level.eq(1),  # PARTIALs are not marked, however many wait
@@ -77,7 +77,7 @@ class PartialSenderBench(Bench):
         self.job = random.randrange(self.params.jobs)
         self.epoch = random.getrandbits(16)
         self.oldest = self.lo  # in truth
-        self.wanted = [[], []]  # deliveries that wait, of each place
+        self.required = [[], []]  # deliveries that wait, of each place
         self.delivered = {}  # what was, by turn and list
         self.pipeline = [None] * DELIVERY_CYCLES
         self.windows = {}  # of the other switch, by turn
@@ -97,7 +97,7 @@ class PartialSenderBench(Bench):
     async def end(self):
         """End the oldest turn: the next one follows two cycles later, that after it three."""
         place = self.lo % 2 if self.two else 0
-        self.wanted[place] = []
+        self.required[place] = []
         self.oldest += 1
         self.dut.clear.value = 1 << place
         self.acks = [ack for ack in self.acks if ack[1]["place"] != place]
@@ -113,7 +113,7 @@ class PartialSenderBench(Bench):
         dut = self.dut
         # As the schedule of reads: open in the cycle before, in which there was no other claim.
         claim = (
-            self.open and not self.claimed and any(self.wanted) and random.random() < self.claims
+            self.open and not self.claimed and any(self.required) and random.random() < self.claims
         )
         self.pipeline.append(self.read() if claim else None)
         delivery = self.pipeline.pop(0)
@@ -151,16 +151,16 @@ class PartialSenderBench(Bench):
 
     def read(self):
         """Return what a claim is for: a sum, nothing, or a sum of a turn that is not open."""
-        place = random.choice([k for k in range(2) if self.wanted[k]])
+        place = random.choice([k for k in range(2) if self.required[k]])
         if random.random() < self.void:
             self.voided += 1
-            other = self.wanted[place][0]["turn"] ^ 1 << random.randrange(1, 32)
-            return random.choice((None, self.wanted[place][0] | {"turn": other}))
-        delivery = self.wanted[place].pop(0)
+            other = self.required[place][0]["turn"] ^ 1 << random.randrange(1, 32)
+            return random.choice((None, self.required[place][0] | {"turn": other}))
+        delivery = self.required[place].pop(0)
         self.delivered[delivery["turn"], delivery["list"]] = delivery
         return delivery
 
-    def want(self, place, count):
+    def need(self, place, count):
         """Complete sums of the turn at a place."""
         params = self.params
         for _ in range(count):
@@ -168,7 +168,7 @@ class PartialSenderBench(Bench):
             named["list"] = random.getrandbits(32)
             sums = [some_sum() for _ in range(params.lanes)]
             rest = {"source": 0, "sums": sums, "partial": 0, "seq": 0}
-            self.wanted[place].append(named | rest)
+            self.required[place].append(named | rest)
 
     def left(self, frame):
         """A frame has left: it says what one delivery did, whenever and however often it comes."""
@@ -198,7 +198,7 @@ class PartialSenderBench(Bench):
             await self.step()
             of = [lists for (turn, lists) in self.delivered if turn in self.turns]
             got = [lists for (turn, _), lists in self.got.items() if turn in self.turns]
-            if not any(self.wanted) and not any(self.pipeline) and sorted(got) == sorted(of):
+            if not any(self.required) and not any(self.pipeline) and sorted(got) == sorted(of):
                 for turn in self.turns:  # no sum of another turn has taken a number of this one
                     seqs = sorted(seq for of_turn, seq in self.got if of_turn == turn)
                     assert seqs == list(range(len(seqs)))
@@ -228,7 +228,7 @@ async def begin(dut, **options):
 @cocotb.test()
 async def all_arrive_once_on_a_good_link(dut):
     bench = await begin(dut, claims=1.0)
-    bench.want(0, 40)
+    bench.need(0, 40)
     began = bench.now
     await bench.until_all()
     frames = [frame.seq for frame in bench.frames]
@@ -243,8 +243,8 @@ async def all_arrive_once_on_a_good_link(dut):
 async def all_arrive_once_on_bad_links(dut):
     for stall in (never, rarely, often):
         bench = await begin(dut, loss=0.3, stall=stall, void=0.2)
-        bench.want(0, 60)
-        bench.want(1, 60)
+        bench.need(0, 60)
+        bench.need(1, 60)
         await bench.until_all()
         assert bench.again
         assert bench.voided
@@ -261,11 +261,11 @@ async def turns_end_and_others_follow(dut):
         bench.two = two
         for _ in range(16):
             oldest = bench.lo % 2 if two else 0
-            bench.want(oldest, random.randrange(20))
+            bench.need(oldest, random.randrange(20))
             await bench.until_all()
-            bench.want(oldest, 3)  # some are delivered when their turn is over
+            bench.need(oldest, 3)  # some are delivered when their turn is over
             if two:
-                bench.want(1 - oldest, 20)
+                bench.need(1 - oldest, 20)
             await bench.idle(random.randrange(12))
             await bench.end()
             if two:
@@ -277,7 +277,7 @@ async def turns_end_and_others_follow(dut):
 async def nothing_is_kept_without_a_job(dut):
     for place in (0, 1):
         bench = await begin(dut, loss=1.0)
-        bench.want(place, 3)
+        bench.need(place, 3)
         await bench.idle(60)
         assert bench.frames
         dut.active.value = 0
@@ -292,9 +292,9 @@ async def a_turn_that_ends_makes_room(dut):
     """The room is there three cycles later, at either place."""
     for place in (0, 1):
         bench = await begin(dut, loss=1.0)
-        bench.want(place, bench.params.link_window)
+        bench.need(place, bench.params.link_window)
         await bench.idle(12 * bench.params.link_window)
-        assert not any(bench.wanted)
+        assert not any(bench.required)
         assert not dut.open.value
         dut.clear.value = 1 << place
         await bench.step()
@@ -312,18 +312,18 @@ async def opens_while_both_windows_have_room(dut):
         bench = await begin(dut, loss=1.0)
         dut.timeout.value = (1 << 32) - 1
         for place in random.choice([(0,), (1,), (0, 1)]):
-            bench.want(place, 20)
-        claims, kept, golden = [0] * DELIVERY_CYCLES, {}, True
+            bench.need(place, 20)
+        claims, stored, golden = [0] * DELIVERY_CYCLES, {}, True
         for _ in range(300):
             coming = bench.pipeline[0]
             await bench.step()
             assert bench.open == golden
             claims = [int(bench.claimed), *claims[:DELIVERY_CYCLES]]
-            used = max(kept.values(), default=0) + sum(claims)
+            used = max(stored.values(), default=0) + sum(claims)
             golden = used < bench.params.link_window
             if coming is not None:
-                kept[coming["turn"]] = kept.get(coming["turn"], 0) + 1
-        assert max(kept.values()) == bench.params.link_window
+                stored[coming["turn"]] = stored.get(coming["turn"], 0) + 1
+        assert max(stored.values()) == bench.params.link_window
 
 
 @cocotb.test()
@@ -334,20 +334,20 @@ async def turns_take_turns(dut):
         dut.timeout.value = (1 << 32) - 1
         count = bench.params.link_window - 1
         for place in (first, 1 - first):
-            bench.want(place, count)
+            bench.need(place, count)
             await bench.idle(24 * count)
-            assert not any(bench.wanted)
+            assert not any(bench.required)
         assert not bench.frames
         for _ in range(DELIVERY_CYCLES):
             assert not dut.urgent.value, "some have not been ordered yet"
             await bench.step()
         bench.stall = never
         await bench.idle(4 * count * bench.params.result_beats + 60)
-        found = [frame.turn % 2 for frame in bench.frames]
-        queued = found.index(1 - first)  # by the port, before there was another turn's
+        result = [frame.turn % 2 for frame in bench.frames]
+        queued = result.index(1 - first)  # by the port, before there was another turn's
         assert queued < count
         golden = queued * [first] + (count - queued) * [1 - first, first] + queued * [1 - first]
-        assert found == golden
+        assert result == golden
 
 
 @cocotb.test()
@@ -358,7 +358,7 @@ async def the_time_until_a_repeat_has_all_bits(dut):
             timeout = max(timeout, 300)
             bench = await begin(dut, loss=1.0)
             dut.timeout.value = timeout
-            bench.want(place, 1)
+            bench.need(place, 1)
             await bench.idle(40)
             getattr(dut.sender, f"window_{place}").timer.value = timeout - 130
             await bench.idle(120)
@@ -372,7 +372,7 @@ async def the_time_until_a_repeat_has_all_bits(dut):
 async def an_ack_of_what_was_never_sent_is_nonsense(dut):
     bench = await begin(dut, loss=1.0)
     for place in (0, 1):
-        bench.want(place, 2)
+        bench.need(place, 2)
     await bench.idle(60)
     for _ in range(40):
         place, sent = random.getrandbits(1), random.getrandbits(1)
@@ -392,9 +392,9 @@ async def an_ack_of_what_was_never_sent_is_nonsense(dut):
 async def a_link_that_acknowledges_nothing_closes_the_port(dut):
     """The window fills, and other complete sums wait for it; then all arrive."""
     bench = await begin(dut, loss=1.0)
-    bench.want(1, bench.params.link_window + 10)
+    bench.need(1, bench.params.link_window + 10)
     await bench.idle(3 * TIMEOUT)
-    assert len(bench.wanted[1]) == 10
+    assert len(bench.required[1]) == 10
     assert not dut.open.value
     bench.loss = 0.0
     await bench.until_all()

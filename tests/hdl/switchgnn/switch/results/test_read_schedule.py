@@ -57,7 +57,7 @@ class ScheduleBench(Bench):
         self.closed = dict.fromkeys(self.ports, 0)  # until when
         self.stopped = set()  # ports that do not open again
         self.open_ports = set(self.ports)
-        self.urgent, self.made = set(), set()  # ports; cycles of holes that were asked for
+        self.urgent, self.built = set(), set()  # ports; cycles of holes that were asked for
         self.past = deque(maxlen=3)  # ready lists, holes, open ports, taken of the last cycles
         self.reads, self.make_holes = [], []  # cycle, bank, port
         self.waited = dict.fromkeys(self.ports, 0)  # cycles of an open port that has ready lists
@@ -71,7 +71,7 @@ class ScheduleBench(Bench):
     async def step(self, *, holes=None, taken=False):
         """Play a cycle; ``holes`` are banks, by default all."""
         dut, bits = self.dut, lambda numbers: sum(1 << k for k in numbers)
-        holes = set(self.banks) if holes is None or self.cycle in self.made else set(holes)
+        holes = set(self.banks) if holes is None or self.cycle in self.built else set(holes)
         ready = {place for place in self.lists if self.is_ready(place)}
         for p in self.ports:
             if p not in self.open_ports and self.closed[p] <= self.cycle and p not in self.stopped:
@@ -84,7 +84,7 @@ class ScheduleBench(Bench):
         self.look_at_choice()
         if dut.make_hole.value:
             self.make_holes.append(self.cycle)
-            self.made.add(self.cycle + self.params.hole_cycles)
+            self.built.add(self.cycle + self.params.hole_cycles)
         self.past.append((ready, holes, set(self.open_ports), taken))
         self.count_waits(ready, taken)
         self.cycle += 1
@@ -117,14 +117,14 @@ class ScheduleBench(Bench):
             waits = p in self.open_ports and any((b, p) in ready for b in self.banks)
             lost = (self.params.hole_cycles + 4) * taken
             self.waited[p] = max(0, self.waited[p] + 1 - lost) if waits else 0
-            assert self.waited[p] <= self.params.most_wait
+            assert self.waited[p] <= self.params.max_wait
             self.longest = max(self.longest, self.waited[p])
         for (b, p), passed in self.passed.items():
             if (b, p) not in ready or now.get(p) == b:
                 self.passed[b, p] = 0
             elif p in now:
                 self.passed[b, p] = passed + 1
-                assert passed < self.params.most_passes
+                assert passed < self.params.max_passes
                 self.most = max(self.most, passed)
 
     def fill(self, count):
@@ -162,10 +162,10 @@ async def a_read_every_cycle(dut):
         if params.banks > params.settling:  # else lists are not ready in time
             assert len(bench.reads) >= rate * cycles - 8
         for p in bench.ports:
-            mine = [b for _, b, port in bench.reads if port == p]
-            assert len(mine) >= len(bench.reads) // params.ports - 4
+            own = [b for _, b, port in bench.reads if port == p]
+            assert len(own) >= len(bench.reads) // params.ports - 4
             for b in bench.banks:
-                assert abs(mine.count(b) - len(mine) / params.banks) <= 2
+                assert abs(own.count(b) - len(own) / params.banks) <= 2
         assert not bench.make_holes
 
 
@@ -208,7 +208,7 @@ def only_when_closed(bench):
     return lambda: set() if bench.target[1] in bench.open_ports else {*bench.banks}
 
 
-def none(bench):
+def absent(bench):
     """Give no hole; those that the schedule makes remain."""
     return set
 
@@ -218,7 +218,7 @@ def behind_the_turn(bench):
     return lambda: {bank for _, bank, _ in bench.reads[-1:]}
 
 
-ADVERSARIES = (starving_bank, never_for_port, only_when_closed, none, behind_the_turn)
+ADVERSARIES = (starving_bank, never_for_port, only_when_closed, absent, behind_the_turn)
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
@@ -233,17 +233,17 @@ async def nobody_starves(dut):
                 for b in bench.banks:
                     bench.lists[b, bench.target[1]] = 10**6 * (b == bench.target[0])
             holes = adversary(bench)
-            for _ in range(3 * bench.params.most_wait + 200):
+            for _ in range(3 * bench.params.max_wait + 200):
                 bench.urgent = {p for p in bench.open_ports if urgent}
                 await bench.step(holes=holes())
             assert bench.make_holes or bench.params.banks == 1
-            mine = [(b, p) for _, b, p in bench.reads]
-            assert bench.target in mine or adversary is not starving_bank
-            assert {p for _, p in mine} == {*bench.ports}
+            own = [(b, p) for _, b, p in bench.reads]
+            assert bench.target in own or adversary is not starving_bank
+            assert {p for _, p in own} == {*bench.ports}
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-async def holes_are_made_for_who_is_urgent(dut):
+async def holes_are_built_for_who_is_urgent(dut):
     """As many are made as are needed, and none for ports that are not urgent."""
     params = params_in_simulator(ReadScheduleParams)
     bench = await ScheduleBench(dut).begin()

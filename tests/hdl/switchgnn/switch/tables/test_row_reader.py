@@ -31,25 +31,25 @@ class RowReaderBench(Bench):
 
     def some_request(self, most):
         count = random.randint(1, most)
-        there = random.choice((count, count, random.randrange(count + 1), 0xFFFF))
-        return {"first": random.randrange(self.params.rows), "count": count, "there": there}
+        present = random.choice((count, count, random.randrange(count + 1), 0xFFFF))
+        return {"first": random.randrange(self.params.rows), "count": count, "present": present}
 
     def rows_of(self, request):
         """Return what leaves for a request; None stands for a row that does not exist."""
         for k in range(request["count"]):
-            there = k < request["there"]
-            row = self.table[(request["first"] + k) % len(self.table)] if there else None
+            present = k < request["present"]
+            row = self.table[(request["first"] + k) % len(self.table)] if present else None
             yield row, int(k == request["count"] - 1)
 
     @property
-    def found(self):
+    def result(self):
         beats = self.rows.beats
         return [(None if beat["missing"] else beat["row"], beat["last"]) for beat in beats]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
-async def gives_what_is_asked_for(dut, stalls):
+async def gives_what_is_requested(dut, stalls):
     """If nobody pauses, a row leaves per cycle, over all requests."""
     bench = await RowReaderBench(dut, stalls).begin()
     requests = [bench.some_request(random.choice((1, 1, 4, 20))) for _ in range(150)]
@@ -57,8 +57,8 @@ async def gives_what_is_asked_for(dut, stalls):
     bench.requests.extend(requests)
     await bench.rows.wait_for(len(golden))
     await bench.settle()
-    assert bench.found == golden
-    if stalls.none:
+    assert bench.result == golden
+    if stalls.absent:
         first = bench.rows.cycles[0]
         assert bench.rows.cycles == [first + k for k in range(len(golden))]
 
@@ -71,7 +71,7 @@ async def takes_its_latency(dut):
         await bench.requests.send_all([request])
         await bench.rows.wait_for(k)
         assert bench.rows.cycles[-1] - bench.requests.cycles[-1] == RowReader.latency
-        assert bench.found[-1:] == [*bench.rows_of(request)]
+        assert bench.result[-1:] == [*bench.rows_of(request)]
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -81,10 +81,10 @@ async def ends_lists_of_any_length(dut):
     last = [random.randrange(1 << bit, 2 << bit) for bit in range(4, COUNT_BITS) for _ in range(4)]
     for done in (*last, *((1 << bit) - 5 for bit in range(4, COUNT_BITS + 1))):
         count = min(done + 10, (1 << COUNT_BITS) - 1)
-        there = random.randrange(done, count + 1)
-        request = {"first": random.randrange(bench.params.rows), "count": count, "there": there}
+        present = random.randrange(done, count + 1)
+        request = {"first": random.randrange(bench.params.rows), "count": count, "present": present}
         bench.rows.beats.clear()
         dut.done.value = done
         await bench.requests.send_all([request])
         await bench.rows.wait_for(count - done)
-        assert bench.found == [*islice(bench.rows_of(request), done, None)]
+        assert bench.result == [*islice(bench.rows_of(request), done, None)]

@@ -82,22 +82,22 @@ class TableErrorsBench(Bench):
 
     def note(self, kind, row, errors):
         """Note what is wrong with a row; the lowest bank's error is the first."""
-        found = [
+        result = [
             (error, index * self.params.banks + bank)
             for bank, (error, index) in enumerate(zip(errors, row["indices"], strict=True))
             if error is not TableError.NONE
         ]
         if kind == "missing":
-            found = [(TableError.NO_SUCH_ROW, 0)]
+            result = [(TableError.NO_SUCH_ROW, 0)]
         if kind == "outside":
-            found = [(TableError.OUTSIDE, row["number"])]
+            result = [(TableError.OUTSIDE, row["number"])]
         job = row["job"]
-        for cause, more in Counter(cause for cause, _ in found).items():
+        for cause, more in Counter(cause for cause, _ in result).items():
             total = self.counts[job][cause] + more
             if total < 1 << ERROR_COUNT_BITS:  # what would go beyond the end is not counted
                 self.counts[job][cause] = total
-        if found and self.first[job] is NOTHING:
-            cause, aggregator = found[0]
+        if result and self.first[job] is NOTHING:
+            cause, aggregator = result[0]
             self.first[job] = {
                 "cause": cause,
                 "turn": row["turn"],

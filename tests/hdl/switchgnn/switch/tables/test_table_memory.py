@@ -45,8 +45,8 @@ class OnRams(Component):
             params,
             {
                 "requests": In(stream.Signature(params.request)),
-                "lists": Out(stream.Signature(params.found)),
-                "descriptors": Out(stream.Signature(params.found)),
+                "lists": Out(stream.Signature(params.result)),
+                "descriptors": Out(stream.Signature(params.result)),
                 "settings": In(params.settings),
                 "state": Out(params.state),
                 "taken": Out(params.ports),  # bursts that are taken
@@ -83,7 +83,7 @@ class Bench:
         self.rams = TableRams(dut, self.params)
         self.source = Source(dut, "requests", stall=source)
         self.sinks = [Sink(dut, name, stall=sink) for name in ("lists", "descriptors")]
-        self.asked = []
+        self.requested = []
 
     async def start(self, **settings):
         await start(self.dut)
@@ -111,30 +111,30 @@ class Bench:
         self.set()
         await ClockCycles(self.dut.clk, 4)
 
-    def ask(self, most=4, descriptors=0.1, there=True):
+    def issue(self, most=4, descriptors=0.1, present=True):
         """Ask for rows somewhere in a table."""
         which = int(random.random() < descriptors)
         rows = self.tables[which].rows
         count = random.randint(1, most)
-        exist = count if there else random.choice((count, 0, random.randrange(count), 0xFFFF))
+        exist = count if present else random.choice((count, 0, random.randrange(count), 0xFFFF))
         first = random.randrange(len(rows) - count)
         self.request(which, first, count, exist)
 
-    def request(self, which, first, count, there):
-        request = {"descriptors": which, "first": first, "count": count, "there": there}
-        self.asked.append(request)
+    def request(self, which, first, count, present):
+        request = {"descriptors": which, "first": first, "count": count, "present": present}
+        self.requested.append(request)
         self.source.append(request)
 
     def golden(self, which):
         """Return the rows of a table that leave; None stands for one that is not there."""
-        for request in self.asked:
+        for request in self.requested:
             if request["descriptors"] == which:
                 for k in range(request["count"]):
-                    there = k < request["there"]
-                    row = self.tables[which].rows[request["first"] + k] if there else None
+                    present = k < request["present"]
+                    row = self.tables[which].rows[request["first"] + k] if present else None
                     yield row, int(k == request["count"] - 1)
 
-    def found(self, which):
+    def result(self, which):
         mask = (1 << self.tables[which].bits) - 1
         for beat in self.sinks[which].beats:
             yield None if beat["missing"] else beat["row"] & mask, beat["last"]
@@ -145,7 +145,7 @@ class Bench:
 
     def check(self):
         for which in range(2):
-            assert list(self.found(which)) == list(self.golden(which))
+            assert list(self.result(which)) == list(self.golden(which))
 
     @property
     def state(self):
@@ -155,8 +155,8 @@ class Bench:
     def beats_read(self):
         """Return the beats of memory that the requests touch."""
         total = 0
-        for request in self.asked:
-            rows = min(request["count"], request["there"])
+        for request in self.requested:
+            rows = min(request["count"], request["present"])
             if rows:
                 a_beat = 256 // self.tables[request["descriptors"]].bits
                 last = request["first"] + rows - 1
@@ -166,12 +166,12 @@ class Bench:
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 @cocotb.parametrize(source=[never, often], sink=[never, often], stall=[0, 120], latency=[0, 90])
-async def gives_what_is_asked_for(dut, source, sink, stall, latency):
+async def gives_what_is_requested(dut, source, sink, stall, latency):
     bench = Bench(dut, source=source, sink=sink)
     bench.rams.set(read_latency=latency, ar_stall=stall, r_stall=stall, seed=random.getrandbits(32))
     await bench.start()
     for _ in range(60):
-        bench.ask(random.choice((1, 1, 4, 40)), 0.3, there=False)
+        bench.issue(random.choice((1, 1, 4, 40)), 0.3, present=False)
     await bench.finish()
     bench.check()
     assert bench.state == {
@@ -194,7 +194,7 @@ async def reads_nothing_beyond_what_is_there(dut):
 
     cocotb.start_soon(count())
     for _ in range(150):
-        bench.ask(random.choice((1, 5, 30)), 0.2, there=False)
+        bench.issue(random.choice((1, 5, 30)), 0.2, present=False)
     await bench.finish()
     bench.check()
     assert taken.total() == bench.beats_read
@@ -218,12 +218,12 @@ async def hides_the_latency_of_hbm(dut, lists):
     bench.rams.set(read_latency=HBM_LATENCY)
     await bench.start()
     for _ in range(3000 // lists):
-        bench.ask(lists, 0)
+        bench.issue(lists, 0)
     await bench.finish()
     bench.check()
-    found = rate(bench.sinks[0], 200)
-    dut._log.info(f"lists of 1 to {lists} rows: {found:.3f} rows a cycle")
-    assert found > 0.99
+    result = rate(bench.sinks[0], 200)
+    dut._log.info(f"lists of 1 to {lists} rows: {result:.3f} rows a cycle")
+    assert result > 0.99
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -232,7 +232,7 @@ async def a_slow_port_holds_up_no_more_than_its_rows(dut):
     bench = Bench(dut, sink=lambda: True)
     await bench.start()
     for _ in range(1000):
-        bench.ask(1, 0)
+        bench.issue(1, 0)
     await ClockCycles(dut.clk, 1500)
     places = bench.params.ports * bench.params.waiting
     assert bench.source.missing >= 1000 - places - 8  # which are on their way to it
@@ -255,14 +255,14 @@ async def a_port_that_fails_loses_its_rows_alone(dut, fault):
     for k in range(200):
         if k == 50:
             bench.request(0, rows[0], len(rows), len(rows))
-        bench.ask(4)
+        bench.issue(4)
     await bench.finish()
     wrong = Counter()
     for which in range(2):
-        for found, golden in zip(bench.found(which), bench.golden(which), strict=True):
+        for result, golden in zip(bench.result(which), bench.golden(which), strict=True):
             # A beat too many is taken for the next one's until the port has nothing to do.
-            assert found in (golden, (None, golden[1])) or fault is Fault.EXTRA
-            wrong[which] += found != golden
+            assert result in (golden, (None, golden[1])) or fault is Fault.EXTRA
+            wrong[which] += result != golden
     state = bench.state
     assert wrong.total()
     if fault is not Fault.EXTRA:
@@ -291,9 +291,9 @@ async def recovers(bench):
     assert not bench.state["failures"]
     for sink in bench.sinks:
         sink.beats.clear()
-    bench.asked.clear()
+    bench.requested.clear()
     for _ in range(100):
-        bench.ask(4)
+        bench.issue(4)
     await ClockCycles(bench.dut.clk, 3000)
     bench.check()
     assert not bench.state["failures"]
@@ -306,19 +306,19 @@ async def what_a_reset_leaves_behind_is_never_taken_for_a_later_row(dut):
     bench.rams.set(read_latency=60)
     await bench.start()
     for _ in range(20 * bench.params.ports):
-        bench.ask(1, 0)
+        bench.issue(1, 0)
     await ClockCycles(dut.clk, 30)
     await strobe(dut.rst, dut.clk)
     bench.source.clear()
     await ClockCycles(dut.clk, 200)
     for sink in bench.sinks:
         sink.beats.clear()
-    bench.asked.clear()
+    bench.requested.clear()
     assert bench.state["broken"]
     assert not bench.state["owes"]
     await bench.pulse("revive")
     assert not bench.state["broken"]
     for _ in range(100):
-        bench.ask(4)
+        bench.issue(4)
     await ClockCycles(dut.clk, 2000)
     bench.check()

@@ -133,7 +133,7 @@ class Bench:
         self.seen, self.fenced, self.missing, self.outside = [], 0, 0, 0
         self.reserved, self.errors = 0, [0, 0]
         self.layout = data.ArrayLayout(params.bank_command, params.banks)
-        self.given = deque()  # tasks in the order in which the queue has them
+        self.provided = deque()  # tasks in the order in which the queue has them
 
     async def start(self):
         dut, params = self.dut, self.params
@@ -164,7 +164,7 @@ class Bench:
         lists = [pack(self.params.row, row) for row in self.rows]
         await rams.write(0, 0, lists, memory.list_bits)
         descriptors = [
-            sum((one["expected"] | one["port"] << 16) << 32 * k for k, one in enumerate(row))
+            sum((item["expected"] | item["port"] << 16) << 32 * k for k, item in enumerate(row))
             for row in self.descriptors
         ]
         await rams.write(half, 0, descriptors, memory.descriptor_bits)
@@ -173,12 +173,12 @@ class Bench:
         """Return where this many rows begin; on chip, those past the end wrap around."""
         return random.randrange(rows - count * self.params.in_memory)
 
-    def some_task(self, most_rows):
+    def some_task(self, max_rows):
         """Draw a task as the judge gives it, with its payload."""
         params = self.params
         kinds = (TaskKind.DROP, TaskKind.ROWS, TaskKind.ROWS, TaskKind.ONE, TaskKind.FETCH)
         kind = random.choice(kinds)
-        rows = random.randrange(most_rows + 1) if kind is TaskKind.ROWS else 0
+        rows = random.randrange(max_rows + 1) if kind is TaskKind.ROWS else 0
         first = self.place(params.rows, rows)
         number = random.choice((random.randrange(2 * params.slots), random.getrandbits(32)))
         base = random.randrange(params.slots)
@@ -191,7 +191,7 @@ class Bench:
             "list": number if kind in (TaskKind.ONE, TaskKind.FETCH) else random.getrandbits(32),
             "rows": rows,
             "first": first,
-            "there": random.choice((rows, rows, random.randrange(rows + 1), 0xFFFF)),
+            "present": random.choice((rows, rows, random.randrange(rows + 1), 0xFFFF)),
             "source": random.getrandbits(32),
             "raw": random.getrandbits(params.ports) if kind is TaskKind.ROWS else 0,
         }
@@ -204,7 +204,7 @@ class Bench:
             "raw": 0,
             "first": self.place(self.params.descriptor_rows, height),
             "rows": height,
-            "there": random.randrange(height + 1),
+            "present": random.randrange(height + 1),
         }
 
     def give(self, task):
@@ -228,11 +228,11 @@ class Bench:
         if kind is TaskKind.ROWS and task["rows"]:
             for k in range(task["rows"]):
                 row = self.rows[(task["first"] + k) % params.rows]
-                there = k < task["there"]
-                self.errors[0] += not there
+                present = k < task["present"]
+                self.errors[0] += not present
                 yield [
                     {"operation": BankOperation.ADD, "index": entry["index"]}
-                    if there and entry["valid"]
+                    if present and entry["valid"]
                     else nothing
                     for entry in row
                 ]
@@ -240,8 +240,8 @@ class Bench:
             for k in range(task["rows"]):
                 row = self.descriptors[(task["first"] + k) % params.descriptor_rows]
                 load = {"operation": BankOperation.LOAD, "index": k}
-                if k < task["there"]:
-                    yield [load | {"descriptor": given} for given in row]
+                if k < task["present"]:
+                    yield [load | {"descriptor": provided} for provided in row]
                 else:
                     yield [load | {"descriptor": {"expected": 0}}] * params.banks
         else:
@@ -272,7 +272,7 @@ class Bench:
         if comes is not None:
             self.give(comes)
         if fence and dut.fence_ready.value and dut.fence_valid.value:
-            self.given.append("fence")
+            self.provided.append("fence")
         if load and dut.load_ready.value and dut.load_valid.value:
             self.give(self.pending_loads.popleft())
         self.held = bool(dut.hold.value)
@@ -320,9 +320,9 @@ class Bench:
             task, sums, copy = due
             assert unpack(params.sums, int(dut.payload.value)) == sums
             if copy:
-                found = unpack(params.copy, int(dut.copy.value))
+                result = unpack(params.copy, int(dut.copy.value))
                 golden = {name: task[name] for name in ("job", "turn", "source")}
-                assert found == golden | {"ports": task["raw"], "features": sums}
+                assert result == golden | {"ports": task["raw"], "features": sums}
 
     def sums(self, task, payload):
         """Return the lanes of a payload."""
@@ -375,14 +375,14 @@ async def a_row_a_cycle(dut):
             "kind": TaskKind.ROWS,
             "brings": 1,
             "rows": rows,
-            "there": rows,
+            "present": rows,
         }
         for row in bench.rows:
             row[0]["valid"] = 1
         await bench.start()
-        given = 0
-        while given < 60:
-            given += await bench.step(task | {"raw": 0, "first": random.randrange(16)})
+        provided = 0
+        while provided < 60:
+            provided += await bench.step(task | {"raw": 0, "first": random.randrange(16)})
         await bench.finish()
         first = bench.seen[0]
         assert bench.seen == [first + k for k in range(60 * rows)]

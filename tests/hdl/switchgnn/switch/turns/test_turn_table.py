@@ -132,7 +132,7 @@ class TurnTableBench(Bench):
         self.coming = [None for _ in jobs]  # a model that begins, and in how many cycles
         self.still = [0 for _ in jobs]  # cycles in which no turn has waited
         self.looked = None  # job and turn of the cycle before, and what must be told
-        self.told = None
+        self.reported = None
         self.ended = []  # of the cycles before: ports that are to be told
         self.seen = Counter()
         self.drawn = random.getrandbits(TURN_BITS - 1) << 1  # see first_turn
@@ -331,7 +331,7 @@ class TurnTableBench(Bench):
         dut, params = self.dut, self.params
         ended = int(dut.ended.value)
         clear = [[0] * OPEN_TURNS for _ in range(params.ports)]
-        self.over, any_ends, told = [], False, 0
+        self.over, any_ends, reported = [], False, 0
         for k, model in enumerate(self.models):
             ends = False
             if model and not model.stopped:
@@ -345,7 +345,7 @@ class TurnTableBench(Bench):
             if ended >> k & 1:
                 self.over.append(k)
                 self.seen["ended"] += 1
-                told |= self.ports[k]
+                reported |= self.ports[k]
                 for port in range(params.ports):
                     if self.ports[k] >> port & 1:
                         clear[port][model.setup.slot(model.lo)] = 1
@@ -355,14 +355,14 @@ class TurnTableBench(Bench):
                         clear[port] = [1] * OPEN_TURNS
         if any_ends:
             assert dut.ends.value
-        found = int(dut.clear.value)
+        result = int(dut.clear.value)
         golden = sum(
             bit << (port * OPEN_TURNS + place)
             for port, places in enumerate(clear)
             for place, bit in enumerate(places)
         )
-        assert found == golden
-        self.ended.append(told)
+        assert result == golden
+        self.ended.append(reported)
         if len(self.ended) > 2:
             assert int(dut.advance.value) == self.ended[-3]
 
@@ -373,10 +373,12 @@ class TurnTableBench(Bench):
         job, model, turn, golden = self.looked
         if not self.table[job]["active"]:
             return
-        found = unpack(self.params.job_turns, int(self.dut.about.value))
-        loaded = found.pop("loaded")
-        assert found == golden
-        if (state := model.open.get(turn)) is not None and (found["lowest"] or found["following"]):
+        result = unpack(self.params.job_turns, int(self.dut.about.value))
+        loaded = result.pop("loaded")
+        assert result == golden
+        if (state := model.open.get(turn)) is not None and (
+            result["lowest"] or result["following"]
+        ):
             if state[0] == "maybe" and loaded:
                 state[0] = "yes"
             assert loaded == int(state[0] == "yes"), (turn, model)
@@ -385,25 +387,27 @@ class TurnTableBench(Bench):
     def check_ports(self):
         """Check that ports are told what was true in the cycle before."""
         params, dut = self.params, self.dut
-        if self.told is not None:
+        if self.reported is not None:
             ports = unpack(self.shapes["ports"], int(dut.ports.value))
             regions = unpack(self.shapes["regions"], int(dut.regions.value))
-            for port, golden in enumerate(self.told):
+            for port, golden in enumerate(self.reported):
                 assert bool(ports[port]["active"]) == (golden is not None)
                 if golden is not None:
                     assert ports[port] == golden[0]
                     assert golden[1] in (None, regions[port])
-        self.told = []
+        self.reported = []
         for port in range(params.ports):
-            mine = [k for k, e in enumerate(self.table) if e["active"] and e["ports"] >> port & 1]
-            if not mine:
-                self.told.append(None)
+            own = [k for k, e in enumerate(self.table) if e["active"] and e["ports"] >> port & 1]
+            if not own:
+                self.reported.append(None)
                 continue
-            (k,) = mine
+            (k,) = own
             model, entry = self.models[k], self.table[k]
-            told = {"active": 1, "job": k, "epoch": entry["epoch"], "lo": model.lo}
+            reported = {"active": 1, "job": k, "epoch": entry["epoch"], "lo": model.lo}
             two = int(model.setup.open_turns == 2)
-            self.told.append((told, {"base": entry["base"], "count": model.size, "two": two}))
+            self.reported.append(
+                (reported, {"base": entry["base"], "count": model.size, "two": two})
+            )
 
     def take_load(self, ready):
         """Check that a load is one that some job needs now, with all that belongs to it."""
@@ -421,7 +425,7 @@ class TurnTableBench(Bench):
         assert task["kind"] is TaskKind.LOAD
         assert not task["brings"]
         assert task["turn"] == (turn - 1) % (1 << 32)
-        assert (task["first"], task["there"], task["rows"]) == (first, rows, height)
+        assert (task["first"], task["present"], task["rows"]) == (first, rows, height)
         base = (self.bases[k] + model.size * place) % self.params.slots
         assert task["region"] == {"base": base, "count": model.size}
         self.seen["load"] += 1

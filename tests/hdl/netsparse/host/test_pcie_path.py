@@ -13,10 +13,10 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.params import Params
 from hdl.netsparse.host.params import EVENTS, HostParams
-from hdl.netsparse.host.pcie_way import PcieWay
+from hdl.netsparse.host.pcie_path import PciePath
 from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.read_pace import SHARE_BITS
-from sim.golden.pcie_link import bytes_of_share, most_of_share
+from sim.golden.pcie_link import bytes_of_share, max_of_share
 from sim.harness.streams import edges, never, often
 from sim.harness.verilator import simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
@@ -45,7 +45,7 @@ class BenchParams(Params, suffix="{host.suffix}"):
     memory: PcieHostParams = field(default_factory=lambda: PcieHostParams(address_bits=20))
 
 
-class WayBench(Component):
+class PathBench(Component):
     """Connects units to a block, a link and a host."""
 
     def __init__(self, params):
@@ -61,63 +61,63 @@ class WayBench(Component):
                 "function": In(FUNCTION),
                 "share": In(SHARE_BITS),
                 "deaf": In(1),  # the block takes no packet and tells no number
-                **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
-                **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
+                **{f"{path}_bus": Out(BUS) for path in ("read", "write")},
+                **{f"{path}_events": Out(EVENTS) for path in ("read", "write")},
                 "settings": In(memory.settings),
                 "index": In(8),
                 "dump": In(1),
                 "counts": Out(COUNTS),
                 "access": In(memory.access),
                 "accessed": Out(memory.data_bits),
-                **{name: Out(1) for name in ("asked", "answered", "beats_valid", "done_valid")},
+                **{name: Out(1) for name in ("requested", "answered", "beats_valid", "done_valid")},
             },
         )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.way = way = PcieWay(self.params.host)
+        m.submodules.path = path = PciePath(self.params.host)
         m.submodules.memory = memory = PcieHost(self.params.memory)
         for k in range(self.params.host.units):
-            connect(m, flipped(self.requests[k]), way.requests[k])
-            connect(m, flipped(self.properties[k]), way.properties[k])
-        connect(m, memory.rc, way.rc)
-        connect(m, flipped(self.function), way.function)
+            connect(m, flipped(self.requests[k]), path.requests[k])
+            connect(m, flipped(self.properties[k]), path.properties[k])
+        connect(m, memory.rc, path.rc)
+        connect(m, flipped(self.function), path.function)
         for name in ("tdata", "tkeep", "tlast", "tuser"):
-            m.d.comb += getattr(memory.rq, name).eq(getattr(way.rq, name))
+            m.d.comb += getattr(memory.rq, name).eq(getattr(path.rq, name))
         m.d.comb += [
-            memory.rq.tvalid.eq(way.rq.tvalid & ~self.deaf),
-            way.rq.tready.eq(memory.rq.tready & ~self.deaf),
-            way.limits.read.eq(READ_CODE),
-            way.limits.payload.eq(self.settings.payload[:2]),
-            way.credits.eq(memory.credits),
-            way.numbers.eq(memory.numbers),
-            way.share.eq(self.share),
-            way.watch.eq(self.watch),
-            self.beats.eq(way.beats),
-            self.done.eq(way.done),
-            self.read_bus.eq(way.read_bus),
-            self.write_bus.eq(way.write_bus),
-            self.read_events.eq(way.read_events),
-            self.write_events.eq(way.write_events),
+            memory.rq.tvalid.eq(path.rq.tvalid & ~self.deaf),
+            path.rq.tready.eq(memory.rq.tready & ~self.deaf),
+            path.limits.read.eq(READ_CODE),
+            path.limits.payload.eq(self.settings.payload[:2]),
+            path.credits.eq(memory.credits),
+            path.numbers.eq(memory.numbers),
+            path.share.eq(self.share),
+            path.watch.eq(self.watch),
+            self.beats.eq(path.beats),
+            self.done.eq(path.done),
+            self.read_bus.eq(path.read_bus),
+            self.write_bus.eq(path.write_bus),
+            self.read_events.eq(path.read_events),
+            self.write_events.eq(path.write_events),
             memory.index.eq(self.index),
             memory.settings.eq(self.settings),
             memory.dump.eq(self.dump),
             memory.access.eq(self.access),
             self.accessed.eq(memory.accessed),
             self.counts.eq(memory.counts),
-            self.asked.eq(way.rq.tvalid & way.rq.tready),
-            self.answered.eq(way.rc.tvalid & way.rc.tready),
-            self.beats_valid.eq(way.beats.valid),
-            self.done_valid.eq(way.done.valid),
+            self.requested.eq(path.rq.tvalid & path.rq.tready),
+            self.answered.eq(path.rc.tvalid & path.rc.tready),
+            self.beats_valid.eq(path.beats.valid),
+            self.done_valid.eq(path.done.valid),
         ]
         return m
 
 
-def test_pcie_way(tmp_path, rng):
+def test_pcie_path(tmp_path, rng):
     content = tmp_path / "content.bin"
     content.write_bytes(rng.bytes(SIZE))
     simulate(
-        WayBench(BenchParams()),
+        PathBench(BenchParams()),
         __name__,
         extra_sources=[HOST_ARRAY],
         plusargs=[host_file(0, content), host_dump(0, tmp_path / "dump.bin")],
@@ -135,7 +135,7 @@ class PcieBench(UnitsBench):
         self.memory = HostMemory(dut, self.params.memory)
         self.parts = [b"" for _ in units]  # of properties that are read
         self.ended = []  # cycle, unit and bytes of each that was
-        self.found = [[] for _ in units]  # of each unit: bytes, whether they have failed
+        self.result = [[] for _ in units]  # of each unit: bytes, whether they have failed
         self.done = [0 for _ in units]
         self.lost = [[] for _ in units]  # of each unit: numbers of its writes that have failed
         self.events = {name: self.tally(f"{name}_events") for name in ("read", "write")}
@@ -143,7 +143,7 @@ class PcieBench(UnitsBench):
             self.record("beats_valid", "beats"),
             self.record("done_valid", "done"),
         )
-        self.asked, self.answered = self.record("asked"), self.record("answered")
+        self.requested, self.answered = self.record("requested"), self.record("answered")
         self.came = []  # cycles of beats
 
     def collect(self):
@@ -154,7 +154,7 @@ class PcieBench(UnitsBench):
             self.parts[unit] += beat["data"].to_bytes(BEAT, "little")
             if beat["last"]:
                 self.ended.append((now, unit))
-                self.found[unit].append((self.parts[unit], beat["failed"]))
+                self.result[unit].append((self.parts[unit], beat["failed"]))
                 self.parts[unit] = b""
         for record in self.ends.take().values():
             unit = record["done"]["unit"]
@@ -204,24 +204,24 @@ async def every_unit_has_its_bytes(dut, stall, settings):
     bench = await PcieBench(dut, stall, **settings).begin()
     reads, writes, free = [[] for _ in bench.requests], [], SIZE // 2
     for _ in range(40):
-        for unit, wanted in enumerate(reads):
+        for unit, expected in enumerate(reads):
             address, size = some_place()
             address = address // 2 & ~3  # the lower half is read
             size = min(size, SIZE // 2 - address)
             bench.read(unit, address, size)
-            wanted.append((address, size))
+            expected.append((address, size))
         octets = random.randbytes(4 * random.choice([1, 16, random.randint(1, 100)]))
         if free + len(octets) <= SIZE:
             writes.append((free, octets))
             bench.write(len(writes) % len(reads), free, octets)
             free += len(octets) + 4 * random.randrange(8)
     await bench.happens(
-        lambda: all(len(a) == len(b) for a, b in zip(bench.found, reads, strict=True))
+        lambda: all(len(a) == len(b) for a, b in zip(bench.result, reads, strict=True))
     )
     await bench.happens(lambda: sum(bench.done) == len(writes))
     assert not any(bench.lost)
-    for found, wanted in zip(bench.found, reads, strict=True):
-        for (octets, failed), (address, size) in zip(found, wanted, strict=True):
+    for result, expected in zip(bench.result, reads, strict=True):
+        for (octets, failed), (address, size) in zip(result, expected, strict=True):
             assert not failed
             assert octets[:size] == await bench.memory.read_memory(address, size)
     for address, octets in writes:
@@ -230,8 +230,8 @@ async def every_unit_has_its_bytes(dut, stall, settings):
     read, written = (bench.events[name].counts for name in ("read", "write"))
     assert read == {"request": counts["reads"], "property": sum(map(len, reads))}
     assert written == {"request": counts["writes"], "property": len(writes)}
-    for way in ("read", "write"):
-        assert not any(bench.bus(way).values())
+    for path in ("read", "write"):
+        assert not any(bench.bus(path).values())
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -239,31 +239,31 @@ async def what_is_nowhere_fails_alone(dut):
     bench = await PcieBench(dut).begin()
     places = [some_place() for _ in range(30)]
     wrong = [k % 5 == 3 for k in range(30)]
-    for (address, size), one in zip(places, wrong, strict=True):
-        bench.read(1, address + one * SIZE, size)
-    await bench.happens(lambda: len(bench.found[1]) == 30)
-    assert [bool(failed) for _, failed in bench.found[1]] == wrong
-    for (octets, failed), (address, size) in zip(bench.found[1], places, strict=True):
+    for (address, size), item in zip(places, wrong, strict=True):
+        bench.read(1, address + item * SIZE, size)
+    await bench.happens(lambda: len(bench.result[1]) == 30)
+    assert [bool(failed) for _, failed in bench.result[1]] == wrong
+    for (octets, failed), (address, size) in zip(bench.result[1], places, strict=True):
         assert failed or octets[:size] == await bench.memory.read_memory(address, size)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def latencies_and_a_property_a_cycle(dut):
     bench = await PcieBench(dut).begin()
-    way = PcieWay(bench.host)
+    path = PciePath(bench.host)
     await bench.cycles(bench.host.requester.reads.tags)  # until tags may be given
     bench.read(0, 128, 64)
     await bench.happens(lambda: bench.came)
     # The unit that an arbiter is turned to at first is not this one.
-    assert bench.asked.cycles[0] - bench.requests[0].cycles[0] in range(
-        way.request_latency, way.request_latency + 2
+    assert bench.requested.cycles[0] - bench.requests[0].cycles[0] in range(
+        path.request_latency, path.request_latency + 2
     )
-    assert bench.came[0] - bench.answered.cycles[-1] == way.beat_latency
+    assert bench.came[0] - bench.answered.cycles[-1] == path.beat_latency
     for k in range(240):
         bench.read(k % 3, 64 * random.randrange(SIZE // 64), 64)
     await bench.happens(lambda: len(bench.came) == 241)
-    asked = bench.asked.cycles[1:]
-    assert asked[63] - asked[0] == 63  # as many as there are tags
+    requested = bench.requested.cycles[1:]
+    assert requested[63] - requested[0] == 63  # as many as there are tags
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -272,7 +272,7 @@ async def reads_keep_to_a_share(dut, share):
     """Those of all units together have as much as that, within 2 percent, once they go."""
     bench = await PcieBench(dut).begin()
     dut.share.value = share
-    sizes, rest = [[] for _ in bench.found], int(bytes_of_share(share, 4000, BEAT))
+    sizes, rest = [[] for _ in bench.result], int(bytes_of_share(share, 4000, BEAT))
     while rest > 0:
         unit, size = random.randrange(len(sizes)), 4 * random.randrange(1, 64)
         bench.read(unit, 256 * random.randrange(SIZE // 256), size)
@@ -284,7 +284,7 @@ async def reads_keep_to_a_share(dut, share):
         come.append((now, had))
         had += sizes[unit].pop(0)
     _, had = come[-1]
-    assert had <= most_of_share(share, come[-1][0] - bench.asked.cycles[0], BEAT)
+    assert had <= max_of_share(share, come[-1][0] - bench.requested.cycles[0], BEAT)
     begin, end = come[len(come) // 4], come[-1]  # in between nothing is left of what was saved
     had_share = (end[1] - begin[1]) / bytes_of_share(share, end[0] - begin[0], BEAT)
     dut._log.info("%.4f of what the share allows", had_share)
@@ -307,18 +307,18 @@ async def a_block_that_stands_still_is_silent(dut):
     await bench.happens(lambda: bench.done[0] == 1)
     await bench.say("revive")
     assert not any(bench.bus("write").values())
-    before = len(bench.asked.cycles)
+    before = len(bench.requested.cycles)
     bench.read(2, 0, 64)
-    await bench.happens(lambda: len(bench.asked.cycles) > before)
+    await bench.happens(lambda: len(bench.requested.cycles) > before)
     for _ in range(4):  # before the host has answered, whose latency is longer
         await bench.say("tick")
-    await bench.happens(lambda: bench.found[2])
-    assert bench.found[2][0][1]
+    await bench.happens(lambda: bench.result[2])
+    assert bench.result[2][0][1]
     assert bench.bus("read")["silent"]
     await bench.happens(lambda: not bench.bus("read")["owes"])
     bench.read(2, 0, 64)
-    await bench.happens(lambda: len(bench.found[2]) == 2)
-    assert bench.found[2][1] == (await bench.memory.read_memory(0, 64), 0)
+    await bench.happens(lambda: len(bench.result[2]) == 2)
+    assert bench.result[2][1] == (await bench.memory.read_memory(0, 64), 0)
 
 
 PLACE = 128  #: bytes of a place that is written once
@@ -352,7 +352,7 @@ class Storm:
         """Ask more than can be done, as long as it ``runs``."""
         self.runs, most, unit = True, self.places + WRITES, 0
         while self.runs:
-            if len(self.reads[unit]) < len(self.bench.found[unit]) + AHEAD:
+            if len(self.reads[unit]) < len(self.bench.result[unit]) + AHEAD:
                 self.read(unit)
             if len(self.writes[unit]) < self.bench.done[unit] + AHEAD and self.places < most:
                 self.write(unit)
@@ -363,11 +363,13 @@ class Storm:
         """Wait until everything that was asked has ended; return how much of it failed."""
         self.runs, bench = False, self.bench
         await bench.cycles(3)
-        await bench.happens(lambda: [len(one) for one in bench.found] == list(map(len, self.reads)))
+        await bench.happens(
+            lambda: [len(item) for item in bench.result] == list(map(len, self.reads))
+        )
         await bench.happens(lambda: bench.done == list(map(len, self.writes)))
         failed = 0
-        for found, wanted in zip(bench.found, self.reads, strict=True):
-            for (octets, bad), (address, size) in zip(found, wanted, strict=True):
+        for result, expected in zip(bench.result, self.reads, strict=True):
+            for (octets, bad), (address, size) in zip(result, expected, strict=True):
                 assert len(octets) == size + -size % BEAT
                 assert bad or octets[:size] == await bench.memory.read_memory(address, size)
                 failed += bad
@@ -396,9 +398,9 @@ async def lose_master(bench):
 
 
 async def keeps_still(bench):
-    sent = len(bench.asked.cycles)
+    sent = len(bench.requested.cycles)
     await bench.cycles(300)
-    assert len(bench.asked.cycles) == sent
+    assert len(bench.requested.cycles) == sent
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -418,8 +420,8 @@ async def the_function_is_reset_under_traffic(dut, stop):
         cocotb.start_soon(storm.run())
         await bench.cycles(wait)
         await stop(bench)
-        for way in ("read", "write"):
-            state = bench.bus(way)
+        for path in ("read", "write"):
+            state = bench.bus(path)
             assert (state["broken"], state["silent"]) == (1, 0)
         dut.function_master.value = 1
         failed = await storm.over()
@@ -428,8 +430,8 @@ async def the_function_is_reset_under_traffic(dut, stop):
         before = tuple(count + units for count in failed)
         assert await one_each() == before
         await bench.say("revive")
-        for way in ("read", "write"):
-            assert not any(bench.bus(way).values())
+        for path in ("read", "write"):
+            assert not any(bench.bus(path).values())
         assert await one_each() == before
 
 

@@ -18,7 +18,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class MinaAsked(Workload):
+class MinaRequest(Workload):
     """Holds the settings of all figures."""
 
     seeds: int = setting(

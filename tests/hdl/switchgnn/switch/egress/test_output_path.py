@@ -12,7 +12,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.egress.egress_port import EgressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.results.read_schedule import ReadSchedule
-from hdl.switchgnn.switch.results.result_way import ResultWay
+from hdl.switchgnn.switch.results.result_path import ResultPath
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.axi_streams import PacketSink
 from sim.harness.bench import Bench
@@ -30,14 +30,14 @@ SIZES = [
 ]
 
 
-class WayOut(Component):
+class OutputPath(Component):
     """Connects the parts as the switch does, between the banks and the links."""
 
     def __init__(self, params):
-        way = ResultWay(params).signature.members
+        path = ResultPath(params).signature.members
         schedule = ReadSchedule(params.read_schedule).signature.members
-        members = {name: way[name] for name in ("valids", "results", "copies", "copy")}
-        members |= {name: way[name] for name in ("jobs", "regions")}
+        members = {name: path[name] for name in ("valids", "results", "copies", "copy")}
+        members |= {name: path[name] for name in ("jobs", "regions")}
         members |= {name: schedule[name] for name in ("ready", "holes", "taken")}
         shown = {name: schedule[name] for name in ("read", "port", "make_hole")}
         ports = {"claims": In(params.ports), "open": Out(params.ports)}
@@ -47,17 +47,17 @@ class WayOut(Component):
     def elaborate(self, platform):
         m = Module()
         m.submodules.schedule = schedule = ReadSchedule(self.params.read_schedule)
-        m.submodules.way = way = ResultWay(self.params)
+        m.submodules.path = path = ResultPath(self.params)
         m.d.comb += [schedule.holes.eq(self.holes), schedule.taken.eq(self.taken)]
         for name in ("ready", "results", "jobs", "regions"):
-            of = schedule if name == "ready" else way
+            of = schedule if name == "ready" else path
             for inside, outside in zip(getattr(of, name), getattr(self, name), strict=True):
                 m.d.comb += inside.eq(outside)
         for name in ("valids", "copies", "copy"):
-            m.d.comb += getattr(way, name).eq(getattr(self, name))
+            m.d.comb += getattr(path, name).eq(getattr(self, name))
         for name in ("read", "port", "make_hole"):
             m.d.comb += getattr(self, name).eq(getattr(schedule, name))
-        m.d.comb += [way.read.eq(schedule.read), schedule.open.eq(self.open)]
+        m.d.comb += [path.read.eq(schedule.read), schedule.open.eq(self.open)]
         for k in range(self.params.ports):
             m.submodules[f"port_{k}"] = port = EgressPort(self.params)
             connect(m, port.axis, flipped(self.axis[k]))
@@ -66,18 +66,18 @@ class WayOut(Component):
                 self.open[k].eq(port.open & ~port.claim),
                 schedule.urgent[k].eq(port.urgent),
                 port.claim.eq(schedule.claim[k] | self.claims[k]),
-                port.deliver.eq(way.deliver[k]),
-                port.delivery.eq(way.delivery),
+                port.deliver.eq(path.deliver[k]),
+                port.delivery.eq(path.delivery),
             ]
         return m
 
 
-test_way_out = simulated(
-    WayOut, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.lanes}"
+test_output_path = simulated(
+    OutputPath, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.lanes}"
 )
 
 
-class WayOutBench(Bench):
+class OutputPathBench(Bench):
     """Plays banks, with a list of sums for each port, and links; ports share one job and turn."""
 
     TURN, EPOCH = 77, 5
@@ -90,7 +90,7 @@ class WayOutBench(Bench):
         self.lists = {(b, p): deque() for b in self.banks for p in self.ports}
         self.reads, self.claims = {}, {}  # by cycle: what comes of them
         self.copy = None  # that claims in the next cycle
-        self.made = set()  # cycles of holes
+        self.built = set()  # cycles of holes
         self.expected = {p: deque() for p in self.ports}
         self.heads = {p: [] for p in self.ports}  # cycles
         self.read_at = []
@@ -100,25 +100,28 @@ class WayOutBench(Bench):
         for p in self.ports:
             getattr(dut, f"jobs_{p}").value = pack(params.port_job, job)
             getattr(dut, f"regions_{p}").value = pack(params.port_region, region)
-            stall, told = (lambda p=p: self.link[p]()), (lambda packet, p=p: self.left(p, packet))
-            PacketSink(dut, f"axis_{p}", stall=stall, told=told)
+            stall, reported = (
+                (lambda p=p: self.link[p]()),
+                (lambda packet, p=p: self.left(p, packet)),
+            )
+            PacketSink(dut, f"axis_{p}", stall=stall, reported=reported)
 
     async def start(self):
         await start(self.dut)
         self.began = cycle() + 1
         return self
 
-    def put(self, bank, port, *, found=True):
-        """Let a sum wait to leave; one that is not ``found`` is gone when it is read."""
+    def put(self, bank, port, *, observed=True):
+        """Let a sum wait to leave; one that is not ``observed`` is gone when it is read."""
         result = unpack(self.params.bank_result, random.getrandbits(self.params.bank_result.size))
-        self.lists[bank, port].append((result | {"port": port, "tag": self.TURN}, found))
+        self.lists[bank, port].append((result | {"port": port, "tag": self.TURN}, observed))
 
     def frame(self, **fields):
         return Frame(**fields | {"turn": self.TURN, "job": 1, "epoch": self.EPOCH})
 
     async def step(self, *, holes=None, copies=False):
         dut, params = self.dut, self.params
-        holes = {*self.banks} if holes is None or self.cycle in self.made else holes
+        holes = {*self.banks} if holes is None or self.cycle in self.built else holes
         for b in self.banks:
             bits = sum(bool(self.lists[b, p]) << p for p in self.ports)
             getattr(dut, f"ready_{b}").value = bits
@@ -128,16 +131,16 @@ class WayOutBench(Bench):
         await self.edge
         self.opened = int(dut.open.value)
         if dut.make_hole.value:
-            self.made.add(self.cycle + params.read_schedule.hole_cycles)
+            self.built.add(self.cycle + params.read_schedule.hole_cycles)
         if dut.read.value:
             self.take(int(dut.read.value).bit_length() - 1, int(dut.port.value))
         self.cycle += 1
 
     def take(self, bank, port):
-        result, found = self.lists[bank, port].popleft()
+        result, observed = self.lists[bank, port].popleft()
         self.read_at.append(self.cycle)
-        self.reads[self.cycle + READ_CYCLES] = (bank, result) if found else None
-        if found:
+        self.reads[self.cycle + READ_CYCLES] = (bank, result) if observed else None
+        if observed:
             number = result["slot"] * self.params.banks + bank
             sums = np.array(result["sums"], np.int32)
             frame = self.frame(kind=Kind.RESULT, list=number, payload=sums, bm=1 << port)
@@ -189,7 +192,7 @@ class WayOutBench(Bench):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_sum_leaves_at_once(dut):
     """It leaves as many cycles after the READ as the parts say."""
-    bench = await WayOutBench(dut).start()
+    bench = await OutputPathBench(dut).start()
     for bank, port in random.sample([*bench.lists], 4):
         bench.put(bank, port)
         ready_at = bench.cycle
@@ -205,7 +208,7 @@ async def the_sum_leaves_at_once(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def all_links_are_busy(dut):
     """If lists are never empty, every port sends without a gap, whatever holes there are."""
-    bench = await WayOutBench(dut).start()
+    bench = await OutputPathBench(dut).start()
     params = bench.params
     cycles = 40 * params.result_beats
     for place in bench.lists:
@@ -224,7 +227,7 @@ async def all_links_are_busy(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def everything_arrives(dut):
     """Sums may be gone when they are read, copies come, links stop, rows have few holes."""
-    bench = await WayOutBench(dut).start()
+    bench = await OutputPathBench(dut).start()
     for k in range(2000):
         if k % 100 == 0:
             for p in bench.ports:
@@ -234,7 +237,7 @@ async def everything_arrives(dut):
         if random.random() < busy:
             place = random.choice([*bench.lists])
             if len(bench.lists[place]) < 30:
-                bench.put(*place, found=random.random() < 0.8)
+                bench.put(*place, observed=random.random() < 0.8)
         holes = {b for b in bench.banks if random.random() < density}
         await bench.step(holes=holes, copies=random.random() < 0.05)
     await bench.finish()

@@ -17,7 +17,7 @@ from hdl.pcie.requester import Requester
 BLOCK_PORTS = ("rq", "rc", "limits", "credits", "numbers")
 
 
-class PcieWay(Component):
+class PciePath(Component):
     """Reads and writes properties of all units through AMD's block for PCI Express.
 
     ``requests`` and ``beats`` are those of a :class:`PcieReader`, ``properties`` and ``done`` those
@@ -50,8 +50,8 @@ class PcieWay(Component):
                 "done": Out(params.done),
                 "share": In(SHARE_BITS),
                 "watch": In(WATCH),
-                **{f"{way}_bus": Out(BUS) for way in ("read", "write")},
-                **{f"{way}_events": Out(EVENTS) for way in ("read", "write")},
+                **{f"{path}_bus": Out(BUS) for path in ("read", "write")},
+                **{f"{path}_events": Out(EVENTS) for path in ("read", "write")},
                 **{name: block[name] for name in BLOCK_PORTS},
                 "function": In(FUNCTION),
             },
@@ -65,7 +65,7 @@ class PcieWay(Component):
         for k in range(self.params.units):
             connect(m, flipped(self.requests[k]), reader.requests[k])
             connect(m, flipped(self.properties[k]), writer.properties[k])
-        connect(m, reader.asks, requester.requests)
+        connect(m, reader.demands, requester.requests)
         connect(m, requester.beats, reader.parts)
         connect(m, writer.writes, requester.writes)
         connect(m, writer.data, requester.data)

@@ -6,7 +6,7 @@ from collections import Counter, deque
 import cocotb
 
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.results.result_way import ResultWay
+from hdl.switchgnn.switch.results.result_path import ResultPath
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
@@ -20,8 +20,8 @@ SIZES = [
     GnnSwitchParams(ports=8, lanes=4, window=32, banks=8, slots=32768, jobs=32),
 ]
 
-test_result_way = simulated(
-    ResultWay, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.banks}"
+test_result_path = simulated(
+    ResultPath, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.banks}"
 )
 
 
@@ -29,7 +29,7 @@ def some(shape, **fields):
     return unpack(shape, random.getrandbits(shape.size)) | fields
 
 
-class ResultWayBench(Bench):
+class ResultPathBench(Bench):
     """Tells the ports' jobs, and knows what becomes of each sum and copy, and when."""
 
     def __init__(self, dut):
@@ -41,7 +41,7 @@ class ResultWayBench(Bench):
             job, region = self.some_job()
             self.jobs.append(job)
             self.regions.append(region)
-        self.expected = deque([(0, None)] * ResultWay.latency)
+        self.expected = deque([(0, None)] * ResultPath.latency)
         self.reads = deque([None] * READ_CYCLES)  # banks
         self.seen = Counter()
 
@@ -144,7 +144,7 @@ class ResultWayBench(Bench):
 async def sums_and_copies(dut, stalls):
     """Each comes a fixed time after its input, without a gap if there is none."""
     source, change = stalls
-    bench = await ResultWayBench(dut).begin()
+    bench = await ResultPathBench(dut).begin()
     for _ in range(1500):
         if change() or random.random() < 0.02:
             k = random.choice(bench.ports)
@@ -154,6 +154,6 @@ async def sums_and_copies(dut, stalls):
             job["lo"] += job["lo"] < (1 << 32) - 2
         read = None if source() or random.random() < 0.2 else random.choice(bench.banks)
         await bench.step(read=read, finds=random.random() < 0.9, copies=not source())
-    for _ in range(READ_CYCLES + ResultWay.latency):
+    for _ in range(READ_CYCLES + ResultPath.latency):
         await bench.step()
     assert min(bench.seen[name] for name in ("nobody", "raw 0", "raw 1")) > 10

@@ -9,7 +9,7 @@ FIGURES = ("alignment", "under-way", "row-size", "set-up")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GatherAsked(Workload):
+class GatherRequest(Workload):
     """Holds the settings of all figures; the paper's machine is the default."""
 
     memory_gigabytes: float = setting(

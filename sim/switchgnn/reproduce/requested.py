@@ -21,7 +21,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class SwitchGnnAsked(Workload):
+class SwitchGnnRequest(Workload):
     """Holds the settings of all figures."""
 
     graph: list[str] | None = setting(

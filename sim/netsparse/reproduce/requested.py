@@ -22,7 +22,7 @@ FIGURES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class NetSparseAsked(Workload):
+class NetSparseRequest(Workload):
     """Holds the settings of all figures."""
 
     matrix: list[str] | None = setting(

@@ -7,7 +7,7 @@ import cocotb
 
 from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import PRESETS
-from hdl.switchgnn.endpoint.wanted_table import WantedTable
+from hdl.switchgnn.endpoint.required_table import RequiredTable
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, payload_shape
 from sim.harness.streams import start
@@ -18,7 +18,7 @@ from tests.simulated import simulated
 SIZES = {"tiny": PRESETS["tiny"], "more": replace(PRESETS["tiny"], depth=128, copies=256)}
 COUNTS = [f"missing_{k}" for k in range(SLOTS)]
 
-test_wanted_table = simulated(WantedTable, SIZES, __name__, registers=COUNTS)
+test_required_table = simulated(RequiredTable, SIZES, __name__, registers=COUNTS)
 
 
 class Table:
@@ -32,8 +32,8 @@ class Table:
     def preset(self):
         """Set counts of one bit, or few, all that there are or any number."""
         most = self.params.aggregators + self.params.copies
-        one = 1 << random.randrange(self.params.missing_bits)
-        some = (one, one, random.randrange(4), most, random.randrange(most))
+        item = 1 << random.randrange(self.params.missing_bits)
+        some = (item, item, random.randrange(4), most, random.randrange(most))
         self.missing = [min(random.choice(some), most) for _ in COUNTS]
         self.reads, self.writes = random.choice((0.1, 0.5, 0.9)), random.choice((0.1, 0.5, 0.9))
         self.place = random.getrandbits(self.params.table_bits)
@@ -66,7 +66,7 @@ class Table:
 
     def outputs(self, inputs):
         shown = {"scan_ready": 1 - inputs["look"], "loads_ready": 1 - inputs["clear"]}
-        shown["none"] = sum((not count) << k for k, count in enumerate(self.missing))
+        shown["empty"] = sum((not count) << k for k, count in enumerate(self.missing))
         return shown if self.word is None else shown | {"word": self.word}
 
     def step(self, inputs):

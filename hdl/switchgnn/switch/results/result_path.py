@@ -18,7 +18,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES, OPEN_TURNS, READ_CYCLES, TAG_BITS, TURN_BITS
 
 
-class ResultWay(Component):
+class ResultPath(Component):
     """Turns each sum that leaves a bank, and each ``copy`` of a feature, into a ``delivery``.
 
     ``read`` has the bank with a READ. READ_CYCLES later its bit of ``valids`` says whether it has a
@@ -83,17 +83,17 @@ class ResultWay(Component):
         copy = delay(m, self.copy, 1, "copy")
         sums = self.take(m, bank, result)
         m.d.sync += [came.eq(self.valids.any()), copies.eq(self.copies)]
-        mine = data.View(self.known, Array(port.as_value() for port in known)[result.port])
-        hit, index, turn = self.find(m, mine, result)
+        own = data.View(self.known, Array(port.as_value() for port in known)[result.port])
+        hit, index, turn = self.find(m, own, result)
         for k, port in enumerate(known):
-            fits = port.active & (port.job == copy.job) & (mine.job == copy.job)
+            fits = port.active & (port.job == copy.job) & (own.job == copy.job)
             of_sum = came & hit & (result.port == k)
-            m.d.sync += self.deliver[k].eq(of_sum | (copies[k] & fits & mine.active))
+            m.d.sync += self.deliver[k].eq(of_sum | (copies[k] & fits & own.active))
         delivery, features = self.delivery, copy.features.as_value()
         m.d.sync += [
             delivery.raw.eq(~came),
-            delivery.job.eq(mine.job),
-            delivery.epoch.eq(mine.epoch),
+            delivery.job.eq(own.job),
+            delivery.epoch.eq(own.epoch),
             delivery.turn.eq(Mux(came, turn, copy.turn)),
             delivery.list.eq(Cat(bank[: exact_log2(params.banks)], index)),
             delivery.source.eq(copy.source),
@@ -151,11 +151,11 @@ class ResultWay(Component):
         )
         return chosen_sums(m, [each.sums for each in self.results], number, bank)
 
-    def find(self, m: Module, mine: Any, result: Any) -> tuple[Value, Value, Value]:
-        """Return whether a sum is of an open turn of ``mine``, its index there, and the turn."""
+    def find(self, m: Module, own: Any, result: Any) -> tuple[Value, Value, Value]:
+        """Return whether a sum is of an open turn of ``own``, its index there, and the turn."""
         hits, indices, turns = [], [], []
         for number in range(OPEN_TURNS):
-            place = mine.places[number]
+            place = own.places[number]
             same = place.open & (place.turn[:TAG_BITS] == result.tag)
             inside = (result.slot >= place.first) & (result.slot < place.end)
             hits.append(same & inside)

@@ -11,8 +11,8 @@ from hdl.switchgnn.endpoint.memory_layouts import WORD_BITS
 from hdl.switchgnn.endpoint.params import EndpointParams
 
 
-class WantedTable(Component):
-    """Keeps the words of ``wanted`` of all slots, in which a one marks a missing item.
+class RequiredTable(Component):
+    """Keeps the words of ``required`` of all slots, in which a one marks a missing item.
 
     ``look`` reads word ``place`` (the number of the word, with the slot above it): ``word`` has it
     from the next cycle until the next read. ``scan`` reads in the same way with its own place, and
@@ -44,7 +44,7 @@ class WantedTable(Component):
                 "set": In(1),
                 "set_slot": In(SLOT_BITS),
                 "set_missing": In(params.missing_bits),
-                "none": Out(SLOTS),
+                "empty": Out(SLOTS),
             },
         )
 
@@ -75,7 +75,7 @@ class WantedTable(Component):
                 m.d.sync += count.eq(self.set_missing)
             with m.Elif(self.clear & (slot == k)):
                 m.d.sync += count.eq(count - 1)
-            m.d.comb += self.none[k].eq(~count.any())
+            m.d.comb += self.empty[k].eq(~count.any())
         expect(
             m,
             self,
