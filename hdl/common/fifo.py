@@ -87,12 +87,12 @@ class Fifo(Component):
         read = words.read_port(domain="sync" if self.params.stages else "comb")
         push = Signal()  # a beat goes into the memory
         pop = Signal()  # a beat leaves the memory
-        full = Signal()  # a register, or constant 0
+        free = Signal(init=1)  # a register, since it drives many loads, or constant 1
         filled = Signal()  # register: the memory is not empty
         stored = Signal(range(depth + 1))
         m.d.comb += [
-            self.i.ready.eq(~full),
-            push.eq(self.i.valid & ~full),
+            self.i.ready.eq(free),
+            push.eq(self.i.valid & free),
             write.en.eq(push),
             write.data.eq(self.i.payload),
         ]
@@ -104,7 +104,7 @@ class Fifo(Component):
                 if depth != 1 << ceil_log2(depth):
                     with m.If(address == depth - 1):
                         m.d.sync += address.eq(0)
-        rises, falls = [full.eq(stored == depth - 1)], [full.eq(0)]
+        rises, falls = [free.eq(stored != depth - 1)], [free.eq(1)]
         if not self.params.refuses:
             rises = falls = []
             expect(m, self, comes_to_a_free_place=lambda: ~push | (stored != depth))

@@ -10,15 +10,18 @@ from hdl.p4sgd.worker_parts import WorkerParts
 
 
 def connect_settings(m: Module, parts: WorkerParts) -> None:
-    """Connect the host's settings to the core, and to the control, which checks them."""
+    """Connect the host's settings to the core, and to the control, which checks them.
+
+    A register drives ``join``, which has many loads.
+    """
     core, control, settings = parts.core, parts.control, parts.settings
     m.d.comb += [
         core.settings[name].eq(low_bits(settings[name], len(core.settings[name])))
         for name in parts.params.engine.settings.members
     ]
     m.d.comb += [core.loss[name].eq(settings[name]) for name in LOSS_SETTINGS.members]
+    m.d.sync += core.join.eq(settings.join | settings.data_parallel)
     m.d.comb += [
-        core.join.eq(settings.join | settings.data_parallel),
         core.begin.eq(control.begin),
         *(control.settings[name].eq(settings[name]) for name in parts.params.settings.members),
         control.loss.eq(core.loss),

@@ -59,11 +59,13 @@ def watch_readers(m: Module, parts: WorkerParts) -> None:
     m.d.comb += [
         control.words_failed.eq(Cat(reader.failed for reader in parts.readers).any()),
         control.labels_failed.eq(labels.failed),
-        control.readers_busy.eq(words_busy.any() | labels.busy),
     ]
-    m.d.sync += control.starved.eq(
-        (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
-    )
+    m.d.sync += [
+        control.readers_busy.eq(words_busy.any() | labels.busy),
+        control.starved.eq(
+            (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
+        ),
+    ]
 
 
 def watch_memory(m: Module, parts: WorkerParts) -> None:

@@ -1,6 +1,6 @@
 """Counts the packets between the core and a MAC that a reset of the MAC loses."""
 
-from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal
+from amaranth.hdl import Cat, DomainRenamer, Module, Mux, Signal, signed
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
@@ -38,13 +38,18 @@ class PacketLedger(Component):
         count = Signal(bits, reset_less=True)  # at the MAC's end; no reset makes it jump
         m.d.mac += count.eq((count + self.mac_comes - self.mac_leaves)[:bits])
         m.d.comb += crossing.value.eq(count)
-        near, far = Signal(bits), Signal(bits)
+        near, far, minus_far = Signal(bits), Signal(bits), Signal(bits)
+        seen = Cat(crossing.seen[k:].xor() for k in range(bits))
         quiet, known = Signal(range(SETTLED + 1)), Signal()
         sums, takes = (near + far)[:bits], quiet == SETTLED - 1
-        begun = Mux(takes | sums[-1], -far, near)  # nothing is on the way
+        step, below = Signal(signed(3)), Signal()
+        begun = Mux(takes | below, minus_far, near)  # nothing is on the way
         m.d.sync += [
-            far.eq(Cat(crossing.seen[k:].xor() for k in range(bits))),
-            near.eq((begun + self.comes - self.leaves)[:bits]),
+            far.eq(seen),
+            minus_far.eq((-seen)[:bits]),
+            below.eq(sums[-1]),
+            step.eq(self.comes - self.leaves),
+            near.eq((begun + step)[:bits]),
             quiet.eq(Mux(self.runs, 0, quiet + (quiet != SETTLED))),
             self.lost.eq(Mux(takes & known & ~sums[-1], sums[:-1], 0)),
             known.eq(known | takes),

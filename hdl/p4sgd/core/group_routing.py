@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from amaranth.hdl import Cat, Module, Value
+from amaranth.lib.wiring import connect
 
 from hdl.common.fifo import Fifo
+from hdl.common.streams import StreamRegister
 from hdl.p4sgd.engine.model_params import ModelParams
 
 PEEKS = 32  #: most peeks that a group has taken and not answered, those for other dies included
@@ -47,14 +49,17 @@ def route_loads(m: Module, near: Any, branches: list[Branch], model: ModelParams
 def route_peeks(m: Module, near: Any, branches: list[Branch], model: ModelParams) -> None:
     """Send a peek to the engine that it names, and answer peeks in the order in which they came.
 
-    A queue holds the numbers of the engines that have to answer.
+    A queue holds the numbers of the engines that have to answer; the oldest is in a register, since
+    it drives many loads.
     """
     peek, peeked = near.peek, near.peeked
     m.submodules.order = order = Fifo.sized(
-        shape=len(peek.payload.engine), depth=PEEKS, style="distributed"
+        shape=len(peek.payload.engine), depth=PEEKS - StreamRegister.capacity, style="distributed"
     )
+    m.submodules.oldest = oldest = StreamRegister.sized(shape=len(peek.payload.engine))
+    connect(m, order.o, oldest.i)
     chosen = [branch.leads_to(peek.payload.engine) for branch in branches]
-    due = [order.o.valid & branch.leads_to(order.o.payload) for branch in branches]
+    due = [oldest.o.valid & branch.leads_to(oldest.o.payload) for branch in branches]
     for branch, is_chosen, is_due in zip(branches, chosen, due, strict=True):
         copy, answer = branch.part.peek, branch.part.peeked
         if branch.beyond:
@@ -71,7 +76,7 @@ def route_peeks(m: Module, near: Any, branches: list[Branch], model: ModelParams
         order.i.payload.eq(peek.payload.engine),
         order.i.valid.eq(peek.valid & Cat(taken).any()),
         peek.ready.eq(order.i.ready & Cat(taken).any()),
-        peeked.payload.engine.eq(order.o.payload),
+        peeked.payload.engine.eq(oldest.o.payload),
         peeked.valid.eq(Cat(answered).any()),
-        order.o.ready.eq(peeked.valid & peeked.ready),
+        oldest.o.ready.eq(peeked.valid & peeked.ready),
     ]

@@ -124,7 +124,8 @@ class TrainingCore(Component):
         """Add the engines die by die, as a chain of groups."""
         m.submodules.chain = chain = EngineChain(self.params)
         connect(m, loss.deltas, chain.deltas)
-        connect(m, chain.partials, partial_sum.partials[0])
+        # This register cuts a path of ready from the adder, all of which it holds, to the engines.
+        cut_ready(m, "partials", chain.partials, partial_sum.partials[0])
         for e in range(self.params.engines):
             connect(m, flipped(self.words[e]), chain.words[e])
             connect(m, flipped(self.load[e]), chain.load[e])

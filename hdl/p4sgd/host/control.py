@@ -63,8 +63,8 @@ class Control(Component):
     to which the memory still owes beats stays broken, and fails the next run.
 
     Latency: :attr:`check_latency` cycles after the last cycle in which ``start`` or
-    ``network_busy`` was high, ``begin`` is high if ``model_busy`` is low; a refused run shows
-    ``failed`` one cycle later.
+    ``network_busy`` was high, ``begin`` is high if ``model_busy`` was low a cycle before; a refused
+    run shows ``failed`` one cycle later.
     """
 
     check_latency = 3  #: cycles from a setting to the verdict on it
@@ -115,12 +115,14 @@ class Control(Component):
         illegal = self.check(m)
         state = Signal(State)
         settle = Signal(range(RESET_CYCLES))
+        model_was_busy = Signal()  # ``begin`` drives many loads; no access begins after ``start``
         judging = self.check_latency - 1  # the state follows ``start`` a cycle later
         ticks = Signal(3)  # ticks of the memory's time-out since the reset began
 
         def fail(cause: Cause) -> None:
             m.d.sync += [self.cause.eq(cause), self.done.eq(0), state.eq(State.FAILED)]
 
+        m.d.sync += model_was_busy.eq(self.model_busy)
         with m.Switch(state):
             with m.Case(State.IDLE), m.If(self.start):
                 m.d.sync += [self.done.eq(0), state.eq(State.BEGIN), settle.eq(judging)]
@@ -131,7 +133,7 @@ class Control(Component):
                     m.d.sync += settle.eq(settle - 1)
                 with m.Elif(illegal):
                     fail(Cause.CONFIGURATION)
-                with m.Elif(~self.model_busy):
+                with m.Elif(~model_was_busy):
                     m.d.comb += self.begin.eq(1)
                     m.d.sync += [state.eq(State.SETTLE), settle.eq(2)]
             with m.Case(State.SETTLE):

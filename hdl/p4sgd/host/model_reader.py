@@ -9,6 +9,7 @@ from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
+from hdl.common.streams import StreamRegister
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -20,14 +21,16 @@ class ModelReader(Component):
 
     A beat is answered with zeros, without a request to an engine, if ``allow`` is low or the burst
     is not of full width and INCR (SLVERR), or if the engine or the chunk does not exist (DECERR).
-    An engine answers in order, in the cycle in which it takes the request or later.
+    An engine answers in order, in the cycle in which it takes the request or later; an answer in
+    that cycle waits for one cycle.
 
     Throughput: one beat a cycle while the engines answer within 14 cycles. Latency: ``latency``
-    cycles from a burst to its first ``beats``, plus the latency of the engine. Stalls: requests
-    wait for the engine, answers for ``beats``, at most 16 of them.
+    cycles from a burst to its first ``beats``, plus those by which the engine answers later than a
+    cycle after the request. Stalls: requests wait for the engine, answers for ``beats``, at most
+    PENDING_BEATS of them.
     """
 
-    latency = 3
+    latency = 4
 
     def __init__(self, params: WorkerParams) -> None:
         self.bus = model_bus(params)
@@ -58,17 +61,24 @@ class ModelReader(Component):
         m = Module()
         m.submodules.walker = walker = BurstBeats(self.bus)
         m.submodules.pending = pending = Fifo.sized(
-            shape=self.pending, depth=PENDING_BEATS, style="distributed"
+            shape=self.pending, depth=PENDING_BEATS - StreamRegister.capacity, style="distributed"
         )
         connect(m, flipped(self.bursts), walker.bursts)
-        self.issue(m, walker.beats, pending)
-        self.answer(m, data.View(self.pending, pending.o.payload), pending)
+        # This register drives the choice among the engines, which has many loads.
+        m.submodules.oldest = oldest = StreamRegister.sized(shape=self.pending)
+        connect(m, pending.o, oldest.i)
+        requesting = self.issue(m, walker.beats, pending)
+        self.answer(m, oldest.o)
+        m.d.comb += self.busy.eq(requesting.any() | pending.o.valid | oldest.o.valid)
         return m
 
-    def issue(self, m: Module, beat: stream.Interface, pending: Fifo) -> None:
-        """Enter a beat in ``pending`` and request it from the engine, in this order or at once."""
+    def issue(self, m: Module, beat: stream.Interface, pending: Fifo) -> Signal:
+        """Enter a beat in ``pending`` and request it from the engine, in this order or at once.
+
+        Returns the engines for which a request waits.
+        """
         where = data.View(group_address(self.params), beat.payload.index)
-        requesting = Signal(self.params.engines)  # a request waits for this engine
+        requesting = Signal(self.params.engines)
         question = Signal(self.params.engine.model.address, reset_less=True)
         note = Signal(self.pending)
         free = Signal()
@@ -79,7 +89,6 @@ class ModelReader(Component):
             note.response.eq(response),
             note.last.eq(beat.payload.last),
             free.eq(~(requesting & ~Cat(peek.ready for peek in self.peek)).any()),
-            self.busy.eq(requesting.any() | pending.o.valid),
             pending.i.payload.eq(note),
             pending.i.valid.eq(beat.valid & free),
             beat.ready.eq(pending.i.ready & free),
@@ -95,9 +104,11 @@ class ModelReader(Component):
                 )
         with m.If(free):
             m.d.sync += [question.chunk.eq(where.chunk), question.group.eq(where.group)]
+        return requesting
 
-    def answer(self, m: Module, head: data.View, pending: Fifo) -> None:
+    def answer(self, m: Module, pending: stream.Interface) -> None:
         """Put the oldest beat into ``beats``, with its engine's answer if it was requested."""
+        head = pending.payload
         beat = Signal(self.beat, reset_less=True)
         requested = Signal()
         free = Signal()
@@ -107,14 +118,12 @@ class ModelReader(Component):
         m.d.comb += [
             requested.eq(head.response == Response.OKAY),
             free.eq(~self.beats.valid | self.beats.ready),
-            go.eq(pending.o.valid & (valid | ~requested)),
-            pending.o.ready.eq(free & (valid | ~requested)),
+            go.eq(pending.valid & (valid | ~requested)),
+            pending.ready.eq(free & (valid | ~requested)),
             self.beats.payload.eq(beat),
         ]
         for engine, peeked in enumerate(self.peeked):
-            m.d.comb += peeked.ready.eq(
-                pending.o.valid & requested & free & (head.engine == engine)
-            )
+            m.d.comb += peeked.ready.eq(pending.valid & requested & free & (head.engine == engine))
         with m.If(free):
             m.d.sync += [
                 self.beats.valid.eq(go),

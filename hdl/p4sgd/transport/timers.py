@@ -106,7 +106,9 @@ class Timers(Component):
         overdue, settings = self.overdue, self.settings
         blocked = Signal(TIME_BITS)
         before_last = Signal.like(settings.timeout, reset_less=True)  # cycle of a timeout
-        expired = Signal()  # the overdue packet has been blocked for a timeout
+        refused = Signal()
+        reached = Signal()
+        expired = refused & reached  # the overdue packet has been blocked for a timeout
         tries = Signal(TRIES)
         again = Signal()
         decides = late & ~self.abandoned & ~overdue.valid
@@ -133,7 +135,8 @@ class Timers(Component):
             m.d.sync += blocked.eq(Mux(again, 0, blocked + 1))
         m.d.sync += [
             before_last.eq((settings.timeout - 1)[: len(before_last)]),
-            expired.eq(overdue.valid & ~overdue.ready & (blocked == before_last) & ~again),
+            refused.eq(overdue.valid & ~overdue.ready),
+            reached.eq((blocked == before_last) & ~again),
         ]
         waited = tries.repetitions == settings.peer_retries
         silent = (settings.retries != 0) & (tries.unanswered == settings.retries)

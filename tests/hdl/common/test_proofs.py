@@ -42,12 +42,12 @@ def below(name, old, new, claim):
 
 MUTANTS = {
     "full one too late": fifo(
-        "full.eq(stored == depth - 1)", "full.eq(stored == depth)", "full_as_said"
+        "free.eq(stored != depth - 1)", "free.eq(stored != depth)", "full_as_said"
     ),
     "full one too early": fifo(
-        "full.eq(stored == depth - 1)", "full.eq(stored == depth - 2)", "full_as_said"
+        "free.eq(stored != depth - 1)", "free.eq(stored != depth - 2)", "full_as_said"
     ),
-    "full for ever": fifo("[full.eq(0)]", "[]", "full_as_said"),
+    "full for ever": fifo("[free.eq(1)]", "[]", "full_as_said"),
     "filled without the first": fifo(
         "filled.eq(1)", "filled.eq(stored != 0)", "comes_to_the_output"
     ),

@@ -97,7 +97,7 @@ class ExpirationProof(Component):
         "write_at": "expiration.fifo.write_at",
         "stored": "expiration.fifo.stored",
         "filled": "expiration.fifo.filled",
-        "full": "expiration.fifo.full",
+        "room": "expiration.fifo.free",
         "pushed": "expiration.pushed",
         "popped": "expiration.popped",
         "head": "expiration.valid",
@@ -228,5 +228,5 @@ class ExpirationProof(Component):
         check(
             m,
             "list_knows",
-            (self.filled == (self.stored != 0)) & (self.full == (self.stored == depth)),
+            (self.filled == (self.stored != 0)) & (self.room == (self.stored != depth)),
         )

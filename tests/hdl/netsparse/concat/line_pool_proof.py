@@ -46,7 +46,7 @@ class LinePoolProof(Component):
         "write_at": "dut.fifo.write_at",
         "stored": "dut.fifo.stored",
         "filled": "dut.fifo.filled",
-        "full": "dut.fifo.full",
+        "free": "dut.fifo.free",
         "followers": "dut.followers[*]",
         "taken": "dut.taken",
     }
@@ -70,7 +70,7 @@ class LinePoolProof(Component):
                 "write_at": In(params.line_bits),
                 "stored": In(bits_for(params.lines)),
                 "filled": In(1),
-                "full": In(1),
+                "free": In(1),
                 "taken": In(params.lines),
             },
         )
@@ -101,7 +101,7 @@ class LinePoolProof(Component):
         behind = self.read_at + self.stored
         check(m, "list_has_an_end", self.write_at == Mux(behind < lines, behind, behind - lines))
         check(m, "list_knows_if_empty", self.filled == (self.count != 0))
-        check(m, "list_knows_if_full", self.full == (self.count == lines))
+        check(m, "list_knows_if_full", self.free == (self.count != lines))
         for k in range(lines):
             place = [
                 (n < self.count) & (Array(self.words)[(self.read_at + n) % lines] == k)

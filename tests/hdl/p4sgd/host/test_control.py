@@ -161,6 +161,7 @@ class Model:
         self.state, self.cause, self.done = "idle", Cause.NONE, 0
         self.since = 0  #: cycles in this state
         self.ticks = self.left = 0  #: ticks since the reset began; its cycles
+        self.model_was_busy = 0
 
     def preset(self):
         """Draw how often faults, resets and changes come in the coming cycles."""
@@ -204,7 +205,7 @@ class Model:
 
     def outputs(self, inputs):
         state, model_busy = self.state, inputs["model_busy"]
-        begin = self.judged(inputs) and self.legal and not model_busy
+        begin = self.judged(inputs) and self.legal and not self.model_was_busy
         resets = state == "reset" and self.left == RESET_CYCLES
         return {
             "begin": int(begin),
@@ -238,6 +239,7 @@ class Model:
             self.go("reset")
             self.left, self.ticks = RESET_CYCLES, 0
         self.since += 1
+        self.model_was_busy = inputs["model_busy"]
 
     def go(self, state):
         self.state, self.since = state, -1
@@ -257,7 +259,7 @@ class Model:
             self.since = -1
         elif self.judged(inputs) and not self.legal:
             self.fail(Cause.CONFIGURATION)
-        elif self.judged(inputs) and not inputs["model_busy"]:
+        elif self.judged(inputs) and not self.model_was_busy:
             self.go("settle")
 
     def settle(self, inputs):
