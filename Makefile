@@ -14,7 +14,7 @@ $(shell test "$$(cat $(READY) 2>/dev/null)" = "$$PWD" || rm -f $(READY))
 
 help:
 	@echo "make run    train on the smallest worker in simulation, then generate the U280's and train on it"
-	@echo "make test   lint, the whole regression, and a size of each component on a drawn seed"
+	@echo "make test   lint, the whole regression, a size of each component on a drawn seed"
 	@echo "make test-all  before a release: also every size, long run and mutant of a proof, ten seeds,"
 	@echo "               a sample of broken RTL of each component (hours)"
 	@echo "make bench  measure"
@@ -31,8 +31,7 @@ run: $(READY)
 unexport PYTHONDONTWRITEBYTECODE PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
 
 test: lint
-	$(PYTHON) -m pytest -n 2 --dist worksteal
-	$(PYTHON) -m pytest -n 2 --dist worksteal --one-size --seed $(COMMIT_SEED) tests/hdl
+	$(PYTHON) -m pytest -n 2 --dist worksteal --drawn-seed $(COMMIT_SEED)
 
 # What `make test` leaves out is marked as long; it says how much that is.
 test-all: lint

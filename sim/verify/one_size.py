@@ -1,45 +1,65 @@
-"""Chooses, as pytest's plugin for a short run on another seed, one size of each test that
-simulates.
+"""Chooses, as pytest's plugin for other seeds, one size of each test that simulates.
 
-The seed draws the size, so that in the course of time every size runs on many seeds. ``make test``
-runs it over ``tests/hdl``, the components by themselves, after everything has run on seed 1: the
-simulators are in the cache by then, so that only simulating takes time.
+The seed draws the size, so that in the course of time every size runs on many seeds. With
+``--drawn-seed`` that size of each test of a component runs on a seed of its own while all else
+runs on the session's: ``make test`` does so, with a seed that the commit draws.
 """
 
 import random
+from collections.abc import Iterable
 
 import pytest
 
-from sim.verify.seeds import MARK, seed_of
+from sim.verify.seeds import MARK, OWN_SEED, seed_of, shares_a_simulation
+
+COMPONENTS = "tests/hdl/"  #: where tests of components by themselves are
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option --one-size."""
+    """Add the options --one-size and --drawn-seed."""
     parser.addoption(
         "--one-size",
         action="store_true",
         help="run only what simulates, and of each test the one size that --seed draws",
     )
+    parser.addoption(
+        "--drawn-seed",
+        type=int,
+        metavar="SEED",
+        help="run on this seed the one size that it draws of each test of a component",
+    )
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
-    """Say that one size of each test is run, not all."""
-    return ["of each test that simulates, one size"] if config.getoption("--one-size") else []
+    """Say what runs in one size alone, and what runs on another seed."""
+    lines = ["of each test that simulates, one size"] if config.getoption("--one-size") else []
+    if (seed := config.getoption("--drawn-seed")) is not None:
+        lines.append(f"of each test in {COMPONENTS} that simulates, one size has seed {seed}")
+    return lines
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect all but one item of every function."""
-    if not config.getoption("--one-size"):
-        return
-    sizes: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        if item.get_closest_marker(MARK):
-            sizes.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    drawn = [
-        random.Random(f"{seed_of(result[0])} {function}").choice(result)
-        for function, result in sizes.items()
+    """Deselect all but one item of every function, or give one a seed of its own."""
+    simulating = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function) and item.get_closest_marker(MARK)
     ]
-    stored = set(map(id, drawn))
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in stored])
-    items[:] = drawn
+    if (seed := config.getoption("--drawn-seed")) is not None:
+        for item in drawn(simulating, seed):
+            if item.nodeid.startswith(COMPONENTS) and not shares_a_simulation(item):
+                item.stash[OWN_SEED] = seed
+    if config.getoption("--one-size") and simulating:
+        chosen = drawn(simulating, seed_of(simulating[0]))
+        stored = set(map(id, chosen))
+        config.hook.pytest_deselected(items=[item for item in items if id(item) not in stored])
+        items[:] = chosen
+
+
+def drawn(items: Iterable[pytest.Function], seed: int) -> list[pytest.Function]:
+    """Return the item of every function of ``items`` that ``seed`` draws."""
+    sizes: dict[str, list[pytest.Function]] = {}
+    for item in items:
+        sizes.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    return [random.Random(f"{seed} {name}").choice(many) for name, many in sizes.items()]

@@ -18,6 +18,7 @@ REPLAY = "replay: pytest "
 MARK = "simulates"
 SHARED = ("class", "module", "package", "session")  #: scopes of fixtures that run once for many
 SEEDS = pytest.StashKey[list[int]]()
+OWN_SEED = pytest.StashKey[int]()  #: of an item that runs on another seed than its session
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -102,8 +103,14 @@ def functions_of(item: pytest.Function) -> list[Any]:
 
 def seed_of(item: pytest.Item) -> int:
     """Return the seed that ``item`` runs on."""
-    provided = seed_in(item.nodeid)
-    return item.config.stash[SEEDS][0] if provided is None else provided
+    named = seed_in(item.nodeid)
+    return item.stash.get(OWN_SEED, item.config.stash[SEEDS][0]) if named is None else named
+
+
+def shares_a_simulation(item: pytest.Function) -> bool:
+    """Return whether ``item`` has a fixture that simulates for several items."""
+    fixtures = item._fixtureinfo.name2fixturedefs.values()
+    return any(f.scope in SHARED and simulates(f.func) for many in fixtures for f in many)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -55,6 +55,20 @@ def test_a_drawn_seed_is_printed_and_replays_what_failed(root):
     assert "only on another seed" in again
 
 
+def test_one_size_of_a_component_runs_on_a_drawn_seed(tmp_path):
+    root = sandbox.make(tmp_path, SIZES)
+    text = (root / "tests/sim/test_fake.py").read_text()
+    seed_is_one = '    simulate()\n    assert os.environ["INGATHER_SEED"] == "1"\n'
+    (root / "tests/hdl").mkdir()
+    (root / "tests/hdl/test_part.py").write_text(text.replace("    simulate()\n", seed_is_one, 1))
+    _, out = run(root, "--drawn-seed", "5", "-n", "2", what="tests")
+    assert "of each test in tests/hdl/ that simulates, one size has seed 5" in out
+    failed = re.findall(r"^FAILED (\S+)", out, re.M)
+    (sizes,) = [name for name in failed if name.startswith("tests/hdl/test_part.py::test_sizes[")]
+    assert {*failed} == {sizes, "tests/sim/test_fake.py::test_plain_failure"}  # that has seed 1
+    assert f"replay: pytest '{sizes}' --seed 5" in out
+
+
 def test_without_the_option_everything_runs(root):
     ran, out = run(root, "--seed", "5")
     assert len(ran) == 12 + 2 + 1 + 2 + 1
