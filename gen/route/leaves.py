@@ -1,4 +1,4 @@
-"""Lists the components that decide a design's clock, each in the size in which a card has it."""
+"""Lists the components that decide a design's clock, each in its design's default size."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -67,7 +67,7 @@ def text_size(module: EmittedModule) -> int:
 
 
 def design_of(leaf: Leaf) -> Component:
-    """Return the design that has a leaf, at its preset for the card."""
+    """Return the design that has a leaf, at its default preset."""
     design = find_design(leaf.design)
     params = design.params_of(design.preset, **leaf.settings)
     top = find_board(CARD).find(leaf.design) if leaf.on_card else design

@@ -1,6 +1,8 @@
 """Declares the signals of AXI4, AXI4-Lite and AXI4-Stream, as the master sees them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
@@ -105,42 +107,10 @@ class BusSignature(wiring.Signature):
         return type(self) is type(other) and self.members == other.members
 
 
-class AxiReadSignature(BusSignature):
-    """Describes AR and R of AXI4, for a read-only bus; without identifiers if ``id_bits`` is 0."""
+class MemoryBusSignature(BusSignature):
+    """Describes what all forms of AXI4 have; without identifiers if ``id_bits`` is 0."""
 
-    def __init__(
-        self,
-        *,
-        address_bits: int,
-        data_bits: int,
-        id_bits: int = ID_BITS,
-        reads: Bursts | None = None,
-    ) -> None:
-        check_bus(address_bits, data_bits, id_bits)
-        self.reads = reads
-        self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
-        super().__init__(read_channels(address_bits, data_bits, id_bits))
-
-
-class AxiWriteSignature(BusSignature):
-    """Describes AW, W and B of AXI4, for a write-only bus; as there, ``id_bits`` may be 0."""
-
-    def __init__(
-        self,
-        *,
-        address_bits: int,
-        data_bits: int,
-        id_bits: int = ID_BITS,
-        writes: Bursts | None = None,
-    ) -> None:
-        check_bus(address_bits, data_bits, id_bits)
-        self.writes = writes
-        self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
-        super().__init__(write_channels(address_bits, data_bits, id_bits))
-
-
-class Axi4Signature(BusSignature):
-    """Describes all five channels of AXI4, without lock, cache, protection, QoS and region."""
+    channels: ClassVar[Callable[[int, int, int], dict]]  #: returns the members of these widths
 
     def __init__(
         self,
@@ -154,10 +124,29 @@ class Axi4Signature(BusSignature):
         check_bus(address_bits, data_bits, id_bits)
         self.reads, self.writes = reads, writes
         self.address_bits, self.data_bits, self.id_bits = address_bits, data_bits, id_bits
-        super().__init__(
-            write_channels(address_bits, data_bits, id_bits)
-            | read_channels(address_bits, data_bits, id_bits)
-        )
+        super().__init__(type(self).channels(address_bits, data_bits, id_bits))
+
+
+class AxiReadSignature(MemoryBusSignature):
+    """Describes AR and R of AXI4, for a read-only bus."""
+
+    channels = staticmethod(read_channels)
+
+
+class AxiWriteSignature(MemoryBusSignature):
+    """Describes AW, W and B of AXI4, for a write-only bus."""
+
+    channels = staticmethod(write_channels)
+
+
+class Axi4Signature(MemoryBusSignature):
+    """Describes all five channels of AXI4, without lock, cache, protection, QoS and region."""
+
+    @staticmethod
+    def channels(address_bits: int, data_bits: int, id_bits: int) -> dict:
+        """Return the members of all channels, of these widths."""
+        widths = address_bits, data_bits, id_bits
+        return write_channels(*widths) | read_channels(*widths)
 
 
 class AxiLiteSignature(BusSignature):
