@@ -29,6 +29,7 @@ from sim.harness.verilator import component_in_simulator
 #: gives clock domains of interfaces that are not in the first one of their component
 DOMAINS = {
     "hdl.common.crossing.async_fifo.AsyncFifo": {"o": "read"},
+    "hdl.common.crossing.axi_crossing.AxiCrossing": {"o": "sync"},
     "hdl.common.crossing.count_crossing.CountCrossing": {"o": "read"},
     "hdl.common.crossing.gray_crossing.GrayCrossing": {"seen": "read"},
     "hdl.u280.hbm_port.HbmPort": {"hbm": "hbm"},
