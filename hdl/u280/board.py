@@ -14,11 +14,15 @@ from amaranth.hdl import (
     Mux,
     ResetSignal,
     Signal,
+    Value,
 )
 from amaranth.lib.wiring import In, Out
 
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.axi_guard import AxiGuardParams
 from hdl.common.component import Component
 from hdl.common.core_clock import CORE_MHZ
+from hdl.common.crossing.axi_crossing import AxiCrossing
 from hdl.common.crossing.count_crossing import WAITING_BITS
 from hdl.common.crossing.crossing import Crossing, inside
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
@@ -28,14 +32,15 @@ from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from hdl.common.wire_pipeline import WirePipeline, WirePipelineParams
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board_status import BoardStatus
-from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ
+from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, core_clock
 from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
 from hdl.u280.hbm import Hbm
 from hdl.u280.interrupt_request import InterruptRequest
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
-from hdl.u280.pcie import PINS, Link
+from hdl.u280.pcie import PINS, Link, RegisterLink
+from hdl.u280.pcie_ip import USER_MHZ
 
 SLR_STAGES = 5  #: registers on the way between the core and the network, two SLRs apart
 PACKET_PATH = StreamPipelineParams(shape=BEAT, stages=SLR_STAGES)
@@ -83,9 +88,13 @@ IN_CAGES = {"sync": "cages", "apb": "cages_apb"}
 class Board(Component):
     """Places a design on an Alveo U280: PCI Express, clocks, cages, and the pins of all that.
 
-    The core's clock, 250 MHz, is PCI Express's; ``hbm``, 450 MHz, and ``apb``, 100 MHz, come of the
-    card's own oscillator, and each cage gives its own. A clock's reset is released in its time; the
-    cages, two SLRs away, have resets of their own, that of the core's clock by way of registers.
+    The core's clock, ``core_mhz``, comes of the card's own oscillator, as do ``hbm``, 450 MHz, and
+    ``apb``, 100 MHz; PCI Express gives ``pcie``, 250 MHz, and each cage its own. So the core works
+    on while the host resets PCI Express or is away: what the host has begun ends without it
+    (:class:`AxiCrossing`), and when the link is back, its registers are as they were. A design that
+    requests data of the host cannot: with ``resets_with_host`` the core's clock is PCI Express's,
+    and it is reset with the link. A clock's reset is released in its time; the cages, two SLRs
+    away, have resets of their own, that of the core's clock by way of registers.
 
     For those who build it: ``vendor_ips`` to be made and ``primitives`` that exist, ``clocks``,
     ``crossings`` with the constraint of each, ``slr_crossings`` between SLRs.
@@ -94,6 +103,7 @@ class Board(Component):
     domains = ()
     primitives = Link.primitives
     mac_resets = MacResetsParams()  #: shorter times are for simulations alone
+    resets_with_host = False  #: whether the core has the clock and the reset of PCI Express
     status = True  #: whether the board has registers (:meth:`add_status`)
 
     def __init__(
@@ -104,19 +114,23 @@ class Board(Component):
         *,
         split: bool = False,
         memory: Hbm | None = None,
+        core_mhz: float = CORE_MHZ,
     ) -> None:
         self.link = link
+        self.core_clock = core_clock(core_mhz)
+        self.buses = {} if self.resets_with_host else crossed(link)
         self.cages = tuple(
             MacParams(cage=cage, split=split, resets=self.mac_resets) for cage in cages
         )
         self.memory = memory
         macs = [Mac(cage) for cage in self.cages]
         parts = [link, *macs, *([memory] if memory else [])]
-        self.vendor_ips = (BOARD_CLOCKS, *(ip for part in parts for ip in part.vendor_ips))
+        own_ips = (BOARD_CLOCKS, *([] if self.resets_with_host else [self.core_clock]))
+        self.vendor_ips = (*own_ips, *(ip for part in parts for ip in part.vendor_ips))
         self.clocks = (
             Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p", made_by=BOARD_CLOCKS.name),
             Clock(name="pcie_refclk", mhz=100.0, port="pcie_refclk_1_p"),
-            Clock(name="sync", mhz=CORE_MHZ, pin=f"pcie/{link.clock}"),
+            *self.core_clocks(core_mhz),
             Clock(name="apb", mhz=APB_MHZ, pin="board_clocks/clk_out2"),
             *([Clock(name="hbm", mhz=HBM_MHZ, pin="board_clocks/clk_out1")] if memory else []),
             *(clock for cage in self.cages for clock in cage_clocks(cage)),
@@ -127,12 +141,20 @@ class Board(Component):
         resets = {"sync": "sync", "apb": "apb"}
         resets |= {"cages_apb": "apb"} if self.cages else {}
         resets |= {"hbm": "hbm", "hbm_ports": "hbm"} if memory else {}
+        resets |= {"pcie": "pcie"} if self.buses else {}
+        to_core = {"manager": "pcie"}
         self.crossings: tuple[Crossing, ...] = (
             *(
                 crossing
                 for name, clock in resets.items()
                 for crossing in inside(f"{name}_reset", reset, {"sync": clock})
             ),
+            *(
+                crossing
+                for name, bus in self.buses.items()
+                for crossing in inside(name, AxiCrossing(bus).crossings, to_core)
+            ),
+            *(inside("interrupt_level", level, {"sync": "pcie"}) if self.buses else ()),
             *(crossing for mac in macs for crossing in inside(mac.clock, mac.crossings, {})),
             *(inside("memory", memory.crossings, {}) if memory else ()),
             *(inside("memory_level", level, {}) if memory and self.status else ()),
@@ -163,19 +185,7 @@ class Board(Component):
             clk_out2=ClockSignal("apb"),
             locked=locked,
         )
-        link = self.link
-        m.submodules.pcie = link
-        m.d.comb += [
-            link.refclk_p.eq(self.pcie_refclk_1_p),
-            link.refclk_n.eq(self.pcie_refclk_1_n),
-            link.reset_n.eq(self.pcie_reset_n),
-            link.rx_p.eq(self.pcie_rx_p),
-            link.rx_n.eq(self.pcie_rx_n),
-            self.pcie_tx_p.eq(link.tx_p),
-            self.pcie_tx_n.eq(link.tx_n),
-            ClockSignal("sync").eq(link.core_clk),
-        ]
-        self.add_reset(m, "sync", link.core_reset)
+        self.add_link(m, locked)
         self.add_reset(m, "apb", ~locked)
         if self.cages:
             self.add_reset(m, "cages_apb", ~locked)
@@ -193,6 +203,54 @@ class Board(Component):
                 self.hbm_cattrip.eq(self.memory.hot),
             ]
         return m
+
+    def core_clocks(self, core_mhz: float) -> list[Clock]:
+        """List the clocks of the core and of PCI Express, which may be the same."""
+        user = f"pcie/{self.link.clock}"
+        if self.resets_with_host:
+            return [Clock(name="sync", mhz=USER_MHZ, pin=user)]
+        own = Clock(name="sync", mhz=core_mhz, pin=f"{self.core_clock.name}/clk_out1")
+        return [own, Clock(name="pcie", mhz=USER_MHZ, pin=user)]
+
+    def add_link(self, m: Module, locked: Value) -> None:
+        """Add PCI Express, and the clock and reset of the core."""
+        link = self.link
+        m.d.comb += [
+            link.refclk_p.eq(self.pcie_refclk_1_p),
+            link.refclk_n.eq(self.pcie_refclk_1_n),
+            link.reset_n.eq(self.pcie_reset_n),
+            link.rx_p.eq(self.pcie_rx_p),
+            link.rx_n.eq(self.pcie_rx_n),
+            self.pcie_tx_p.eq(link.tx_p),
+            self.pcie_tx_n.eq(link.tx_n),
+        ]
+        if self.resets_with_host:
+            m.submodules.pcie = link
+            m.d.comb += ClockSignal("sync").eq(link.user_clk)
+            self.add_reset(m, "sync", link.user_reset)
+            return
+        m.domains += ClockDomain("pcie", local=True)
+        m.submodules.pcie = DomainRenamer("pcie")(link)
+        m.d.comb += ClockSignal("pcie").eq(link.user_clk)
+        self.add_reset(m, "pcie", link.user_reset)
+        core_locked = Signal()
+        m.submodules[self.core_clock.name] = self.core_clock.place(
+            clk_in1=ClockSignal("apb"),
+            reset=~locked,
+            clk_out1=ClockSignal("sync"),
+            locked=core_locked,
+        )
+        self.add_reset(m, "sync", ~core_locked)
+
+    def of_link(self, m: Module, name: str) -> Any:
+        """Return a bus of the link, of which it is the manager, in the core's clock."""
+        bus = buses_of(self.link)[name]
+        if name not in self.buses:
+            return bus
+        crossing = AxiCrossing(self.buses[name])
+        m.submodules[name] = DomainRenamer({"manager": "pcie"})(crossing)
+        connect_bus(m, bus, crossing.i)
+        return crossing.o
 
     def reset_of(self, m: Module, name: str, domain: str, cause) -> Signal:
         """Return ``cause`` as a reset that ``domain`` can use, by an instance ``<name>_reset``."""
@@ -237,10 +295,16 @@ class Board(Component):
             pauses=any(mac.params.split for mac in macs),
             msix=msix,
         )
-        connect_bus(m, self.link.registers[1], status.axil)
-        m.submodules.interrupt = interrupt = InterruptRequest()
+        connect_bus(m, self.of_link(m, "registers_1"), status.axil)
+        interrupt, level = InterruptRequest(), status.irq
+        if self.buses:
+            crossing = Synchroniser.sized()
+            m.submodules.interrupt_level = DomainRenamer("pcie")(crossing)
+            m.d.comb += crossing.i.eq(level)
+            level = crossing.o
+        m.submodules.interrupt = DomainRenamer("pcie" if self.buses else "sync")(interrupt)
         m.d.comb += [
-            interrupt.level.eq(status.irq),
+            interrupt.level.eq(level),
             interrupt.ack.eq(self.link.irq_ack),
             self.link.irq.eq(interrupt.request),
         ]
@@ -291,6 +355,27 @@ class Board(Component):
         m.submodules[f"of_{mac.clock}_{index}"] = path
         to_stream(m, mac.receive[index], path.i)
         to_axis(m, path.o, axis)
+
+
+def buses_of(link: Any) -> dict[str, Any]:
+    """Return the buses of which a link is the manager, by the names of their crossings."""
+    buses = {}
+    if isinstance(link, RegisterLink):
+        buses |= {f"registers_{k}": bus for k, bus in enumerate(link.registers)}
+    memories = ("hbm", "model")
+    return buses | {f"dma_{n}": getattr(link, n) for n in memories if hasattr(link, n)}
+
+
+def crossed(link: Any) -> dict[str, AxiGuardParams]:
+    """Return the sizes of the crossings of a link's buses, by name."""
+    return {
+        name: AxiGuardParams(
+            address_bits=bus.signature.address_bits,
+            data_bits=len(bus.wdata),
+            lite=isinstance(bus.signature, AxiLiteSignature),
+        )
+        for name, bus in buses_of(link).items()
+    }
 
 
 def check_slr_stages(stages: int) -> None:

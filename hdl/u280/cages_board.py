@@ -5,6 +5,7 @@ from typing import Any
 
 from amaranth.hdl import Module
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
 from hdl.u280.cmac_ip import CAGES
@@ -24,7 +25,7 @@ class CagesBoard(Board):
     switch: type[Any]
     streams: Sequence[str] = ("axis",)  #: names of the streams by class, without ``s_`` and ``m_``
 
-    def __init__(self, params: Any) -> None:
+    def __init__(self, params: Any, *, core_mhz: float = CORE_MHZ) -> None:
         if params.ports != CAGES:
             raise ValueError(
                 f"ports must be {CAGES} on this board, which has as many cages: {params.ports}"
@@ -33,7 +34,8 @@ class CagesBoard(Board):
         sizes = PcieParams(register_bits=registers.address_bits)
         memory = self.memory_of(params)
         link = PcieDma(sizes) if memory else PcieStreams(sizes)
-        super().__init__(params, link, range(CAGES), split=len(self.streams) > 1, memory=memory)
+        split = len(self.streams) > 1
+        super().__init__(params, link, range(CAGES), split=split, memory=memory, core_mhz=core_mhz)
 
     def memory_of(self, params: Any) -> Hbm | None:
         """Return the ports of HBM that the switch uses, if any; the host then reaches it by DMA."""
@@ -51,7 +53,7 @@ class CagesBoard(Board):
                 self.send(m, mac, number, getattr(core, f"m_{name}")[k])
             for number, name in enumerate(self.streams):
                 self.take(m, mac, number, getattr(core, f"s_{name}")[k])
-        connect_bus(m, self.link.registers[0], core.s_axil)
+        connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
         if isinstance(self.link, PcieStreams):
             function = self.link.function
             m.d.comb += function.done.eq(function.in_process)  # a switch sends the host nothing

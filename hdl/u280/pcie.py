@@ -1,4 +1,4 @@
-"""Brings PCI Express into the core's clock, which it gives: registers, memory of either side."""
+"""Brings PCI Express into the clock that it gives: registers, memory of either side."""
 
 from typing import Any
 
@@ -42,8 +42,8 @@ class PcieParams(Params, suffix="{register_bits}"):
 class Link(Component):
     """Describes pins, clock and reset that all forms of PCI Express have.
 
-    ``core_clk`` is the clock of the core and ``core_reset`` its reset, until the link is up and
-    when the host resets it. ``clock`` is the path of what makes the clock: an instance and its
+    ``user_clk`` is the clock of all other ports and ``user_reset`` its reset, until the link is up
+    and when the host resets it. ``clock`` is the path of what makes the clock: an instance and its
     output.
     """
 
@@ -53,7 +53,7 @@ class Link(Component):
     vendor_ips: tuple[VendorIp, ...]
 
     def __init__(self, params: Any, ports: dict) -> None:
-        super().__init__(params, PINS | {"core_clk": Out(1), "core_reset": Out(1)} | ports)
+        super().__init__(params, PINS | {"user_clk": Out(1), "user_reset": Out(1)} | ports)
 
     def lanes(self) -> dict[str, Signal]:
         """Return the lanes' pins by the names that the IP gives them."""
@@ -95,17 +95,17 @@ class RegisterLink(Link):
             **self.place_reference(m),
             **self.lanes(),
             sys_rst_n=self.reset_n,
-            axi_aclk=self.core_clk,
+            axi_aclk=self.user_clk,
             axi_aresetn=running,
             usr_irq_req=self.irq,
             usr_irq_ack=self.irq_ack,
             **wires,
         )
-        m.d.comb += self.core_reset.eq(~running)
+        m.d.comb += self.user_reset.eq(~running)
 
     def place_on_bus(self, m: Module, name: str, ip: VendorIp, prefix: str = "", **wires) -> None:
         """Place a part of the interconnect, with the link's clock and reset."""
-        clocks = {f"{prefix}aclk": self.core_clk, f"{prefix}aresetn": ~self.core_reset}
+        clocks = {f"{prefix}aclk": self.user_clk, f"{prefix}aresetn": ~self.user_reset}
         m.submodules[name] = ip.place(**clocks, **wires)
 
     def decode(self, m: Module, bus) -> None:

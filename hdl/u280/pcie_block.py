@@ -1,4 +1,4 @@
-"""Brings AMD's bare block for PCI Express into the core's clock, which it gives."""
+"""Brings AMD's bare block for PCI Express into the clock that it gives."""
 
 from typing import Any
 
@@ -68,8 +68,8 @@ class PcieBlock(Link):
             **self.place_reference(m),
             **self.lanes(),
             sys_reset=self.reset_n,
-            user_clk=self.core_clk,
-            user_reset=self.core_reset,
+            user_clk=self.user_clk,
+            user_reset=self.user_reset,
             **self.stream_wires(m),
             pcie_tfc_nph_av=self.credits,
             cfg_max_read_req=self.limits.read,
@@ -134,8 +134,8 @@ class PcieStreams(RegisterLink):
             inside, pin = getattr(block, name), getattr(self, name)
             m.d.comb += inside.eq(pin) if member.flow == In else pin.eq(inside)
         m.d.comb += [
-            self.core_clk.eq(block.core_clk),
-            self.core_reset.eq(block.core_reset),
+            self.user_clk.eq(block.user_clk),
+            self.user_reset.eq(block.user_reset),
             *(getattr(self, name).eq(getattr(block, name)) for name in WORDS),
         ]
         connect(m, flipped(self.rq), block.rq)

@@ -2,11 +2,10 @@
 
 from amaranth.utils import exact_log2
 
-from hdl.common.core_clock import CORE_MHZ
 from hdl.pcie.axis import PcieStreamSignature, cc_user, cq_user, rc_user, rq_user
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS
 from hdl.u280.axi_wires import bus_ports
-from hdl.u280.pcie_ip import BRIDGE_ID, LANES
+from hdl.u280.pcie_ip import BRIDGE_ID, LANES, USER_MHZ
 from hdl.u280.vendor import VendorIp, VendorPort
 
 DATA_BITS = 512
@@ -97,7 +96,7 @@ BLOCK = VendorIp(
         ("REF_CLK_FREQ", "100_MHz"),
         ("plltype", "QPLL1"),
         ("coreclk_freq", "500"),
-        ("axisten_freq", f"{CORE_MHZ}"),
+        ("axisten_freq", f"{USER_MHZ}"),
         ("axisten_if_width", f"{DATA_BITS}_bit"),
         ("AXISTEN_IF_EXT_512_RC_STRADDLE", "true"),
         ("AXISTEN_IF_EXT_512_RC_4TLP_STRADDLE", "true"),

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
-from hdl.common.core_clock import CORE_MHZ
 from hdl.u280.axi_wires import bus_ports
 from hdl.u280.vendor import VendorIp, VendorPort
 
+USER_MHZ = 250  #: clock of the user's side of PCI Express: that of Gen3 x16 and 512 bits
 LANES = 16
 ADDRESS_BITS = 64
 DATA_BITS = 512
@@ -31,7 +31,7 @@ LINK = (
     ("ref_clk_freq", "100_MHz"),
     ("plltype", "QPLL1"),
     ("coreclk_freq", "500"),
-    ("axisten_freq", f"{CORE_MHZ}"),
+    ("axisten_freq", f"{USER_MHZ}"),
     ("axi_addr_width", "64"),
     ("axi_data_width", "512_bit"),
     ("PCIE_BOARD_INTERFACE", "Custom"),

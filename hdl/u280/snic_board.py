@@ -37,6 +37,8 @@ class SnicBoard(Board):
     interrupt is requested while there is a completion; the board's registers let it pass.
     """
 
+    resets_with_host = True
+
     def __init__(self, params: SnicParams) -> None:
         if params.dram_address_bits > ADDRESS_BITS:
             raise ValueError(
@@ -50,7 +52,6 @@ class SnicBoard(Board):
         super().__init__(params, link, [0], split=True, memory=memory)
 
     def elaborate(self, platform) -> Module:
-        link = self.link
         m = self.begin()
         m.submodules.core = core = Snic(self.params)
         mac = self.add_cage(m, self.cages[0])
@@ -60,7 +61,7 @@ class SnicBoard(Board):
         self.take(m, mac, RESPONSES, core.s_axis_responses)
         connect(m, core.m_axi_dram, getattr(self.memory, f"port_{DRAM}"))
         self.reach_host(m, core)
-        connect_bus(m, link.registers[0], core.s_axil)
+        connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
         status = self.add_status(m, [mac], msix=self.params.over_pcie)
         m.d.comb += status.request.eq(core.irq)
         return m

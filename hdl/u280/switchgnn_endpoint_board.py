@@ -3,6 +3,7 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import endpoint_registers
@@ -30,7 +31,7 @@ class EndpointBoard(Board):
     registers let it pass.
     """
 
-    def __init__(self, params: EndpointParams) -> None:
+    def __init__(self, params: EndpointParams, *, core_mhz: float = CORE_MHZ) -> None:
         if params.address_bits > ADDRESS_BITS:
             raise ValueError(
                 f"address_bits must be at most {ADDRESS_BITS} on this board, 8 GB of HBM:"
@@ -45,7 +46,7 @@ class EndpointBoard(Board):
             HOST: HbmPortParams(address_bits=ADDRESS_BITS, writes=True),
         }
         memory = Hbm.sized(ports=tuple(ports.items()))
-        super().__init__(params, link, [0], memory=memory)
+        super().__init__(params, link, [0], memory=memory, core_mhz=core_mhz)
 
     @staticmethod
     def port(params: EndpointParams, *, writes: bool) -> HbmPortParams:
@@ -62,8 +63,8 @@ class EndpointBoard(Board):
         connect(m, core.m_axi_tables, getattr(self.memory, f"port_{TABLES}"))
         connect(m, core.m_axi_features, getattr(self.memory, f"port_{FEATURES}"))
         connect(m, core.m_axi_sums, getattr(self.memory, f"port_{SUMS}"))
-        connect(m, self.link.hbm, getattr(self.memory, f"port_{HOST}"))
-        connect_bus(m, self.link.registers[0], core.s_axil)
+        connect_bus(m, self.of_link(m, "dma_hbm"), getattr(self.memory, f"port_{HOST}"))
+        connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
         return m

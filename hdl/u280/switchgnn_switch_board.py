@@ -5,8 +5,10 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.switch import GnnSwitch
+from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import check_slr_stages
 from hdl.u280.cages_board import CagesBoard
 from hdl.u280.hbm import Hbm
@@ -29,10 +31,10 @@ class GnnSwitchBoard(CagesBoard):
 
     switch = GnnSwitch
 
-    def __init__(self, params: GnnSwitchParams) -> None:
+    def __init__(self, params: GnnSwitchParams, *, core_mhz: float = CORE_MHZ) -> None:
         if params.slr_stages:
             check_slr_stages(params.slr_stages)
-        super().__init__(params)
+        super().__init__(params, core_mhz=core_mhz)
 
     def memory_of(self, params: GnnSwitchParams) -> Hbm | None:
         """Return the ports of HBM: those of the tables, and behind them the host's."""
@@ -53,4 +55,5 @@ class GnnSwitchBoard(CagesBoard):
         if isinstance(self.link, PcieDma):
             for k, bus in enumerate(core.m_axi_tables):
                 connect(m, bus, getattr(self.memory, f"port_{k}"))
-            connect(m, self.link.hbm, getattr(self.memory, f"port_{self.params.table_ports}"))
+            host = getattr(self.memory, f"port_{self.params.table_ports}")
+            connect_bus(m, self.of_link(m, "dma_hbm"), host)

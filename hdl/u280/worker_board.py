@@ -5,6 +5,7 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
+from hdl.common.core_clock import CORE_MHZ
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
@@ -32,7 +33,7 @@ class WorkerBoard(Board):
     requested while the worker is not busy; the board's registers let it pass.
     """
 
-    def __init__(self, params: WorkerParams) -> None:
+    def __init__(self, params: WorkerParams, *, core_mhz: float = CORE_MHZ) -> None:
         if params.address_bits > CHANNEL_BITS:
             raise ValueError(
                 f"address_bits must be at most {CHANNEL_BITS} on this board, a port's 256 MB of"
@@ -49,10 +50,10 @@ class WorkerBoard(Board):
         ports = dict.fromkeys((*words, LABELS), reads)
         ports[HOST] = HbmPortParams(address_bits=ADDRESS_BITS, writes=True)
         memory = Hbm.sized(ports=tuple(sorted(ports.items())))
-        super().__init__(params, link, [0], memory=memory)
+        super().__init__(params, link, [0], memory=memory, core_mhz=core_mhz)
 
     def elaborate(self, platform) -> Module:
-        params, link, memory = self.params, self.link, self.memory
+        params, memory = self.params, self.memory
         m = self.begin()
         m.submodules.core = core = Worker(params)
         mac = self.add_cage(m, self.cages[0])
@@ -62,9 +63,9 @@ class WorkerBoard(Board):
         for port, bus in zip(ports, core.m_axi_words, strict=True):
             connect(m, bus, getattr(memory, f"port_{port}"))
         connect(m, core.m_axi_labels, getattr(memory, f"port_{LABELS}"))
-        connect(m, link.hbm, getattr(memory, f"port_{HOST}"))
-        connect_bus(m, link.registers[0], core.s_axil)
-        connect_bus(m, link.model, core.s_axi_model)
+        connect_bus(m, self.of_link(m, "dma_hbm"), getattr(memory, f"port_{HOST}"))
+        connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
+        connect_bus(m, self.of_link(m, "dma_model"), core.s_axi_model)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
         return m

@@ -6,6 +6,7 @@ from typing import Any
 
 from gen.base.emission.emit import Emission, module_name
 from hdl.common.component import Component
+from hdl.common.core_clock import CORE_MHZ
 from hdl.u280.gather_board import GatherBoard
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
@@ -79,11 +80,16 @@ class CardsParams:
     cards: tuple[tuple[str, Any], ...]  #: kind, one of TOPS, and the design's parameters
     fibres: tuple[tuple[End, End], ...] = ()
     stations: tuple[End, ...] = ()  #: cages with a station (far_end.sv) instead of a card
+    core_mhz: float = CORE_MHZ  #: clock of the cores that have one of their own
 
     @property
     def boards(self) -> list[Any]:
         """Return the tops of the cards."""
-        return [TOPS[kind](params) for kind, params in self.cards]
+        kinds = ((TOPS[kind], params) for kind, params in self.cards)
+        return [
+            kind(params) if kind.resets_with_host else kind(params, core_mhz=self.core_mhz)
+            for kind, params in kinds
+        ]
 
     @property
     def far_ends(self) -> dict[End, End]:

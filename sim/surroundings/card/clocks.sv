@@ -49,22 +49,23 @@ module card_clock_check #(
     end
 endmodule
 
-// The Clocking Wizard (PG065): outputs run when `locked` rises, a while after the input runs.
+// The Clocking Wizard (PG065): outputs run when `locked` rises, a while after the input runs and
+// `reset` is over.
 module card_clocks #(
     parameter real IN_MHZ = 100.0,
     parameter real OUT1_MHZ = 450.0,
     parameter real OUT2_MHZ = 100.0
 ) (
-    input logic clk_in1_p, clk_in1_n,
+    input logic clk_in1_p, clk_in1_n, reset,
     output logic clk_out1, clk_out2, locked
 );
   logic good;
   card_clock_check #(.MHZ(IN_MHZ)) check (.clk(clk_in1_p & ~clk_in1_n), .good);
-  card_clock #(.PERIOD(1.0e6 / OUT1_MHZ)) clock_1 (.on(good), .clk(clk_out1));
-  card_clock #(.PERIOD(1.0e6 / OUT2_MHZ)) clock_2 (.on(good), .clk(clk_out2));
+  card_clock #(.PERIOD(1.0e6 / OUT1_MHZ)) clock_1 (.on(good & ~reset), .clk(clk_out1));
+  card_clock #(.PERIOD(1.0e6 / OUT2_MHZ)) clock_2 (.on(good & ~reset), .clk(clk_out2));
   initial begin
     locked = 0;
-    wait (good);
+    wait (good & ~reset);
     #200_000 locked = 1;
   end
 endmodule

@@ -140,16 +140,23 @@ def number(text: str) -> int:
 def clocks(ip: VendorIp) -> str:
     """Model a clock generator (PG065)."""
     config = dict(ip.config)
-    ports = [
-        *inputs("clk_in1_p", "clk_in1_n"),
+    source = [*inputs("clk_in1_p", "clk_in1_n")]
+    body = []
+    if config["PRIM_SOURCE"] != "Differential_clock_capable_pin":
+        source = inputs("clk_in1")
+        body = ["  wire clk_in1_p = clk_in1, clk_in1_n = ~clk_in1;"]
+    reset = inputs("reset") if config["USE_RESET"] == "true" else []
+    outs = [f"clk_out{k}" for k in range(1, int(config.get("NUM_OUT_CLKS", "1")) + 1)]
+    ports = [*source, *reset, *outputs(*outs, "locked")]
+    rates = {"IN_MHZ": config["PRIM_IN_FREQ"]} | {
+        f"OUT{k + 1}_MHZ": config[f"CLKOUT{k + 1}_REQUESTED_OUT_FREQ"] for k in range(len(outs))
+    }
+    needs = [
+        *inputs("clk_in1_p", "clk_in1_n", "reset"),
         *outputs("clk_out1", "clk_out2", "locked"),
     ]
-    rates = {
-        "IN_MHZ": config["PRIM_IN_FREQ"],
-        "OUT1_MHZ": config["CLKOUT1_REQUESTED_OUT_FREQ"],
-        "OUT2_MHZ": config["CLKOUT2_REQUESTED_OUT_FREQ"],
-    }
-    return module(ip, ports, placed("card_clocks", ports, ports, rates))
+    has = [*ports, *inputs("clk_in1_p", "clk_in1_n")]
+    return module(ip, ports, "\n".join([*body, placed("card_clocks", has, needs, rates)]))
 
 
 def cmac(ip: VendorIp) -> str:

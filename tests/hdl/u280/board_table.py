@@ -4,12 +4,14 @@ from tests.hdl.netlist_bench import Table
 
 #: clock and reset of a domain
 DOMAINS = {
-    "": ("pcie.core_clk", "sync_reset.reset"),
+    "": ("core_clock.clk_out1", "sync_reset.reset"),
+    "manager_": ("pcie.user_clk", "pcie_reset.reset"),
     "apb_": ("board_clocks.clk_out2", "apb_reset.reset"),
     "hbm_": ("board_clocks.clk_out1", "hbm_reset.reset"),
 }
 
 
+LINK = ("pcie", "pcie_reset", "interrupt", "interrupt_level")  #: what is in the link's clock
 #: the resets of the same domains beside the cages
 IN_CAGES = {"": "reset_to_cages.o", "apb_": "cages_apb_reset.reset"}
 
@@ -28,14 +30,29 @@ def board_table(board, ways):
             add_output_path(table, out, f"to_mac_{cage}_{k}", f"mac_{cage}.transmit_{k}")
             add_input_path(table, f"mac_{cage}.receive_{k}", f"of_mac_{cage}_{k}", into)
         add_cage(table, cage)
-    table.bus("pcie.registers_0", "core.s_axil")
-    table.bus("pcie.registers_1", "board_status.axil")
-    table.wire(
-        interrupt={"level": "board_status.irq", "ack": "pcie.irq_ack"},
-        pcie={"irq": "interrupt.request"},
-    )
+    add_bus(table, "registers_0", "core.s_axil")
+    add_bus(table, "registers_1", "board_status.axil")
+    level = "board_status.irq"
+    if crosses(table):
+        table.wire(interrupt_level={"i": level})
+        level = "interrupt_level.o"
+    table.wire(interrupt={"level": level, "ack": "pcie.irq_ack"}, pcie={"irq": "interrupt.request"})
     add_memory_status(table, memory)
     return table
+
+
+def crosses(table):
+    """Return whether the core has a clock of its own."""
+    return "core_clock.clk_out1" in table.driven
+
+
+def add_bus(table, bus, slave):
+    """Add a bus of PCI Express, which crosses to the core's clock if that is another one."""
+    path = f"pcie.{bus.removeprefix('dma_')}"
+    if crosses(table):
+        table.bus(path, f"{bus}.i")
+        path = f"{bus}.o"
+    table.bus(path, slave)
 
 
 def switch_table(board, ways):
@@ -51,18 +68,28 @@ def switch_table(board, ways):
 def add_clocks(table, memory, cages=True):
     domain_of = {"apb_reset": "apb_", "hbm_reset": "hbm_", "hbm_ports_reset": "hbm_"}
     domain_of["cages_apb_reset"] = "apb_"
+    domains = dict(DOMAINS)
+    if crosses(table):
+        domain_of |= dict.fromkeys(LINK, "manager_")
+        table.wire(
+            core_clock={"clk_in1": "board_clocks.clk_out2", "reset": "~board_clocks.locked"},
+            sync_reset={"i": "~core_clock.locked"},
+            pcie_reset={"i": "pcie.user_reset"},
+        )
+    else:
+        domains[""] = ("pcie.user_clk", "sync_reset.reset")
+        table.wire(sync_reset={"i": "pcie.user_reset"})
     for path in table.seen:
         instance, _, port = path.partition(".")
         domain = port.removesuffix("clk").removesuffix("rst")
         if port in ("clk", "rst"):
             domain = domain_of.get(instance, "")
-        clock, reset = DOMAINS.get(domain, ("", ""))
+        clock, reset = domains.get(domain, ("", ""))
         if instance.startswith(("mac_", "of_mac_", "counts_of_", "cages_")):
             reset = IN_CAGES.get(domain, "")
         if port.endswith(("clk", "rst")) and clock:
             table.add(path, clock if port.endswith("clk") else reset)
     table.wire(
-        sync_reset={"i": "pcie.core_reset"},
         apb_reset={"i": "~board_clocks.locked"},
     )
     if cages:

@@ -11,7 +11,7 @@ from tests.hdl.u280.board_table import switch_table
 def test_both_cages_with_both_classes():
     board = NetSparseSwitchBoard(replace(TOR, ports=2, pipes=1))
     check_board(board)
-    names = ["board_clocks", "pcie4c_block", "register_decoder", "cmac_0", "cmac_1"]
+    names = ["board_clocks", "core_clock", "pcie4c_block", "register_decoder", "cmac_0", "cmac_1"]
     assert [ip.name for ip in board.vendor_ips] == names
 
 

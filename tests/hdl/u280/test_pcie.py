@@ -18,8 +18,8 @@ def link_table(link):
         pins={
             "tx_p": "ip.pci_exp_txp",
             "tx_n": "ip.pci_exp_txn",
-            "core_clk": "ip.axi_aclk",
-            "core_reset": "~ip.axi_aresetn",
+            "user_clk": "ip.axi_aclk",
+            "user_reset": "~ip.axi_aresetn",
             "irq_ack": "ip.usr_irq_ack",
         },
     )

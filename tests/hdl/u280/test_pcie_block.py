@@ -22,8 +22,8 @@ def test_wires_of_the_bare_block(tmp_path):
         pins={
             "tx_p": "ip.pci_exp_txp",
             "tx_n": "ip.pci_exp_txn",
-            "core_clk": "ip.user_clk",
-            "core_reset": "ip.user_reset",
+            "user_clk": "ip.user_clk",
+            "user_reset": "ip.user_reset",
             "limits": "ip.cfg_max_read_req | ip.cfg_max_payload << 3",
             "credits": "ip.pcie_tfc_nph_av",
             "numbers": " | ".join(
@@ -48,7 +48,7 @@ def test_wires_of_streams_beside_registers(tmp_path):
     """The host's accesses reach the decoder by the completer; a request rises once."""
     table = Table(PcieStreams(PcieParams(register_bits=12)), clock="pins.clk")
     pins = ("refclk_p", "refclk_n", "reset_n", "rx_p", "rx_n")
-    shown = ("tx_p", "tx_n", "core_clk", "core_reset", "limits", "credits", "numbers")
+    shown = ("tx_p", "tx_n", "user_clk", "user_reset", "limits", "credits", "numbers")
     table.clocks()
     table.wire(
         block={
@@ -73,7 +73,7 @@ def test_wires_of_streams_beside_registers(tmp_path):
         },
         timer={"limit": 4095},
         completer={"tick": "timer.tick"},
-        decoder={"aclk": "block.core_clk", "aresetn": "~block.core_reset"},
+        decoder={"aclk": "block.user_clk", "aresetn": "~block.user_reset"},
     )
     table.bus("pins.rq", "block.rq")
     table.bus("block.rc", "pins.rc")

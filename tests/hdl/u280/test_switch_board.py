@@ -11,7 +11,7 @@ TINY = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 def test_both_cages():
     board = SwitchBoard(TINY)
     check_board(board)
-    names = ["board_clocks", "pcie4c_block", "register_decoder", "cmac_0", "cmac_1"]
+    names = ["board_clocks", "core_clock", "pcie4c_block", "register_decoder", "cmac_0", "cmac_1"]
     assert [ip.name for ip in board.vendor_ips] == names
 
 

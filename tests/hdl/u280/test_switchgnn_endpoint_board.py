@@ -5,7 +5,7 @@ import pytest
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.u280.switchgnn_endpoint_board import EndpointBoard
 from tests.hdl.u280.board_checks import check_board, hbm_ports
-from tests.hdl.u280.board_table import board_table
+from tests.hdl.u280.board_table import add_bus, board_table
 
 TINY = PRESETS["tiny"]
 
@@ -22,7 +22,7 @@ def test_wires(tmp_path):
     table.bus("core.m_axi_tables", "memory.port_0")
     table.bus("core.m_axi_features", "memory.port_4")
     table.bus("core.m_axi_sums", "memory.port_8")
-    table.bus("pcie.hbm", "memory.port_12")
+    add_bus(table, "dma_hbm", "memory.port_12")
     table.wire(board_status={"request": "~core.busy"})
     table.check(tmp_path)
 

@@ -6,7 +6,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from hdl.u280.switchgnn_switch_board import GnnSwitchBoard
 from tests.hdl.u280.board_checks import check_board, hbm_ports
-from tests.hdl.u280.board_table import board_table
+from tests.hdl.u280.board_table import add_bus, board_table
 
 TINY = GnnSwitchParams(**{**PRESETS["tiny"], "ports": 2})
 
@@ -39,7 +39,7 @@ def test_wires(tmp_path):
     table = board_table(GnnSwitchBoard(replace(TINY, tables="memory", table_ports=2)), ways)
     for k in range(2):
         table.bus(f"core.m_axi_tables_{k}", f"memory.port_{k}")
-    table.bus("pcie.hbm", "memory.port_2")
+    add_bus(table, "dma_hbm", "memory.port_2")
     table.wire(board_status={"request": 0})
     table.check(tmp_path)
 

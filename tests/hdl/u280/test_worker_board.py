@@ -4,7 +4,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.worker_board import WorkerBoard
 from tests.hdl.u280.board_checks import check_board, hbm_ports
-from tests.hdl.u280.board_table import board_table
+from tests.hdl.u280.board_table import add_bus, board_table
 
 TINY = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=16, fifo_words=256))
 
@@ -23,8 +23,8 @@ def test_wires(tmp_path):
     table.bus("core.m_axi_words_0", "memory.port_0")
     table.bus("core.m_axi_words_1", "memory.port_4")
     table.bus("core.m_axi_labels", "memory.port_2")
-    table.bus("pcie.hbm", "memory.port_3")
-    table.bus("pcie.model", "core.s_axi_model")
+    add_bus(table, "dma_hbm", "memory.port_3")
+    add_bus(table, "dma_model", "core.s_axi_model")
     table.wire(board_status={"request": "~core.busy"})
     table.check(tmp_path)
 
