@@ -1,5 +1,6 @@
 """Trains on cards in one simulation."""
 
+import cocotb
 import numpy as np
 
 from hdl.p4sgd.engine.params import EngineParams
@@ -65,8 +66,11 @@ def transceiver(dut, card, cage):
     return getattr(getattr(dut, f"card_{card}"), f"mac_{cage}").cmac.core
 
 
-async def train_together(workers, switch):
-    """Train for an epoch over the network; its weights are the golden model's."""
+async def train_together(workers, switch, meanwhile=None):
+    """Train for an epoch over the network; its weights are the golden model's.
+
+    ``meanwhile`` runs beside the training, until it ends.
+    """
     training = training_run(len(workers), 100 + 100 * len(workers))
     weights = np.zeros(training.features, dtype=np.int64)
     count = len(PORTS)
@@ -79,6 +83,9 @@ async def train_together(workers, switch):
         ClusterParams(worker=WORKER, network=NetworkParams(workers=len(workers), slots=256)),
     )
     await cluster.start_job(NetworkSettings(latency=300), training.under_way)
+    beside = cocotb.start_soon(meanwhile()) if meanwhile else None
     await cluster.train()
+    if beside:
+        beside.cancel()
     result = training.weights([await worker.model(training.chunks) for worker in workers])
     assert (result == training.golden(weights)[0]).all()
