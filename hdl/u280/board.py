@@ -89,12 +89,13 @@ class Board(Component):
     """Places a design on an Alveo U280: PCI Express, clocks, cages, and the pins of all that.
 
     The core's clock, ``core_mhz``, comes of the card's own oscillator, as do ``hbm``, 450 MHz, and
-    ``apb``, 100 MHz; PCI Express gives ``pcie``, 250 MHz, and each cage its own. So the core works
-    on while the host resets PCI Express or is away: what the host has begun ends without it
-    (:class:`AxiCrossing`), and when the link is back, its registers are as they were. A design that
-    requests data of the host cannot: with ``resets_with_host`` the core's clock is PCI Express's,
-    and it is reset with the link. A clock's reset is released in its time; the cages, two SLRs
-    away, have resets of their own, that of the core's clock by way of registers.
+    ``apb``, 100 MHz; PCI Express gives ``pcie``, 250 MHz, and each cage its own. What the host has
+    begun ends at the crossing when it resets PCI Express or goes away (:class:`AxiCrossing`). With
+    ``resets_with_host`` that resets the core as well: workers and endpoints, whose jobs the host
+    drives. A switch works on, and its registers are as they were when the link is back. A design
+    that requests data of the host must be reset with the requests under way, and is in the clock
+    of PCI Express: ``own_clock`` is off. A clock's reset is released in its time; the cages, two
+    SLRs away, have resets of their own, that of the core's clock by way of registers.
 
     For those who build it: ``vendor_ips`` to be made and ``primitives`` that exist, ``clocks``,
     ``crossings`` with the constraint of each, ``slr_crossings`` between SLRs.
@@ -103,7 +104,8 @@ class Board(Component):
     domains = ()
     primitives = Link.primitives
     mac_resets = MacResetsParams()  #: shorter times are for simulations alone
-    resets_with_host = False  #: whether the core has the clock and the reset of PCI Express
+    own_clock = True  #: whether the core has a clock of its own, else that of PCI Express
+    resets_with_host = True  #: whether a reset of PCI Express resets the core
     status = True  #: whether the board has registers (:meth:`add_status`)
 
     def __init__(
@@ -118,14 +120,14 @@ class Board(Component):
     ) -> None:
         self.link = link
         self.core_clock = core_clock(core_mhz)
-        self.buses = {} if self.resets_with_host else crossed(link)
+        self.buses = crossed(link) if self.own_clock else {}
         self.cages = tuple(
             MacParams(cage=cage, split=split, resets=self.mac_resets) for cage in cages
         )
         self.memory = memory
         macs = [Mac(cage) for cage in self.cages]
         parts = [link, *macs, *([memory] if memory else [])]
-        own_ips = (BOARD_CLOCKS, *([] if self.resets_with_host else [self.core_clock]))
+        own_ips = (BOARD_CLOCKS, *([self.core_clock] if self.own_clock else []))
         self.vendor_ips = (*own_ips, *(ip for part in parts for ip in part.vendor_ips))
         self.clocks = (
             Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p", made_by=BOARD_CLOCKS.name),
@@ -207,7 +209,7 @@ class Board(Component):
     def core_clocks(self, core_mhz: float) -> list[Clock]:
         """List the clocks of the core and of PCI Express, which may be the same."""
         user = f"pcie/{self.link.clock}"
-        if self.resets_with_host:
+        if not self.own_clock:
             return [Clock(name="sync", mhz=USER_MHZ, pin=user)]
         own = Clock(name="sync", mhz=core_mhz, pin=f"{self.core_clock.name}/clk_out1")
         return [own, Clock(name="pcie", mhz=USER_MHZ, pin=user)]
@@ -224,7 +226,7 @@ class Board(Component):
             self.pcie_tx_p.eq(link.tx_p),
             self.pcie_tx_n.eq(link.tx_n),
         ]
-        if self.resets_with_host:
+        if not self.own_clock:
             m.submodules.pcie = link
             m.d.comb += ClockSignal("sync").eq(link.user_clk)
             self.add_reset(m, "sync", link.user_reset)
@@ -240,7 +242,8 @@ class Board(Component):
             clk_out1=ClockSignal("sync"),
             locked=core_locked,
         )
-        self.add_reset(m, "sync", ~core_locked)
+        host = link.user_reset if self.resets_with_host else 0
+        self.add_reset(m, "sync", ~core_locked | host)
 
     def of_link(self, m: Module, name: str) -> Any:
         """Return a bus of the link, of which it is the manager, in the core's clock."""

@@ -23,6 +23,7 @@ class CagesBoard(Board):
     """
 
     switch: type[Any]
+    resets_with_host = False
     streams: Sequence[str] = ("axis",)  #: names of the streams by class, without ``s_`` and ``m_``
 
     def __init__(self, params: Any, *, core_mhz: float = CORE_MHZ) -> None:

@@ -24,7 +24,7 @@ class GatherBoard(Board):
     are not used, and the board has no registers of its own.
     """
 
-    resets_with_host = True
+    own_clock = False
     status = False
 
     def __init__(self, params: GatherEngineParams) -> None:

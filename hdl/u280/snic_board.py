@@ -37,7 +37,7 @@ class SnicBoard(Board):
     interrupt is requested while there is a completion; the board's registers let it pass.
     """
 
-    resets_with_host = True
+    own_clock = False
 
     def __init__(self, params: SnicParams) -> None:
         if params.dram_address_bits > ADDRESS_BITS:

@@ -16,14 +16,15 @@ LINK = ("pcie", "pcie_reset", "interrupt", "interrupt_level")  #: what is in the
 IN_CAGES = {"": "reset_to_cages.o", "apb_": "cages_apb_reset.reset"}
 
 
-def board_table(board, ways):
+def board_table(board, ways, resets=True):
     """Return what all boards have, and the ``ways`` of packets.
 
-    There is a way for each cage and class; it names the core's streams out and in.
+    There is a way for each cage and class; it names the core's streams out and in. ``resets`` says
+    whether a reset of PCI Express resets the core, too.
     """
     table = Table(board)
     memory = "memory.hot" in table.driven
-    add_clocks(table, memory)
+    add_clocks(table, memory, resets=resets)
     add_pins(table, memory)
     for cage, classes in enumerate(ways):
         for k, (out, into) in enumerate(classes):
@@ -57,7 +58,7 @@ def add_bus(table, bus, slave):
 
 def switch_table(board, ways):
     """Return the table of a switch's board that has no use of the host's memory."""
-    table = board_table(board, ways)
+    table = board_table(board, ways, resets=False)
     table.bus("pcie.rq", "nobody")
     table.bus("pcie.rc", "nobody")
     table.wire(pcie={"function_done": "pcie.function_in_process"})
@@ -65,7 +66,7 @@ def switch_table(board, ways):
     return table
 
 
-def add_clocks(table, memory, cages=True):
+def add_clocks(table, memory, cages=True, resets=True):
     domain_of = {"apb_reset": "apb_", "hbm_reset": "hbm_", "hbm_ports_reset": "hbm_"}
     domain_of["cages_apb_reset"] = "apb_"
     domains = dict(DOMAINS)
@@ -73,7 +74,7 @@ def add_clocks(table, memory, cages=True):
         domain_of |= dict.fromkeys(LINK, "manager_")
         table.wire(
             core_clock={"clk_in1": "board_clocks.clk_out2", "reset": "~board_clocks.locked"},
-            sync_reset={"i": "~core_clock.locked"},
+            sync_reset={"i": f"~core_clock.locked{' | pcie.user_reset' if resets else ''}"},
             pcie_reset={"i": "pcie.user_reset"},
         )
     else:

@@ -36,7 +36,8 @@ def test_tables_in_memory():
 
 def test_wires(tmp_path):
     ways = [[(f"core.m_axis_{k}", f"core.s_axis_{k}")] for k in range(2)]
-    table = board_table(GnnSwitchBoard(replace(TINY, tables="memory", table_ports=2)), ways)
+    board = GnnSwitchBoard(replace(TINY, tables="memory", table_ports=2))
+    table = board_table(board, ways, resets=False)
     for k in range(2):
         table.bus(f"core.m_axi_tables_{k}", f"memory.port_{k}")
     add_bus(table, "dma_hbm", "memory.port_2")

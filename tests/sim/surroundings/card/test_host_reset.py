@@ -10,10 +10,11 @@ from cocotb.utils import get_sim_time
 
 from hdl.netsparse.switch.registers import IDENTITY
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.netsparse.card_traffic import traffic_files
 from sim.surroundings.card.cards import simulate_cards
 from sim.surroundings.card.host import switch_on
 from sim.surroundings.card.incast import fibre
-from tests.sim.surroundings.card.test_netsparse_switch_card import (
+from tests.sim.surroundings.card.netsparse_switch_card import (
     CARDS,
     NODE,
     PROPERTY,
@@ -21,7 +22,6 @@ from tests.sim.surroundings.card.test_netsparse_switch_card import (
     UPLINK,
     Bench,
     packets,
-    traffic_files,
 )
 
 RESETS = 80

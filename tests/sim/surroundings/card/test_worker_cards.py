@@ -1,5 +1,7 @@
 """Runs two workers and a switch on whole cards, which train on what hosts wrote into HBM."""
 
+import random
+
 import cocotb
 import numpy as np
 from cocotb.triggers import Timer
@@ -106,6 +108,30 @@ async def two_cards_train_together(dut):
     await train_together(workers[:1], switch)
     result = await losses([(workers[0], 1), (workers[1], 1), (switch, 2)])
     assert not any(count for counts in result for count in counts.values())
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def cards_train_through_resets_of_the_switch_s_host(dut):
+    """The switch answers on, and its registers are as they were when the link is back."""
+    workers, switch = await begin(dut)
+    link, resets = switch.pcie.core.reset, []
+
+    async def reset():
+        while True:
+            resets.append(1)
+            for level, most in ((1, 150), (0, 100)):
+                link.value = level
+                await Timer(random.randint(20, most), "ns")
+
+    await train_together(workers, switch, reset)
+    link.value = 0
+    await Timer(1, "us")
+    assert len(resets) > 2
+    assert await switch.board.read("links") == 0b11
+    result = await losses([(workers[0], 1), (workers[1], 1), (switch, 2)])
+    assert not any(count for counts in result for count in counts.values())
+    assert await workers[0].read("retransmissions") == 0
+    await train_together(workers, switch)
 
 
 @cocotb.test(timeout_time=400, timeout_unit="us")
