@@ -21,6 +21,7 @@ class BoardDesign:
 
     design: Design
     card: Card
+    core_mhz: float | None = None  #: clock of the core; None: the one that designs are written for
 
     @property
     def preset(self) -> str:
@@ -41,8 +42,9 @@ class BoardDesign:
         for name, most in self.card.most.items():
             if (value := getattr(params, name)) > most.value:
                 raise UserError(f"{name} can be at most {most.value}, not {value}: {most.because}")
+        top = load(self.card.component)
         try:
-            return load(self.card.component)(params)
+            return (top if self.core_mhz is None else top.clocked(self.core_mhz))(params)
         except ValueError as error:
             raise UserError(" ".join(str(error).split())) from error
 
@@ -70,11 +72,11 @@ class Board:
             if self.name in design.cards
         }
 
-    def find(self, name: str) -> BoardDesign:
+    def find(self, name: str, core_mhz: float | None = None) -> BoardDesign:
         """Return what design ``name`` becomes on the card; raise UserError if it has no top."""
         design = find_design(name)
         if self.name in design.cards:
-            return BoardDesign(design, design.cards[self.name])
+            return BoardDesign(design, design.cards[self.name], core_mhz)
         instead = f"; use {design.within}, which holds it" if design.within else ""
         raise UserError(f"{name} alone has no top for the {self.name}{instead}")
 

@@ -17,7 +17,6 @@ from gen.datasheet.page import datasheet
 from gen.designs.design import Design
 from gen.output.folder import MANIFEST
 from gen.output.manifest import write_files, write_manifest
-from hdl.common.core_clock import CORE_MHZ
 
 #: file of the package <- template of the card
 TEMPLATES = {
@@ -59,7 +58,8 @@ def write_package(
     not fit the Verilog.
     """
     manifest = json.loads((folder / MANIFEST).read_text())
-    manifest["board"] = {"name": board.name, "part": board.device.part}
+    top: Any = emission.top.component
+    manifest["board"] = {"name": board.name, "part": board.device.part, "core_mhz": top.core_mhz}
     files = package_files(
         emission, board, design, placement, manifest["preset"], manifest["settings"]
     )
@@ -102,13 +102,16 @@ def package_files(
         for name, template in TEMPLATES.items()
     }
     core = below(emission, values["core"])
-    files["core.html"] = datasheet(core, design=design.name, preset=preset, settings=settings or {})
+    mhz = values["core_mhz"]
+    files["core.html"] = datasheet(
+        core, design=design.name, preset=preset, settings=settings or {}, mhz=mhz
+    )
     files["component.xml"] = component_xml(
         core.top,
         [f"rtl/{name}.v" for name in core.modules],
         about=design.about,
         families=FAMILIES,
-        mhz=CORE_MHZ,
+        mhz=mhz,
     )
     for prefix, map in values["maps"].items():
         files |= {prefix + name: text for name, text in register_documents(map).items()}

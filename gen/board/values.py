@@ -35,6 +35,7 @@ def values_of(
     return {
         "top": emission.top.name,
         "core": core,
+        "core_mhz": top.core_mhz,
         "params": top.params,
         "design": design.name,
         "about": design.about,

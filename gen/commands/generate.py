@@ -12,6 +12,15 @@ from gen.designs.catalogue import find_design
 from gen.output.consoles import Console, waiting
 from gen.output.folder import check_target
 
+CoreMhz = Annotated[
+    float | None,
+    typer.Option(
+        metavar="MHZ",
+        help="Clock the core on the card with this frequency, 250 unless given: 800, 900, ... 1500,"
+        " divided by a whole number.",
+    ),
+]
+
 
 def generate(
     design: Annotated[str, typer.Argument(help="Generate this design, one of `ingather list`.")],
@@ -28,6 +37,7 @@ def generate(
     board: Annotated[
         str | None, typer.Option(help="Build for this card (u280): add its top, Tcl and XDC.")
     ] = None,
+    core_mhz: CoreMhz = None,
     estimate: Annotated[
         bool | None,
         typer.Option(
@@ -53,11 +63,14 @@ def generate(
     start = time.monotonic()
     if board is None and strict:
         raise UserError("--strict needs --board: without a card there is nothing to fit")
+    if board is None and core_mhz is not None:
+        raise UserError("--core-mhz needs --board: without a card you give the clock")
     if strict and estimate is False:
         raise UserError("--strict needs the estimate that --no-estimate leaves out")
     order = Order(
         design=find_design(design),
         board=board,
+        core_mhz=core_mhz,
         preset=preset or "",
         changes=parse_settings(settings or []),
         estimate=estimate,

@@ -35,6 +35,7 @@ class Order:
 
     design: Design
     board: str | None = None  #: a card to build for: adds its top, Tcl and XDC
+    core_mhz: float | None = None  #: clock of the core on the card, if it is not the usual one
     preset: str = ""  #: name; if empty, the default of the design or of its top
     changes: Mapping[str, Any]  #: parameters that differ from the preset's
     estimate: bool | None = None  #: whether to synthesise; None: only for a card
@@ -44,7 +45,9 @@ class Order:
     @property
     def target(self) -> Design | BoardDesign:
         """Return the object that has presets and is made: the design, or its top on the card."""
-        return self.design if self.board is None else find_board(self.board).find(self.design.name)
+        if self.board is None:
+            return self.design
+        return find_board(self.board).find(self.design.name, self.core_mhz)
 
     @property
     def preset_name(self) -> str:

@@ -12,6 +12,7 @@ import typer
 from gen.base.errors import UserError, unknown
 from gen.base.settings import make_params, parse_settings
 from gen.board.boards import BoardDesign, find_board
+from gen.commands.generate import CoreMhz
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design, load
 from gen.output.consoles import Console, waiting
@@ -42,11 +43,15 @@ Jobs = Annotated[
 
 
 def choose(
-    design: str, preset: str | None, settings: list[str] | None, card: str | None = None
+    design: str,
+    preset: str | None,
+    settings: list[str] | None,
+    card: str | None = None,
+    core_mhz: float | None = None,
 ) -> tuple[Design | BoardDesign, str, Any]:
     """Return the design, or its top for a card, the preset and the parameters asked for."""
     of_design = find_design(design)
-    chosen = of_design if card is None else find_board(card).find(design)
+    chosen = of_design if card is None else find_board(card).find(design, core_mhz)
     preset = chosen.preset if preset is None else preset
     changes = parse_settings(settings or [])
     return chosen, preset, make_params(of_design.params_class, chosen.settings_of(preset), changes)
@@ -67,6 +72,7 @@ def synth(
         bool,
         typer.Option("--card", help="Estimate the design inside its top for the card, die by die."),
     ] = False,
+    core_mhz: CoreMhz = None,
     jobs: Jobs = None,
 ) -> None:
     """Estimate what a design takes of a card: LUTs, registers, memories, logic depth."""
@@ -74,7 +80,9 @@ def synth(
 
     if board not in DEVICES:
         raise unknown("board", board, DEVICES)
-    chosen, preset, params = choose(design, preset, settings, board if card else None)
+    if core_mhz is not None and not card:
+        raise UserError("--core-mhz needs --card: without a card you give the clock")
+    chosen, preset, params = choose(design, preset, settings, board if card else None, core_mhz)
     check_json_file(json_file)
     if card:
         require("synth --card", "highspy")

@@ -31,12 +31,14 @@ def datasheet(
     settings: Mapping[str, Any],
     resources: Mapping[str, Any] | None = None,
     guide: str = "",
+    mhz: float | None = None,
 ) -> str:
     """Return the datasheet of ``emission``: function, ports, blocks, delays, registers, size.
 
     ``settings`` are those that a user changed. ``resources`` is an estimate as ``ingather synth``
     writes it in JSON: ``total``, ``clocks``, and ``modules`` with ``name`` and ``own``, each a
-    mapping of KINDS. ``guide`` is the programming guide, in Markdown. Equal
+    mapping of KINDS. ``guide`` is the programming guide, in Markdown. ``mhz`` is the clock of the
+    core, unless ``emission`` is a card that has one or it is CORE_MHZ. Equal
     arguments give equal text on the same day, see :func:`gen.base.heads.built_line`.
     """
     top = emission.top
@@ -53,7 +55,7 @@ def datasheet(
     changed = len(settings)
     values = {
         "top": top.name,
-        "mhz": CORE_MHZ,
+        "mhz": f"{mhz or getattr(component, 'core_mhz', CORE_MHZ):g}",
         "about": first_line(docstring),
         "function": function,
         "timing": timing,
@@ -62,7 +64,9 @@ def datasheet(
         "diagram": Markup(diagram(structure(emission))),
         "drawn_bits": DRAWN_BITS,
         "clocks": [domain_ports(domain) for domain in top.domains],
-        "paths": resources["clocks"] if resources else [c.describe() for c in timings(top, {})],
+        "paths": resources["clocks"]
+        if resources
+        else [c.describe() for c in timings(top, {}, mhz)],
         "buses": buses,
         "rules": rules_of(buses),
         "reset_cycles": component.reset_cycles,

@@ -58,14 +58,17 @@ class ClockTiming:
 
 
 def timings(
-    top: EmittedModule, depths: Mapping[str, Iterable[tuple[str, Depth]]]
+    top: EmittedModule,
+    depths: Mapping[str, Iterable[tuple[str, Depth]]],
+    core_mhz: float | None = None,
 ) -> tuple[ClockTiming, ...]:
     """Return the timing of each clock of a design.
 
     ``depths`` are the modules with paths, and the worst of each, by the name that ``top`` has for
-    the clock. Raises ValueError for a clock of which no frequency is known.
+    the clock. ``core_mhz`` is that of a design without a list of clocks, CORE_MHZ unless given.
+    Raises ValueError for a clock of which no frequency is known.
     """
-    known = clocks_of_design(top)
+    known = clocks_of_design(top, core_mhz or CORE_MHZ)
     if strange := sorted(set(depths) - set(known)):
         raise ValueError(f"{top.name}: no frequency is known of clock {strange[0]}")
     return tuple(timing(name, mhz, list(depths.get(key, ()))) for key, (name, mhz) in known.items())
@@ -80,11 +83,13 @@ def timing(name: str, mhz: float, depths: list[tuple[str, Depth]]) -> ClockTimin
     return ClockTiming(name=name, mhz=mhz, module=module, depth=depth)
 
 
-def clocks_of_design(top: EmittedModule) -> dict[str, tuple[str, float]]:
+def clocks_of_design(
+    top: EmittedModule, core_mhz: float = CORE_MHZ
+) -> dict[str, tuple[str, float]]:
     """Return name and MHz of each clock, by the port where it enters or the pin that makes it.
 
     A top for a card lists its clocks; what has no such list runs at the core's clock.
     """
     if listed := getattr(top.component, "clocks", ()):
         return {clock.pin or clock.port: (clock.name, clock.mhz) for clock in listed}
-    return {domain_ports(domain)[0]: (domain, CORE_MHZ) for domain in top.domains}
+    return {domain_ports(domain)[0]: (domain, core_mhz) for domain in top.domains}

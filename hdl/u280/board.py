@@ -104,6 +104,7 @@ class Board(Component):
     domains = ()
     primitives = Link.primitives
     mac_resets = MacResetsParams()  #: shorter times are for simulations alone
+    core_mhz: float = CORE_MHZ  #: clock of the core (:func:`core_clock`)
     own_clock = True  #: whether the core has a clock of its own, else that of PCI Express
     resets_with_host = True  #: whether a reset of PCI Express resets the core
     status = True  #: whether the board has registers (:meth:`add_status`)
@@ -116,10 +117,9 @@ class Board(Component):
         *,
         split: bool = False,
         memory: Hbm | None = None,
-        core_mhz: float = CORE_MHZ,
     ) -> None:
         self.link = link
-        self.core_clock = core_clock(core_mhz)
+        self.core_clock = core_clock(self.core_mhz)
         self.buses = crossed(link) if self.own_clock else {}
         self.cages = tuple(
             MacParams(cage=cage, split=split, resets=self.mac_resets) for cage in cages
@@ -132,7 +132,7 @@ class Board(Component):
         self.clocks = (
             Clock(name="oscillator", mhz=APB_MHZ, port="clk_100mhz_0_p", made_by=BOARD_CLOCKS.name),
             Clock(name="pcie_refclk", mhz=100.0, port="pcie_refclk_1_p"),
-            *self.core_clocks(core_mhz),
+            *self.core_clocks(),
             Clock(name="apb", mhz=APB_MHZ, pin="board_clocks/clk_out2"),
             *([Clock(name="hbm", mhz=HBM_MHZ, pin="board_clocks/clk_out1")] if memory else []),
             *(clock for cage in self.cages for clock in cage_clocks(cage)),
@@ -173,6 +173,14 @@ class Board(Component):
         )
         super().__init__(params, pins(self.cages))
 
+    @classmethod
+    def clocked(cls, core_mhz: float) -> type[Any]:
+        """Return this board with another clock of the core; ValueError if that is PCI Express's."""
+        if not cls.own_clock:
+            raise ValueError(f"core_mhz must be {USER_MHZ}, as the core has PCI Express's clock")
+        same = {name: getattr(cls, name) for name in ("__doc__", "__module__")}
+        return type(cls.__name__, (cls,), same | {"core_mhz": core_mhz})
+
     def begin(self) -> Module:
         """Make a module with clocks, resets, PCI Express as ``link``, and ``memory``."""
         m = Module()
@@ -206,12 +214,12 @@ class Board(Component):
             ]
         return m
 
-    def core_clocks(self, core_mhz: float) -> list[Clock]:
+    def core_clocks(self) -> list[Clock]:
         """List the clocks of the core and of PCI Express, which may be the same."""
         user = f"pcie/{self.link.clock}"
         if not self.own_clock:
-            return [Clock(name="sync", mhz=USER_MHZ, pin=user)]
-        own = Clock(name="sync", mhz=core_mhz, pin=f"{self.core_clock.name}/clk_out1")
+            return [Clock(name="sync", mhz=self.core_mhz, pin=user)]
+        own = Clock(name="sync", mhz=self.core_mhz, pin=f"{self.core_clock.name}/clk_out1")
         return [own, Clock(name="pcie", mhz=USER_MHZ, pin=user)]
 
     def add_link(self, m: Module, locked: Value) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 from amaranth.hdl import Module
 
-from hdl.common.core_clock import CORE_MHZ
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board
 from hdl.u280.cmac_ip import CAGES
@@ -26,7 +25,7 @@ class CagesBoard(Board):
     resets_with_host = False
     streams: Sequence[str] = ("axis",)  #: names of the streams by class, without ``s_`` and ``m_``
 
-    def __init__(self, params: Any, *, core_mhz: float = CORE_MHZ) -> None:
+    def __init__(self, params: Any) -> None:
         if params.ports != CAGES:
             raise ValueError(
                 f"ports must be {CAGES} on this board, which has as many cages: {params.ports}"
@@ -35,8 +34,7 @@ class CagesBoard(Board):
         sizes = PcieParams(register_bits=registers.address_bits)
         memory = self.memory_of(params)
         link = PcieDma(sizes) if memory else PcieStreams(sizes)
-        split = len(self.streams) > 1
-        super().__init__(params, link, range(CAGES), split=split, memory=memory, core_mhz=core_mhz)
+        super().__init__(params, link, range(CAGES), split=len(self.streams) > 1, memory=memory)
 
     def memory_of(self, params: Any) -> Hbm | None:
         """Return the ports of HBM that the switch uses, if any; the host then reaches it by DMA."""

@@ -11,6 +11,7 @@ from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.pcie_block import PcieBlock
 from hdl.u280.pcie_block_ip import DATA_BITS
+from hdl.u280.pcie_ip import USER_MHZ
 
 ROWS = 0  #: the port of HBM to which rows go
 
@@ -24,6 +25,7 @@ class GatherBoard(Board):
     are not used, and the board has no registers of its own.
     """
 
+    core_mhz = USER_MHZ
     own_clock = False
     status = False
 

@@ -14,6 +14,7 @@ from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.kind_split import READS, RESPONSES
 from hdl.u280.pcie import PcieBridge, PcieParams
 from hdl.u280.pcie_block import WORDS, PcieStreams
+from hdl.u280.pcie_ip import USER_MHZ
 
 DRAM = 0  #: the port of HBM that is the SNIC's own memory
 
@@ -37,6 +38,7 @@ class SnicBoard(Board):
     interrupt is requested while there is a completion; the board's registers let it pass.
     """
 
+    core_mhz = USER_MHZ
     own_clock = False
 
     def __init__(self, params: SnicParams) -> None:

@@ -3,7 +3,6 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
-from hdl.common.core_clock import CORE_MHZ
 from hdl.switchgnn.endpoint.endpoint import Endpoint
 from hdl.switchgnn.endpoint.params import EndpointParams
 from hdl.switchgnn.endpoint.registers import endpoint_registers
@@ -31,7 +30,7 @@ class EndpointBoard(Board):
     registers let it pass.
     """
 
-    def __init__(self, params: EndpointParams, *, core_mhz: float = CORE_MHZ) -> None:
+    def __init__(self, params: EndpointParams) -> None:
         if params.address_bits > ADDRESS_BITS:
             raise ValueError(
                 f"address_bits must be at most {ADDRESS_BITS} on this board, 8 GB of HBM:"
@@ -46,7 +45,7 @@ class EndpointBoard(Board):
             HOST: HbmPortParams(address_bits=ADDRESS_BITS, writes=True),
         }
         memory = Hbm.sized(ports=tuple(ports.items()))
-        super().__init__(params, link, [0], memory=memory, core_mhz=core_mhz)
+        super().__init__(params, link, [0], memory=memory)
 
     @staticmethod
     def port(params: EndpointParams, *, writes: bool) -> HbmPortParams:

@@ -5,7 +5,6 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
-from hdl.common.core_clock import CORE_MHZ
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.switch import GnnSwitch
 from hdl.u280.axi_wires import connect_bus
@@ -31,10 +30,10 @@ class GnnSwitchBoard(CagesBoard):
 
     switch = GnnSwitch
 
-    def __init__(self, params: GnnSwitchParams, *, core_mhz: float = CORE_MHZ) -> None:
+    def __init__(self, params: GnnSwitchParams) -> None:
         if params.slr_stages:
             check_slr_stages(params.slr_stages)
-        super().__init__(params, core_mhz=core_mhz)
+        super().__init__(params)
 
     def memory_of(self, params: GnnSwitchParams) -> Hbm | None:
         """Return the ports of HBM: those of the tables, and behind them the host's."""

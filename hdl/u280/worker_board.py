@@ -5,7 +5,6 @@ from typing import Any
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
-from hdl.common.core_clock import CORE_MHZ
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
@@ -33,7 +32,7 @@ class WorkerBoard(Board):
     requested while the worker is not busy; the board's registers let it pass.
     """
 
-    def __init__(self, params: WorkerParams, *, core_mhz: float = CORE_MHZ) -> None:
+    def __init__(self, params: WorkerParams) -> None:
         if params.address_bits > CHANNEL_BITS:
             raise ValueError(
                 f"address_bits must be at most {CHANNEL_BITS} on this board, a port's 256 MB of"
@@ -50,7 +49,7 @@ class WorkerBoard(Board):
         ports = dict.fromkeys((*words, LABELS), reads)
         ports[HOST] = HbmPortParams(address_bits=ADDRESS_BITS, writes=True)
         memory = Hbm.sized(ports=tuple(sorted(ports.items())))
-        super().__init__(params, link, [0], memory=memory, core_mhz=core_mhz)
+        super().__init__(params, link, [0], memory=memory)
 
     def elaborate(self, platform) -> Module:
         params, memory = self.params, self.memory

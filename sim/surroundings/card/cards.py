@@ -87,7 +87,7 @@ class CardsParams:
         """Return the tops of the cards."""
         kinds = ((TOPS[kind], params) for kind, params in self.cards)
         return [
-            kind(params, core_mhz=self.core_mhz) if kind.own_clock else kind(params)
+            (kind.clocked(self.core_mhz) if kind.own_clock else kind)(params)
             for kind, params in kinds
         ]
 

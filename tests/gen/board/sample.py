@@ -99,6 +99,7 @@ class SampleBoard(Component):
 
     vendor_ips = (CLOCKING, MAC)
     primitives = ()
+    core_mhz = 250.0
     clocks = (
         Clock(name="board", mhz=100.0, port="clk_100mhz_0_p"),
         Clock(name="mac_reference", mhz=161.1328125, port="qsfp0_mgt_refclk_1_p"),

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from jinja2 import UndefinedError
 
@@ -49,6 +51,23 @@ def test_what_the_card_has_no_room_for():
     entry = find_board("u280").find("p4sgd-switch")
     params = make_params(entry.design.params_class, entry.settings_of("8-port"))
     with pytest.raises(UserError, match=r"ports can be at most 2, not 8: .* two QSFP28 cages"):
+        entry.make(params)
+
+
+def test_a_core_has_the_clock_that_is_chosen():
+    entry = find_board("u280").find("p4sgd-switch", 300.0)
+    top = entry.make(make_params(entry.design.params_class, entry.settings_of("tiny")))
+    assert {clock.name: clock.mhz for clock in top.clocks}["sync"] == 300
+    with pytest.raises(UserError, match=r"core_mhz must be 800, .*: 301"):
+        replace(entry, core_mhz=301.0).make(top.params)
+
+
+def test_a_core_in_the_clock_of_pci_express_has_no_other():
+    entry = find_board("u280").find("gather-engine", 300.0)
+    params = make_params(entry.design.params_class, entry.settings_of("tiny"))
+    with pytest.raises(
+        UserError, match="core_mhz must be 250, as the core has PCI"
+    ):
         entry.make(params)
 
 

@@ -126,6 +126,28 @@ def test_a_small_design_is_built_by_one_command(design, small, tmp_path, vivado)
     assert "holds what ingather did not write, such as build/" in again.stderr
 
 
+def test_a_package_for_another_clock(tmp_path, vivado):
+    """The clock is made, reported and checked as it was chosen; constraints have its period."""
+    folder = tmp_path / "out"
+    options = ("--preset", "tiny", *BOARD, "--core-mhz", "300", "--no-estimate")
+    result = ingather("generate", "p4sgd-switch", *options, "-o", folder)
+    assert result.returncode == 0, result.stderr
+    assert "CLKOUT1_REQUESTED_OUT_FREQ 300.000" in (folder / "tcl" / "ip.tcl").read_text()
+    assert "| `sync` | 300" in (folder / "README.md").read_text()
+    assert json.loads((folder / "manifest.json").read_text())["board"]["core_mhz"] == 300
+    assert "300 MHz" in (folder / "core.html").read_text()
+    assert "3.333" in (folder / "xdc" / "crossings.xdc").read_text()
+    assert "<b>300 MHz</b>" in (folder / "datasheet.html").read_text()
+    build(folder, vivado)
+
+
+@pytest.mark.parametrize("command", [("generate", "-o", "x"), ("synth",)])
+def test_a_clock_needs_a_card(command):
+    result = ingather(command[0], "p4sgd-switch", *command[1:], "--core-mhz", "300")
+    assert result.returncode == 2
+    assert "without a card you give the clock" in result.stderr
+
+
 #: stands for a card with memory; in that of a SNIC the other node's rows have come
 SEES_MEMORY = """
 from contextlib import contextmanager

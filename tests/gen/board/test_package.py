@@ -34,7 +34,11 @@ def test_all_files_are_in_the_manifest_and_our_own(package):
     manifest = json.loads((package / "manifest.json").read_text())
     present = {str(p.relative_to(package)) for p in package.rglob("*") if p.is_file()}
     assert present == {*manifest["files"], "manifest.json"}
-    assert manifest["board"] == {"name": "u280", "part": "xcu280-fsvh2892-2L-e"}
+    assert manifest["board"] == {
+        "name": "u280",
+        "part": "xcu280-fsvh2892-2L-e",
+        "core_mhz": 250.0,
+    }
     check_target(package)  # may be written again
 
 

@@ -6,7 +6,7 @@ from amaranth.hdl import Signal
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.netsparse.params import SnicParams
 from hdl.u280.axi_ip import crossbar, to_axi3, to_lite, width_converter
-from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER
+from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, REFCLK_BUFFER, core_clock
 from hdl.u280.cmac_ip import FCS_BYTES, MAC_MHZ, REFCLK_MHZ, TIED, cmac_ip
 from hdl.u280.hbm_ip import HBM_BUS, axi_wires, enabled_ports, hbm_ip
 from hdl.u280.pcie_ip import BRIDGE, DMA, LINK
@@ -84,6 +84,20 @@ def test_frequencies_are_those_that_are_reported():
     config = dict(BOARD_CLOCKS.config)
     assert float(config["CLKOUT1_REQUESTED_OUT_FREQ"]) == HBM_MHZ
     assert float(config["CLKOUT2_REQUESTED_OUT_FREQ"]) == APB_MHZ
+
+
+@pytest.mark.parametrize("mhz", [200, 225, 250, 280, 300, 325.0, 350])
+def test_a_core_s_clock_is_made_exactly(mhz):
+    """A PLL multiplies 100 MHz to 800, 900 ... 1500 and divides by whole numbers."""
+    config = dict(core_clock(mhz).config)
+    assert float(config["CLKOUT1_REQUESTED_OUT_FREQ"]) == mhz
+    assert float(config["PRIM_IN_FREQ"]) == APB_MHZ
+
+
+@pytest.mark.parametrize("mhz", [0, -250, 5, 251, 1600])
+def test_a_frequency_that_no_pll_makes_is_refused(mhz):
+    with pytest.raises(ValueError, match=f"core_mhz must be .*: {mhz}"):
+        core_clock(mhz)
 
 
 def test_a_cell_is_not_built():
