@@ -16,7 +16,7 @@ CoreMhz = Annotated[
     float | None,
     typer.Option(
         metavar="MHZ",
-        help="Clock the core on the card with this frequency, 250 unless given: 800, 900, ... 1500,"
+        help="Set the clock of the core on the card, 250 MHz unless given: 800, 900, ... 1500,"
         " divided by a whole number.",
     ),
 ]

@@ -87,7 +87,7 @@ def test_frequencies_are_those_that_are_reported():
 
 
 @pytest.mark.parametrize("mhz", [200, 225, 250, 280, 300, 325.0, 350])
-def test_a_core_s_clock_is_made_exactly(mhz):
+def test_frequencies_of_a_pll_are_exact(mhz):
     """A PLL multiplies 100 MHz to 800, 900 ... 1500 and divides by whole numbers."""
     config = dict(core_clock(mhz).config)
     assert float(config["CLKOUT1_REQUESTED_OUT_FREQ"]) == mhz
