@@ -65,9 +65,7 @@ def test_a_core_has_the_clock_that_is_chosen():
 def test_a_core_in_the_clock_of_pci_express_has_no_other():
     entry = find_board("u280").find("gather-engine", 300.0)
     params = make_params(entry.design.params_class, entry.settings_of("tiny"))
-    with pytest.raises(
-        UserError, match="core_mhz must be 250, as the core has PCI"
-    ):
+    with pytest.raises(UserError, match="core_mhz must be 250, as the core has PCI"):
         entry.make(params)
 
 
