@@ -59,14 +59,16 @@ class AxiPortParams(
     @property
     def read_bus(self) -> AxiReadSignature:
         """Describe the bus of a read port."""
-        bits = {"address_bits": self.address_bits, "data_bits": self.data_bits}
-        return AxiReadSignature(**bits, reads=self.reads)
+        return AxiReadSignature(
+            address_bits=self.address_bits, data_bits=self.data_bits, reads=self.reads
+        )
 
     @property
     def write_bus(self) -> AxiWriteSignature:
         """Describe the bus of a write port."""
-        bits = {"address_bits": self.address_bits, "data_bits": self.data_bits}
-        return AxiWriteSignature(**bits, writes=self.writes)
+        return AxiWriteSignature(
+            address_bits=self.address_bits, data_bits=self.data_bits, writes=self.writes
+        )
 
     @property
     def debt_bits(self) -> int:
