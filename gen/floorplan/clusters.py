@@ -67,18 +67,18 @@ def only_slr(
     return fixed[0].slr if fixed else None
 
 
-def apart(item: Part, other: Part, neighbours: dict[str, list[Link]], device: Device) -> str:
+def apart(first: Part, second: Part, neighbours: dict[str, list[Link]], device: Device) -> str:
     """Explain why two parts cannot lie apart: the wires that join them."""
-    result = reach(item.name, neighbours)
+    result = reach(first.name, neighbours)
     steps: list[str] = []
-    name = other.name
+    name = second.name
     while (link := result[name]) is not None:
         nearer = link.a if link.b == name else link.b
         example = f" such as {link.example}" if link.example else ""
         steps.insert(0, f"{nearer} to {name} by {link.wires:,} wires{example}")
         name = nearer
-    slrs = [device.slrs[part.slr or 0].name for part in (item, other)]
+    slrs = [device.slrs[part.slr or 0].name for part in (first, second)]
     return (
-        f"{item.name} must lie in {slrs[0]} and {other.name} in {slrs[1]},"
+        f"{first.name} must lie in {slrs[0]} and {second.name} in {slrs[1]},"
         f" but no registers are between them: {', '.join(steps)}"
     )

@@ -119,8 +119,8 @@ class Program:
             key = number if link.shared is None else link.shared
             if key not in crossing:
                 crossing[key] = self.highs.addVariable(lb=0)
-            for item, other in ((a, b), (b, a)):
-                apart = link.wires * (below[item] - below[other])
+            for first, second in ((a, b), (b, a)):
+                apart = link.wires * (below[first] - below[second])
                 self.highs.addConstr(crossing[key] - apart >= 0)
         wires = self.total(list(crossing.values()))
         self.limit(WIRES, wires, self.device.crossing_wires)

@@ -84,8 +84,8 @@ class Wires:
         for name, inside in place.netlist.ports.items():
             for bit, outer in zip(inside, cell.wires.get(name, ()), strict=False):
                 if isinstance(bit, int) and isinstance(outer, int):
-                    item, other = self._number(place.path, bit), self._number(around.path, outer)
-                    self._parent[max(item, other)] = min(item, other)
+                    first, second = self._number(place.path, bit), self._number(around.path, outer)
+                    self._parent[max(first, second)] = min(first, second)
 
     def _add_logic(self, place: Place, cell: Cell) -> None:
         """Add a cell of logic, which belongs to the place's part."""

@@ -39,9 +39,9 @@ def begin(name: str, levels: int = 0) -> Arrival:
     return Arrival(levels, 0, levels, 0, 0, 0, name, levels, 0, 0, 0)
 
 
-def worst_of(item: Arrival, other: Arrival) -> Arrival:
+def worst_of(first: Arrival, second: Arrival) -> Arrival:
     """Return the worse path of two, with the most of each kind on either."""
-    worse, better = (item, other) if item >= other else (other, item)
+    worse, better = (first, second) if first >= second else (second, first)
     most, rest = worse[PATH:], better[PATH:]
     if most == rest or most == (both := tuple(map(max, most, rest))):
         return worse

@@ -95,10 +95,10 @@ def nets_of(
     return result, levels
 
 
-def together(item: Net, other: Net) -> Net:
+def together(first: Net, second: Net) -> Net:
     """Return two parts of the same wire as one."""
-    source = item if item.driver else other
-    loads, resets = item.loads + other.loads, item.resets + other.resets
+    source = first if first.driver else second
+    loads, resets = first.loads + second.loads, first.resets + second.resets
     return replace(source, loads=loads, resets=resets)
 
 
@@ -143,5 +143,5 @@ class Roots:
     def join(self, bits: list[int]) -> None:
         """Put all ``bits`` into one group."""
         for bit in bits[1:]:
-            item, other = sorted((self.of(bits[0]), self.of(bit)))
-            self._parent[other] = item
+            first, second = sorted((self.of(bits[0]), self.of(bit)))
+            self._parent[second] = first

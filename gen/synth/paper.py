@@ -65,13 +65,13 @@ def p4sgd(synthesis: Synthesis) -> Comparisons | None:
         ("HBM subsystem", table_three(7, 42, 3.26, 0)),
         ("PCI-Express", table_three(63, 98, 4.3, 0)),
     ]
-    own_one = [total(engines), total(transports), {}, {}]
+    estimated = [total(engines), total(transports), {}, {}]
     name = f"8 engines (ours: {count})" if count != 8 else "8 engines"
     return Comparisons(
         title="P4SGD, Table III (the vendor's IP for HBM and PCI-Express is not estimated)",
         rows=tuple(
             Comparison(part=name if i == 0 else part, paper=figures, own=own)
-            for i, ((part, figures), own) in enumerate(zip(paper, own_one, strict=True))
+            for i, ((part, figures), own) in enumerate(zip(paper, estimated, strict=True))
         ),
     )
 

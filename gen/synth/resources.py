@@ -43,7 +43,7 @@ class Resources:
     __rmul__ = __mul__
 
 
-def pairs(item: Resources, other: Resources) -> list[tuple[str, int, int]]:
+def pairs(first: Resources, second: Resources) -> list[tuple[str, int, int]]:
     """Return the name of each kind of resource, with both amounts of it."""
     names = [field.name for field in fields(Resources)]
-    return list(zip(names, astuple(item), astuple(other), strict=True))
+    return list(zip(names, astuple(first), astuple(second), strict=True))

@@ -163,8 +163,8 @@ def assess(
             continue
         sizes = [module for module in modules.values() if module.component == component]
         own = [module for module in sizes if module.own] or sizes
-        own_one = [rule for rule in rules if rule.is_for(component)]
-        lines, toggles = judge_lines(own, own_one), judge_toggles(own, sizes, own_one, nets)
+        applied = [rule for rule in rules if rule.is_for(component)]
+        lines, toggles = judge_lines(own, applied), judge_toggles(own, sizes, applied, nets)
         taken += lines.excluded + toggles.excluded
         components.append(
             {

@@ -208,15 +208,15 @@ def blocking(sizes: Sizes, tenants: Tenants, job: int) -> tuple[Reason, int] | N
     own = tenants[job]
     assert own is not None
     pairs = enumerate(tenants)
-    others = [(k, item) for k, item in pairs if k != job and item is not None and item.holds]
+    others = [(k, first) for k, first in pairs if k != job and first is not None and first.holds]
     if sizes.unit is Unit.SWITCH and len(others) >= sizes.most:
         return Reason.SWITCH_TAKEN, others[0][0] if others else job  # it takes nobody
-    for other, item in others:
-        if sizes.unit is Unit.PORT and item.everyone & own.everyone:
-            return Reason.PORTS_TAKEN, other
-    for other, item in others:
-        if max(own.base, item.base) < min(own.slots.stop, item.slots.stop):
-            return Reason.SLOTS_TAKEN, other
+    for second, first in others:
+        if sizes.unit is Unit.PORT and first.everyone & own.everyone:
+            return Reason.PORTS_TAKEN, second
+    for second, first in others:
+        if max(own.base, first.base) < min(own.slots.stop, first.slots.stop):
+            return Reason.SLOTS_TAKEN, second
     return None
 
 

@@ -111,8 +111,8 @@ def mutate(
     module = emission.modules[name]
     mutants, verilog, text = apart(mutated, emission, module, sample, seed, max_control)
     modules = {
-        other: replace(item, verilog=f"/* verilator lint_off UNOPTFLAT */ {item.verilog}")
-        for other, item in emission.modules.items()
+        second: replace(first, verilog=f"/* verilator lint_off UNOPTFLAT */ {first.verilog}")
+        for second, first in emission.modules.items()
     }  # a mutant may close a loop through any of them
     modules[name] = replace(module, verilog=verilog)
     return Emission(modules), mutants, text

@@ -45,9 +45,9 @@ class Links:
         self.ever: list[tuple[End, bytes]] = []  #: all that was sent, if it may come again
         self.counts: Counter[str] = Counter()  #: frames, bytes, and faults by their names
 
-    def connect(self, item: End, other: End) -> None:
+    def connect(self, first: End, second: End) -> None:
         """Connect two ends by a link."""
-        self.peers[item], self.peers[other] = other, item
+        self.peers[first], self.peers[second] = second, first
 
     def send(self, place: Place, frames: Sent) -> None:
         """Put frames on the links of an end."""

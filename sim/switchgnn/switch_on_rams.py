@@ -29,10 +29,10 @@ class SwitchOnRams(Component):
         switch: Any = GnnSwitch(self.params)
         m.submodules.switch = switch
         for name in self.inherited:
-            outer, own = getattr(self, name), getattr(switch, name)
-            pairs = zip(outer, own, strict=True) if "axis" in name else [(outer, own)]
-            for own_one, reference in pairs:
-                connect(m, flipped(own_one), reference)
+            outer, inner = getattr(self, name), getattr(switch, name)
+            pairs = zip(outer, inner, strict=True) if "axis" in name else [(outer, inner)]
+            for port, placed in pairs:
+                connect(m, flipped(port), placed)
         add_rams(m, self.params.table_memory, self, switch.m_axi_tables)
         return m
 

@@ -162,9 +162,9 @@ class Table:
         assert path not in self.expressions, path
         self.expressions[path] = str(expression)
 
-    def bus(self, item, other):
+    def bus(self, first, second):
         """Let signals of each end go to those of the same name at the other; missing ones are 0."""
-        self.buses(item, [other])
+        self.buses(first, [second])
 
     def buses(self, item, others):
         """Do likewise, with the signals of ``others`` side by side at ``item``, the first

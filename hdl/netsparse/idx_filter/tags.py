@@ -98,10 +98,10 @@ class FilterTags(Component):
             m.d.comb += state_write.data.dirty.eq(
                 states.dirty | self.hits & self.change.replicate(ways)
             )
-            for number, (item, other) in enumerate(self.pairs):
-                with m.If(self.hits[item]):
+            for number, (first, second) in enumerate(self.pairs):
+                with m.If(self.hits[first]):
                     m.d.comb += state_write.data.newer[number].eq(1)
-                with m.If(self.hits[other]):
+                with m.If(self.hits[second]):
                     m.d.comb += state_write.data.newer[number].eq(0)
         with m.If(self.clear):
             m.d.comb += [state_write.data[name].eq(0) for name in self.state.members]

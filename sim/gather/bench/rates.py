@@ -54,7 +54,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         short_row([result[item] for item in short]),
         *(small_row(result[item]) for item in small),
         *(limit_row(result[item]) for item in limited),
-        *(kept_row(result[item], other) for item, other in zip(both, stored, strict=True)),
+        *(kept_row(result[first], second) for first, second in zip(both, stored, strict=True)),
     ]
 
 

@@ -200,9 +200,9 @@ def in_order(
     return grants, begins
 
 
-def first_difference(item: list[Any], other: list[Any]) -> int | None:
+def first_difference(first: list[Any], second: list[Any]) -> int | None:
     """Return where two lists differ first; None if they are the same."""
-    differ = [k for k, (a, b) in enumerate(zip(item, other, strict=False)) if a != b]
-    if differ or len(item) != len(other):
-        return min([*differ, min(len(item), len(other))])
+    differ = [k for k, (a, b) in enumerate(zip(first, second, strict=False)) if a != b]
+    if differ or len(first) != len(second):
+        return min([*differ, min(len(first), len(second))])
     return None

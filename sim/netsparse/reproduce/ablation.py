@@ -280,8 +280,8 @@ def draw(family: str, outcomes: Series, axes: Axes) -> None:
     axes.set_ylabel("SUOpt's bytes for each of the tail's")
     own = {key[1]: each for key, each in outcomes.items() if key[0] == family}
     for index, (elements, each) in enumerate(own.items()):
-        own_one = [item.traffic_reduction for item in each]
+        simulated = [item.traffic_reduction for item in each]
         papers = [of[1] for of in paper.ABLATION[family][elements]]
-        axes.plot(places, own_one, color=f"C{index}", label=f"K = {elements}, ours")
+        axes.plot(places, simulated, color=f"C{index}", label=f"K = {elements}, ours")
         axes.plot(places, papers, "o", color=f"C{index}", label=f"K = {elements}, paper")
     by_decades(axes)

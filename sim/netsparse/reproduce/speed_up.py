@@ -68,9 +68,9 @@ def points(subjects: Sequence[Subject], quick: bool) -> list[Point]:
 def figure(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure:
     """Return the figure: bars for all, and geometric means."""
     requested = points(subjects, quick)
-    own_one: dict[bool, dict[Key, SpeedUps]] = {form: {} for form in FORMS}
+    simulated: dict[bool, dict[Key, SpeedUps]] = {form: {} for form in FORMS}
     for point in requested:
-        own_one[point.scaled][point.subject.family, point.elements] = SpeedUps.of(result[point])
+        simulated[point.scaled][point.subject.family, point.elements] = SpeedUps.of(result[point])
     su = {item.family: item.redundancy.su for item in subjects}
     rows = [row(point, result[point]) for point in requested]
     return Figure(
@@ -88,14 +88,14 @@ def figure(subjects: Sequence[Subject], quick: bool, result: Outcomes) -> Figure
         " Gb/s; SAOpt here means the former, the latter stands beside it. No time is shorter than"
         f" the line's. {sizes(subjects)}",
         rows=rows,
-        shown=[shown(key, item, own_one[False][key]) for key, item in own_one[True].items()],
+        shown=[shown(key, item, simulated[False][key]) for key, item in simulated[True].items()],
         panels=[
-            Panel(f"K = {elements}, scaled", partial(draw, elements, own_one[True]))
-            for elements in sorted({elements for _, elements in own_one[True]})
+            Panel(f"K = {elements}, scaled", partial(draw, elements, simulated[True]))
+            for elements in sorted({elements for _, elements in simulated[True]})
         ],
         claims=[
-            software_claim(own_one[True]),
-            *(claim for form, own in own_one.items() for claim in claims(FORMS[form], own, su)),
+            software_claim(simulated[True]),
+            *(claim for form, own in simulated.items() for claim in claims(FORMS[form], own, su)),
         ],
         note="A bar of NetSparse reaches up to its time; the mark above it is the traffic"
         " reduction of the tail node, which it comes the closer to the larger the matrix is: the"
@@ -220,10 +220,10 @@ def mean_claim(
 
 
 def order_claim(
-    form: str, elements: int, own_one: Mapping[Key, SpeedUps], su: Mapping[str, float]
+    form: str, elements: int, simulated: Mapping[Key, SpeedUps], su: Mapping[str, float]
 ) -> Claim:
     """Return the claim that gains follow SU's redundancy: a rank correlation of at least 0.8."""
-    own = {family: item.netsparse for (family, k), item in own_one.items() if k == elements}
+    own = {family: item.netsparse for (family, k), item in simulated.items() if k == elements}
     places = ranked(su)
     apart = sum((ranked(own).index(family) - places.index(family)) ** 2 for family in own)
     count = len(own)
@@ -241,9 +241,9 @@ def name(key: Key) -> str:
     return f"{key[0]} K={key[1]}"
 
 
-def draw(elements: int, own_one: Mapping[Key, SpeedUps], axes: Axes) -> None:
+def draw(elements: int, simulated: Mapping[Key, SpeedUps], axes: Axes) -> None:
     """Draw bars of SAOpt and NetSparse, and marks of traffic's bound."""
-    own = {family: item for (family, k), item in own_one.items() if k == elements}
+    own = {family: item for (family, k), item in simulated.items() if k == elements}
     places = np.arange(len(own))
     axes.bar(places - 0.2, [item.saopt for item in own.values()], 0.4, label="SAOpt", color="0.7")
     axes.bar(places + 0.2, [item.netsparse for item in own.values()], 0.4, label="NetSparse")

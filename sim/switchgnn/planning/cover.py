@@ -76,10 +76,10 @@ def port_cover(cut: CutGraph) -> RackCover:
 
 
 def _covered(
-    cut: CutGraph, item: NDArray[np.integer], other: NDArray[np.integer], racks: int
+    cut: CutGraph, first: NDArray[np.integer], second: NDArray[np.integer], racks: int
 ) -> RackCover:
-    pair = item.astype(np.int64) * racks + other
-    pair[item == other] = -1
+    pair = first.astype(np.int64) * racks + second
+    pair[first == second] = -1
     order = np.argsort(pair, kind="stable")
     bounds = np.flatnonzero(np.diff(pair[order], prepend=-1, append=-2))
     result: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []

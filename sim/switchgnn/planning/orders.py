@@ -109,11 +109,11 @@ def _graph(senders: Senders) -> tuple[Ints, csr_array]:
     node = np.empty(senders.count, np.int64)
     node[feature] = np.searchsorted(vertices, key[feature])
     node[~feature] = vertices.size + np.arange(senders.partial.sum())
-    item, aggregator = senders.additions
-    item, other = node[item], np.searchsorted(vertices, ends)[aggregator]
+    first, aggregator = senders.additions
+    first, second = node[first], np.searchsorted(vertices, ends)[aggregator]
     count = vertices.size + int(senders.partial.sum())
-    both = np.concatenate([item, other]), np.concatenate([other, item])
-    graph = csr_array((np.ones(2 * item.size, np.int8), both), (count, count))
+    both = np.concatenate([first, second]), np.concatenate([second, first])
+    graph = csr_array((np.ones(2 * first.size, np.int8), both), (count, count))
     graph.sum_duplicates()
     return node, graph
 

@@ -158,8 +158,8 @@ def _senders(graph: str, count: int) -> Senders:
     """Return a star or a ring, each of whose vertices has a worker of its own, in one block."""
     hub = np.zeros(count - 1, np.int64), np.arange(1, count)
     around = np.arange(count), (np.arange(count) + 1) % count
-    item, other = hub if graph == "star" else around
-    both = np.concatenate([item, other]), np.concatenate([other, item])
+    first, second = hub if graph == "star" else around
+    both = np.concatenate([first, second]), np.concatenate([second, first])
     adjacency = csr_array((np.ones(both[0].size, np.int8), both), (count, count))
     cut: CutGraph = cut_graph(adjacency, provided_workers(np.arange(count), count, count))
     return senders_of(cut, destination_plan(cut, count))

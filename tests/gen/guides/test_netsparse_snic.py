@@ -127,20 +127,20 @@ def test_the_rings_are_used_alike(params):
     at, places, entries = 0x400, (4, 8), 0x400 + 64 * 4
     own = bytearray(entries + 16 * 8)
     snic = driven.attach()
-    own_one = independent.Rings(registers, own, at, 2, entries, 3)
+    driver_rings = independent.Rings(registers, own, at, 2, entries, 3)
     rng = random.Random(2)
     snic.use_rings(at, *places)
-    reported.take(own_one.open())
+    reported.take(driver_rings.open())
     assert reported.written() == driven.written()
     written = 0
     for burst in range(200):
         requests = list(requests_of(params, rng, rng.randrange(1, snic._path.room + 1)))
         assert snic.submit([as_driven(request) for request in requests]) == len(requests)
-        reported.take(own_one.submit(requests))
+        reported.take(driver_rings.submit(requests))
         for request in requests:
             entry = {"tag": request.tag, "unit": request.unit, "cause": Cause.DONE.value}
             entry["consumer"] = (
-                own_one.produced - rng.randrange(2) * (request is requests[0])
+                driver_rings.produced - rng.randrange(2) * (request is requests[0])
             ) % 65536
             entry["phase"] = 1 - written // 8 % 2
             octets = ENTRY.const(entry).as_bits().to_bytes(16, "little")
@@ -148,12 +148,12 @@ def test_the_rings_are_used_alike(params):
             written += 1
         own[entries:] = driven.read_memory(entries, 16 * 8)
         done = snic.completions()
-        result = own_one.completions()
+        result = driver_rings.completions()
         assert [(item.unit, item.tag, Cause(item.cause).name) for item in result] == done
         assert len(result) == len(requests)
         assert own[at:] == driven.read_memory(at, len(own) - at)
         snic.acknowledge()
-        reported.take(own_one.doorbells())
+        reported.take(driver_rings.doorbells())
         assert reported.written() == driven.written(), burst
 
 

@@ -90,9 +90,9 @@ def test_an_address_line_without_effect_is_detected(line):
         exercise(Memory(lambda address: address & ~(1 << line)))
 
 
-def swapped(address, item, other):
-    low, high = address >> item & 1, address >> other & 1
-    return address & ~(1 << item | 1 << other) | low << other | high << item
+def swapped(address, first, second):
+    low, high = address >> first & 1, address >> second & 1
+    return address & ~(1 << first | 1 << second) | low << second | high << first
 
 
 @pytest.mark.parametrize("line", LINES[:-1])

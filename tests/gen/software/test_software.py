@@ -58,9 +58,9 @@ def test_it_needs_numpy_alone(name):
 
 @pytest.mark.parametrize("name", WITH_SOFTWARE)
 def test_the_same_parameters_give_the_same_files(name):
-    item, other = software_of(name), software_of(name)
-    assert item.package_files() == other.package_files()
-    assert item.bench_files("") == other.bench_files("")
+    first, second = software_of(name), software_of(name)
+    assert first.package_files() == second.package_files()
+    assert first.bench_files("") == second.bench_files("")
 
 
 @pytest.mark.parametrize("name", WITH_SOFTWARE)

@@ -38,8 +38,8 @@ class Clocked(Component):
         m.submodules.part = self.part
         for name, member in self.part.signature.members.items():
             inside, outside = getattr(self.part, name), getattr(self, name)
-            for item, other in pairs(inside, outside):
-                connect(m, item, flipped(other))
+            for first, second in pairs(inside, outside):
+                connect(m, first, flipped(second))
             if isinstance(inside, Signal):
                 out = member.flow == Out
                 m.d.comb += outside.eq(inside) if out else inside.eq(outside)

@@ -190,8 +190,8 @@ async def one_array_until_the_filter_is_cleared(dut):
     dut.filter.value = 1
     assert await host.cause(**own | {"property_bytes": 6}) is Cause.COMMAND
     assert await host.cause(**own) is Cause.DONE
-    for other in others:
-        assert await host.cause(**other) is Cause.ARRAY
+    for second in others:
+        assert await host.cause(**second) is Cause.ARRAY
     assert await host.cause(**own) is Cause.DONE
     dut.filter.value = 0
     assert await host.cause(**others[0]) is Cause.DONE, "the filter is off"
@@ -203,9 +203,9 @@ async def one_array_until_the_filter_is_cleared(dut):
         assert await host.cause(clear=clear, **others[0]) is Cause.ARRAY
     await host.end(4)
     await host.clear()
-    for clear, item, other in ((2, others[0], own), (0, own, others[0]), (1, others[0], own)):
-        assert await host.cause(clear=clear, **item) is Cause.DONE
-        assert await host.cause(**other) is Cause.ARRAY
+    for clear, first, second in ((2, others[0], own), (0, own, others[0]), (1, others[0], own)):
+        assert await host.cause(clear=clear, **first) is Cause.DONE
+        assert await host.cause(**second) is Cause.ARRAY
         await host.end(2)
     await host.clear()
     requested = random.choices((own, *others), k=20)

@@ -117,11 +117,11 @@ class Network(Agreement):
             if uses(host) and not self.granted(held, host):
                 yield UNGRANTED
 
-    def shared(self, item: hosting.Host, other: hosting.Host) -> bool:
+    def shared(self, first: hosting.Host, second: hosting.Host) -> bool:
         """Whether two hosts use a switch at a time."""
         trees = self.cluster.trees
-        both = set(trees[item.grant.tree]) & set(trees[other.grant.tree])
-        return uses(item) and uses(other) and bool(both)
+        both = set(trees[first.grant.tree]) & set(trees[second.grant.tree])
+        return uses(first) and uses(second) and bool(both)
 
     def granted(self, held: list, host: hosting.Host) -> bool:
         """Whether all switches of its tree are the host's job's, by its grant."""

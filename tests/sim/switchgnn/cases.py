@@ -40,8 +40,8 @@ def directed(vertices=60, edges=400, workers=3, seed=5):
 
 def undirected_graph(pairs, vertices):
     """Return the adjacency of an undirected graph, each vertex at a worker of its own."""
-    item, other = np.array(pairs).T
-    both = np.concatenate([item, other]), np.concatenate([other, item])
+    first, second = np.array(pairs).T
+    both = np.concatenate([first, second]), np.concatenate([second, first])
     adjacency = csr_array((np.ones(both[0].size, np.int8), both), (vertices, vertices))
     owner = np.arange(vertices, dtype=np.int32)
     return cut_graph(adjacency, WorkerPartition(workers=vertices, owner=owner))

@@ -49,10 +49,10 @@ def by_hand(frame):
     return octets.ljust(64, b"\0") + payload.ljust(-(-len(payload) // 64) * 64, b"\0")
 
 
-def same(item, other):
+def same(first, second):
     """Whether two frames are the same, payloads included."""
-    fields = vars(item) | {"payload": None}, vars(other) | {"payload": None}
-    return fields[0] == fields[1] and np.array_equal(item.payload, other.payload)
+    fields = vars(first) | {"payload": None}, vars(second) | {"payload": None}
+    return fields[0] == fields[1] and np.array_equal(first.payload, second.payload)
 
 
 @pytest.mark.parametrize("kind", Kind)

@@ -55,7 +55,7 @@ def test_all_follows_the_seed(root):
     lines, _ = reported(root, "--seed", "77")
     assert lines[:2] == ["seed 77 77", f"fixture 77 {lines[1].split()[-1]}"]
     others, _ = reported(root, "--seed", "78")
-    assert all(item != other for item, other in zip(lines, others, strict=True))
+    assert all(first != second for first, second in zip(lines, others, strict=True))
 
 
 def test_several_seeds_for_what_simulates_alone(root):

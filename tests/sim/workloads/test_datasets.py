@@ -141,13 +141,13 @@ def test_shuffled_by_seed(tmp_path: Path) -> None:
     stored = load(path, loss=Loss.LOGISTIC)
     assert stored.features[:, 0].tolist() == list(range(0, 80, 2))
     assert stored.order == "in the order of the source"
-    item, same, other = (load(path, loss=Loss.LOGISTIC, order=seed) for seed in (1, 1, 2))
-    assert item.order == "shuffled with seed 1"
-    assert sorted(item.features[:, 0]) == stored.features[:, 0].tolist()
-    assert (item.labels == (item.features[:, 0] >= 40)).all()  # labels go with their samples
-    assert (item.features == same.features).all()
-    assert (item.features != other.features).any()
-    assert item.labels[:20].sum() in range(5, 16)
+    first, same, second = (load(path, loss=Loss.LOGISTIC, order=seed) for seed in (1, 1, 2))
+    assert first.order == "shuffled with seed 1"
+    assert sorted(first.features[:, 0]) == stored.features[:, 0].tolist()
+    assert (first.labels == (first.features[:, 0] >= 40)).all()  # labels go with their samples
+    assert (first.features == same.features).all()
+    assert (first.features != second.features).any()
+    assert first.labels[:20].sum() in range(5, 16)
 
 
 def test_a_share_is_held_out(tmp_path: Path) -> None:
@@ -218,9 +218,9 @@ def test_a_label_names_a_column_of_csv_alone(tmp_path: Path) -> None:
     for source in ("digits", save_npz(tmp_path, **ordered())):
         with pytest.raises(InputError, match="--label names a column of a CSV file"):
             load(source, loss=Loss.LOGISTIC, label="y")
-    item, other = (save_svm(tmp_path, f"y,{n}\n0,1\n1,2", f"{n}.csv") for n in "ab")
+    first, second = (save_svm(tmp_path, f"y,{n}\n0,1\n1,2", f"{n}.csv") for n in "ab")
     with pytest.raises(InputError, match=r"b\.csv: its columns have other names than those of a"):
-        load(item, loss=Loss.LOGISTIC, label="y", test=other)
+        load(first, loss=Loss.LOGISTIC, label="y", test=second)
 
 
 def test_ranks_are_left_out_and_said(tmp_path: Path) -> None:

@@ -125,17 +125,17 @@ class Expressions:
         if kind in PREFIX:
             return f"{PREFIX[kind]}{self.text(operands[0], UNARY)}", UNARY
         if kind == ">>>":
-            item, by = self.text(operands[0]), self.text(operands[1], PRECEDENCE[">>>"])
-            return f"$unsigned($signed({item}) >>> {by})", ATOM
+            first, by = self.text(operands[0]), self.text(operands[1], PRECEDENCE[">>>"])
+            return f"$unsigned($signed({first}) >>> {by})", ATOM
         if kind[0] == "s":
-            item, other = (f"$signed({self.text(bits)})" for bits in operands)
-            return f"{item} {kind[1:]} {other}", PRECEDENCE[kind[1:]]
+            first, second = (f"$signed({self.text(bits)})" for bits in operands)
+            return f"{first} {kind[1:]} {second}", PRECEDENCE[kind[1:]]
         return self.binary(kind, *operands)
 
-    def binary(self, kind: str, item: Bits, other: Bits) -> Text:
+    def binary(self, kind: str, first: Bits, second: Bits) -> Text:
         """Return an operator between its operands, with parentheses around any other operator."""
         written = []
-        for place, bits in enumerate((item, other)):
+        for place, bits in enumerate((first, second)):
             text, own = self.value(bits)
             node = self.logic.node_of(bits)
             same = own == PRECEDENCE[kind] and node is not None and node.kind == kind

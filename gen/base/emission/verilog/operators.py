@@ -28,21 +28,21 @@ class Operators(Logic):
             "r|": self.any_set,
             "r&": self.all_set,
             "r^": self.parity,
-            "m": lambda select, item, other: self.choice([(select[0], item)], other),
+            "m": lambda select, first, second: self.choice([(select[0], first)], second),
             "<<": self.left,
             "u>>": self.right,
             "s>>": lambda value, by: self.right(value, by, value[-1:]),
-            "u//": lambda item, other: self.quotient(item, other)[0],
-            "u%": lambda item, other: self.quotient(item, other)[1],
-            "s//": lambda item, other: self.floored(item, other)[0],
-            "s%": lambda item, other: self.floored(item, other)[1],
+            "u//": lambda first, second: self.quotient(first, second)[0],
+            "u%": lambda first, second: self.quotient(first, second)[1],
+            "s//": lambda first, second: self.floored(first, second)[0],
+            "s%": lambda first, second: self.floored(first, second)[1],
         }
         return make[name](*operands)
 
-    def plain(self, kind: str, item: Bits, other: Bits, width: int) -> Bits:
+    def plain(self, kind: str, first: Bits, second: Bits, width: int) -> Bits:
         """Return an operator of two operands as it is."""
-        key = tuple(sorted((item, other))) if kind in COMMUTATIVE else ()
-        return self.once(kind, (item, other), width, key=key)
+        key = tuple(sorted((first, second))) if kind in COMMUTATIVE else ()
+        return self.once(kind, (first, second), width, key=key)
 
     def inverse(self, value: Bits) -> Bits:
         """Return all bits inverted."""
@@ -50,8 +50,8 @@ class Operators(Logic):
         if node and node.kind == "~":
             return node.operands[0]
         if node and node.kind in OPPOSITE:
-            item, other = node.operands
-            return self.plain(OPPOSITE[node.kind], item, other, 1)
+            first, second = node.operands
+            return self.plain(OPPOSITE[node.kind], first, second, 1)
         pieces = list(runs(value))
         if len(pieces) <= FEW and any(piece[0] <= ONE for piece in pieces):
             inverted = (
@@ -81,29 +81,29 @@ class Operators(Logic):
             return constant(-number, len(value))
         return self.once("negate", (value,), len(value))
 
-    def total(self, item: Bits, other: Bits) -> Bits:
+    def total(self, first: Bits, second: Bits) -> Bits:
         """Return the sum."""
-        numbers = number_of(item), number_of(other)
+        numbers = number_of(first), number_of(second)
         if numbers[0] is not None and numbers[1] is not None:
-            return constant(numbers[0] + numbers[1], len(item))
+            return constant(numbers[0] + numbers[1], len(first))
         if 0 in numbers:
-            return item if numbers[1] == 0 else other
-        return self.plain("+", item, other, len(item))
+            return first if numbers[1] == 0 else second
+        return self.plain("+", first, second, len(first))
 
-    def difference(self, item: Bits, other: Bits) -> Bits:
+    def difference(self, first: Bits, second: Bits) -> Bits:
         """Return ``item`` minus ``other``."""
-        numbers = number_of(item), number_of(other)
+        numbers = number_of(first), number_of(second)
         if numbers[0] is not None and numbers[1] is not None:
-            return constant(numbers[0] - numbers[1], len(item))
-        return item if numbers[1] == 0 else self.plain("-", item, other, len(item))
+            return constant(numbers[0] - numbers[1], len(first))
+        return first if numbers[1] == 0 else self.plain("-", first, second, len(first))
 
-    def product(self, item: Bits, other: Bits) -> Bits:
+    def product(self, first: Bits, second: Bits) -> Bits:
         """Return the product."""
-        for factor, value in ((number_of(item), other), (number_of(other), item)):
+        for factor, value in ((number_of(first), second), (number_of(second), first)):
             if factor is not None and factor & (factor - 1) == 0:
-                zeros = (ZERO,) * (factor.bit_length() - 1 if factor else len(item))
-                return (zeros + value)[: len(item)]
-        return self.plain("*", item, other, len(item))
+                zeros = (ZERO,) * (factor.bit_length() - 1 if factor else len(first))
+                return (zeros + value)[: len(first)]
+        return self.plain("*", first, second, len(first))
 
     def any_set(self, value: Bits) -> Bits:
         """Return whether a bit is set."""
@@ -130,24 +130,24 @@ class Operators(Logic):
             return left or (ZERO,)
         return self.once("odd", (left,), 1)
 
-    def comparison(self, kind: str, item: Bits, other: Bits) -> Bits:
+    def comparison(self, kind: str, first: Bits, second: Bits) -> Bits:
         """Return what a comparison says; ``s`` before its operator: of signed numbers."""
         if kind == "!=":
-            return self.inverse(self.comparison("==", item, other))
-        while item and item[-1] == other[-1] and (kind[0] != "s" or item == other):
-            item, other = item[:-1], other[:-1]
-        while item and item[0] == other[0] and kind == "==":
-            item, other = item[1:], other[1:]
-        if not item:
+            return self.inverse(self.comparison("==", first, second))
+        while first and first[-1] == second[-1] and (kind[0] != "s" or first == second):
+            first, second = first[:-1], second[:-1]
+        while first and first[0] == second[0] and kind == "==":
+            first, second = first[1:], second[1:]
+        if not first:
             return (ONE,) if "=" in kind else (ZERO,)
         if kind == "==":
-            if any(a + b == 1 and max(a, b) <= ONE for a, b in zip(item, other, strict=True)):
+            if any(a + b == 1 and max(a, b) <= ONE for a, b in zip(first, second, strict=True)):
                 return (ZERO,)
-            if len(item) == 1 and min(item[0], other[0]) <= ONE:
-                bit, known = (max(item[0], other[0]),), min(item[0], other[0])
+            if len(first) == 1 and min(first[0], second[0]) <= ONE:
+                bit, known = (max(first[0], second[0]),), min(first[0], second[0])
                 return bit if known else self.inverse(bit)
-        known = by_ranges(kind, item, other)
-        return self.plain(kind, item, other, 1) if known is None else (int(known),)
+        known = by_ranges(kind, first, second)
+        return self.plain(kind, first, second, 1) if known is None else (int(known),)
 
     def left(self, value: Bits, by: Bits) -> Bits:
         """Return ``value`` shifted to the left."""
@@ -163,24 +163,24 @@ class Operators(Logic):
             return (value + sign * number)[number:][: len(value)]
         return self.once(">>" if sign[0] == ZERO else ">>>", (value, by), len(value))
 
-    def quotient(self, item: Bits, other: Bits) -> tuple[Bits, Bits]:
+    def quotient(self, first: Bits, second: Bits) -> tuple[Bits, Bits]:
         """Return quotient and remainder of unsigned numbers; both are 0 if the divisor is."""
-        zero = self.comparison("==", other, (ZERO,) * len(other))[0]
-        empty = (ZERO,) * len(item)
-        divided, rest = (self.plain(kind, item, other, len(item)) for kind in ("/", "%"))
+        zero = self.comparison("==", second, (ZERO,) * len(second))[0]
+        empty = (ZERO,) * len(first)
+        divided, rest = (self.plain(kind, first, second, len(first)) for kind in ("/", "%"))
         return self.choice([(zero, empty)], divided), self.choice([(zero, empty)], rest)
 
-    def floored(self, item: Bits, other: Bits) -> tuple[Bits, Bits]:
+    def floored(self, first: Bits, second: Bits) -> tuple[Bits, Bits]:
         """Return quotient and remainder of signed numbers: rounded down, the divisor's sign."""
-        sizes = (self.choice([(v[-1], self.negative(v))], v) for v in (item, other))
+        sizes = (self.choice([(v[-1], self.negative(v))], v) for v in (first, second))
         size, divisor = sizes
         quotient, rest = self.quotient(size, divisor)
-        differ = self.bitwise("^", item[-1:], other[-1:])
+        differ = self.bitwise("^", first[-1:], second[-1:])
         inexact = self.any_set(rest)
         down = self.choice([(inexact[0], self.inverse(quotient))], self.negative(quotient))
         short = self.choice([(inexact[0], self.difference(divisor, rest))], rest)
         rest = self.choice([(differ[0], short)], rest)
-        rest = self.choice([(other[-1], self.negative(rest))], rest)
+        rest = self.choice([(second[-1], self.negative(rest))], rest)
         return self.choice([(differ[0], down)], quotient), rest
 
     def choice(self, arms: Sequence[tuple[int, Bits]], otherwise: Bits) -> Bits:
@@ -232,11 +232,11 @@ class Operators(Logic):
         return self.once("choice", (*operands, otherwise), len(otherwise))
 
 
-def decided(kind: str, item: int, other: int) -> int | None:
+def decided(kind: str, first: int, second: int) -> int | None:
     """Return the bit that an operator gives if that is one of its operands' or a constant."""
-    if item == other:
-        return ZERO if kind == "^" else item
-    for bit, rest in ((item, other), (other, item)):
+    if first == second:
+        return ZERO if kind == "^" else first
+    for bit, rest in ((first, second), (second, first)):
         if bit == ZERO:
             return ZERO if kind == "&" else rest
         if bit == ONE and kind != "^":
@@ -244,7 +244,7 @@ def decided(kind: str, item: int, other: int) -> int | None:
     return None
 
 
-def by_ranges(kind: str, item: Bits, other: Bits) -> bool | None:
+def by_ranges(kind: str, first: Bits, second: Bits) -> bool | None:
     """Return what a comparison of unsigned numbers says by their constant bits; None if it varies.
 
     That is how a limit compares which is also the end of a range.
@@ -252,8 +252,8 @@ def by_ranges(kind: str, item: Bits, other: Bits) -> bool | None:
     if kind not in ("<", "<=", ">", ">="):
         return None
     if kind[0] == ">":
-        item, other = other, item
-    (low, high), (other_low, other_high) = range_of(item), range_of(other)
+        first, second = second, first
+    (low, high), (other_low, other_high) = range_of(first), range_of(second)
     equal = len(kind) == 2
     if high < other_low or (equal and high == other_low):
         return True

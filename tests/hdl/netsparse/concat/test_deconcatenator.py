@@ -124,8 +124,8 @@ class DeconcatenatorBench(Bench):
         await self.settle(60)
         assert self.dut.axis_tready.value
         seen = self.seen
-        for item, other, beats in zip(seen, self.events, self.packets, strict=True):
-            assert {name: item[name] for name in other} == other, beats
+        for first, second, beats in zip(seen, self.events, self.packets, strict=True):
+            assert {name: first[name] for name in second} == second, beats
         if self.beside:
             assert [record["prs_tag"] for record in self.tags_seen.beats] == self.tags
         for beat, (fields, octets) in zip(self.prs.beats, self.expected, strict=True):

@@ -208,5 +208,5 @@ async def a_fill_and_a_write_a_cycle(dut):
     # A fill's latency: one cycle to AR, and one from R.
     taken = sorted(at for source in bench.fills for at in source.cycles)
     filled = sorted(at for bank in bench.filled for at, *_ in bank)
-    for at, item, other, end in zip(taken, requested, answered, filled, strict=True):
-        assert (item - at) + (end - other) == FilterMemoryPort.latency
+    for at, first, second, end in zip(taken, requested, answered, filled, strict=True):
+        assert (first - at) + (end - second) == FilterMemoryPort.latency

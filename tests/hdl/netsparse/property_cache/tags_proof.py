@@ -132,9 +132,9 @@ class PropertyTagsProof(Component):
             for k, memory in enumerate(getattr(self, f"tags_{k}") for k in range(params.ways))
         ]
         newer = [[] for _ in range(params.ways)]  # bits that tell that another way is newer
-        for number, (item, other) in enumerate(pairs(params.ways)):
-            newer[other].append(state.newer[number])
-            newer[item].append(~state.newer[number] & 1)
+        for number, (first, second) in enumerate(pairs(params.ways)):
+            newer[second].append(state.newer[number])
+            newer[first].append(~state.newer[number] & 1)
         ranks = [count_ones(ones) for ones in newer]  # 0: the most recently used one
         check(m, "holds_as_the_rule", state.holds == rule.holds)
         for way, rank in enumerate(ranks):
@@ -145,10 +145,10 @@ class PropertyTagsProof(Component):
             unused = ~state.holds.bit_select(older_one, 1) & (newer_one > older_one)
             check(m, "unused_come_last", state.holds.bit_select(newer_one, 1) | unused)
             check(m, "filled_from_the_lowest", state.holds[k - 1] | ~state.holds[k])
-        for item, other in pairs(params.ways):
-            claim(m, "order_is_a_permutation", ranks[item] != ranks[other])
-            both = state.holds[item] & state.holds[other]
-            claim(m, "no_tag_in_two_ways", ~both | (tags[item] != tags[other]))
+        for first, second in pairs(params.ways):
+            claim(m, "order_is_a_permutation", ranks[first] != ranks[second])
+            both = state.holds[first] & state.holds[second]
+            claim(m, "no_tag_in_two_ways", ~both | (tags[first] != tags[second]))
 
     def verdicts(self, m: Module, dut: PropertyTags, rule: RowRule) -> None:
         """Claim that the tags say of each access what the rule says."""

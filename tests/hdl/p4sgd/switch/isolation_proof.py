@@ -84,46 +84,46 @@ class IsolationProof(Component):
 
     def send(self, m: Module, sides: list["Side"]) -> None:
         """Let the job's rightful packets come to both copies alike, or to none."""
-        item, other = sides
-        assume(m, item.rightful == other.rightful)
-        with m.If(item.rightful):
-            assume(m, item.copy.sender == other.copy.sender)
-            assume(m, item.copy.packet == other.copy.packet)
+        first, second = sides
+        assume(m, first.rightful == second.rightful)
+        with m.If(first.rightful):
+            assume(m, first.copy.sender == second.copy.sender)
+            assume(m, first.copy.packet == second.copy.packet)
 
     def command(self, m: Module, sides: list["Side"]) -> None:
         """Let both copies take the job's commands alike; acquire ends alike."""
-        item, other = sides
-        assume(m, item.copy.sharing == other.copy.sharing)
-        assume(m, item.commanded == other.commanded)
-        with m.If(item.commanded):
-            assume(m, item.copy.offered == other.copy.offered)
-        check(m, "obeyed_at_once", item.obeyed == other.obeyed)
-        with m.If(item.obeyed):
-            check(m, "obeyed_alike", item.state == other.state)
-            check(m, "reported_alike", item.copy.command == other.copy.command)
-        counting = [item.state == state for state in (State.COMPARE, State.END)]
-        with m.If(item.obeyed & Cat(counting).any()):
-            check(m, "counted_alike", item.step == other.step)
-        deciding = item.obeyed & (item.state == State.DECIDE)
+        first, second = sides
+        assume(m, first.copy.sharing == second.copy.sharing)
+        assume(m, first.commanded == second.commanded)
+        with m.If(first.commanded):
+            assume(m, first.copy.offered == second.copy.offered)
+        check(m, "obeyed_at_once", first.obeyed == second.obeyed)
+        with m.If(first.obeyed):
+            check(m, "obeyed_alike", first.state == second.state)
+            check(m, "reported_alike", first.copy.command == second.copy.command)
+        counting = [first.state == state for state in (State.COMPARE, State.END)]
+        with m.If(first.obeyed & Cat(counting).any()):
+            check(m, "counted_alike", first.step == second.step)
+        deciding = first.obeyed & (first.state == State.DECIDE)
         with m.If(delay(m, deciding, 1, "decided", reset_less=False)):
-            assume(m, item.clearing == other.clearing)
+            assume(m, first.clearing == second.clearing)
 
     def compare_tables(self, m: Module, sides: list["Side"], both: Value) -> None:
         """Claim that the job has the same entry in both copies, from a grant to its end."""
-        item, other = sides
+        first, second = sides
         for name in ("registered", "ports", "parent", "base", "end"):
-            claim(m, "entry_the_same", item.entry[name] == other.entry[name])
-        check(m, "over_alike", item.closed == other.closed)
+            claim(m, "entry_the_same", first.entry[name] == second.entry[name])
+        check(m, "over_alike", first.closed == second.closed)
         had = delay(m, both, 1, "both", reset_less=False)
         with m.If(had):
-            claim(m, "grant_ends_alike", item.entry.active == other.entry.active)
-        with m.If(item.entry.active == other.entry.active):
-            alike = (item.entry.epoch == other.entry.epoch) & (
-                item.entry.draining == other.entry.draining
+            claim(m, "grant_ends_alike", first.entry.active == second.entry.active)
+        with m.If(first.entry.active == second.entry.active):
+            alike = (first.entry.epoch == second.entry.epoch) & (
+                first.entry.draining == second.entry.draining
             )
             claim(m, "grant_the_same", alike)
-            check(m, "progress_the_same", item.uses == other.uses)
-            check(m, "drains_alike", item.settling == other.settling)
+            check(m, "progress_the_same", first.uses == second.uses)
+            check(m, "drains_alike", first.settling == second.settling)
         for this, that in (sides, sides[::-1]):
             with m.If(this.entry.active & ~that.entry.active):
                 check(m, "granted_before_the_other", that.clearing)
@@ -132,25 +132,25 @@ class IsolationProof(Component):
                 check(m, "has_begun_nothing", this.uses == 0)
             with m.If(this.clearing & ~that.clearing):
                 check(m, "granted_after_the_other", that.entry.active)
-        with m.If(item.clearing & other.clearing):
-            check(m, "same_epoch_to_come", item.copy.command.epoch == other.copy.command.epoch)
+        with m.If(first.clearing & second.clearing):
+            check(m, "same_epoch_to_come", first.copy.command.epoch == second.copy.command.epoch)
 
     def compare_requests(self, m: Module, sides: list["Side"]) -> None:
         """Claim that the job's requests are the same in both copies."""
-        item, other = sides
-        assume(m, item.progress == other.progress)
-        assume(m, (item.entry.active & other.entry.active) | (item.progress == 0))
-        claim(m, "requested_alike", item.demands == other.demands)
-        with m.If(item.demands):
-            claim(m, "requests_the_same", item.copy.request == other.copy.request)
+        first, second = sides
+        assume(m, first.progress == second.progress)
+        assume(m, (first.entry.active & second.entry.active) | (first.progress == 0))
+        claim(m, "requested_alike", first.demands == second.demands)
+        with m.If(first.demands):
+            claim(m, "requests_the_same", first.copy.request == second.copy.request)
 
     def happenings(self, m: Module, sides: list["Side"], both: Value) -> None:
         """The job asks in both copies after the other one has sent in one of them alone."""
-        item, other = sides
+        first, second = sides
         met = Signal()
-        with m.If(both & item.foreign & ~other.foreign):
+        with m.If(both & first.foreign & ~second.foreign):
             m.d.sync += met.eq(1)
-        reach(m, "a_request_beside_another_job", item.demands & met)
+        reach(m, "a_request_beside_another_job", first.demands & met)
 
 
 class Side:

@@ -48,31 +48,31 @@ class SlotsProof(Component):
             inputs = ("slot", "valid", "clear", "ahead", "request")
             m.d.comb += [getattr(slots, k).eq(getattr(self, f"{name}_{k}")) for k in inputs]
             sides.append(Slots(m, self, name, slots, watched))
-        item, other = sides
-        assume(m, (item.valid == other.valid) & (item.clear == other.clear))
-        with m.If(item.valid | item.clear):
-            assume(m, item.dut.request == other.dut.request)
+        first, second = sides
+        assume(m, (first.valid == second.valid) & (first.clear == second.clear))
+        with m.If(first.valid | first.clear):
+            assume(m, first.dut.request == second.dut.request)
         cleared = Signal()
-        with m.If(item.clear):
+        with m.If(first.clear):
             m.d.sync += cleared.eq(1)
-        assume(m, cleared | ~item.valid)
+        assume(m, cleared | ~first.valid)
         stored = delay(m, cleared, STORED, "cleared", reset_less=False)
         with m.If(cleared & stored):
-            claim(m, "slot_the_same", item.entry == other.entry)
-        requested = delay(m, item.valid, Aggregator.latency, "requested", reset_less=False)
+            claim(m, "slot_the_same", first.entry == second.entry)
+        requested = delay(m, first.valid, Aggregator.latency, "requested", reset_less=False)
         with m.If(requested):
-            claim(m, "verdict_the_same", item.dut.verdict == other.dut.verdict)
-            claim(m, "answered_alike", item.dut.answered == other.dut.answered)
-            claim(m, "progress_the_same", item.dut.progress == other.dut.progress)
-        with m.If(requested & item.dut.answered):
-            claim(m, "answer_the_same", item.dut.answer == other.dut.answer)
+            claim(m, "verdict_the_same", first.dut.verdict == second.dut.verdict)
+            claim(m, "answered_alike", first.dut.answered == second.dut.answered)
+            claim(m, "progress_the_same", first.dut.progress == second.dut.progress)
+        with m.If(requested & first.dut.answered):
+            claim(m, "answer_the_same", first.dut.answer == second.dut.answer)
         check(m, "cleared_before", cleared | ~requested)
-        apart = item.others & ~other.others
+        apart = first.others & ~second.others
         met = Signal()
         with m.If(cleared & apart):
             m.d.sync += met.eq(1)
         reach(
-            m, "a_sum_beside_others", requested & met & item.dut.answered & ~item.dut.answer.acked
+            m, "a_sum_beside_others", requested & met & first.dut.answered & ~first.dut.answer.acked
         )
         return m
 

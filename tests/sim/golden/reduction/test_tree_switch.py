@@ -175,14 +175,14 @@ VALUES = st.integers(-(1 << 31), (1 << 31) - 1)
 def test_the_root_is_p4sgds_switch(data):
     """It equals that whatever comes, as long as sums have 37 bits."""
     everyone = 0b111
-    item = other = SwitchSlot.at_start(everyone, 1)
+    first = second = SwitchSlot.at_start(everyone, 1)
     for _ in range(20):
-        use = (item.use + data.draw(st.sampled_from((-1, 0, 0, 1)))) % 256
+        use = (first.use + data.draw(st.sampled_from((-1, 0, 0, 1)))) % 256
         bm = 1 << data.draw(st.integers(0, 2))
         packet = Packet(data.draw(st.booleans()), bm, use, payload=(data.draw(VALUES),))
-        left, right = root_rule(item, packet, everyone), switch_rule(other, packet, everyone)
+        left, right = root_rule(first, packet, everyone), switch_rule(second, packet, everyone)
         assert left == right
-        item, other = left.slot, right.slot
+        first, second = left.slot, right.slot
 
 
 @pytest.mark.parametrize(

@@ -54,5 +54,5 @@ def test_worse_links_may_take_longer():
         replace(better, links=LinkSettings(drop=drop, reorder=0.1)).max_cycles(small)
         for drop in (0, 0.1, 0.3, 0.9)
     ]
-    assert all(item < other for item, other in pairwise([better.max_cycles(small), *result]))
+    assert all(first < second for first, second in pairwise([better.max_cycles(small), *result]))
     assert result[-1] < math.inf

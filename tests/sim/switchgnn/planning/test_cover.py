@@ -34,16 +34,16 @@ def test_racks_send_less_than_copies_or_sums_alone():
     rack = np.arange(8) // 2
     built = rack_cover(cut, rack)
     of = rack[cut.worker]
-    item, other = of[cut.sources], of[cut.destinations]
+    first, second = of[cut.sources], of[cut.destinations]
     packets = zip(built.sender, built.receiver, built.vertex, built.is_sum, strict=True)
     sent = {tuple(map(int, packet)) for packet in packets}
     assert len(sent) == built.packets
-    edges = zip(item, other, cut.sources, cut.destinations, strict=True)
+    edges = zip(first, second, cut.sources, cut.destinations, strict=True)
     assert all(
         r == s or (r, s, u, 0) in sent or (r, s, v, 1) in sent
         for r, s, u, v in (tuple(map(int, edge)) for edge in edges)
     )
-    copies = {tuple(map(int, each)) for each in zip(item, other, cut.sources, strict=True)}
+    copies = {tuple(map(int, each)) for each in zip(first, second, cut.sources, strict=True)}
     assert built.copies_alone == len([each for each in copies if each[0] != each[1]])
     assert built.copies_alone == built.sums_alone  # the graph is undirected
     assert built.packets < 0.9 * built.copies_alone

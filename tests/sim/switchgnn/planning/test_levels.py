@@ -73,8 +73,10 @@ def test_results_go_to_the_worker_that_has_the_vertex(built):
 
 
 def test_is_the_same_again(built):
-    item, other = levels(built, RACK, 4), levels(built, RACK, 4)
-    for this, that in zip([*item.leaves, item.spine], [*other.leaves, other.spine], strict=True):
+    first, second = levels(built, RACK, 4), levels(built, RACK, 4)
+    for this, that in zip(
+        [*first.leaves, first.spine], [*second.leaves, second.spine], strict=True
+    ):
         for name, value in vars(this).items():
             assert np.array_equal(value, getattr(that, name)), name
 

@@ -60,8 +60,8 @@ def test_blocks_come_one_after_the_other_with_all_senders(order, theta):
 def test_a_seed_draws_roots_and_random_orders():
     senders = one_block(cut_of("digits", 4))
     for order in ("priority-bfs", "random"):
-        item, other = (ordered(senders, order, seed=seed).sequence for seed in (1, 2))
-        assert (item != other).any()
+        first, second = (ordered(senders, order, seed=seed).sequence for seed in (1, 2))
+        assert (first != second).any()
 
 
 def test_degree_order_falls():

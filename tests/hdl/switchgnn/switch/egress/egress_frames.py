@@ -65,11 +65,11 @@ def frame_of_control(fields, bit):
     return Frame(**fields | named)
 
 
-def same(item, other):
+def same(first, second):
     """Whether two frames say the same, to the last lane."""
-    payloads = [frame.payload for frame in (item, other)]
+    payloads = [frame.payload for frame in (first, second)]
     if any(payload is None for payload in payloads):
         equal = payloads == [None, None]
     else:
         equal = np.array_equal(*payloads)
-    return equal and replace(item, payload=None) == replace(other, payload=None)
+    return equal and replace(first, payload=None) == replace(second, payload=None)

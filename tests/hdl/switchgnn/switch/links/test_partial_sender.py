@@ -45,8 +45,8 @@ class LinkOut(Component):
         for name, member in self.outer.items():
             own, reference = getattr(self, name), getattr(sender, name)
             pairs = zip(own, reference, strict=True) if name == "turns" else [(own, reference)]
-            for item, other in pairs:
-                m.d.comb += other.eq(item) if member.flow is In else item.eq(other)
+            for first, second in pairs:
+                m.d.comb += second.eq(first) if member.flow is In else first.eq(second)
         m.d.comb += [
             port.port_bit.eq(1 << FAR),
             port.mark_level.eq(1),  # PARTIALs are not marked, however many wait
