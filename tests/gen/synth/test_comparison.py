@@ -25,7 +25,7 @@ def test_modules_are_detected_under_the_names_that_vivado_makes():
     rows = {row.module: row for row in compare(ENGINE, hierarchical().instances)}
     assert list(rows) == ["tree_8x32", "bank_8x8", "fifo_8x16", "engine_8x8"]
     bank = rows["bank_8x8"]
-    assert (bank.count, bank.result) == (2, 2)
+    assert (bank.count, bank.listed) == (2, 2)
     assert bank.estimate == Resources(lut=160, ff=50)
     assert bank.vivado.lut == 102  # the mean of 100 and 103, to even
     assert bank.ratios["ff"] == 4.0

@@ -17,7 +17,7 @@ def test_hilbert_visits_every_cell_by_steps_of_one() -> None:
 
 def test_whole_grid_without_points() -> None:
     """With every edge kept, no chains and one epoch, it is the grid itself."""
-    matrix = europe(nodes=1, rows=64, stored=1, chain=0, epochs=1, stray=0)
+    matrix = europe(nodes=1, rows=64, kept=1, chain=0, epochs=1, stray=0)
     pattern = (matrix.todense() != 0).astype(int)
     assert matrix.shape == (64, 64)
     assert np.array_equal(pattern, pattern.T)
@@ -28,7 +28,7 @@ def test_whole_grid_without_points() -> None:
 
 
 def test_chains_are_paths() -> None:
-    matrix = europe(nodes=1, rows=3000, stored=1, stray=0.5)
+    matrix = europe(nodes=1, rows=3000, kept=1, stray=0.5)
     degrees = np.diff(matrix.indptr)
     assert np.array_equal(matrix.indices, matrix.T.tocsr().indices)
     assert matrix.diagonal().sum() == 0
@@ -40,7 +40,7 @@ def test_chains_are_paths() -> None:
 
 def test_no_roads() -> None:
     with pytest.raises(InputError, match="no roads"):
-        europe(nodes=1, rows=100, stored=0)
+        europe(nodes=1, rows=100, kept=0)
 
 
 @pytest.mark.parametrize("nodes", [8, 16, 32])
