@@ -76,11 +76,14 @@ class Aggregator(Component):
             slots.write.eq(valid | clear),
         ]
         if params.tenants:
-            before, after = rule.before.finished, rule.after.finished
-            m.d.sync += [
-                self.progress.job.eq(request.header.job),
-                self.progress.began.eq(valid & before & ~after),
-                self.progress.ended.eq(valid & ~before & after),
+            # The state after the request is one that is registered: the rule is long.
+            before = delay(m, rule.before.finished, 1, "before")
+            after = params.state(slots.written.contents).finished
+            changes = delay(m, valid, 1, "changes", reset_less=False)
+            m.d.sync += self.progress.job.eq(request.header.job)
+            m.d.comb += [
+                self.progress.began.eq(changes & before & ~after),
+                self.progress.ended.eq(changes & ~before & after),
             ]
         header = Signal(params.header, reset_less=True)
         bm = Signal(params.ports, reset_less=True)
@@ -132,7 +135,7 @@ class Aggregator(Component):
         up, partial = Signal(reset_less=True), Signal(reset_less=True)
         parent = Signal(self.params.ports, reset_less=True)
         m.d.sync += [
-            self.answered.eq(valid & (rule.complete | rule.repeat | rule.up)),
+            self.answered.eq(valid & rule.answered),
             up.eq(rule.up),
             partial.eq(request.header.is_agg),
             parent.eq(request.parent),

@@ -14,7 +14,7 @@ class SlotRule(Component):
     ``before`` is the slot's state, and ``after`` its state after ``request``; ``verdict``, from
     ``ADDED`` to ``STALE``, is that of the packet. ``complete`` answers go to all of the job's
     ports, ``repeat`` answers to the sender, with the sum after the request; ``pending`` says that
-    the packets of other workers are missing. A request that is ``draining`` begins no use.
+    the packets of other workers are missing; ``begins`` says that a use begins. A request that is ``draining`` begins no use.
     ``clear`` sets the slot's state for a job's start: use -1, finished, both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must agree with the bitmaps; ``after`` then agrees,
@@ -39,6 +39,7 @@ class SlotRule(Component):
                 "complete": Out(1),
                 "repeat": Out(1),
                 "pending": Out(1),
+                "begins": Out(1),
             },
         )
 
@@ -68,6 +69,14 @@ class SlotRule(Component):
         ]
         agg_bm = before.agg_bm | request.sender
         ack_bm = before.ack_bm | request.sender
+        alone, all_in, all_out = Signal(), Signal(), Signal()
+        m.d.comb += [
+            alone.eq(request.sender == request.everyone),
+            all_in.eq(agg_bm == request.everyone),
+            all_out.eq(ack_bm == request.everyone),
+            self.begins.eq(take),
+            self.complete.eq((take & alone) | (add & all_in) | (acknowledge & all_out)),
+        ]
         m.d.comb += after.eq(before)
         with m.If(self.clear):
             m.d.comb += [
@@ -82,16 +91,15 @@ class SlotRule(Component):
                 after.use.eq(use),
                 after.agg_bm.eq(request.sender),
                 after.ack_bm.eq(0),
-                after.summed.eq(request.sender == request.everyone),
+                after.summed.eq(alone),
                 after.finished.eq(0),
             ]
         with m.Elif(add):
-            m.d.comb += [after.agg_bm.eq(agg_bm), after.summed.eq(agg_bm == request.everyone)]
+            m.d.comb += [after.agg_bm.eq(agg_bm), after.summed.eq(all_in)]
         with m.Elif(acknowledge):
-            m.d.comb += [after.ack_bm.eq(ack_bm), after.finished.eq(ack_bm == request.everyone)]
+            m.d.comb += [after.ack_bm.eq(ack_bm), after.finished.eq(all_out)]
         self.sum(m, take, add)
         self.answer(m, same, near, added, acknowledged)
-        m.d.comb += self.complete.eq(((take | add) & after.summed) | (acknowledge & after.finished))
         return m
 
     def sum(self, m: Module, take: Signal, add: Signal) -> None:

@@ -15,7 +15,7 @@ class TreeRule(Component):
     children. Only the root gives a complete answer to a packet that completes a sum or its
     acknowledgement. Any other switch sends the sum or the acknowledgement ``up`` instead, and again
     with each repetition until the parent has answered; the sender of the repetition gets a
-    ``pending`` answer. The parent's answer for which a slot waits is kept, and goes to all
+    ``pending`` answer. ``answered`` says that there is an answer, down or up. The parent's answer for which a slot waits is kept, and goes to all
     children.
 
     ``before`` must be an earlier ``after``, and the job's ports and parent must be stable until the
@@ -40,6 +40,7 @@ class TreeRule(Component):
                 "repeat": Out(1),
                 "pending": Out(1),
                 "up": Out(1),
+                "answered": Out(1),
             },
         )
 
@@ -63,6 +64,7 @@ class TreeRule(Component):
             self.verdict.eq(Mux(child, slot.verdict, verdict)),
             self.complete.eq((request.root & slot.complete) | stored | freed),
             self.repeat.eq(child & slot.repeat),
+            self.answered.eq((child & (slot.complete | slot.repeat)) | stored | freed),
             self.up.eq(
                 child & ~request.root & (slot.complete | (slot.repeat & slot.pending & sent))
             ),
@@ -91,9 +93,8 @@ class TreeRule(Component):
         its acknowledgement. For a root this is all.
         """
         before, after, root = self.before, self.after, self.request.root
-        begun = Signal()  # a use begins in this cycle
+        begun = slot.begins
         m.d.comb += [
-            begun.eq(before.finished & ~slot.after.finished),
             after.gathered.eq((before.gathered & ~begun) | slot.after.summed),
             after.thanked.eq((before.thanked & ~begun) | slot.after.finished),
             after.summed.eq(Mux(root, slot.after.summed, before.summed & ~begun)),

@@ -46,11 +46,11 @@ MUTANTS = {
         "gives_once_to_every_use",
     ),
     "finished one early": rule(
-        "finished.eq(ack_bm ==", "finished.eq(before.agg_bm ==", "acknowledged_after_everyone_did"
+        "all_out.eq(ack_bm ==", "all_out.eq(before.agg_bm ==", "acknowledged_after_everyone_did"
     ),
     "summed with one": rule(
-        "summed.eq(request.sender == request.everyone)",
-        "summed.eq(1)",
+        "alone.eq(request.sender == request.everyone)",
+        "alone.eq(1)",
         "sum_if_and_only_if_everyone_gave",
     ),
     "drops the previous ack": rule(
