@@ -3,7 +3,7 @@
 from amaranth.lib import data, enum
 
 from hdl.common.checks import check_range
-from hdl.common.fifo import FifoParams
+from hdl.common.fifo import DISTRIBUTED_WORDS, FifoParams
 from hdl.switchgnn.switch.jobs.job_params import JobParams
 from hdl.switchgnn.switch.sizes import TURN_BITS
 from hdl.switchgnn.switch.tables.row_reader import RowReaderParams
@@ -64,7 +64,8 @@ class TaskParams(JobParams):
     @property
     def task_fifo(self) -> FifoParams:
         """Return the sizes of the queue of tasks."""
-        return FifoParams(shape=self.task, depth=self.tasks, refuses=False)
+        block = self.tasks > DISTRIBUTED_WORDS
+        return FifoParams(shape=self.task, depth=self.tasks, output_register=block, refuses=False)
 
     @property
     def list_table(self) -> RowReaderParams:
