@@ -23,8 +23,9 @@ class CompletionJudge(Component):
     block itself marks with an invalid tag, is not ``known``: it changes nothing, and ``stranger``
     pulses for a cycle.
 
-    ``ready`` is low for ``params.tags`` cycles after a reset, while the counters are cleared.
-    Throughput: a step a cycle. Latency: :attr:`latency`. Stalls: a step waits.
+    An entry counts from the second cycle after ``provided`` on. ``ready`` is low for
+    ``params.tags`` cycles after a reset, while the counters are cleared. Throughput: a step a
+    cycle. Latency: :attr:`latency`. Stalls: a step waits, in spite of a gap behind it.
     """
 
     latency = 1
@@ -52,11 +53,14 @@ class CompletionJudge(Component):
         tag = result.tag[: params.tag_bits]
         goes = Signal()
         known = Signal()  # the head's completion is for a read that is under way
+        enters = Signal(params.of_tag)  # registered, since it is late and drives many loads
+        m.d.sync += enters.eq(self.provided)
         offset, fits = self.look_up(m, tag, goes & known)
         tail_offset = Signal(params.offset_bits, reset_less=True)
         tail_bank = Signal(reset_less=True)
         m.d.comb += [
-            self.steps.ready.eq(~self.judged.valid | self.judged.ready),
+            # CompletionPlacer is ready without a step, too; more logic in this path is too much.
+            self.steps.ready.eq(self.judged.ready),
             goes.eq(self.steps.valid & self.steps.ready),
             known.eq(
                 head.valid
@@ -84,7 +88,7 @@ class CompletionJudge(Component):
             ]
         item = Const(1, params.tags)
         last = goes & known & result.completed
-        set_bit = Mux(self.provided.valid, item << self.provided.tag, 0)
+        set_bit = Mux(enters.valid, item << enters.tag, 0)
         clear_bit = Mux(last, item << tag, 0)
         m.d.sync += self.expects.eq((self.expects | set_bit) & ~clear_bit)
         expect(m, self, steps_follow_each_other=lambda: self.follow(m, goes))

@@ -79,12 +79,11 @@ class CompletionPlacer(Component):
         judged, second = self.judged.payload, Signal()  # the tail has been taken
         tail_goes, head_goes = Signal(), Signal()
         m.d.comb += [
-            self.judged.ready.eq(~judged.apart | second),
+            self.judged.ready.eq(~self.judged.valid | ~judged.apart | second),
             tail_goes.eq(self.judged.valid & judged.step.tail.valid & ~second),
             head_goes.eq(self.judged.valid & judged.step.head.valid & self.judged.ready),
         ]
-        with m.If(self.judged.valid):
-            m.d.sync += second.eq(judged.apart & ~second)
+        m.d.sync += second.eq(~self.judged.ready)
         return tail_goes, head_goes
 
     def cause_of_head(self, m: Module) -> Any:

@@ -1,6 +1,6 @@
 """Reads host memory through AMD's block for PCI Express, with many reads under way."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -127,7 +127,7 @@ class ReadRequester(Component):
             pace.share.eq(self.share),
             pace.goes.eq(sender.provided.valid),
             pace.bytes.eq(cutter.pieces.payload.bytes),
-            sender.hold.eq(self.stop | ~judge.ready | ~pace.may_go),
+            sender.hold.eq(Cat(self.stop, ~judge.ready, ~pace.may_go)),
             sender.forget.eq(self.forget),
             sender.epoch.eq(epoch),
             free.i.payload.eq(tags.freed.tag),

@@ -17,8 +17,8 @@ class ReadSender(Component):
     """Turns each of ``pieces`` into a beat of ``rq`` and an entry of ``order``, which has room.
 
     Each piece takes one of the free ``tags``, which ``provided`` has in the cycle in which the
-    piece is taken. No piece is taken while ``hold`` is high; with ``forget``, the remaining pieces
-    of a request do not come.
+    piece is taken. No piece is taken while a bit of ``hold`` is high; with ``forget``, the
+    remaining pieces of a request do not come.
 
     Throughput: a read a cycle. Latency: :attr:`latency` from a piece to RQ. Stalls: pieces wait
     for a free tag, or for the block.
@@ -31,7 +31,7 @@ class ReadSender(Component):
         super().__init__(
             params,
             {
-                "hold": In(1),
+                "hold": In(3),
                 "forget": In(1),
                 "epoch": In(EPOCH),
                 "pieces": In(stream.Signature(params.cutter.piece)),
@@ -48,7 +48,7 @@ class ReadSender(Component):
         sends = self.send(m, self.tags.payload)
         goes = Signal()
         m.d.comb += [
-            sends.valid.eq(self.pieces.valid & self.tags.valid & ~self.hold),
+            sends.valid.eq(self.pieces.valid & self.tags.valid & ~self.hold.any()),
             goes.eq(sends.valid & sends.ready),
             self.pieces.ready.eq(goes),
             self.tags.ready.eq(goes),

@@ -1,5 +1,7 @@
 """Keeps the state of each tag: whether its read is under way, done or failed, and if it is free."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
@@ -18,9 +20,9 @@ class TagTable(Component):
     been given up (``abandoned``). ``done`` and ``open`` of a free tag are undefined.
 
     ``freed`` has each tag once when it may be used again: it is not ``taken``, and its data has
-    been handed on (``left``). That is in the cycle after ``left``; if the tag is still taken then,
-    it is found later by a scan, which checks one tag in every cycle without ``left``. So after a
-    reset all tags are freed in as many cycles as there are tags.
+    been handed on (``left``). That is two cycles after ``left``; if the tag is taken in the cycle
+    of ``left``, a scan finds it later, which checks one tag in every cycle but those after
+    ``left``. So after a reset all tags are freed in a cycle more than there are tags.
     """
 
     latency = 1
@@ -62,33 +64,39 @@ class TagTable(Component):
         ]
         with m.If(self.tick):
             m.d.sync += rested.eq(resting & ~rested)
-        away = self.free(m)
+        leaving = Signal(self.params.of_tag)  # registered, since it is late and drives many loads
+        m.d.sync += leaving.eq(self.left)
+        away = self.free(m, leaving)
         expect(
             m,
             self,
-            leaves_once=lambda: ~self.left.valid | ~Array(away)[self.left.tag],
+            leaves_once=lambda: ~leaving.valid | ~Array(away)[leaving.tag],
             ends_what_the_block_owes=lambda: (end & ~(self.taken & ~resting)) == 0,
         )
         return m
 
-    def free(self, m: Module) -> Signal:
+    def free(self, m: Module, leaving: Any) -> Signal:
         """Report tags that are free again; return those that were handed on, but not reported."""
         at = Signal(self.params.tag_bits)  # the tag that the scan checks
+        checked = Signal(self.params.tag_bits)  # the tag before
+        idle = Signal()  # it is to be freed
         away = Signal(self.params.tags, init=-1)
-        owed, straight, result = Signal(), Signal(), Signal()
+        owed = Signal()  # the leaving tag was taken a cycle ago
+        straight, result = Signal(), Signal()
         m.d.comb += [
-            owed.eq(Array(self.taken)[self.left.tag]),
-            straight.eq(self.left.valid & ~owed),
-            result.eq(~self.left.valid & Array(away & ~self.taken)[at]),
+            straight.eq(leaving.valid & ~owed),
+            result.eq(~leaving.valid & idle),
         ]
-        stays = Mux(owed, self.code(m, "left_code", self.left), 0)
-        shown = Mux(result, Const(1, self.params.tags) << at, 0)
+        stays = Mux(owed, self.code(m, "left_code", leaving), 0)
+        shown = Mux(result, Const(1, self.params.tags) << checked, 0)
         m.d.sync += [
+            owed.eq(Array(self.taken)[self.left.tag]),
             away.eq((away | stays) & ~shown),
-            at.eq(at + ~self.left.valid),
             self.freed.valid.eq(straight | result),
-            self.freed.tag.eq(Mux(self.left.valid, self.left.tag, at)),
+            self.freed.tag.eq(Mux(leaving.valid, leaving.tag, checked)),
         ]
+        with m.If(~leaving.valid):
+            m.d.sync += [at.eq(at + 1), checked.eq(at), idle.eq(Array(away & ~self.taken)[at])]
         return away
 
     def code(self, m: Module, name: str, happens: Value) -> Signal:

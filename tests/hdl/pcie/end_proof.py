@@ -26,6 +26,7 @@ class EndProof(Component):
             "stored": (params.ends.elem_shape, "placer.stored"),
             "second": (1, "placer.second"),
             "inside": (1, "judge.inside"),
+            "enters": (params.of_tag, "judge.enters"),
         }
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
@@ -89,7 +90,7 @@ class EndProof(Component):
         # The completion that the placer has taken last goes on.
         goes_on = Mux(judged.valid, tail_due, self.inside)
         stored = Mux(goes_on & self.stored.valid, bit_of(self.stored.tag, tags), 0)
-        where = [judge.expects, last, stored, *ends]
+        where = [judge.expects, bit(self.enters, tags), last, stored, *ends]
         check(m, "owed_is_somewhere", owed == reduce(or_, where))
         for k, item in enumerate(where):
             for other in where[k + 1 :]:

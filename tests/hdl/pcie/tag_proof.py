@@ -26,6 +26,11 @@ class TagProof(Component):
             "away": (tags, "table.away"),
             "resting": (tags, "table.resting"),
             "rested": (tags, "table.rested"),
+            "leaving": (params.of_tag, "table.leaving"),
+            "was_owed": (1, "table.owed"),
+            "at": (params.tag_bits, "table.at"),
+            "checked": (params.tag_bits, "table.checked"),
+            "idle": (1, "table.idle"),
         }
         self.peeks = {name: source for name, (_, source) in hidden.items()}
         super().__init__(
@@ -96,8 +101,13 @@ class TagProof(Component):
         check(m, "rests_as_long", (self.resting == late) & (self.rested == old))
         check(m, "old_ones_are_late", (old & ~late) == 0)
         check(m, "owed_or_late", (owed & late) == 0)
-        somewhere = [free, freed, held, self.away]
-        check(m, "somewhere", (free | freed | held | self.away).all())
+        leaving = bit(self.leaving, tags)
+        somewhere = [free, freed, held, leaving, self.away]
+        check(m, "somewhere", (free | freed | held | leaving | self.away).all())
+        check(m, "owed_until_it_leaves", self.was_owed | ((leaving & table.taken) == 0))
+        checked = bit_of(self.checked, tags)
+        check(m, "idle_is_away", ~self.idle | (checked & self.away & ~table.taken).any())
+        check(m, "scans_on", ~self.idle | (self.at == (self.checked + 1)[: len(self.at)]))
         for k, item in enumerate(somewhere):
             for other in somewhere[k + 1 :]:
                 check(m, "in_one_place", (item & other) == 0)

@@ -28,7 +28,6 @@ def synthesis(in_order):
     return synthesise(emit(Requester(params)), cached_folder)
 
 
-@pytest.mark.xfail(strict=True, reason="wires of the tags have loads that cost levels")
 def test_levels(synthesis):
     assert [clock.path for clock in synthesis.clocks if not clock.met] == []
 

@@ -34,18 +34,18 @@ def judge(old, new, claim):
 
 MUTANTS = {
     "frees what is owed": table(
-        "result.eq(~self.left.valid & Array(away & ~self.taken)[at])",
-        "result.eq(~self.left.valid & Array(away)[at])",
+        "idle.eq(Array(away & ~self.taken)[at])",
+        "idle.eq(Array(away)[at])",
         "nothing_is_owed_for_it",
     ),
     "frees what is owed as it leaves": table(
-        "straight.eq(self.left.valid & ~owed)",
-        "straight.eq(self.left.valid)",
+        "straight.eq(leaving.valid & ~owed)",
+        "straight.eq(leaving.valid)",
         "nothing_is_owed_for_it",
     ),
     "shows as free what is owed": table(
-        "result.eq(~self.left.valid & Array(away & ~self.taken)[at])",
-        "result.eq(~self.left.valid & Array(away)[at])",
+        "idle.eq(Array(away & ~self.taken)[at])",
+        "idle.eq(Array(away)[at])",
         "nothing_comes_for_what_is_freed",
     ),
     "rests no time": table("(end & ~rests)", "end", "nothing_may_come_late"),
