@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.fifo import DISTRIBUTED_WORDS, Fifo, FifoParams
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 
 
@@ -26,7 +26,11 @@ class ExpirationQueue(Component):
     """
 
     def __init__(self, params: ConcatenatorParams) -> None:
-        self.sizes = FifoParams(shape=params.expiration, depth=params.expirations)
+        self.sizes = FifoParams(
+            shape=params.expiration,
+            depth=params.expirations,
+            output_register=params.expirations > DISTRIBUTED_WORDS,
+        )
         self.lateness = self.sizes.latency + 1
         super().__init__(
             params,

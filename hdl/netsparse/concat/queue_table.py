@@ -201,8 +201,11 @@ class QueueTable(Component):
         with m.Elif(loads):
             m.d.sync += present.eq(expired)
         with m.If(loads):
+            m.d.sync += beat.queue.eq(arrival.queue)
+        # Without ``valid`` the rest is not used; ``loads`` would drive more than it can.
+        with m.If(self.advance):
             m.d.sync += [
-                beat.eq(arrival),
+                *(beat[name].eq(arrival[name]) for name in beat.shape().members if name != "queue"),
                 state.eq(result),
                 was_open.eq(Mux(same, ~closes, left)),
                 fits.eq(Mux(same, like_beat, like_own) & ~arrival.alone),
