@@ -142,7 +142,8 @@ class Concatenator(Component):
             arrivals.concatenate.eq(self.settings.concatenate),
             queues.valid.eq(arrivals.valid),
             queues.arrival.eq(arrivals.arrival),
-            arrivals.advance.eq(queues.advance),
+            # This is ``queues.advance``, whose own loads are as many.
+            arrivals.advance.eq(~queues.holds | queues.moves),
         ]
         if not self.params.virtual:
             queue = arrivals.dest

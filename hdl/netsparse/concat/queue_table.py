@@ -27,8 +27,8 @@ class QueueTable(Component):
     new one, for which the EQ's ``entry`` is stored. Two packets may be marked in a cycle, by
     ``closes`` and ``expires_now``; the latter comes first. Stalls: a first beat waits while there
     are too few ``free`` lines, or no room in the EQ (``ready``) or for packets (``admits``); later
-    beats do not wait for these. ``read`` and ``decided`` are the queues of the beats inside, one
-    bit each. With ``follows``, ``oldest`` becomes ``expired`` in the next cycle, so comparisons
+    beats do not wait for these. ``holds``: a beat is inside, which ``advance`` replaces. ``read``
+    and ``decided`` are the queues of the beats inside, one bit each. With ``follows``, ``oldest`` becomes ``expired`` in the next cycle, so comparisons
     with it are made a cycle in advance. Throughput: one beat a cycle, of the same queue or others.
     Latency: :attr:`latency`.
     """
@@ -43,6 +43,7 @@ class QueueTable(Component):
                 "valid": In(1),
                 "arrival": In(params.arrival),
                 "advance": Out(1),
+                "holds": Out(1),
                 "open": Out(params.queues),
                 "read": Out(params.queues),
                 "decided": Out(params.queues),
@@ -117,6 +118,7 @@ class QueueTable(Component):
             self.expires_now.eq(decision.expires_now),
             self.moves.eq(decision.moves),
             self.advance.eq(~beat_valid | self.moves),
+            self.holds.eq(beat_valid),
             self.beat.eq(beat),
             self.opens.eq(self.moves & rule.opens),
             self.offset.eq(rule.offset),

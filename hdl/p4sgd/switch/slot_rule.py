@@ -14,7 +14,8 @@ class SlotRule(Component):
     ``before`` is the slot's state, and ``after`` its state after ``request``; ``verdict``, from
     ``ADDED`` to ``STALE``, is that of the packet. ``complete`` answers go to all of the job's
     ports, ``repeat`` answers to the sender, with the sum after the request; ``pending`` says that
-    the packets of other workers are missing; ``begins`` says that a use begins. A request that is ``draining`` begins no use.
+    the packets of other workers are missing; ``begins`` says that a use begins. A
+    request that is ``draining`` begins no use.
     ``clear`` sets the slot's state for a job's start: use -1, finished, both bitmaps full, sum 0.
 
     ``before.summed`` and ``before.finished`` must agree with the bitmaps; ``after`` then agrees,
