@@ -28,9 +28,9 @@ class QueueTable(Component):
     ``closes`` and ``expires_now``; the latter comes first. Stalls: a first beat waits while there
     are too few ``free`` lines, or no room in the EQ (``ready``) or for packets (``admits``); later
     beats do not wait for these. ``holds``: a beat is inside, which ``advance`` replaces. ``read``
-    and ``decided`` are the queues of the beats inside, one bit each. With ``follows``, ``oldest`` becomes ``expired`` in the next cycle, so comparisons
-    with it are made a cycle in advance. Throughput: one beat a cycle, of the same queue or others.
-    Latency: :attr:`latency`.
+    and ``decided`` are the queues of the beats inside, one bit each. With ``follows``, ``oldest``
+    becomes ``expired`` in the next cycle, so comparisons with it are made a cycle in advance.
+    Throughput: one beat a cycle, of the same queue or others. Latency: :attr:`latency`.
     """
 
     latency = 1

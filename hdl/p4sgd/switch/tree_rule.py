@@ -15,9 +15,8 @@ class TreeRule(Component):
     children. Only the root gives a complete answer to a packet that completes a sum or its
     acknowledgement. Any other switch sends the sum or the acknowledgement ``up`` instead, and again
     with each repetition until the parent has answered; the sender of the repetition gets a
-    ``pending`` answer. ``answered`` says that there is an answer, down or up. The
-    parent's answer for which a slot waits is kept, and goes to all
-    children.
+    ``pending`` answer. ``answered`` says that there is an answer, down or up. The parent's answer
+    for which a slot waits is kept, and goes to all children.
 
     ``before`` must be an earlier ``after``, and the job's ports and parent must be stable until the
     slot is cleared.
