@@ -10,7 +10,6 @@ from hdl.common.component import Component
 from hdl.common.local_reset import add_with_reset
 from hdl.common.register_block import RegisterBlock
 from hdl.common.ring_registers import set_ring
-from hdl.common.streams import cut_ready
 from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import DESCRIPTORS, WORK, GatherEngineParams
@@ -214,8 +213,7 @@ class GatherEngine(Component):
         parts = m.submodules
         control, fetcher, output = parts.control, parts.fetcher, parts.output
         connect(m, control.arrays, fetcher.arrays)
-        # Else one path of ready reaches from the output through the packer to the answers.
-        cut_ready(m, "rows_skid", fetcher.rows, output.rows)
+        connect(m, fetcher.rows, output.rows)
         if self.params.to_memory:
             lead_out(m, output.m_axi, self.m_axi)
         if self.params.to_stream:

@@ -78,7 +78,8 @@ class RowFetcher(Component):
             connect(m, share.beats[DESCRIPTORS], flipped(self.descriptor_beats))
         cut_ready(m, "requested_skid", share.requested, flipped(self.requested))
         connect(m, flipped(self.answers), share.answers)
-        connect(m, datapath.rows, flipped(self.rows))
+        # Else one path of ready reaches from the output through the packer to the answers.
+        cut_ready(m, "rows_skid", datapath.rows, flipped(self.rows))
         m.d.comb += [
             self.idx_failed.eq(reader.failed),
             self.idx_waits.eq(reader.idxs.ready & ~reader.idxs.valid),
