@@ -34,7 +34,7 @@ def test_multiplexers_are_of_the_register_that_they_feed():
     result = cells_twice(Fifo(FifoParams(shape=8, depth=65)))
     assert result[0] == result[1]
     multiplexers = {cell.drives for cell in result[0] if cell.name.startswith("$procmux")}
-    assert {"filled", "full", "stored", "o_valid"} <= multiplexers
+    assert {"filled", "i_ready", "stored", "o_valid"} <= multiplexers
     assert "" not in multiplexers
     assert all(cell.sources for cell in result[0] if cell.drives == "stored")
     assert {"$mem_v2", "$dff", "$add"} <= {cell.kind for cell in result[0]}

@@ -86,7 +86,8 @@ def test_a_bit_that_is_set_stays_set():
 def test_delay_decides_which_reads_join(delay):
     """A node's own idxs take a cycle each and make no PR: they keep two reads apart.
 
-    The first read comes a cycle later, since nobody was chosen when it asked for its turn.
+    The first read comes a cycle later, since nobody was chosen when it asked for its turn. A time
+    comes out of the queue of times three cycles after it went in at the earliest.
     """
     joined = {}
     for gap in range(1, 13):  # cycles; behind 13 the last reads leave anyway
@@ -102,7 +103,7 @@ def test_delay_decides_which_reads_join(delay):
         counts = result.nodes[0].snic
         assert counts["reads_sent_prs"] == 2
         joined[gap] = counts["reads_sent_packets"] == 1
-    assert joined == {gap: gap <= max(delay, 2) + 1 for gap in joined}
+    assert joined == {gap: gap <= max(delay, 3) + 1 for gap in joined}
 
 
 def test_cycles_grow_with_every_latency():
