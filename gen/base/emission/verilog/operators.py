@@ -91,7 +91,7 @@ class Operators(Logic):
         return self.plain("+", first, second, len(first))
 
     def difference(self, first: Bits, second: Bits) -> Bits:
-        """Return ``item`` minus ``other``."""
+        """Return ``first`` minus ``second``."""
         numbers = number_of(first), number_of(second)
         if numbers[0] is not None and numbers[1] is not None:
             return constant(numbers[0] - numbers[1], len(first))
