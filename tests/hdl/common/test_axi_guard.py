@@ -76,6 +76,24 @@ async def a_cut_in_the_middle_leaves_nothing(dut, stalls):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def responses_from_before_a_cut_are_dropped(dut):
+    """The manager need not take them, as it does not after its reset."""
+    manager, subordinate = await begin_accesses(dut)
+    manager.r.stall = manager.b.stall = lambda: True
+    manager.access(5)
+    await manager.side.edges(60)
+    assert subordinate.r.beats
+    assert subordinate.b.beats
+    await manager.side.reset(4)
+    manager.forget()
+    await manager.side.edges(80)
+    assert not subordinate.r.beats + subordinate.b.beats
+    manager.r.stall = manager.b.stall = never
+    manager.access(5)
+    await manager.done(subordinate)
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def no_more_than_its_limits_is_under_way(dut):
     manager, subordinate = await begin_accesses(dut)
     subordinate.patient = True
