@@ -62,8 +62,11 @@ def sweep(
 ) -> None:
     """Measure many points of a design: counters of the RTL, synthesis, formulas.
 
+    [grid] of the file combines all values of its names, [[zip]] takes them side by side, and
+    [derive] computes one setting from others, as in lanes = "512 / banks".
+
     After an interrupt, or even a kill, the same command goes on where it was. The exit status is 1
-    if points failed.
+    if points failed or are illegal, 2 if none is legal.
     """
     require("sweep", "distributed")
     if search is not None:
@@ -72,18 +75,20 @@ def sweep(
     from gen.sweep import sweeping
     from gen.sweep.plan import Plan
     from gen.sweep.search import SearchPlan
-    from gen.sweep.spec import read_spec
+    from gen.sweep.spec import naming, read_spec
 
     console = Console(highlight=False)
     with waiting(console, f"reading {spec}"):
         read, parsed = read_spec(spec, seed)
-        plan = Plan(read) if search is None else SearchPlan(read)
+        with naming(spec):
+            plan = Plan(read) if search is None else SearchPlan(read)
+            points = plan.points() if search is None else []
     target = output or Path("build", f"{spec.stem}.sqlite")
     where = sweeping.Where(jobs=jobs, scheduler=scheduler)
     if search is not None and isinstance(plan, SearchPlan):
         failed = sweeping.search(plan, parsed, target, where, console, search, retry_failed)
     else:
-        failed = sweeping.sweep(plan, parsed, target, where, console, retry_failed)
+        failed = sweeping.sweep(plan, points, parsed, target, where, console, retry_failed)
     if failed:
         raise typer.Exit(1)
 

@@ -1,7 +1,6 @@
 """Shows a sweep on the console: a bar, or a line a point without a terminal, and then a table."""
 
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -38,21 +37,29 @@ class Show:
             yield
         self.progress = None
 
-    def begins(self, total: int, present: int, illegal: Sequence[str] = ()) -> None:
-        """Show how many points there are, how many have ended before, and why others are illegal.
-
-        ``illegal`` has what is wrong with each illegal point.
-        """
+    def begins(self, total: int, present: int, illegal: Sequence[PointRow] = ()) -> None:
+        """Show how many points there are, how many have ended before, and which are illegal."""
         self.total, self.done = total, present + len(illegal)
         self.before, self.start = self.done, time.monotonic()
         if present:
             self.console.print(f"{present} of {total} points are there already")
-        if illegal:
-            self.console.print(f"{len(illegal)} of {total} points are illegal:")
-        for reason, count in Counter(illegal).most_common(MAX_ROWS):
-            self.console.print(f"  {count}: {reason}", markup=False, soft_wrap=True)
+        self.refused(f"{len(illegal)} of {total} points are illegal:", illegal)
         if self.progress is not None:
             self.progress.update(self.task, total=total, completed=self.done)
+
+    def refused(self, heading: str, illegal: Sequence[PointRow]) -> None:
+        """Show each reason why points are illegal, with its point or the number of its points."""
+        reasons = dict[str, list[PointRow]]()
+        for point in illegal:
+            reasons.setdefault(point.error, []).append(point)
+        if illegal:
+            self.console.print(heading)
+        for reason, points in sorted(reasons.items(), key=lambda item: -len(item[1]))[:MAX_ROWS]:
+            many = f"{len(points)} points, such as " if len(points) > 1 else ""
+            line = f"  {many}{self.where(points[0])}: {reason}"
+            self.console.print(line, markup=False, soft_wrap=True)
+        if len(reasons) > MAX_ROWS:
+            self.console.print(f"  and {len(reasons) - MAX_ROWS} more reasons")
 
     def works(self, texts: Sequence[str]) -> None:
         """Show what is being done, and about the time until all points have ended."""
@@ -75,10 +82,14 @@ class Show:
                 f"{self.done}/{self.total} {self.line(point)}", markup=False, soft_wrap=True
             )
 
+    def where(self, point: PointRow) -> str:
+        """Return what varies, with the point's values."""
+        values = {**point.parameters, **point.workload}
+        return ", ".join(f"{item.name}={values[item.name]}" for item in self.plan.varied)
+
     def line(self, point: PointRow) -> str:
         """Return a line about a point: what varies, and its metrics or its error."""
-        values = {**point.parameters, **point.workload}
-        varied = ", ".join(f"{item.name}={values[item.name]}" for item in self.plan.varied)
+        varied = self.where(point)
         if point.status == "failed":
             return f"{varied}: FAILED: {point.error}"
         metrics = ", ".join(

@@ -1,35 +1,39 @@
 """Turns a specification into points: finds names, converts values, multiplies grids out."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from graphlib import CycleError, TopologicalSorter
 from hashlib import sha256
 from itertools import product
 from json import dumps
-from math import exp, log, prod
+from math import prod
 from typing import Any
 
 from gen.base.errors import UserError, unknown
-from gen.base.settings import Parameter, construct, convert, parameters
+from gen.base.settings import construct, convert
 from gen.designs.catalogue import find_design
 from gen.designs.design import Design
+from gen.sweep.derive import Expression
+from gen.sweep.setting import (
+    Setting,
+    check_once,
+    converted_axis,
+    drawn,
+    full_name,
+    listed,
+    plain,
+    settings_of,
+)
 from gen.sweep.sources import version
-from gen.sweep.spec import Range, Scalar, Spec, axes, flat
+from gen.sweep.spec import Range, Spec, axes, flat
 from gen.sweep.store import PointRow, Value
 from gen.sweep.subject import Subject, find_subject
 
+Derivation = tuple[Expression, Mapping[str, Setting]]
+
 MAX_POINTS = 100_000
 DRAWS = 200  #: draws for each wanted point before it is taken that none is left
-
-
-@dataclass(frozen=True)
-class Setting:
-    """Describes a name that a specification may set."""
-
-    name: str  #: name of the axis, as in results
-    of_hardware: bool  #: whether it sets a parameter of the hardware, or else of the workload
-    parameter: Parameter
 
 
 @dataclass(frozen=True)
@@ -59,9 +63,13 @@ class Plan:
         self.base = self.usual() | base
         self.base |= dict(self.converted(name, value) for name, value in flat(spec.set))
         self.grid = self.axes_of(spec.grid)
+        self.zips = [self.zipped(table) for table in spec.zip]
         self.ranges = self.axes_of(spec.random.ranges if spec.random else {})
-        self.check_fixed({**self.grid, **self.ranges})
         self.steps = self.accumulated(spec.steps)
+        self.derived = self.derivations(spec.derive)
+        parts = self.varied_by("[random]", self.ranges)
+        check_once([*parts, ("[[steps]]", self.steps[-1])])
+        check_once([("[set]", [self.find(name) for name, _ in flat(spec.set)]), *parts])
 
     def usual(self) -> dict[Setting, Any]:
         """Return what a sweep sets unless its specification sets it."""
@@ -100,7 +108,16 @@ class Plan:
     @property
     def varied(self) -> list[Setting]:
         """Return what differs from point to point."""
-        return list({**self.grid, **self.ranges, **self.steps[-1]})
+        zipped = [setting for rows in self.zips for setting in rows[0]]
+        steps = self.steps[-1]
+        return list(dict.fromkeys([*self.grid, *zipped, *self.ranges, *steps, *self.derived]))
+
+    def varied_by(
+        self, name: str, settings: Iterable[Setting]
+    ) -> list[tuple[str, Iterable[Setting]]]:
+        """Return what varies settings: ``settings`` in the part ``name``, and the other parts."""
+        zips = [("[[zip]]", rows[0]) for rows in self.zips]
+        return [("[grid]", self.grid), *zips, (name, settings), ("[derive]", self.derived)]
 
     def axes_of(self, ranges: Mapping[str, Any]) -> dict[Setting, list[Any] | Range]:
         """Return the converted values of each axis; a range is checked and stays one."""
@@ -112,31 +129,62 @@ class Plan:
             result[setting] = converted_axis(setting, axis)
         return result
 
-    def check_fixed(self, varied: Mapping[Setting, Any]) -> None:
-        """Raise UserError if [set] sets what an axis varies."""
-        for name, _ in flat(self.spec.set):
-            if self.find(name) in varied:
-                raise UserError(f"{name} is both set and swept")
+    def zipped(self, table: Mapping[str, Any]) -> list[dict[Setting, Any]]:
+        """Return what the names of a table of [[zip]] are, one value of each after the other."""
+        columns: dict[Setting, list[Any]] = {}
+        for name, axis in axes(table):
+            columns[self.find(name)] = listed(self.find(name), axis)
+        lengths = {setting.name: len(values) for setting, values in columns.items()}
+        if len(lengths) < len(dict(flat(table))):
+            raise UserError("[[zip]]: a name is there twice")
+        if len(set(lengths.values())) != 1:
+            words = ", ".join(f"{name} has {count}" for name, count in lengths.items())
+            raise UserError(f"[[zip]] needs as many values of each name: {words or 'no name'}")
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def derivations(self, texts: Mapping[str, Any]) -> dict[Setting, Derivation]:
+        """Return the derived settings in an order in which each needs only earlier ones.
+
+        Each has its expression, and the settings that the expression's names mean.
+        """
+        result: dict[Setting, Derivation] = {}
+        for key, text in flat(texts):
+            setting = self.find(key)
+            if setting in result:
+                raise UserError(f"derive.{key}: {setting.name} is derived twice")
+            try:
+                expression = Expression(text if isinstance(text, str) else repr(text))
+                operands = {name: self.find(name) for name in expression.names}
+            except (ValueError, UserError) as error:
+                raise UserError(f"derive.{key}: {error}") from error
+            result[setting] = expression, operands
+        needs = {setting: operands.values() for setting, (_, operands) in result.items()}
+        try:
+            order = list(TopologicalSorter(needs).static_order())
+        except CycleError as error:
+            names = [setting.name for setting in reversed(error.args[1])]
+            raise UserError(f"derive.{names[0]} needs itself: {' needs '.join(names)}") from error
+        return {setting: result[setting] for setting in order if setting in result}
 
     def accumulated(self, steps: Sequence[Mapping[str, Any]]) -> list[dict[Setting, Any]]:
         """Return what each step sets, on top of all earlier ones; one empty step if none."""
         result: list[dict[Setting, Any]] = [{}]
         for step in steps:
             result.append(result[-1] | dict(self.converted(name, v) for name, v in flat(step)))
-        if twice := result[-1].keys() & self.grid.keys():
-            raise UserError(f"{twice.pop().name} is in [grid] and in [[steps]]")
         return result[1:] or result
 
     def points(self) -> list[Point]:
-        """Return all steps of each grid point, or of each drawn one; raise UserError if none."""
-        if self.grid or self.spec.steps:
-            built = product(multiplied(self.grid), self.steps)
-            return list(unique(self.point(values | step) for values, step in built))
+        """Return all steps of each grid point, or all drawn points; raise UserError if none."""
         if self.ranges:
             return self.drawn()
-        raise UserError(
-            "nothing to sweep: give [grid], [[steps]] or [random.ranges], or use --search N"
-        )
+        if not (self.grid or self.zips or self.spec.steps):
+            parts = "[grid], [[zip]], [[steps]] or [random.ranges]"
+            raise UserError(f"nothing to sweep: give {parts}, or use --search N")
+        columns = [[{s: v} for v in listed(s, axis)] for s, axis in self.grid.items()]
+        columns += [*self.zips, self.steps]
+        if (count := prod(map(len, columns))) > MAX_POINTS:
+            raise UserError(f"the sweep has {count:,} points, more than {MAX_POINTS:,}")
+        return list(unique(self.point(joined(parts)) for parts in product(*columns)))
 
     def drawn(self) -> list[Point]:
         """Draw different points, as many as are asked for or as exist."""
@@ -150,8 +198,9 @@ class Plan:
                 break
         return list(result.values())
 
-    def point(self, values: Mapping[Setting, Any]) -> Point:
+    def point(self, values: dict[Setting, Any]) -> Point:
         """Return the point of some values; illegal values give a point that has failed."""
+        values = values | self.derive({**self.base, **values})
         chosen = {**self.base, **values}
         work = {s.parameter.path: v for s, v in chosen.items() if not s.of_hardware}
         params, workload, problem = None, None, ""
@@ -188,6 +237,20 @@ class Plan:
         provided = {s.name: plain(value) for s, value in values.items()}
         return Point(key, params, workload if params else None, row, provided)
 
+    def derive(self, chosen: dict[Setting, Any]) -> dict[Setting, Any]:
+        """Return the derived settings of a point; raise UserError for one that cannot be."""
+        result: dict[Setting, Any] = {}
+        for setting, (expression, operands) in self.derived.items():
+            known = chosen | result
+            values = {n: plain(known.get(s, s.parameter.default)) for n, s in operands.items()}
+            try:
+                result[setting] = convert(setting.parameter, expression.value(values))
+            except (ValueError, UserError) as error:
+                point = ", ".join(f"{name}={value}" for name, value in values.items())
+                where = f"{expression.text} at {point}" if point else expression.text
+                raise UserError(f"derive.{setting.name}, {where}: {error}") from error
+        return result
+
     def needed(self, workload: Any) -> dict[Setting, Any]:
         """Return the hardware settings that ``workload`` requires."""
         needs = self.subject.session.needs(workload)
@@ -199,63 +262,9 @@ class Plan:
         return [sha256(path.read_bytes()).hexdigest() for path in files if path.is_file()]
 
 
-def settings_of(design: Design, subject: Subject) -> Iterator[Setting]:
-    """Yield all settings; names that hardware and workload share are written in full."""
-    hardware, work = list(parameters(design.params_class)), list(parameters(subject.workload))
-    words = [parameter.name for parameter in (*hardware, *work)]
-    for parameter in hardware:
-        alone = words.count(parameter.name) == 1
-        name = parameter.name if alone else parameter.path
-        if not alone and "." not in name:
-            name = f"hardware.{name}"
-        yield Setting(name, True, parameter)
-    for parameter in work:
-        yield Setting(parameter.name, False, parameter)
-
-
-def full_name(setting: Setting) -> str:
-    """Return a name that no other setting has."""
-    if setting.of_hardware:
-        return setting.parameter.path if "." in setting.name else setting.name
-    return f"workload.{setting.parameter.path}"
-
-
-def converted_axis(setting: Setting, axis: list[Scalar] | Range) -> list[Any] | Range:
-    """Return the values of an axis, converted to the setting's type."""
-    if isinstance(axis, list):
-        result = [convert(setting.parameter, value) for value in axis]
-        if len(set(result)) < len(result):
-            raise UserError(f"{setting.name} has a value twice")
-        return result
-    for end in (axis.start, axis.to):
-        convert(setting.parameter, end)
-    return axis
-
-
-def multiplied(grid: Mapping[Setting, list[Any] | Range]) -> Iterator[dict[Setting, Any]]:
-    """Yield every combination of the axes' values, the last axis fastest."""
-    columns: dict[Setting, list[Any]] = {}
-    for setting, axis in grid.items():
-        try:
-            columns[setting] = axis.values() if isinstance(axis, Range) else axis
-        except ValueError as error:
-            raise UserError(f"{setting.name}: {error}") from error
-    if (count := prod(map(len, columns.values()))) > MAX_POINTS:
-        raise UserError(f"the grid has {count:,} points, more than {MAX_POINTS:,}")
-    converted = [[convert(s.parameter, value) for value in axis] for s, axis in columns.items()]
-    return (dict(zip(grid, values, strict=True)) for values in product(*converted))
-
-
-def drawn(axis: Sequence[Any] | Range, draw: random.Random) -> Any:
-    """Draw a value of an axis."""
-    if not isinstance(axis, Range):
-        return draw.choice(axis)
-    if axis.log:
-        value = exp(draw.uniform(log(axis.start), log(axis.to)))
-        return min(round(value), int(axis.to)) if axis.whole else value
-    if axis.whole or axis.step is not None:
-        return draw.choice(axis.values())
-    return draw.uniform(axis.start, axis.to)
+def joined(parts: Iterable[Mapping[Setting, Any]]) -> dict[Setting, Any]:
+    """Return the settings of all parts."""
+    return {setting: value for part in parts for setting, value in part.items()}
 
 
 def unique(points: Iterator[Point]) -> Iterator[Point]:
@@ -265,8 +274,3 @@ def unique(points: Iterator[Point]) -> Iterator[Point]:
         if point.key not in seen:
             seen.add(point.key)
             yield point
-
-
-def plain(value: Any) -> Any:
-    """Return a value as JSON has it."""
-    return value.value if isinstance(value, Enum) else value

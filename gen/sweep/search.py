@@ -12,8 +12,9 @@ from gen.base.errors import UserError
 from gen.base.settings import convert
 from gen.packages import require
 from gen.sweep.front import Constraint, Objective, objectives
-from gen.sweep.plan import Plan, Point, Setting, plain
-from gen.sweep.spec import Range, Search, Spec
+from gen.sweep.plan import Plan, Point, joined
+from gen.sweep.setting import Setting, check_once, plain
+from gen.sweep.spec import Range, Search, Spec, flat
 from gen.sweep.store import PointRow, Store, Value
 
 IN_VAIN = 60  #: points in a row that are known or illegal before the search ends
@@ -26,16 +27,28 @@ class SearchPlan(Plan):
         self.search = spec.search or Search.model_validate({})
         super().__init__(spec)
         own = self.axes_of(self.search.ranges)
-        self.check_fixed(own)
+        if own:
+            self.grid, self.zips = {}, []
+        parts = self.varied_by("[search.ranges]", own)
+        check_once([("[set]", [self.find(name) for name, _ in flat(spec.set)]), *parts])
         self.space = own or self.grid or self.ranges
-        if not self.space:
-            raise UserError("nothing to search: give [search.ranges], [grid] or [random.ranges]")
+        if not (self.space or self.zips):
+            parts = "[search.ranges], [grid], [[zip]] or [random.ranges]"
+            raise UserError(f"nothing to search: give {parts}")
         self.distributions = {s.name: distribution(s, axis) for s, axis in self.space.items()}
+        for name, rows in self.rows.items():
+            self.distributions[name] = categorical(len(rows))
+
+    @property
+    def rows(self) -> dict[str, list[dict[Setting, Any]]]:
+        """Return the rows of each table of [[zip]], under a name that no setting has."""
+        return {f"[[zip]] {number}": rows for number, rows in enumerate(self.zips)}
 
     @property
     def varied(self) -> list[Setting]:
         """Return the settings that differ from point to point."""
-        return list(self.space)
+        zipped = [setting for rows in self.zips for setting in rows[0]]
+        return [*self.space, *zipped, *self.derived]
 
     @property
     def aims(self) -> list[Objective]:
@@ -68,7 +81,8 @@ class SearchPlan(Plan):
 
     def at(self, drawn: Mapping[str, Any]) -> Point:
         """Return the point of the values that were drawn."""
-        return self.point({s: self.value(s, drawn[s.name]) for s in self.space})
+        parts = [rows[drawn[name]] for name, rows in self.rows.items()]
+        return self.point(joined([{s: self.value(s, drawn[s.name]) for s in self.space}, *parts]))
 
     def study(self, number: int) -> Any:
         """Make a study without trials, whose draws depend on the seed and on ``number``."""
@@ -109,11 +123,10 @@ def distribution(setting: Setting, axis: Sequence[Any] | Range) -> Any:
     """Return an axis as Optuna's distribution; a list becomes indices, ordered if of numbers."""
     distributions = load_optuna().distributions
     if not isinstance(axis, Range):
-        places = range(len(axis))
         ordered = all(isinstance(plain(value), int | float) for value in axis)
         if ordered and not any(isinstance(value, bool) for value in axis):
-            return distributions.IntDistribution(0, places[-1])
-        return distributions.CategoricalDistribution(list(places))
+            return distributions.IntDistribution(0, len(axis) - 1)
+        return categorical(len(axis))
     try:
         if axis.whole:
             return distributions.IntDistribution(
@@ -122,6 +135,11 @@ def distribution(setting: Setting, axis: Sequence[Any] | Range) -> Any:
         return distributions.FloatDistribution(axis.start, axis.to, log=axis.log, step=axis.step)
     except ValueError as error:
         raise UserError(f"{setting.name}: {error}") from error
+
+
+def categorical(count: int) -> Any:
+    """Return the distribution of an index of ``count`` things that have no order."""
+    return load_optuna().distributions.CategoricalDistribution(list(range(count)))
 
 
 def load_optuna() -> Any:

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -100,6 +101,12 @@ class Spec(Strict):
     clock_mhz: float = Field(float(CORE_MHZ), gt=0, description="count rates at this clock")
     set: dict[str, Any] = Field({}, description="set name = value in all points")
     grid: dict[str, Any] = Field({}, description="combine all values of all names")
+    zip: list[dict[str, Any]] = Field(
+        [], description="take the first values of all names of a table, then the second, and so on"
+    )
+    derive: dict[str, Any] = Field(
+        {}, description="compute a setting of each point from others: lanes = '512 / banks'"
+    )
     steps: list[dict[str, Any]] = Field(
         [], description="set name = value from this step on, one table a step"
     )
@@ -114,11 +121,17 @@ class Spec(Strict):
             raise ValueError("a metric is named twice")
         return metrics
 
+    @field_validator("zip", mode="before")
+    @classmethod
+    def tables(cls, zipped: Any) -> Any:
+        """Take one table, [zip], as a list of it."""
+        return [zipped] if isinstance(zipped, Mapping) else zipped
+
     @model_validator(mode="after")
     def check(self) -> "Spec":
         """Check that the parts fit together."""
-        if (self.grid or self.steps) and self.random:
-            raise ValueError("[random] alone, not with [grid] or [[steps]]")
+        if (self.grid or self.zip or self.steps) and self.random:
+            raise ValueError("[random] alone, not with [grid], [[zip]] or [[steps]]")
         return self
 
 
@@ -141,6 +154,15 @@ def read_spec(path: Path, seed: int | None = None) -> tuple[Spec, dict[str, Any]
         return Spec.model_validate(parsed), parsed
     except ValidationError as error:
         raise UserError(f"{path}: {first_problem(error)}") from error
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let the file's name stand before what a UserError says of its contents."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from error
 
 
 def axes(ranges: Mapping[str, Any]) -> Iterator[tuple[str, list[Scalar] | Range]]:

@@ -1,7 +1,7 @@
 """Runs a sweep, or a search, from its specification to its results."""
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
+from gen.base.errors import UserError
 from gen.output.consoles import print_wide
 from gen.sweep.cluster import local_cluster, remote_cluster
 from gen.sweep.console import MAX_ROWS, Show, table
@@ -19,6 +20,8 @@ from gen.sweep.plan import Plan, Point
 from gen.sweep.runner import Runner
 from gen.sweep.search import IN_VAIN, SearchPlan
 from gen.sweep.store import PointRow, Store
+
+PARTS = ("grid", "zip", "derive", "steps", "random")  #: of a specification; they make the points
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,27 +92,35 @@ def session(
 
 def sweep(
     plan: Plan,
+    points: Sequence[Point],
     parsed: dict[str, Any],
     output: Path,
     where: Where,
     console: Console,
     retry_failed: bool = False,
 ) -> int:
-    """Run all points that have not ended before; return how many have failed."""
-    points, show = plan.points(), Show(plan, console)
-    with session(plan, parsed, ("grid", "random"), output, where, show) as running:
+    """Run those of ``points`` that have not ended before; return how many of all have failed.
+
+    Raises UserError if all are illegal.
+    """
+    show = Show(plan, console)
+    illegal = [point.row for point in points if point.params is None]
+    heading = f"{len(illegal)} of {len(points)} points are illegal:"
+    if len(illegal) == len(points):
+        show.refused(heading, illegal)
+        raise UserError("no point of the sweep is legal")
+    with session(plan, parsed, PARTS, output, where, show) as running:
         store = running.store
         store.add(point.row for point in points)
         if retry_failed:
             store.forget_failures([point.key for point in points if point.params is not None])
         legal = [point for point in points if point.params is not None]
         present = sum(running.ended(point) for point in legal)
-        illegal = [point.row.error for point in points if point.params is None]
         show.begins(len(points), present, illegal)
         running.run(points)
         rows = store.points()
     aims = usual(plan.subject, plan.spec.metrics)
-    return summary(plan, rows, output, console, aims, [])
+    return summary(show, rows, output, aims, [], illegal, heading) + len(illegal)
 
 
 def search(
@@ -123,8 +134,7 @@ def search(
 ) -> int:
     """Try points until there are ``count`` different legal ones; return how many have failed."""
     show = Show(plan, console)
-    parts = ("grid", "random", "search")
-    with session(plan, parsed, parts, output, where, show) as running:
+    with session(plan, parsed, (*PARTS, "search"), output, where, show) as running:
         store = running.store
         tried = {key: plan.at(drawn) for key, drawn in store.trials()}
         if retry_failed:
@@ -146,23 +156,25 @@ def search(
         rows = store.points()
     if len(legal) < count:
         console.print(f"no more than {len(legal)} different points were found")
-    illegal = {key for key, point in tried.items() if point.params is None}
-    return summary(plan, rows, output, console, plan.aims, plan.bounds, illegal)
+    illegal = [point.row for point in tried.values() if point.params is None]
+    heading = f"{len(illegal)} more were drawn that are illegal:"
+    return summary(show, rows, output, plan.aims, plan.bounds, illegal, heading)
 
 
 def summary(
-    plan: Plan,
+    show: Show,
     rows: list[PointRow],
     output: Path,
-    console: Console,
     aims: list[Objective],
     bounds: list[Constraint],
-    illegal: Collection[str] = (),
+    illegal: Sequence[PointRow],
+    heading: str,
 ) -> int:
-    """Print how many points there are, and the best; return how many have failed.
+    """Print the best points, how many there are, and under ``heading`` which are illegal.
 
-    Points whose keys are ``illegal`` were drawn, but cannot be built; they count as no failures.
+    Return how many have failed of the others.
     """
+    plan, console = show.plan, show.console
     best = front(rows, aims, bounds) if aims else [row for row in rows if row.status == "done"]
     if best:
         words = " and ".join(aim.text for aim in aims)
@@ -171,13 +183,12 @@ def summary(
             title += f", {MAX_ROWS} of {len(best)}"
         console.print(f"{title}:")
         print_wide(console, table(plan, best[:MAX_ROWS]))
-    failed = [row for row in rows if row.status == "failed" and row.key not in illegal]
-    drawn = [row for row in rows if row.key in illegal]
+    keys = {row.key for row in illegal}
+    failed = [row for row in rows if row.status == "failed" and row.key not in keys]
     counts = f"{sum(row.status == 'done' for row in rows)} points done"
     if failed:
         counts += f", {len(failed)} failed, such as: {failed[0].error}"
-    if drawn:
-        counts += f"; {len(drawn)} more were drawn that are illegal, such as: {drawn[0].error}"
     console.print(counts, markup=False, soft_wrap=True)
+    show.refused(heading, illegal)
     console.print(f"wrote {output}", markup=False, soft_wrap=True)
     return len(failed)

@@ -25,6 +25,11 @@ metrics = ["features_per_cycle"]
 banks = [4, 8]
 lanes = [32, 64]
 """
+#: for each example, sizes that no hardware has yet
+COMING = {
+    "p4sgd-banks": {("banks", 16), ("engines", 16)},
+    "p4sgd-bandwidth": {("banks", 1), ("banks", 2), ("banks", 16), ("engines", 16)},
+}
 EXAMPLES = sorted((ROOT / "gen" / "sweep" / "examples").glob("*.toml"))
 CALL = "import sys, gen.cli as cli; sys.argv[0] = 'ingather'; cli.main()"
 
@@ -60,6 +65,8 @@ def test_a_sweep_by_formula_and_its_repetition(tmp_path):
         (FORMULA.replace("banks", "bnaks"), {}, "did you mean banks?"),
         (FORMULA.replace("per_cycle", "per_cycles"), {}, "did you mean features_per_cycle?"),
         (FORMULA.replace("engine", "engin"), {}, "did you mean p4sgd-engine?"),
+        (FORMULA + '[derive]\nchunks = "lnaes"', {}, "a.toml: derive.chunks: no parameter 'lnaes'"),
+        (FORMULA + '[derive]\nchunks = "banks / 3"', {}, "a.toml: derive.chunks, banks / 3 at ban"),
         (FORMULA, {"output": "a.toml"}, "not the results of a sweep"),
         (FORMULA, {"search": 3, "output": "a.toml"}, "not the results of a sweep"),
         (FORMULA.replace("features_per_cycle", "luts"), {"scheduler": "here"}, "tcp://HOST"),
@@ -95,6 +102,16 @@ def test_illegal_points_end_in_1(tmp_path, monkeypatch, capsys):
     assert "banks must be a whole number from 1 to 8: 9" in capsys.readouterr().out
 
 
+def test_no_legal_point_ends_in_2(tmp_path):
+    (tmp_path / "a.toml").write_text(FORMULA.replace("[4, 8]", "[9]"))
+    result = ingather("sweep", "a.toml", cwd=tmp_path)
+    assert (result.returncode, result.stderr) == (2, "ingather: no point of the sweep is legal\n")
+    assert without_progress(result.stdout) == (
+        "2 of 2 points are illegal:\n  2 points, such as banks=9, lanes=32: "
+        "banks must be a whole number from 1 to 8: 9\n"
+    )
+
+
 @pytest.mark.parametrize("words", [[], ["diff"], ["export"]])
 def test_help_has_an_example(words):
     app = typer.Typer(rich_markup_mode=None)
@@ -112,7 +129,10 @@ def test_examples_are_right(path):
     if spec.search:
         assert SearchPlan(spec).aims
     else:
-        assert all(point.params is not None for point in Plan(spec).points())
+        points = Plan(spec).points()
+        coming = COMING.get(path.stem, set())
+        assert all(point.params for point in points if not coming & set(point.provided.items()))
+        assert sum(point.params is not None for point in points) >= len(points) / 4
 
 
 def test_the_example_of_scaling_has_64_points_on_8_kinds_of_hardware():

@@ -25,17 +25,35 @@ def test_a_line_a_point_where_there_is_no_terminal(plan):
     show, console = built(plan)
     points = [point.row for point in plan.points()]
     with show.showing():
-        show.begins(4, 1, ["size [9]"])
+        show.begins(4, 1, [replace(points[0], error="size [9]")])
         show.works(["building"])
         show.ended(replace(points[0], status="done", metrics={"speed": 1234.5}, seconds=1.26))
         show.ended(replace(points[1], status="failed", error="no [bold]"))
     assert without_progress(console.file.getvalue()).splitlines() == [
         "1 of 4 points are there already",
         "1 of 4 points are illegal:",
-        "  1: size [9]",
+        "  size=1, load=1: size [9]",
         "3/4 size=1, load=1: speed 1,234, cost - (1.3 s)",
         "4/4 size=2, load=1: FAILED: no [bold]",
     ]
+
+
+def test_reasons_of_illegal_points_are_shown_once(plan):
+    """The most frequent comes first; no more than 20 are shown."""
+    show, console = built(plan)
+    row = plan.points()[0].row
+    errors = ["rare", *3 * ["[often]"], *2 * ["twice"]]
+    show.refused("why:", [replace(row, error=error) for error in errors])
+    assert console.file.getvalue().splitlines() == [
+        "why:",
+        "  3 points, such as size=1, load=1: [often]",
+        "  2 points, such as size=1, load=1: twice",
+        "  size=1, load=1: rare",
+    ]
+    show, console = built(plan)
+    show.refused("why:", [replace(row, error=str(number)) for number in range(23)])
+    lines = console.file.getvalue().splitlines()
+    assert lines[-2:] == ["  size=1, load=1: 19", "  and 3 more reasons"]
 
 
 def test_a_bar_on_a_terminal_and_lines_of_failures_only(plan):

@@ -32,6 +32,44 @@ def test_each_step_adds_to_those_before_it():
     assert len(Plan(spec(steps=steps)).points()) == 4
 
 
+def sizes_and_loads(plan):
+    return [(p.params.size, p.workload.load, p.params.inner.depth) for p in plan.points()]
+
+
+def test_zipped_names_move_together():
+    """The product with the grid is taken, and that of two tables; ranges count as lists."""
+    tables = [{"size": [1, 2, 2], "load": {"from": 4, "to": 6}}, {"inner": {"depth": [3, 5]}}]
+    plan = Plan(spec(grid={"wide": [False, True]}, zip=tables))
+    first = [(1, 4, 3), (1, 4, 5), (2, 5, 3), (2, 5, 5), (2, 6, 3), (2, 6, 5)]
+    assert sizes_and_loads(plan) == first * 2
+    assert [s.name for s in plan.varied] == ["wide", "size", "load", "inner.depth"]
+    assert plan.points()[0].provided == {"wide": False, "size": 1, "load": 4, "inner.depth": 3}
+    assert sizes_and_loads(Plan(spec(zip={"size": [1, 2], "load": [4, 5]}))) == [
+        (1, 4, 4),
+        (2, 5, 4),
+    ]
+
+
+def test_derived_settings_follow_each_point():
+    """An expression sees axes, [set], presets, defaults, steps and other derived settings."""
+    plan = Plan(
+        spec(
+            grid={"size": [1, 2, 4]},
+            steps=[{}, {"workload": {"depth": 9}}],
+            derive={"load": "inner.depth * 2 + workload.depth", "inner": {"depth": "8 / size"}},
+        )
+    )
+    depths = {1: 8, 2: 4, 4: 2}
+    assert sizes_and_loads(plan) == [
+        (size, 2 * depths[size] + depth, depths[size]) for size in depths for depth in (2, 9)
+    ]
+    assert [s.name for s in plan.varied] == ["size", "depth", "inner.depth", "load"]
+    assert plan.points()[0].provided == {"size": 1, "inner.depth": 8, "load": 18}
+    assert plan.points()[0].row.workload["load"] == 18
+    drawn = spec(random={"points": 9, "ranges": {"size": [1, 2, 4]}}, derive={"load": "size + 1"})
+    assert all(p.workload.load == p.params.size + 1 for p in Plan(drawn).points())
+
+
 def test_preset_set_and_axis_win_in_this_order():
     def built(**parts):
         return Plan(spec(grid={"load": [1]}, **parts)).points()[0].params
@@ -129,7 +167,32 @@ MISTAKES = [
     ({"grid": {"size": ["few"]}}, "size should be a valid integer"),
     ({"grid": {"size": {"from": 1.5, "to": 3}}}, "size should be"),
     ({"grid": {"size": [1, 1]}}, "has a value twice"),
-    ({"grid": {"size": [1]}, "set": {"size": 2}}, "both set and swept"),
+    ({"grid": {"size": [1]}, "set": {"size": 2}}, "size is in [set] and in [grid]"),
+    ({"grid": {"size": [1]}, "zip": {"size": [1]}}, "size is in [grid] and in [[zip]]"),
+    ({"zip": [{"size": [1]}, {"size": [1]}]}, "size is in [[zip]] and in [[zip]]"),
+    ({"zip": {"load": [1]}, "steps": [{"load": 2}]}, "load is in [[zip]] and in [[steps]]"),
+    ({"grid": {"size": [1]}, "derive": {"size": "1"}}, "size is in [grid] and in [derive]"),
+    ({"set": {"load": 1}, "derive": {"load": "1"}}, "load is in [set] and in [derive]"),
+    ({"steps": [{"load": 2}], "derive": {"load": "1"}}, "load is in [derive] and in [[steps]]"),
+    (
+        {"random": {"points": 1, "ranges": {"load": [1]}}, "derive": {"load": "1"}},
+        "load is in [random] and in [derive]",
+    ),
+    ({"zip": {"size": [1, 2], "load": [1]}}, "[[zip]] needs as many values of each name: size has"),
+    ({"zip": [{}]}, "[[zip]] needs as many values of each name: no name"),
+    ({"zip": {"load": [1], "workload": {"load": [2]}}}, "[[zip]]: a name is there twice"),
+    ({"zip": {"laod": [1]}}, "did you mean load?"),
+    ({"zip": {"load": [1.5]}}, "load should be a valid integer"),
+    ({"derive": {"laod": "1"}}, "did you mean load?"),
+    ({"derive": {"load": "sise"}}, "derive.load: no parameter 'sise'; did you mean size?"),
+    ({"derive": {"load": "depth + 1 +"}}, "derive.load: 'depth + 1 +' is no expression"),
+    ({"derive": {"load": "size ** 2"}}, "derive.load: size ** 2 is not allowed"),
+    ({"derive": {"load": "load + 1"}}, "derive.load needs itself: load needs load"),
+    (
+        {"derive": {"load": "size", "size": "workload.depth", "workload": {"depth": "load"}}},
+        " needs size needs depth needs ",
+    ),
+    ({"derive": {"load": "1", "workload": {"load": "2"}}}, "load is derived twice"),
     ({"random": {"points": 2, "ranges": {"sise": [1]}}}, "did you mean size?"),
     ({"grid": {"load": [1]}, "steps": [{"load": 2}]}, "load is in [grid] and in [[steps]]"),
     ({"steps": [{"laod": 2}]}, "did you mean load?"),
@@ -140,6 +203,21 @@ MISTAKES = [
 def test_mistakes_are_a_line(parts, words):
     with pytest.raises(UserError) as error:
         Plan(spec(**parts))
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("8 / size", "derive.load, 8 / size at size=3: load should be a valid integer, got a"),
+        ("8 / (size - 3)", "derive.load, 8 / (size - 3) at size=3: it divides by zero"),
+        ("trouble + 1", "derive.load, trouble + 1 at trouble=: trouble is not a number"),
+    ],
+)
+def test_derived_values_are_judged_at_each_point(text, words):
+    plan = Plan(spec(grid={"size": [1, 3]}, derive={"load": text}))
+    with pytest.raises(UserError) as error:
+        plan.points()
     assert words in str(error.value)
 
 

@@ -82,6 +82,20 @@ def test_the_space_may_be_that_of_the_sweep(fakes):
     assert SearchPlan(spec(grid={"size": [1, 2]})).metrics() == ["speed", "cost", "luts", "fill"]
 
 
+def test_zipped_and_derived_settings_are_searched(path):
+    rows = {"size": [2, 4, 4], "load": [5, 6, 7]}
+    parts = {"zip": rows, "derive": {"workload": {"depth": "size * load"}}}
+    plan = SearchPlan(spec(**parts, grid={"wide": [False, True]}, search=SEARCH))
+    assert [setting.name for setting in plan.varied] == ["wide", "size", "load", "depth"]
+    points = [plan.at(drawn) for drawn in searched(plan, path, 6)]
+    drawn = {(point.params.size, point.workload.load) for point in points}
+    assert drawn == set(zip(*rows.values(), strict=True))
+    assert all(point.workload.depth == point.params.size * point.workload.load for point in points)
+    assert len(SearchPlan(spec(**parts, search=SEARCH)).distributions) == 1
+    own = SearchPlan(spec(**parts, search={**SEARCH, "ranges": {"size": [1, 2]}}))
+    assert [setting.name for setting in own.varied] == ["size", "depth"]
+
+
 @pytest.mark.parametrize(
     ("parts", "words"),
     [

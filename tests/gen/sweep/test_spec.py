@@ -45,6 +45,11 @@ def test_examples_need_no_file_beside_the_repository(example):
     assert matrix is None or str(matrix).partition(":")[0] in FAMILIES
 
 
+def test_one_table_or_more_are_zipped(tmp_path):
+    for text in ("[zip]\na = [1]\n", "[[zip]]\na = [1]\n"):
+        assert read(GOOD + text, tmp_path)[0].zip == [{"a": [1]}]
+
+
 def test_names_of_inner_parts_may_have_a_range():
     assert dict(axes({"engine": {"banks": [4], "lanes": {"from": 1, "to": 2}}})).keys() == {
         "engine.banks",
@@ -84,6 +89,7 @@ def test_it_has_a_json_schema():
     assert properties["metrics"]["description"] == "measure these metrics of each point"
 
 
+HEAD = GOOD.partition("[grid]")[0]
 MISTAKES = [
     ("design = ", "is not TOML"),
     ('design = "fake"', "metrics: Field required"),
@@ -92,6 +98,7 @@ MISTAKES = [
     (GOOD + "[gird]\na = [1]", "gird: there is no such setting"),
     (GOOD + "[random]\npoints = 1\n[random.ranges]\nsize = [1]", "random] alone"),
     (GOOD + "[[steps]]\nload = 1\n[random]\npoints = 1\n[random.ranges]\nsize = [1]", "alone"),
+    (HEAD + "[zip]\na = [1]\n[random]\npoints = 1\n[random.ranges]\nsize = [1]", "alone"),
     (GOOD + "[search]\nfor = 1", "search.for: there is no such setting"),
 ]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from gen.base.errors import UserError
 from gen.sweep import sweeping
 from gen.sweep.plan import Plan
 from gen.sweep.search import SearchPlan
@@ -37,7 +38,8 @@ def path(fakes, tmp_path):
 
 def sweep(path, retry=False, **parts):
     console = Console(file=io.StringIO(), width=100)
-    failed = sweeping.sweep(Plan(spec(**parts)), parts, path, Here(), console, retry)
+    plan = Plan(spec(**parts))
+    failed = sweeping.sweep(plan, plan.points(), parts, path, Here(), console, retry)
     return failed, console.file.getvalue()
 
 
@@ -51,10 +53,42 @@ def search(path, count, **parts):
 def test_a_sweep_ends_with_its_best_and_where_it_is(path):
     failed, text = sweep(path, grid={"size": [1, 2, 9]})
     assert failed == 1
-    assert "1 of 3 points are illegal:\n  1: size must be from 1 to 8: 9\n" in text
+    illegal = "1 of 3 points are illegal:\n  size=9: size must be from 1 to 8: 9\n"
+    assert text.startswith(illegal)
     assert "the best for large speed:\n" in text
-    assert "2 points done, 1 failed, such as: size must be from 1 to 8: 9" in text
-    assert text.endswith(f"wrote {path}\n")
+    assert text.endswith(f"2 points done\n{illegal}wrote {path}\n")
+
+
+def test_points_that_fail_and_those_that_are_illegal_count(path):
+    failed, text = sweep(path, grid={"size": [7, 8, 9, 10]})
+    assert failed == 3
+    assert "1 points done, 1 failed, such as: seven cannot be built\n2 of 4 points are" in text
+
+
+def test_a_sweep_of_illegal_points_writes_nothing(path):
+    console = Console(file=io.StringIO(), width=100)
+    plan = Plan(spec(grid={"size": [9], "load": [1, 2]}))
+    with pytest.raises(UserError, match="no point of the sweep is legal"):
+        sweeping.sweep(plan, plan.points(), {}, path, Here(), console)
+    assert console.file.getvalue().splitlines() == [
+        "2 of 2 points are illegal:",
+        "  2 points, such as size=9, load=1: size must be from 1 to 8: 9",
+    ]
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("part", ["grid", "zip", "derive", "steps"])
+def test_other_points_are_another_sweep(part, path):
+    """The file then shows the new points and no others."""
+    values = {
+        "grid": ({"size": [1]}, {"size": [2]}),
+        "zip": ({"size": [1]}, {"size": [2]}),
+        "derive": ({"size": "1"}, {"size": "2"}),
+        "steps": ([{"size": 1}], [{"size": 2}]),
+    }[part]
+    for value in values:
+        sweep(path, **{"grid": {"load": [1]}, part: value})
+    assert [row.parameters["size"] for row in Store(path).points()] == [2]
 
 
 def test_what_is_there_needs_no_cluster(path, fakes):
@@ -103,7 +137,8 @@ def test_illegal_points_do_not_count(path):
     assert failed == 1  # a simulator of size 7 cannot be built
     drawn = sum(row.parameters["size"] > 8 for row in rows)
     assert drawn
-    assert f"; {drawn} more were drawn that are illegal, such as: size must be from 1 to 8" in text
+    assert f"\n{drawn} more were drawn that are illegal:\n  " in text
+    assert "size=12: size must be from 1 to 8: 12\n" in text
     assert "no more than 3 different points were found" in text
 
 
@@ -116,7 +151,8 @@ from tests.gen.sweep.test_sweeping import GRID, Plan, Where, spec, sweeping
 
 if __name__ == "__main__":
     fake.install(setattr, sys.argv[1], sys.argv[2])
-    sweeping.sweep(Plan(spec(**GRID)), GRID, Path(sys.argv[3]), Where(jobs=2), Console())
+    plan = Plan(spec(**GRID))
+    sweeping.sweep(plan, plan.points(), GRID, Path(sys.argv[3]), Where(jobs=2), Console())
 """
 GRID = {"grid": {"size": [1, 2], "load": list(range(1, 9))}, "set": {"pause": 0.2}}
 
