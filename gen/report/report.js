@@ -84,7 +84,7 @@ plotlyReady.then(() => {
   }
 
   const hover = (sweep, point, metrics) => [
-    ...sweep.settings.map(({ name }) => [name, point.settings[name]]),
+    ...Object.entries(point.settings),
     ...metrics.map((name) => [name, point.metrics[name]]),
   ].filter((pair) => pair[1] != null).map(([name, value]) => `${escape(name)} = ${escape(shown(value))}`).join("<br>");
 

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from gen.page.page import Section, environment, thousands
 from gen.report.figures import embedded
-from gen.sweep.reading import read_results, settings_of
+from gen.sweep.reading import bound_settings, read_results, settings_of
 from gen.sweep.store import PointRow, Value
 
 #: settings that scale the hardware; the first that varies is the axis of the curves
@@ -69,6 +69,12 @@ class Sweep:
         return [name for name in self.values if not self.is_constant(name)]
 
     @property
+    def free(self) -> list[str]:
+        """Return the settings that vary and do not follow from others, as derived ones do."""
+        bound = bound_settings(self.spec, self.varying)
+        return [name for name in self.varying if name not in bound]
+
+    @property
     def constant(self) -> dict[str, Value]:
         """Return the settings that are the same at all points, with their values."""
         return {name: self.values[name][0] for name in self.values if self.is_constant(name)}
@@ -102,16 +108,16 @@ class Sweep:
 
     @property
     def is_grid(self) -> bool:
-        """Return whether at least half of all combinations of the varying settings are there."""
-        return 2 * len(self.points) >= math.prod(len(self.values[name]) for name in self.varying)
+        """Return whether at least half of all combinations of the free settings are there."""
+        return 2 * len(self.points) >= math.prod(len(self.values[name]) for name in self.free)
 
     @cached_property
     def axes(self) -> Axes:
         """Choose the first axes: scale against time, a curve for each value of what varies most."""
-        count = {name: len(self.values[name]) for name in self.varying if self.is_numeric(name)}
+        count = {name: len(self.values[name]) for name in self.free if self.is_numeric(name)}
         xs = sorted(count, key=lambda name: (rank(name, SCALES), -count[name]))
         x = xs[0] if xs else None
-        others = [name for name in self.varying if name != x]
+        others = [name for name in self.free if name != x]
         few = [name for name in others if len(self.values[name]) <= LINES]
         lines = max(few, key=lambda name: len(self.values[name]), default=None)
         speed, time = first(SPEED, self.metrics), first(TIME, self.metrics)
@@ -199,20 +205,20 @@ def panels(sweep: Sweep) -> dict[str, str]:
     allowed = {
         "curves": ("Scaling", axes.x),
         "pareto": ("Pareto front", axes.cost != axes.gain),
-        "heat": ("Heat map", axes.x and len(sweep.varying) > 1),
+        "heat": ("Heat map", axes.x and len(sweep.free) > 1),
     }
     return {kind: title for kind, (title, possible) in allowed.items() if possible}
 
 
 def plot_data(sweep: Sweep) -> dict[str, Any]:
-    """Return what the script draws from: varying settings, metrics, finished points, axes."""
+    """Return what the script draws from: free settings, metrics, finished points, axes."""
     axes = sweep.axes
     return {
         "grid": sweep.is_grid,
         "axes": {name: getattr(axes, name) for name in ("x", "lines", "y", "cost", "gain")},
         "settings": [
             {"name": name, "values": sweep.values[name], "numeric": sweep.is_numeric(name)}
-            for name in sweep.varying
+            for name in sweep.free
         ],
         "metrics": sweep.metrics,
         "asked": sweep.requested,

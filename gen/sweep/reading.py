@@ -1,12 +1,13 @@
 """Reads the results of a sweep, for commands that do not change them."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gen.base.errors import UserError
+from gen.sweep.spec import flat
 from gen.sweep.store import PointRow, Store, Value
 
 SQLITE = b"SQLite format 3\0"  #: every database begins with it
@@ -48,3 +49,19 @@ def settings_of(point: PointRow) -> dict[str, Value]:
     both = point.parameters.keys() & point.workload.keys()
     workload = {f"workload.{n}" if n in both else n: v for n, v in point.workload.items()}
     return {**point.parameters, **workload}
+
+
+def bound_settings(spec: Mapping[str, Any], settings: Sequence[str]) -> set[str]:
+    """Return those of ``settings`` that follow from others: derived ones, and zipped ones.
+
+    Of the names of a table of [[zip]], the first whose values are all different stays free.
+    """
+    bound = [name for name, _ in flat(spec.get("derive", {}))]
+    tables = spec.get("zip", [])
+    for table in [tables] if isinstance(tables, Mapping) else tables:
+        values = dict(flat(table))
+        free = [n for n, v in values.items() if isinstance(v, Mapping) or len(set(v)) == len(v)]
+        bound += [name for name in values if free and name != free[0]]
+    exact = {name for name in bound if name in settings}
+    last = {name.rpartition(".")[2] for name in bound if name not in exact}
+    return exact | {name for name in settings if name.rpartition(".")[2] in last}

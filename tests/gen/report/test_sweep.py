@@ -70,6 +70,29 @@ def test_a_grid_and_what_is_none():
     assert not built([sample.point(e, e + 1) for e in range(1, 9)]).is_grid
 
 
+def derived():
+    points = sample.grid()
+    for row in points:
+        row.parameters["engine.banks"] = 8 // row.parameters["engines"]
+    return points
+
+
+def test_derived_settings_are_columns_and_no_axes():
+    """They make no grid incomplete, which is drawn with lines."""
+    spec = sample.SPEC | {"derive": {"banks": "8 / engines"}}
+    sweep = built(derived(), spec)
+    assert (sweep.varying, sweep.free) == (["engines", "engine.banks", "bits"], ["engines", "bits"])
+    assert sweep.is_grid
+    assert (sweep.axes.x, sweep.axes.lines) == ("engines", "bits")
+    html = section(derived(), spec).html
+    assert (
+        '<th class="n">engines</th><th class="n">engine.banks</th><th class="n">bits</th>' in html
+    )
+    data = data_of(html)
+    assert [setting["name"] for setting in data["settings"]] == ["engines", "bits"]
+    assert data["points"]["settings"]["engine.banks"] == [8, 8, 4, 4, 4, 4, 2, 2, 2, 2]
+
+
 @pytest.mark.parametrize(
     ("metric", "more"),
     [("samples_per_second", True), ("efficiency", True), ("cycles", False), ("luts", False)],

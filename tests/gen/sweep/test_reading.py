@@ -3,7 +3,7 @@
 import pytest
 
 from gen.base.errors import UserError
-from gen.sweep.reading import read_results, settings_of
+from gen.sweep.reading import bound_settings, read_results, settings_of
 from gen.sweep.store import Store
 from tests.gen.report import sample
 
@@ -63,3 +63,20 @@ def test_settings_that_have_one_name():
         "workload.engines": 7,
         "bits": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("spec", "bound"),
+    [
+        ({}, set()),
+        ({"derive": {"engine": {"banks": "512 / lanes"}}}, {"engine.banks"}),
+        ({"derive": {"banks": "512 / lanes", "l2": "1"}}, {"engine.banks"}),
+        ({"zip": {"engines": [1, 2], "engine": {"banks": [2, 4]}}}, {"engine.banks"}),
+        ({"zip": [{"engines": [1, 1], "banks": [2, 4]}]}, {"engines"}),
+        ({"zip": [{"engines": [1, 1], "banks": [2, 2]}]}, set()),
+        ({"zip": [{"bits": {"from": 1, "to": 2}, "banks": [2, 4]}]}, {"engine.banks"}),
+        ({"zip": [{"bits": [1]}, {"engines": [1]}]}, set()),
+    ],
+)
+def test_settings_that_follow_from_others(spec, bound):
+    assert bound_settings(spec, ["engines", "engine.banks", "bits"]) == bound
