@@ -143,7 +143,8 @@ async def repeats_until_all_is_acknowledged(dut):
             last = {}
             for at, seq, again in bench.left:
                 if again:
-                    assert at - last.get(seq, 0) >= TIMEOUT or stall is not never, f"{seq} too early"
+                    waited = at - last.get(seq, 0)
+                    assert waited >= TIMEOUT or stall is not never, f"{seq} too early"
                 last[seq] = at
 
 
