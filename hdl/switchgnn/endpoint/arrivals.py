@@ -4,10 +4,11 @@ from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from hdl.common.component import Component
+from hdl.common.streams import StreamRegister
 from hdl.switch.frame_filter import word_layout
 from hdl.switchgnn.endpoint.bundles import BEAT_BITS, Verdict
 from hdl.switchgnn.endpoint.params import EndpointParams
@@ -24,7 +25,18 @@ from hdl.switchgnn.protocol import (
 OWN = data.StructLayout({"worker": 32, "job": 16, "epoch": 16, "lo": 32, "next": 32, "sending": 32})
 
 #: Describes a beat whose form was checked.
-MEASURED = data.StructLayout({"data": BEAT_BITS, "last": 1})
+MEASURED = data.StructLayout(
+    {
+        "data": BEAT_BITS,
+        "last": 1,
+        "clean": 1,  # the bits after a head's fields are zero
+        "bare": 1,  # the bits after ``rows`` are zero
+        "control": 1,  # the beat has as many bytes as a control frame
+        "whole": 1,  # the beat has all bytes
+        "narrow": 1,  # the bits after a feature are zero
+        "wide": 1,  # the bits after a sum are zero
+    }
+)
 
 NARROW = (Kind.FEATURE, Kind.RAW)
 WIDE = (Kind.PARTIAL, Kind.RESULT)
@@ -52,22 +64,13 @@ class Arrivals(Component):
     compared at the time when the frame passes here, so the :class:`Taker` compares their last bits
     again.
 
-    Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: holds.
+    Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: holds; ``packets.ready`` does not
+    depend on ``beats.ready`` in the same cycle.
     """
 
-    latency = 2
+    latency = 1 + StreamRegister.latency
 
     def __init__(self, params: EndpointParams) -> None:
-        self.form = data.StructLayout(
-            {
-                "clean": 1,  # the bits after a head's fields are zero
-                "bare": 1,  # the bits after ``rows`` are zero
-                "control": 1,  # the beat has as many bytes as a control frame
-                "whole": 1,  # the beat has all bytes
-                "narrow": 1,  # the bits after a feature are zero
-                "wide": 1,  # the bits after a sum are zero
-            }
-        )
         super().__init__(
             params,
             {
@@ -79,29 +82,28 @@ class Arrivals(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        word = self.packets.payload
         measured = Signal(MEASURED, reset_less=True)
-        form = Signal(self.form, reset_less=True)
         valid = Signal()
-        moves = Signal()
+        m.submodules.judged = judged = StreamRegister.sized(shape=self.params.arrival)
+        connect(m, judged.o, flipped(self.beats))
         m.d.comb += [
-            moves.eq(~self.beats.valid | self.beats.ready),
-            self.packets.ready.eq(~valid | moves),
+            self.packets.ready.eq(~valid | judged.i.ready),
+            judged.i.valid.eq(valid),
         ]
         with m.If(self.packets.ready):
             m.d.sync += [
                 valid.eq(self.packets.valid),
-                *(measured[name].eq(word[name]) for name in MEASURED.members),
-                form.eq(self.measure(m, word)),
+                measured.eq(self.measure(m, self.packets.payload)),
             ]
-        self.judge(m, measured, form, valid, moves)
+        self.judge(m, measured, judged.i)
         return m
 
     def measure(self, m: Module, word) -> Any:
-        """Return the checks of a beat's form that do not depend on its frame."""
-        lanes, form = self.params.lanes, Signal(self.form)
+        """Return a beat with the checks of its form that do not depend on its frame."""
+        lanes, form = self.params.lanes, Signal(MEASURED)
         head, behind = head_of(word.data), word.data[8 * FIELD_BYTES :]
         m.d.comb += [
+            *(form[name].eq(word[name]) for name in ("data", "last")),
             # The bytes after a control frame in its beat are undefined.
             form.clean.eq(
                 ~Mux(word.keep[-1], behind, behind[: 8 * (CONTROL_BYTES - FIELD_BYTES)]).any()
@@ -114,9 +116,9 @@ class Arrivals(Component):
         ]
         return form
 
-    def judge(self, m: Module, word, form, valid: Signal, moves: Signal) -> None:
+    def judge(self, m: Module, word, judged) -> None:
         """Check a beat whose form was checked, together with the beats before it."""
-        params, own, beat = self.params, self.own, self.beats.payload
+        params, own, beat = self.params, self.own, judged.payload
         head = head_of(word.data)
         first = Signal(init=1)
         wrong_before = Signal(reset_less=True)
@@ -125,40 +127,38 @@ class Arrivals(Component):
         wide, narrow = one_of(head.kind, WIDE), one_of(head.kind, NARROW)
         control = one_of(head.kind, CONTROL)
         wrong_head = (
-            ~form.clean
-            | (~form.bare & (head.kind != Kind.ACK))
-            | ~Mux(word.last, control & form.control, (wide | narrow) & form.whole)
+            ~word.clean
+            | (~word.bare & (head.kind != Kind.ACK))
+            | ~Mux(word.last, control & word.control, (wide | narrow) & word.whole)
         )
         wrong_payload = (
             wrong_before
-            | ~form.whole
-            | ~Mux(is_wide, form.wide, form.narrow)
+            | ~word.whole
+            | ~Mux(is_wide, word.wide, word.narrow)
             | (word.last != (left == 1))
         )
         wrong = Signal()
         m.d.comb += wrong.eq(Mux(first, wrong_head, wrong_payload))
         target = head.about.target
-        with m.If(moves):
-            m.d.sync += [
-                self.beats.valid.eq(valid),
-                beat.first.eq(first),
-                beat.last.eq(word.last),
-                beat.malformed.eq(wrong),
-                beat.is_lo.eq(head.turn == own.lo),
-                beat.is_next.eq(head.turn == own.next),
-                beat.is_sending.eq(head.turn == own.sending),
-                beat.in_sums.eq(~target.list[exact_log2(params.aggregators) :].any()),
-                beat.in_copies.eq(~target.source[exact_log2(params.copies) :].any()),
-                beat.data.eq(word.data),
-                beat.stranger.eq(self.stranger(m, head)),
-            ]
-            with m.If(valid):
-                m.d.sync += [first.eq(word.last), wrong_before.eq(wrong), left.eq(left - 1)]
-                with m.If(first):
-                    m.d.sync += [
-                        is_wide.eq(wide),
-                        left.eq(Mux(wide, params.sum_beats, params.feature_beats)),
-                    ]
+        m.d.comb += [
+            beat.first.eq(first),
+            beat.last.eq(word.last),
+            beat.malformed.eq(wrong),
+            beat.is_lo.eq(head.turn == own.lo),
+            beat.is_next.eq(head.turn == own.next),
+            beat.is_sending.eq(head.turn == own.sending),
+            beat.in_sums.eq(~target.list[exact_log2(params.aggregators) :].any()),
+            beat.in_copies.eq(~target.source[exact_log2(params.copies) :].any()),
+            beat.data.eq(word.data),
+            beat.stranger.eq(self.stranger(m, head)),
+        ]
+        with m.If(judged.valid & judged.ready):
+            m.d.sync += [first.eq(word.last), wrong_before.eq(wrong), left.eq(left - 1)]
+            with m.If(first):
+                m.d.sync += [
+                    is_wide.eq(wide),
+                    left.eq(Mux(wide, params.sum_beats, params.feature_beats)),
+                ]
 
     def stranger(self, m: Module, head) -> Any:
         """Return why a frame is not for this worker in this run, or NONE."""

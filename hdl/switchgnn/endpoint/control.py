@@ -14,11 +14,12 @@ class Control(Component):
     """Starts a job with ``start``, and ends it after ``stop``, ``finished`` or a failure.
 
     ``start`` has no effect while a job runs or stops, and ``stop`` has none unless a job runs.
-    While there is no job ``run`` is low, and the job's hardware is in ``reset``, a register of its
-    own because of its long wires. A job ends through the state STOPPING, in which ``halt`` lets no
-    transfer begin, until ``quiet`` says that no bus owes an answer and ``inside`` is low: no frame
-    is leaving. The first of ``failures``, whose bits are those of :class:`Cause` from TABLES on, is
-    kept as ``cause`` until the next start.
+    While there is no job ``run`` is low, and the job's hardware is in ``reset``; this and ``halt``
+    are registers of their own because of their long wires. A job ends through the state STOPPING,
+    in which ``halt`` lets no transfer begin, as it does from the cycle after a failure,
+    until ``quiet`` says that no bus owes an answer and ``inside`` is low: no frame is leaving. The
+    first of ``failures``, whose bits are those of :class:`Cause` from TABLES on, is kept as
+    ``cause`` until the next start.
     """
 
     def __init__(self, params: EndpointParams) -> None:
@@ -47,10 +48,7 @@ class Control(Component):
         failed = self.cause != Cause.NONE
         runs = (self.state == State.RUNNING) | (self.state == State.STOPPING)
         m.d.sync += [self.run.eq(runs), reset.eq(~runs)]
-        m.d.comb += [
-            self.halt.eq((self.state == State.STOPPING) | (self.run & failed)),
-            self.reset.eq(reset),
-        ]
+        m.d.comb += self.reset.eq(reset)
         with m.Switch(self.state):
             with m.Case(State.RUNNING):
                 m.d.sync += calm.eq(0)
@@ -59,6 +57,8 @@ class Control(Component):
                         self.state.eq(State.STOPPING),
                         finished.eq(self.finished & ~self.stop),
                     ]
+                with m.If(self.run & (self.stop | self.finished | self.failures.any())):
+                    m.d.sync += self.halt.eq(1)
                 for k, cause in reversed(list(enumerate(list(Cause)[1:]))):
                     with m.If(self.run & self.failures[k] & ~failed):
                         m.d.sync += self.cause.eq(cause)
@@ -70,6 +70,7 @@ class Control(Component):
                             Mux(failed, State.FAILED, Mux(finished, State.FINISHED, State.IDLE))
                         ),
                         self.run.eq(0),
+                        self.halt.eq(0),
                         reset.eq(1),
                     ]
             with m.Default(), m.If(self.start):

@@ -61,12 +61,14 @@ class Progress(Component):
         may_begin = Signal()
         may_load = Signal()
         ready = Signal()
+        due = Signal()  # a turn begins, unless another ends
         changes = Signal()
         m.d.comb += [
             self.next.eq(following),
-            changes.eq(self.advance | self.loaded | self.begin),
+            due.eq(may_begin & ready & calm & self.free),
+            changes.eq(self.advance | self.loaded | due),
             self.load.eq(may_load & calm),
-            self.begin.eq(may_begin & ready & calm & self.free & ~self.advance),
+            self.begin.eq(due & ~self.advance),
             self.waits.eq(may_begin & ~ready & self.free),
             self.end.eq(self.advance & (begun == 1)),
             self.is_loaded.eq(Mux(loaded > 1, 3, loaded.any())),

@@ -75,7 +75,6 @@ class TurnLoader(Component):
             self.context.sends.eq(record.sends),
             *(self.context[name].eq(record[name][low : params.address_bits]) for name in STORED),
         ]
-        unpacks = Signal()
         with m.FSM():
             with m.State("REST"):
                 m.d.sync += address.eq((self.program + self.turn)[: len(address)])
@@ -105,7 +104,6 @@ class TurnLoader(Component):
                     m.next = "BITMAP"
             with m.State("BITMAP"):
                 m.d.comb += [
-                    unpacks.eq(1),
                     self.request.valid.eq(left.any() & bitmap.room),
                     bitmap.reserve.eq(self.request.valid & self.request.ready),
                     bitmap.push.eq(self.beat.valid),
@@ -118,7 +116,7 @@ class TurnLoader(Component):
                 m.next = "REST"
             with m.State("STUCK"):
                 m.d.comb += self.illegal.eq(1)
-        self.unpack(m, bitmap, unpacks)
+        self.unpack(m, bitmap)
         return m
 
     def wrong(self, record) -> Value:
@@ -127,37 +125,38 @@ class TurnLoader(Component):
         wrong = [Cat(record[name][:low], record[name][high:]) for name in (*STORED, "required")]
         return Cat(wrong).any()
 
-    def unpack(self, m: Module, bitmap: ReservedFifo, unpacks: Signal) -> None:
+    def unpack(self, m: Module, bitmap: ReservedFifo) -> None:
         """Emit the words of the beats one after the other, and count their ones."""
         params, words = self.params, self.words
         beat = Signal(BEAT_BITS, reset_less=True)
-        held = Signal(range(BEAT_WORDS + 1))  # words of the beat that are left
+        held = Signal(BEAT_WORDS)  # a one for each word of the beat that is left
         number = Signal(params.word_bits)
         ones = Signal(range(WORD_BITS + 1))
         missing = Signal(params.missing_bits)
         ended = Signal(3)  # all words have left; their ones are counted; and added
-        last = number == params.words - 1
+        last = Signal()  # ``number`` is that of the last word
         moves = Signal()
         m.d.comb += [
-            words.valid.eq(held.any()),
+            words.valid.eq(held[0]),
             words.payload.word.eq(beat[:WORD_BITS]),
             words.payload.place.eq(Cat(number, self.slot)),
             moves.eq(words.valid & words.ready),
-            bitmap.o.ready.eq(unpacks & (~held.any() | (moves & (held == 1))) & ~ended.any()),
+            bitmap.o.ready.eq(~held[0] | (words.ready & ~held[1])),
             self.missing.eq(missing),
             self.loaded.eq(ended[-1]),
         ]
         with m.If(moves):
             m.d.sync += [
                 beat.eq(beat >> WORD_BITS),
-                held.eq(held - 1),
+                held.eq(held >> 1),
                 number.eq(number + 1),
+                last.eq(number == params.words - 2),
                 ones.eq(count_ones(list(beat[:WORD_BITS]))),
             ]
         with m.Else():
             m.d.sync += ones.eq(0)
         with m.If(bitmap.o.valid & bitmap.o.ready):
-            m.d.sync += [beat.eq(bitmap.o.payload), held.eq(BEAT_WORDS)]
+            m.d.sync += [beat.eq(bitmap.o.payload), held.eq(-1)]
         m.d.sync += [
             missing.eq(missing + ones),
             ended.eq(Cat(moves & last, ended[:-1])),
