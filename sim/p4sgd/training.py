@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hdl.p4sgd.host.registers import constants
 from hdl.p4sgd.worker_params import Loss as HardwareLoss
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.arithmetic import Step
@@ -15,16 +16,11 @@ from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
 from sim.p4sgd.golden.sgd import Parts, Saturations, Training
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
+from sim.p4sgd.host.capacity import Capacity, DoesNotFit
 from sim.p4sgd.run_settings import run_settings
-from sim.p4sgd.training_workload import ZEROS, DoesNotFit, TrainingWorkload
+from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
 from sim.workloads.datasets import DataSet, from_arrays, load
-from sim.workloads.layout import (
-    BEAT_BYTES,
-    Geometry,
-    hbm_images,
-    model_to_weights,
-    weights_to_model,
-)
+from sim.workloads.layout import Geometry, hbm_images, model_to_weights, weights_to_model
 from sim.workloads.quantise import Quantiser, to_fixed, truncate
 from sim.workloads.step_size import Smoothness
 
@@ -52,18 +48,36 @@ def data_of(requested: TrainingWorkload, arrays: tuple[Any, Any] | None = None) 
     )
 
 
+def check_fit(
+    params: WorkerParams, requested: TrainingWorkload, samples: int, features: int
+) -> None:
+    """Raise :class:`DoesNotFit` for data of this size that would not fit, or never finish.
+
+    ``ValueError`` is raised for settings that this or any hardware refuses.
+    """
+    requested.check_hardware(params)
+    shares, batch, fixed = requested.shares_samples, requested.batch, constants(params)
+    share = -(-samples // batch) * batch // requested.workers if shares else samples
+    capacity = Capacity(fixed=fixed, workers=1 if shares else requested.workers)
+    capacity.check(share, features, requested.bits, requested.stored)
+    if requested.schedule is Schedule.VANILLA:
+        capacity.check_vanilla(features, requested.bits, batch)
+    if batch // params.engine.banks >= 1 << 16:
+        raise DoesNotFit(f"batch must be below {params.engine.banks << 16}: {batch}")
+
+
 class TrainingRun:
     """Makes a data set ready for a worker: what its memories hold and how it is set.
 
     Raises :class:`DoesNotFit` where the hardware cannot hold the data, ``ValueError`` for settings
-    that are illegal for any hardware.
+    that this or any hardware refuses.
     """
 
     def __init__(self, data: DataSet, params: WorkerParams, requested: TrainingWorkload) -> None:
         self.data, self.params, self.requested = data, params, requested
         self.workers = requested.workers
         engine = params.engine
-        requested.check_hardware(params)
+        check_fit(params, requested, *data.features.shape)
         self.stored_bits = stored = requested.stored
         self.quantiser = Quantiser.fit(
             data.features, stored, per_feature=not requested.global_scale, center=requested.center
@@ -87,7 +101,6 @@ class TrainingRun:
             l2_shift=requested.l2_shift,
             fraction_bits=engine.fraction_bits,
         )
-        self.check_fit()
 
     @property
     def shares_samples(self) -> bool:
@@ -127,44 +140,6 @@ class TrainingRun:
     def micro_batches(self) -> int:
         """Return the number of micro-batches of an epoch of each worker."""
         return self.geometry.micro_batches(len(self.samples_of(0)))
-
-    def check_fit(self) -> None:
-        """Raise :class:`DoesNotFit` for what would not fit, or never finish."""
-        engine, requested = self.params.engine, self.requested
-        if self.chunks > engine.chunks:
-            capacity = self.workers * self.params.engines * engine.chunks * engine.lanes
-            raise DoesNotFit(
-                f"{self.features} features need {self.chunks} chunks an engine, the model memory"
-                f" holds {engine.chunks}: at most {capacity} features; more workers, engines, lanes"
-                f" or chunks help"
-            )
-        words = self.chunks * requested.bits
-        if words > engine.fifo_words:
-            raise DoesNotFit(
-                f"a micro-batch of {self.chunks} chunks x {requested.bits} bits = {words} words"
-                f" does not fit the word FIFO of {engine.fifo_words} words; fewer bits, more"
-                f" workers, engines or fifo_words help"
-            )
-        micro_batches = requested.batch // engine.banks
-        if requested.schedule is Schedule.VANILLA and micro_batches * words > engine.fifo_words:
-            raise DoesNotFit(
-                f"in vanilla order a mini-batch waits in the word FIFO: {micro_batches}"
-                f" micro-batches x {words} words = {micro_batches * words} words do not fit its"
-                f" {engine.fifo_words}; a smaller batch, more workers or more fifo_words help"
-            )
-        if requested.schedule is Schedule.VANILLA and micro_batches > self.params.slots:
-            raise DoesNotFit(
-                f"in vanilla order every micro-batch of a mini-batch needs a slot: {micro_batches}"
-                f" of {self.params.slots}; a smaller batch or more slots help"
-            )
-        if micro_batches >= 1 << 16:
-            raise DoesNotFit(f"batch must be below {engine.banks << 16}: {requested.batch}")
-        size = self.micro_batches * self.chunks * self.stored_bits * BEAT_BYTES
-        if size > 1 << self.params.address_bits:
-            raise DoesNotFit(
-                f"the data need {size} bytes on each memory port, which has"
-                f" {1 << self.params.address_bits}; more engines help"
-            )
 
     @cached_property
     def smoothness(self) -> Smoothness:

@@ -14,10 +14,6 @@ ZEROS = "zeros"  #: data of a given size whose values are all zero
 MAX_WORKERS = 16
 
 
-class DoesNotFit(ValueError):
-    """Says that the data do not fit the hardware; the text gives the numbers."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrainingWorkload(Workload):
     """Describes a training run; hardware spends the same cycles whatever values the data have."""
@@ -184,10 +180,10 @@ class TrainingWorkload(Workload):
         )
 
     def check_hardware(self, params: "WorkerParams") -> None:
-        """Raise DoesNotFit for what hardware with ``params`` is not built for, or ValueError."""
+        """Raise ValueError for what hardware with ``params`` is not built for, or none can do."""
         engine, workers = params.engine, self.workers
         if not 1 <= self.bits <= engine.max_bits:
-            raise DoesNotFit(
+            raise ValueError(
                 f"bits must be from 1 to {engine.max_bits}, what the hardware is built for:"
                 f" {self.bits}"
             )
@@ -199,9 +195,9 @@ class TrainingWorkload(Workload):
                 f" {self.batch}"
             )
         if self.l2_shift and not engine.l2:
-            raise DoesNotFit("the hardware has no L2 term: build it with --set l2=true")
+            raise ValueError("the hardware has no L2 term: build it with --set l2=true")
         if self.shares_samples and not engine.data_parallel:
-            raise DoesNotFit(
+            raise ValueError(
                 "the hardware has no data parallelism: build it with --set data_parallel=true"
             )
         if self.shares_samples and self.batch % (engine.banks * workers):

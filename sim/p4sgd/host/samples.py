@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sim.golden.arithmetic import Step
 from sim.p4sgd.golden.sgd import Loss, Parts, Training, epoch
 from sim.p4sgd.host.build import Build
+from sim.p4sgd.host.capacity import Capacity
 from sim.p4sgd.run_settings import run_settings
 from sim.workloads.layout import Geometry, hbm_images, weights_to_model
 from sim.workloads.quantise import to_fixed
@@ -50,7 +51,8 @@ class Samples:
             raise ValueError(f"codes of {bits} bits must be from {low} to {high - 1}, not {result}")
         if real.shape != table.shape[:1] or not np.isfinite(real).all():
             raise ValueError(f"labels must be {len(table)} finite numbers, one for each sample")
-        built = cls(
+        Capacity(fixed=fixed, workers=workers).check(len(table), table.shape[1], bits)
+        return cls(
             build=build,
             codes=table,
             labels=to_fixed(real, fixed["fraction_bits"]),
@@ -58,8 +60,6 @@ class Samples:
             signed=signed,
             workers=workers,
         )
-        built._check_room()
-        return built
 
     @property
     def features(self) -> int:
@@ -75,22 +75,6 @@ class Samples:
     def chunks(self) -> int:
         """Return the number of chunks of each engine."""
         return self.geometry.chunks(self.features)
-
-    def _check_room(self) -> None:
-        fixed = self.build.fixed
-        if self.chunks > fixed["max_chunks"]:
-            most = self.workers * fixed["engines"] * fixed["max_chunks"] * fixed["lanes"]
-            raise ValueError(f"this build has room for {most} features: {self.features}")
-        words = self.chunks * self.bits
-        if words > fixed["fifo_words"]:
-            raise ValueError(
-                f"a micro-batch of {self.chunks} chunks x {self.bits} bits = {words} words does not"
-                f" fit the {fixed['fifo_words']} words of a FIFO; fewer bits or features help"
-            )
-        size = self.geometry.micro_batches(len(self.codes)) * words * 32
-        room = 1 << fixed["address_bits"]
-        if size > room:
-            raise ValueError(f"the data need {size} bytes on each memory port, which has {room}")
 
     def images(self, worker: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield the address and the bytes of each port's words, then of the labels."""

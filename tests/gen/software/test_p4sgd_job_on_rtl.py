@@ -242,7 +242,7 @@ def test_jobs_that_cannot_be(fakes):
         Job(workers, switch, slots=0)
     job = Job(workers, switch)
     for codes, labels, weights, text in (
-        (np.zeros((3, 1025), int), np.zeros(3), None, "room for 1024 features: 1025"),
+        (np.zeros((3, 1025), int), np.zeros(3), None, "at most 1024 features at precision"),
         (np.zeros((3, 3), int), np.zeros(3), [1], "weights must be 3 integers"),
     ):
         with pytest.raises(ValueError, match=text):

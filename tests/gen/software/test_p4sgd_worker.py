@@ -147,7 +147,12 @@ def ones(samples=20, features=3):
         (ones()[:0], np.zeros(0), {"bits": 4}, "at least one of each"),
         (ones(), np.zeros(19), {"bits": 4}, "labels must be 20 finite numbers"),
         (ones(), np.full(20, np.nan), {"bits": 4}, "labels must be 20 finite numbers"),
-        (ones(features=513), np.zeros(20), {"bits": 1}, "room for 512 features: 513"),
+        (
+            ones(features=513),
+            np.zeros(20),
+            {"bits": 1},
+            "513 features need 17 chunks",
+        ),
         (ones(), np.zeros(20), {"bits": 4, "weights": [1, 2]}, "weights must be 3 integers"),
         (ones(), np.zeros(20), {"bits": 4, "weights": [0.5] * 3}, "weights must be 3 integers"),
         (ones(), np.zeros(20), {"bits": 4, "weights": [1 << 31] * 3}, "must fit 32 bits"),
@@ -167,7 +172,7 @@ def test_data_that_fill_a_queue_or_a_port_are_refused():
     with pytest.raises(ValueError, match="need 65664 bytes on each memory port, which has 65536"):
         worker.load(ones(samples=8 * 513), np.zeros(8 * 513), bits=4)
     worker.build.fixed["fifo_words"] = 3
-    with pytest.raises(ValueError, match="1 chunks x 4 bits = 4 words does not fit the 3 words"):
+    with pytest.raises(ValueError, match="4 bits = 4 words does not fit the word FIFO of 3 words"):
         worker.load(ones(), np.zeros(20), bits=4)
 
 

@@ -34,10 +34,10 @@ from sim.p4sgd.bench.replay import (
     register_writes,
     replay,
 )
+from sim.p4sgd.host.capacity import DoesNotFit
 from sim.p4sgd.reproduce.allreduce import Latencies, Order
 from sim.p4sgd.reproduce.points import Measurement
 from sim.p4sgd.train import build_worker
-from sim.p4sgd.training import DoesNotFit
 
 TOTAL = {"luts": 9_000, "ff": 15_000, "dsp": 512, "uram": 66, "bram18": 0}
 DEPTH = {"most_levels": 5, "most_chains": 1, "most_carry": 40}

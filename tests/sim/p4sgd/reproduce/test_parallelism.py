@@ -3,8 +3,8 @@
 import pytest
 
 from sim.golden.choices import Schedule
+from sim.p4sgd.host.capacity import DoesNotFit
 from sim.p4sgd.reproduce.parallelism import figure, points, series
-from sim.p4sgd.training import DoesNotFit
 from tests.sim.p4sgd.reproduce.figures import broken, by_the_formula
 
 LINK = 100

@@ -1,0 +1,107 @@
+"""Compares the most data that fit with images of the memories, and with the two limits."""
+
+import numpy as np
+import pytest
+
+from sim.p4sgd.host.capacity import Capacity, DoesNotFit
+from sim.workloads.layout import hbm_images
+
+FIXED = {
+    "engines": 2,
+    "banks": 8,
+    "lanes": 32,
+    "max_bits": 4,
+    "max_chunks": 5,
+    "fifo_words": 11,
+    "address_bits": 11,
+    "slots": 3,
+}
+
+
+def capacity(workers=1, **changes):
+    return Capacity(fixed=FIXED | changes, workers=workers)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize(("bits", "chunks"), [(1, 5), (2, 5), (3, 3), (4, 2)])
+def test_features_are_limited_by_model_memory_and_word_fifo(workers, bits, chunks):
+    held = capacity(workers)
+    most = workers * 2 * chunks * 32
+    assert held.features(bits) == most
+    held.check(1, most, bits)
+    with pytest.raises(DoesNotFit, match=f"at most {most} features at precision {bits}"):
+        held.check(1, most + 1, bits)
+
+
+def test_the_limit_is_named():
+    with pytest.raises(DoesNotFit) as error:
+        capacity().check(1, 321, 1)
+    assert str(error.value).startswith(
+        "321 features need 6 chunks an engine, the model memory holds 5: at most 320 features"
+    )
+    with pytest.raises(DoesNotFit) as error:
+        capacity().check(1, 320, 4)
+    assert str(error.value).startswith(
+        "a micro-batch of 5 chunks x 4 bits = 20 words does not fit the word FIFO of 11 words: at"
+        " most 128 features at precision 4"
+    )
+
+
+def largest_port(held, samples, features, bits):
+    """Return the bytes of the fullest memory at a port."""
+    codes = np.zeros((samples, features), int)
+    images = hbm_images(codes, np.zeros(samples, np.int64), bits, held.geometry, 0)
+    return max(len(images.labels), *(len(port) for engine in images.words for port in engine))
+
+
+@pytest.mark.parametrize(
+    ("features", "bits", "changes"),
+    [
+        (1, 1, {}),
+        (64, 1, {}),
+        (65, 1, {}),
+        (300, 2, {}),
+        (128, 4, {}),
+        (64, 1, {"banks": 16, "lanes": 32}),  # labels take more than words
+    ],
+)
+def test_samples_are_limited_by_the_fullest_port(features, bits, changes):
+    held = capacity(**changes)
+    most = held.samples(features, bits)
+    assert most % held.fixed["banks"] == 0
+    assert largest_port(held, most, features, bits) <= held.room
+    assert largest_port(held, most + 1, features, bits) > held.room
+    held.check(most, features, bits)
+    with pytest.raises(DoesNotFit, match=rf"port, which has 2048: at most {most} samples of"):
+        held.check(most + 1, features, bits)
+
+
+def test_stored_bits_take_memory_and_read_bits_the_fifo():
+    held = capacity()
+    assert held.samples(64, 8) == held.samples(64, 2) // 4
+    held.check(held.samples(64, 8), 64, 2, 8)
+    with pytest.raises(DoesNotFit, match="memory port"):
+        held.check(held.samples(64, 8) + 1, 64, 2, 8)
+    held.check(8, 320, 2, 8)
+
+
+def test_rows_have_all_precisions():
+    rows = capacity().rows()
+    assert [(row["bits"], row["features"]) for row in rows] == [
+        (1, 320),
+        (2, 320),
+        (3, 192),
+        (4, 128),
+    ]
+    assert [row["samples"] for row in rows] == [96, 48, 56, 64]
+    assert [row["bits"] for row in capacity(fifo_words=3).rows()] == [1, 2, 3]
+
+
+def test_vanilla_order_holds_a_mini_batch():
+    held = capacity()
+    held.check_vanilla(64, 4, 16)
+    with pytest.raises(DoesNotFit, match="3 micro-batches x 4 words = 12 words do not fit its 11"):
+        held.check_vanilla(64, 4, 24)
+    held.check_vanilla(64, 2, 24)
+    with pytest.raises(DoesNotFit, match="needs a slot: 4 of 3"):
+        held.check_vanilla(64, 2, 32)
