@@ -209,7 +209,9 @@ class Plan:
             chosen = self.needed(workload) | chosen
             hardware = {s.parameter.path: v for s, v in chosen.items() if s.of_hardware}
             params = construct(self.design.params_class, hardware)
+            self.subject.check(self.metrics(), params, workload)
         except ValueError as error:
+            params = None
             problem = " ".join(str(error).split())
         shown = {
             side: {

@@ -69,6 +69,11 @@ class Subject:
         """Return the settings of a sweep that differ from the workload's own defaults."""
         return self.session.swept
 
+    def check(self, metrics: Sequence[str], params: Any, requested: Any) -> None:
+        """Raise ValueError if ``metrics`` need a run that the hardware refuses."""
+        if set(metrics) - SYNTHESISED.keys():
+            self.session.check(params, requested)
+
     def calculate(self, params: Any, requested: Any) -> dict[str, float]:
         """Calculate the metrics that need no simulation."""
         return self.session.calculate(params, requested)

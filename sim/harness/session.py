@@ -82,6 +82,13 @@ class Session:
         return {}
 
     @classmethod
+    def check(cls, params: Any, requested: Any) -> None:
+        """Raise ValueError for what hardware with ``params`` cannot do, if that is known at once.
+
+        A sweep then neither builds nor measures the point.
+        """
+
+    @classmethod
     def hardware(cls, params: Any, requested: Any) -> Hashable:
         """Return all that decides how the simulator is built: equal values share one."""
         return params

@@ -13,7 +13,7 @@ from sim.harness.verilate import Build
 from sim.p4sgd import training_text as text
 from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_training
-from sim.p4sgd.training import TrainingRun, data_of
+from sim.p4sgd.training import TrainingRun, check_fit, data_of
 from sim.p4sgd.training_report import Comparison, plot
 from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
 from sim.workloads.datasets import DataSet
@@ -68,6 +68,12 @@ class TrainingSession(Session):
     def needs(cls, requested: TrainingWorkload) -> Mapping[str, Any]:
         """Return parameters that the hardware must have, as data parallelism is an option of it."""
         return {"data_parallel": True} if requested.shares_samples else {}
+
+    @classmethod
+    def check(cls, params: WorkerParams, requested: TrainingWorkload) -> None:
+        """Raise ValueError for data that do not fit, if their size is known without reading."""
+        if requested.data == ZEROS:
+            check_fit(params, requested, requested.samples, requested.features)
 
     @classmethod
     def hardware(cls, params: WorkerParams, requested: TrainingWorkload) -> Hardware:

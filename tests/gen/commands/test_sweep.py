@@ -102,6 +102,14 @@ def test_illegal_points_end_in_1(tmp_path, monkeypatch, capsys):
     assert "banks must be a whole number from 1 to 8: 9" in capsys.readouterr().out
 
 
+def test_data_that_do_not_fit_are_named_at_once(tmp_path):
+    head = 'design = "p4sgd-worker"\npreset = "tiny"\nmetrics = ["cycles"]\n'
+    (tmp_path / "a.toml").write_text(head + "[grid]\nfeatures = [513]")
+    result = ingather("sweep", "a.toml", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "  features=513: 513 features need 17 chunks an engine, the model" in result.stdout
+
+
 def test_no_legal_point_ends_in_2(tmp_path):
     (tmp_path / "a.toml").write_text(FORMULA.replace("[4, 8]", "[9]"))
     result = ingather("sweep", "a.toml", cwd=tmp_path)

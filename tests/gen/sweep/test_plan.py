@@ -95,6 +95,22 @@ def test_an_illegal_point_has_failed():
     assert illegal.params is None
 
 
+def test_a_point_that_the_run_refuses_has_failed(monkeypatch):
+    """What is not measured by a run is not refused."""
+
+    def check(params, requested):
+        if params.size * requested.load > 6:
+            raise ValueError("too much for this size")
+
+    monkeypatch.setattr(FakeSession, "check", check)
+    parts = {"grid": {"size": [2, 3]}, "set": {"load": 3}}
+    for metrics, failed in ((["speed"], 1), (["ideal"], 1), (["luts"], 0)):
+        points = Plan(spec(metrics=metrics, **parts)).points()
+        refused = [point for point in points if point.params is None]
+        assert [point.row.error for point in refused] == ["too much for this size"] * failed
+        assert [point.workload for point in refused] == [None] * failed
+
+
 def test_values_are_converted_so_that_equal_points_are_one():
     first = Plan(spec(grid={"size": [3], "share": [1]})).points()[0]
     second = Plan(spec(grid={"size": ["3"]}, set={"share": 1.0})).points()[0]

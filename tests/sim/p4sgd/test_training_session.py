@@ -57,6 +57,29 @@ def test_real_data_have_a_loss(measured):
     assert result.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
 
 
+def test_data_that_do_not_fit_are_refused_before_a_simulator_is_built():
+    """That is known of zeros alone: others would have to be read."""
+    most = 512  # features of 16 chunks of 32 lanes
+    TrainingSession.check(PARAMS, requested(features=most))
+    for settings, words in (
+        ({"features": most + 1}, "513 features need 17 chunks"),
+        ({"features": most + 1, "workers": 2, "schedule": Schedule.DATA_PARALLEL}, "no data paral"),
+        ({"features": most, "batch": 12}, "batch must be a multiple of 8"),
+        ({"features": most, "samples": 1 << 25}, "need 8589934592 bytes on each memory port"),
+        ({"features": most, "batch": 64, "schedule": Schedule.VANILLA}, "waits in the word FIFO"),
+        ({"features": 32, "batch": 1 << 19, "bits": 1}, "batch must be below 524288"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            TrainingSession.check(PARAMS, requested(**settings))
+    TrainingSession.check(PARAMS, requested(features=2 * most, workers=2))
+    TrainingSession.check(PARAMS, requested(features=2 * most, data="digits"))
+    both = replace(PARAMS, engine=replace(PARAMS.engine, data_parallel=True))
+    shared = {"workers": 2, "schedule": Schedule.DATA_PARALLEL, "features": most, "batch": 16}
+    TrainingSession.check(both, requested(samples=1 << 21, **shared))
+    with pytest.raises(ValueError, match="1048592 samples need"):
+        TrainingSession.check(both, requested(samples=(1 << 21) + 17, **shared))
+
+
 def test_the_formula_needs_no_simulation():
     workload = requested(samples=100, features=200, bits=3, batch=64, turnaround=10)
     result = TrainingSession.calculate(PARAMS, workload)
