@@ -8,7 +8,7 @@ import typer
 
 from gen.base.settings import parameters
 from gen.designs.catalogue import designs
-from gen.designs.design import Design
+from gen.designs.design import Design, load
 
 
 def list_designs(
@@ -18,7 +18,8 @@ def list_designs(
     as_json: Annotated[
         bool,
         typer.Option(
-            "--json", help="Write designs, presets, parameters, commands and cards as JSON."
+            "--json",
+            help="Write designs, presets, parameters, commands, capacity and cards as JSON.",
         ),
     ] = False,
 ) -> None:
@@ -50,10 +51,11 @@ def list_parameters(design: Design) -> None:
 
 
 def described(design: Design) -> dict[str, Any]:
-    """Return presets, parameters, commands and cards of a design, fit for JSON.
+    """Return presets, parameters, commands, capacity and cards of a design, fit for JSON.
 
     A parameter has the Python type of its value, its default and its meaning; presets and
-    parameters are named as ``--preset`` and ``--set`` take them.
+    parameters are named as ``--preset`` and ``--set`` take them. The capacity of a preset is the
+    most data that fit, a row for each precision.
     """
     return {
         "about": design.about,
@@ -68,5 +70,9 @@ def described(design: Design) -> dict[str, Any]:
             for item in parameters(design.params_class)
         },
         "commands": [run.command for run in design.runs if run.command],
+        "capacity": {
+            preset: load(design.capacity)(design.params_of(preset))
+            for preset in (design.presets if design.capacity else ())
+        },
         "cards": {name: list(card.presets) for name, card in design.cards.items()},
     }

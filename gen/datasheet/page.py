@@ -15,6 +15,8 @@ from gen.datasheet.interfaces import SIGNAL, Interface, interfaces
 from gen.datasheet.links import structure
 from gen.datasheet.prose import function_and_timing, of_build, paragraphs, sentence_about, to_html
 from gen.datasheet.rules import rules
+from gen.designs.catalogue import designs
+from gen.designs.design import load
 from gen.guides.guide import as_html
 from gen.page.page import Section, environment, render
 from gen.synth.clock_timing import timings
@@ -76,6 +78,7 @@ def datasheet(
         "kinds": KINDS,
         "total": (resources or {}).get("total"),
         "map": None if register_map is None else register_map(component.params),
+        **capacity_of(design, component.params),
         "guide": as_html(guide) if guide else "",
         "digest": emission.digest,
     }
@@ -90,12 +93,22 @@ def sections(values: Mapping[str, Any]) -> list[Section]:
         "ports": "Ports",
         "rules": "Interfaces",
         "timing": "Timing",
+        "capacity": "Capacity" if values["capacity"] else "",
         "registers": "Registers" if values["map"] else "",
         "programming": "Programming" if values["guide"] else "",
         "parameters": "Parameters",
         "modules": "Modules and resources" if values["total"] else "Modules",
     }
     return [Section(title, section(name, values)) for name, title in titles.items() if title]
+
+
+def capacity_of(design: str, params: Any) -> dict[str, Any]:
+    """Return the most data that a design of the catalogue holds, and what is said of them."""
+    known = designs().get(design)
+    if known is None or not known.capacity:
+        return {"capacity": []}
+    function = load(known.capacity)
+    return {"capacity": function(params), "held": paragraphs(function.__doc__)[1:]}
 
 
 def rules_of(buses: Sequence[Interface]) -> dict[str, list[str]]:

@@ -84,6 +84,7 @@ class Design:
     plan: str = ""  #: path of a function of params and name that returns the floorplan's parts
     paper: str = ""  #: path of a function that compares an estimate with the paper's table
     guide: str = ""  #: path of a function of params that writes the programming guide, in Markdown
+    capacity: str = ""  #: path of a function of params that returns rows of the most data that fit
     software: str = ""  #: path of a function of params that returns its host software
     benches: Mapping[str, Bench] = field(default_factory=dict)
 

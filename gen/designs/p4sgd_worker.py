@@ -45,6 +45,7 @@ DESIGN = Design(
     },
     preset="u280",
     guide="gen.guides.p4sgd_worker:guide",
+    capacity="sim.p4sgd.worker_side:capacity",
     software="gen.software.p4sgd_worker:software",
     runs=[
         Run(

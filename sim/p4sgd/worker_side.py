@@ -10,7 +10,17 @@ from hdl.p4sgd.host.registers import constants, worker_registers
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.harness.host_side import HostSide
 from sim.p4sgd.host.build import Build
+from sim.p4sgd.host.capacity import Capacity
 from sim.p4sgd.host.worker import Worker
+
+
+def capacity(params: WorkerParams) -> list[dict[str, int]]:
+    """Return the most data that a worker holds, by the precision in bits.
+
+    The most features are those of one worker; more workers share them and hold as many each. The
+    samples are the most that have so many features; if these are fewer, more samples fit.
+    """
+    return Capacity(fixed=constants(params)).rows()
 
 
 def worker_side(params: WorkerParams, **card: Any) -> HostSide:

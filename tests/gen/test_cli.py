@@ -147,6 +147,13 @@ def test_list_has_the_same_names_for_people_and_programs():
     assert list(known) == named
     worker = known["p4sgd-worker"]
     assert worker["presets"]["tiny"]["lanes"] == 32
+    held = {row["bits"]: row["features"] for row in worker["capacity"]["small"]}
+    small = designs()["p4sgd-worker"].params_of("small")
+    most = [min(small.engine.chunks, small.engine.fifo_words // bits) for bits in (4, 8)]
+    lanes = small.engines * small.engine.lanes
+    assert [held[4], held[8]] == [lanes * chunks for chunks in most]
+    assert worker["capacity"].keys() == worker["presets"].keys()
+    assert known["p4sgd-switch"]["capacity"] == {}
     banks = worker["parameters"]["engine.banks"]
     assert (banks["type"], banks["default"], "1..8" in banks["about"]) == ("int", 8, True)
     assert (worker["commands"], list(worker["cards"])) == (["train"], ["u280"])

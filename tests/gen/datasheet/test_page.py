@@ -6,6 +6,7 @@ import pytest
 from gen.base.emission.emit import emit
 from gen.datasheet.page import datasheet
 from gen.datasheet.prose import function_and_timing, paragraphs, to_html
+from gen.designs.catalogue import find_design
 from gen.synth.clock_timing import ClockTiming
 from gen.synth.depth import Depth
 from gen.synth.resources import KINDS
@@ -117,6 +118,21 @@ def test_a_design_without_registers_or_prose():
     page = Page(text)
     assert "registers" not in page.ids
     assert ["first", "1"] in page.rows
+
+
+def test_the_most_data_that_fit():
+    """Numbers are those of the build, which is not the preset's."""
+    params = find_design("p4sgd-worker").params_of("tiny", fifo_words=48)
+    emission = emit(find_design("p4sgd-worker").make(params))
+    text = sheet(emission, design="p4sgd-worker")
+    page = Page(text)
+    assert "capacity" in page.ids
+    assert ["Bits", "Features", "Samples"] in page.rows
+    assert [row[:2] for row in page.rows if row[0] in ("3", "4")] == [["3", "512"], ["4", "384"]]
+    samples = (1 << params.address_bits) // (12 * 4 * 32) * 8
+    assert ["4", "384", f"{samples:,}"] in page.rows
+    assert "more workers share them and hold as many each" in text
+    assert "capacity" not in Page(sheet(emission)).ids
 
 
 def test_same_emission_same_text(demo):
