@@ -7,11 +7,14 @@ from itertools import pairwise
 from matplotlib.axes import Axes
 
 from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.host.registers import constants
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import Schedule
 from sim.p4sgd.golden.formula import PAPER_DATA, SLOTS, Machine
+from sim.p4sgd.host.capacity import Capacity, DoesNotFit
+from sim.p4sgd.reproduce.fitting import Row, refusal, remarks
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
-from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
+from sim.p4sgd.reproduce.table import by_formula, follows_formula, measured
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
 WORKERS = 4
@@ -23,6 +26,7 @@ EXCHANGE_DEVIATION = (
     0.15  #: most deviation from the formula, which is exact only for few groups and for many
 )
 PAPER_MACHINE = Machine(workers=WORKERS)
+COMPARED = (Schedule.PIPELINED, Schedule.DATA_PARALLEL)
 
 NOTE = (
     "Data parallelism by the formula: B / (M K) micro-batches of the whole model's C s words, T,"
@@ -38,6 +42,7 @@ NOTE = (
 ENGINE = EngineParams(
     banks=4, lanes=64, max_bits=BITS, chunks=128, fifo_words=2048, data_parallel=True
 )
+HARDWARE = WorkerParams(engines=1, engine=ENGINE, slots=SLOTS)
 
 
 @dataclass(frozen=True)
@@ -59,11 +64,10 @@ def points(quick: bool, link_latency: int) -> list[Point]:
 
 def series(quick: bool, link_latency: int) -> list[Point]:
     """Return a point for every number of features, with every batch and schedule that fits."""
-    hardware = WorkerParams(engines=1, engine=ENGINE, slots=SLOTS)
     return [
         Point(
             workers=WORKERS,
-            hardware=hardware,
+            hardware=HARDWARE,
             features=features,
             batch=batch,
             schedule=schedule,
@@ -78,9 +82,11 @@ def series(quick: bool, link_latency: int) -> list[Point]:
 
 def vanilla_fits(features: int, batch: int) -> bool:
     """Return whether a whole mini-batch fits the word FIFO and the slots."""
-    machine = Machine(workers=WORKERS, engines=1, banks=ENGINE.banks, lanes=ENGINE.lanes, bits=BITS)
-    micro_batches = machine.micro_batches(batch)
-    return micro_batches * machine.words(features) <= ENGINE.fifo_words and micro_batches <= SLOTS
+    try:
+        Capacity(fixed=constants(HARDWARE), workers=WORKERS).check_vanilla(features, BITS, batch)
+    except DoesNotFit:
+        return False
+    return True
 
 
 def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure:
@@ -128,7 +134,7 @@ def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure
                 EXCHANGE_DEVIATION,
             ),
         ],
-        note=NOTE,
+        note=f"{NOTE}\n\n{remarks(paper_rows)}",
     )
 
 
@@ -156,7 +162,10 @@ def measured_curve(rows: dict[Point, Row], features: int, batches: Sequence[int]
 
 
 def extend(batches: Sequence[int], result: dict[Schedule, float]) -> tuple[list[Row], list[Curve]]:
-    """Return rows and curves by the formula, of the paper's data and hardware."""
+    """Return rows and curves by the formula, of the paper's data and hardware.
+
+    Data sets whose models the hardware refuses have no curve.
+    """
     rows, curves = [], []
     machine = PAPER_MACHINE
     ways = {
@@ -169,10 +178,12 @@ def extend(batches: Sequence[int], result: dict[Schedule, float]) -> tuple[list[
         for batch in batches:
             cycles = {path: rule(data.features, batch, result[path]) for path, rule in ways.items()}
             rows += [
-                by_formula(data, machine, batch, path.value, result[path], each)
+                by_formula(data, machine, batch, path, result[path], each)
                 for path, each in cycles.items()
             ]
             ratios.append(cycles[Schedule.DATA_PARALLEL] / cycles[Schedule.PIPELINED])
+        if any(refusal(data, machine, batches[0], path) for path in COMPARED):
+            continue
         label = f"{data.name}, D = {data.features:,}"
         curves.append(Curve(label, data.features, batches, ratios))
     return rows, curves

@@ -7,9 +7,11 @@ from itertools import pairwise
 
 from matplotlib.axes import Axes
 
+from sim.golden.choices import Schedule
 from sim.p4sgd.golden.formula import PAPER_DATA, Machine
+from sim.p4sgd.reproduce.fitting import Row, remarks
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
-from sim.p4sgd.reproduce.table import Row, by_formula, follows_formula, measured
+from sim.p4sgd.reproduce.table import by_formula, follows_formula, measured
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
 MARKERS = "os^Dv"
@@ -79,6 +81,7 @@ class Sweep:
         curves = [self.measured_curve(features, values, own) for features, own in rows.items()]
         turnarounds = [turnaround(point, measurements) for point in next(iter(series.values()))]
         paper_rows, paper = self.extend(values, turnarounds)
+        whole = [curve for curve in paper if len(curve.x) == len(values)]
         all_rows = [row for own in rows.values() for row in own]
         shown = ", ".join(f"{each:g}" for each in dict.fromkeys(turnarounds))
         return Figure(
@@ -93,15 +96,16 @@ class Sweep:
             panels=[
                 Panel("RTL (markers) and formula (lines)", partial(self.draw, curves)),
                 Panel(
-                    "by the formula: the paper's data sets and hardware", partial(self.draw, paper)
+                    "by the formula: the paper's data sets and hardware", partial(self.draw, whole)
                 ),
             ],
             claims=[
                 *self.claims(curves, ""),
-                *self.claims(paper, "by the formula: "),
+                *self.claims(whole, "by the formula: "),
                 *self.linear_claims(paper),
                 follows_formula(all_rows),
             ],
+            note=remarks(paper_rows),
         )
 
     def measured_curve(self, features: int, values: Sequence[int], rows: Sequence[Row]) -> Curve:
@@ -113,17 +117,24 @@ class Sweep:
     def extend(
         self, values: Sequence[int], turnarounds: Sequence[float]
     ) -> tuple[list[Row], list[Curve]]:
-        """Return rows and curves by the formula, of the paper's data and hardware."""
+        """Return rows and curves by the formula, of the paper's data and hardware.
+
+        Curves have no points that the hardware refuses.
+        """
         rows, curves = [], []
         for data in PAPER_DATA:
-            rates = []
+            rates = dict[int, float]()
             for value, result in zip(values, turnarounds, strict=True):
                 machine, batch = self.paper(value)
                 cycles = machine.pipelined(data.features, batch, result)
-                rows.append(by_formula(data, machine, batch, "pipelined", result, cycles))
-                rates.append(batch / cycles)
+                row = by_formula(data, machine, batch, Schedule.PIPELINED, result, cycles)
+                rows.append(row)
+                if not row["refused"]:
+                    rates[value] = batch / cycles
             label = f"{data.name}, D = {data.features:,}"
-            curves.append(Curve(label, data.features, values, relative(rates)))
+            if len(rates) > 1:
+                speed_up = relative(list(rates.values()))
+                curves.append(Curve(label, data.features, list(rates), speed_up))
         return rows, curves
 
     def claims(self, curves: Sequence[Curve], kind: str) -> list[Claim]:
@@ -139,12 +150,18 @@ class Sweep:
 
     def linear_claims(self, paper: Sequence[Curve]) -> list[Claim]:
         """Return whether at least 90 % of linear is reached on the data with the most features."""
-        if not self.near_linear:
-            return []
-        most = max(paper, key=lambda curve: curve.features)
-        share = most.gain * most.x[0] / most.x[-1]
-        result = f"{most.label}: {most.gain:.2f} with {most.x[-1]}, {share:.1%} of linear"
-        return [by_paper(f"by the formula: {self.near_linear} (90 % of it)", share >= 0.9, result)]
+        features = max(data.features for data in PAPER_DATA)
+        most = [curve for curve in paper if self.near_linear and curve.features == features]
+        shares = [curve.gain * curve.x[0] / curve.x[-1] for curve in most]
+        return [
+            by_paper(
+                f"by the formula: {self.near_linear} (90 % of it)",
+                share >= 0.9,
+                f"{curve.label}: {curve.gain:.2f} from {curve.x[0]} to {curve.x[-1]}, {share:.1%}"
+                " of linear",
+            )
+            for curve, share in zip(most, shares, strict=True)
+        ]
 
     def draw(self, curves: Sequence[Curve], axes: Axes) -> None:
         """Draw measured points on the formula's lines, or lines alone."""
