@@ -20,13 +20,21 @@ STYLES = {
     "rtl": {"name": "RTL", "mode": "markers", "marker": {"size": 7, "color": "#e0862b"}},
 }
 
+REFERENCE = {
+    "name": "scikit-learn",
+    "mode": "lines+markers",
+    "line": {"width": 2, "color": "#3a9a5b", "dash": "dot"},
+    "marker": {"size": 3},
+}
+FAR = 1.5  #: how far above the curves a reference may be that is drawn
+
 
 def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     """Make one part for all runs, each with its label."""
     built = environment(HERE)
     built.filters |= {"duration": duration, "loss": shown_loss, "percent": percent}
     template = built.get_template("training.html.j2")
-    rows = [(label, run, run["epochs"][-1], curves(run["epochs"])) for label, run in runs]
+    rows = [(label, run, run["epochs"][-1], curves(run)) for label, run in runs]
     return Section("Training", template.render(runs=rows, overlaid=overlaid(runs)))
 
 
@@ -71,14 +79,18 @@ def overlaid(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> dict[str, Any]:
     return plots
 
 
-def curves(epochs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def curves(run: Mapping[str, Any]) -> dict[str, Any]:
     """Return plots of the loss and, where there is one, of the accuracy, by title."""
+    epochs, reference = run["epochs"], run.get("reference") or {}
     kinds = ["loss"] + ["accuracy"] * (epochs[0]["rtl_accuracy"] is not None)
-    return {kind: plot(epochs, kind) for kind in kinds}
+    return {kind: plot(epochs, kind, reference) for kind in kinds}
 
 
-def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
-    """Return a plot with a curve for each source."""
+def plot(epochs: Sequence[Mapping[str, Any]], kind: str, reference: Mapping[str, Any]) -> Any:
+    """Return a plot with a curve for each source, and the reference's level unless it is far off.
+
+    The sentence about the reference has its level in any case.
+    """
     tested = epochs[0]["rtl_test_loss"] is not None
     kinds = [kind, f"test_{kind}"] if tested else [kind]
     title = f"training and test {kind}" if tested else f"training {kind}"
@@ -87,6 +99,11 @@ def plot(epochs: Sequence[Mapping[str, Any]], kind: str) -> Any:
         for item in kinds
         for source, style in STYLES.items()
     ]
+    top = max((value for trace in traces for value in trace["y"] if value is not None), default=0)
+    for item in kinds:
+        if (level := reference.get(item)) is not None and level <= FAR * top:
+            places = traces[0]["x"]
+            traces.append({"x": places, "y": [level] * len(places), **drawn(REFERENCE, item)})
     return figure(traces, axes_of("epoch", traces[0]["x"], title), height=22)
 
 

@@ -163,6 +163,12 @@ class TrainingRun:
         chosen = self.requested.eta
         return self.smoothness.learning_rate(self.requested.loss) if chosen is None else chosen
 
+    @property
+    def l2(self) -> float:
+        """Return lambda: mean loss + lambda / 2 x |weights of scaled features|^2 is minimised."""
+        shift = self.requested.l2_shift
+        return 2.0**-shift / self.eta if shift else 0.0
+
     @cached_property
     def images(self) -> list[bytes]:
         """Return what each memory holds: for each worker the word ports in order, then labels."""

@@ -1,6 +1,6 @@
 """Reports a training run: curves of loss and accuracy, as numbers and as a picture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from hdl.common.core_clock import CORE_MHZ
 from sim.harness.picture import over_epochs, picture
 from sim.p4sgd.golden.sgd import Saturations
+from sim.p4sgd.reference import Reference
 from sim.p4sgd.train import Epoch
 from sim.p4sgd.training import TrainingRun
+
+FAR = 1.5  #: how far above the curves a reference may be so that a picture reaches up to it
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Comparison:
         self.golden = np.zeros(training.features, dtype=np.int64)
         self.float = np.zeros(training.features)
         self.last: Epoch | None = None
+        self.reference: Reference | None = None  #: fitted when the run has ended
 
     def add(self, epoch: Epoch) -> Row:
         """Train the models one epoch further and compare."""
@@ -110,6 +114,22 @@ class Comparison:
         return result
 
     @property
+    def larger_class(self) -> dict[str, float | None] | None:
+        """Return how often always guessing the larger class is right; None without classes.
+
+        That is of the training samples and, if there are any, of those of the test.
+        """
+        data = self.training.data
+        if not data.classes:
+            return None
+        positive = bool(np.mean(data.labels > 0) > 0.5)
+        shares = [
+            None if samples is None else float(np.mean((samples.labels > 0) == positive))
+            for samples in (data, data.test)
+        ]
+        return {"positive": positive, "accuracy": shares[0], "test_accuracy": shares[1]}
+
+    @property
     def simulated_per_second(self) -> float:
         """Return the cycles simulated in a second of CPU, host accesses included."""
         return self.last.simulated_cycles / self.last.seconds if self.last else 0
@@ -123,9 +143,11 @@ class Comparison:
                 "samples": training.samples,
                 "features": training.features,
                 "classes": training.data.classes,
+                "larger_class": self.larger_class,
                 "order": training.data.order,
                 "test": test and {"name": test.name, "samples": len(test.labels)},
             },
+            "reference": self.reference and self.reference.as_json(),
             "eta": training.eta,
             "step": {
                 "mantissa": training.training.step.mantissa,
@@ -164,11 +186,13 @@ def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:
     return all(counters[f"{kind}_saturations"] == count for kind, count in asdict(golden).items())
 
 
-def plot(rows: Sequence[Row], title: str, path: Path) -> None:
+def plot(comparison: Comparison, title: str, path: Path) -> None:
     """Draw loss, and accuracy where there is one, against epochs.
 
+    The reference is a horizontal line, unless it is far above the curves; the legend has its level.
     The samples that were held out have a fainter set of the same curves.
     """
+    rows, reference = comparison.rows, comparison.reference
     has_accuracy = rows[0].rtl_accuracy is not None
     has_test = rows[0].rtl_test_loss is not None
     epochs = [row.epoch for row in rows]
@@ -188,5 +212,11 @@ def plot(rows: Sequence[Row], title: str, path: Path) -> None:
                 curve = [getattr(row, f"{source}_test_{what}") for row in rows]
                 faint = style | ({"ms": 3, "mfc": "none"} if source == "rtl" else test)
                 axis.plot(epochs, curve, label=f"{label}, test", **faint)
+            top = axis.get_ylim()[1]
+            for kind, shade in (("", 1.0), ("test_", 0.45)) if reference else ():
+                if (level := getattr(reference, f"{kind}{what}")) is not None:
+                    label = f"scikit-learn{', test' * bool(kind)}: {level:.4g}"
+                    axis.axhline(level, color="tab:green", ls=":", alpha=shade, label=label)
+            axis.set_ylim(top=min(axis.get_ylim()[1], FAR * top))
             samples = "training and test" if has_test else "training"
             over_epochs(axis, f"{samples} {what}", len(styles))

@@ -12,6 +12,7 @@ from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.p4sgd import training_text as text
 from sim.p4sgd.golden.formula import Machine
+from sim.p4sgd.reference import Reference, is_there
 from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_training
 from sim.p4sgd.training import TrainingRun, check_fit, data_of
 from sim.p4sgd.training_report import Comparison, plot
@@ -47,7 +48,7 @@ class TrainingSession(Session):
         "ideal_cycles_per_epoch": "by the formula of the schedule, with the turnaround that is set"
     }
     maximise = ("samples_per_second",)
-    swept = {"data": ZEROS, "epochs": 1}
+    swept = {"data": ZEROS, "epochs": 1, "reference": False}
 
     params: WorkerParams
     requested: TrainingWorkload
@@ -133,6 +134,9 @@ class TrainingSession(Session):
             network=self.requested.network,
             seed=self.requested.seed,
         )
+        if self.requested.reference and self.requested.data != ZEROS and is_there():
+            listener.progress("fitting scikit-learn's model to the same samples")
+            self.comparison.reference = Reference.fit(self.training)
         return self.result(clock_mhz)
 
     def unfinished(self) -> Result | None:
@@ -177,7 +181,7 @@ class TrainingSession(Session):
     def write(self, folder: Path) -> Sequence[str]:
         """Write the weights, and a picture of the losses."""
         self.comparison.save_weights(folder / "weights.npz")
-        plot(self.comparison.rows, self.title, folder / "training.png")
+        plot(self.comparison, self.title, folder / "training.png")
         return "training.png", "weights.npz"
 
     def summary(self, result: Result) -> Iterator[str]:

@@ -4,10 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.p4sgd.reference import MISSING, is_there
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_report import Comparison, Row
+from sim.p4sgd.training_workload import ZEROS
 from sim.workloads.step_size import CURVATURE
 
+UNEQUAL = 2 / 3  #: share of the larger class from which on it is worth a line
 WORTH_CENTERING = 100  #: gain in learning rate from which on centring is worth a hint
 EQUAL = "weights and saturations equal the golden model's bit for bit"
 SOURCES = {"rtl": "RTL", "golden": "golden model", "float": "float64"}
@@ -90,6 +93,21 @@ def results(comparison: Comparison) -> Iterator[str]:
         yield f"{samples} {what}: {', '.join(figures)}"
 
 
+def references(comparison: Comparison) -> Iterator[str]:
+    """Yield lines on what the accuracy is to be compared with."""
+    larger, requested = comparison.larger_class, comparison.training.requested
+    if larger and (share := larger["accuracy"]) is not None and share > UNEQUAL:
+        test, guess = larger["test_accuracy"], "positive" if larger["positive"] else "negative"
+        yield (
+            f"{share:.2%} of the training samples are {guess}: always guessing so has training"
+            f" accuracy {share:.2%}" + ("" if test is None else f", test accuracy {test:.2%}")
+        )
+    if comparison.reference:
+        yield comparison.reference.sentence
+    elif requested.reference and requested.data != ZEROS and not is_there():
+        yield MISSING
+
+
 def summary(comparison: Comparison, clock_mhz: float = CORE_MHZ) -> Iterator[str]:
     """Yield lines on how good the weights are, and where the cycles went."""
     total = added(row.counters for row in comparison.rows)
@@ -99,6 +117,7 @@ def summary(comparison: Comparison, clock_mhz: float = CORE_MHZ) -> Iterator[str
         for name in ("memory", "network", "dependency", "fifo")
     )
     yield from results(comparison)
+    yield from references(comparison)
     yield (
         f"{total['cycles']:,} cycles, {total['cycles'] / clock_mhz / 1e3:.3f} ms at"
         f" {clock_mhz:g} MHz; words {total['words'] / engines / total['cycles']:.1%} of them,"

@@ -68,6 +68,11 @@ class TrainingWorkload(Workload):
         "Shrink weights by 2^-N of themselves in each mini-batch; 0 is off, others need l2=true.",
     )
     epochs: int = setting(30, "Train this many times on all samples.", least=1)
+    reference: bool = setting(
+        True,
+        "Fit scikit-learn's model of the same loss to the same samples, and show how good it is.",
+        off="Leave out scikit-learn's model of the same loss, which is fitted to the same samples.",
+    )
     workers: int = setting(
         1,
         "Share the features (data-parallel: the samples) between this many workers; a switch joins"
@@ -139,7 +144,7 @@ class TrainingWorkload(Workload):
         """Return the names of the fields that have no effect beside the others."""
         result = {"samples", "features"}
         if self.data == ZEROS:
-            result = {"test", "shuffle", "positive", "bias"}
+            result = {"test", "shuffle", "positive", "bias", "reference"}
         if not self.has_switch:
             result |= {*CHANCES, "link_latency", "timeout", "retries"}
         return result if self.duplicate or self.reorder else result | {"displacement"}

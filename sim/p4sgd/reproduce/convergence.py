@@ -52,6 +52,7 @@ def train(data: str, epochs: int, link_latency: int) -> Convergence:
     requested = TrainingWorkload(
         data=data,
         shuffle=False,
+        reference=False,
         eta=1.0,
         bits=BITS,
         batch=BATCH,

@@ -39,6 +39,8 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
         rtl, golden, double = (last[f"{source}_{name}"] for source in ("rtl", "golden", "float"))
         line = f"{kind} accuracy: RTL {rtl:.2%}, golden model {golden:.2%}, float64 {double:.2%}"
         assert line in said
+    assert result["reference"]["model"] == "LogisticRegression(C=inf)"
+    assert result["reference"]["sentence"] in said
     assert result["data"]["order"] == "shuffled with seed 4"
     assert result["data"]["test"] == {"name": "data.npz", "samples": 12}
     assert result["workload"]["eta"] is None
@@ -49,11 +51,13 @@ def test_trains_on_a_file_and_leaves_results(ingather, tmp_path, rng):
     right = 48 * last["rtl_accuracy"] + 12 * last["rtl_test_accuracy"]
     assert np.sum((z > 0) == labels) == pytest.approx(right)
 
-    options = ["--epochs", 1, "--no-shuffle", "--eta", 1e5, "--test", "data.npz"]
+    options = ["--epochs", 1, "--no-shuffle", "--eta", 1e5, "--test", "data.npz", "--no-reference"]
     again, out, _ = ingather("--data", "data.npz", "-o", "made", *options, *TINY)
     assert again == 0  # what was made by us may be made again
     result, said = json.loads((built / "result.json").read_text()), " ".join(out.split())
     assert len(result["epochs"]) == 1
+    assert result["reference"] is None
+    assert "scikit-learn" not in said
     assert result["workload"]["eta"] == result["eta"] == 1e5
     assert "data.npz: 60 samples in the order of the source" in said
     assert len(result["warnings"]) == 2

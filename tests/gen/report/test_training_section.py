@@ -99,3 +99,17 @@ def test_a_run_without_accuracy_is_in_the_chart_of_losses_alone():
 )
 def test_times_are_as_people_write_them(milliseconds, shown):
     assert duration(milliseconds) == shown
+
+
+def test_the_reference_is_a_level_unless_it_is_far_off():
+    levels = {"loss": 0.25, "test_loss": 9.0, "accuracy": 0.75, "test_accuracy": None}
+    run = sample.training(2, reference=levels | {"sentence": "it has loss 0.25; 9 of the test"})
+    for epoch in run["epochs"]:
+        epoch.update({f"{source}_test_loss": 0.75 for source in ("rtl", "golden", "float")})
+        epoch.update({f"{source}_test_accuracy": 0.625 for source in ("rtl", "golden", "float")})
+    section = training_section([("a", run)]).html
+    loss, accuracy = figures(section)
+    assert [trace["name"] for trace in loss["data"]][6:] == ["scikit-learn"]
+    assert loss["data"][6]["y"] == [0.25, 0.25]
+    assert accuracy["data"][6]["y"] == [0.75, 0.75]
+    assert "<p>it has loss 0.25; 9 of the test</p>" in section
