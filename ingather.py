@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gen.api import ChosenDesign, Done, UserError, design, designs
+    from gen.api import ChosenDesign, Done, UserError, design, designs, load_estimator
 
-__all__ = ["ChosenDesign", "Done", "UserError", "design", "designs"]
+__all__ = ["ChosenDesign", "Done", "UserError", "design", "designs", "load_estimator"]
 
 OWN = ("gen", "hdl", "sim")
 

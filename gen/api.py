@@ -9,6 +9,7 @@
     worker.simulate("my_tests")                       # the cocotb tests of a module
     run = worker.train(X, y, loss="logistic", epochs=5)
     run.figures["accuracy"], run.weights, run.exact   # from the RTL, against the golden model
+    run.estimator().predict(X)                        # scikit-learn's, with these weights
 
 Everything that a user can do wrong raises ``ingather.UserError`` or ``ValueError``, with one line
 that says what is legal.
@@ -32,7 +33,19 @@ if TYPE_CHECKING:
     from sim.harness import results
     from sim.harness.session import Result, Session
 
-__all__ = ["ChosenDesign", "Done", "UserError", "design", "designs"]
+__all__ = ["ChosenDesign", "Done", "UserError", "design", "designs", "load_estimator"]
+
+
+def load_estimator(path: str | Path) -> Any:
+    """Return scikit-learn's estimator of the ``weights.npz`` of a training; see `Done.estimator`.
+
+    ValueError for another file, UserError without scikit-learn.
+    """
+    from gen.packages import require
+    from sim.p4sgd import estimator
+
+    require("load_estimator", "sklearn")
+    return estimator.load_estimator(path)
 
 
 def design(name: str, preset: str = "", **settings: Any) -> "ChosenDesign":
@@ -206,6 +219,19 @@ class Done:
         """Return the weights [D] of a training, in the units of the data."""
         comparison = self.session.comparison  # pyright: ignore[reportAttributeAccessIssue]
         return comparison.training.original(comparison.last.weights)
+
+    def estimator(self) -> Any:
+        """Return scikit-learn's fitted LogisticRegression, LinearSVC or Ridge with the weights.
+
+        It takes samples as they came, without a constant feature, and predicts labels as they came;
+        or 1 for the positive class and 0 for the rest, if there were more than two labels.
+        UserError without scikit-learn.
+        """
+        from gen.packages import require
+        from sim.p4sgd.estimator import estimator_of
+
+        require("estimator", "sklearn")
+        return estimator_of(self.session.comparison.weights)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _repr_html_(self) -> str:
         """Return pictures, summary and a table of figures, for a notebook."""

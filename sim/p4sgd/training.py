@@ -36,8 +36,7 @@ def data_of(requested: TrainingWorkload, arrays: tuple[Any, Any] | None = None) 
     how: dict[str, Any] = {
         "loss": requested.loss,
         "positive": requested.positive,
-        "bias": requested.bias
-        or requested.center,  # centred features alone have predictions of mean zero
+        "bias": requested.has_bias,
         "order": requested.seed if requested.shuffle else None,
         "test": requested.test,
     }

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.golden.choices import Loss
 from sim.harness.picture import over_epochs, picture
 from sim.p4sgd.golden.sgd import Saturations
 from sim.p4sgd.reference import Reference
@@ -163,22 +164,32 @@ class Comparison:
         }
 
     def save_weights(self, path: Path) -> None:
-        """Save the RTL's weights as they are, and what they are in the units of the data.
+        """Save :attr:`weights`."""
+        np.savez_compressed(path, **self.weights)
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """Return the RTL's weights as they are, and what they are in the units of the data.
 
         A sample is positive if ``x @ original + intercept > 0``. The weights themselves are for
-        ``(x - offset) / scale``.
+        ``(x - offset) / scale``. ``has_bias`` says whether the last feature is the constant one
+        that was added, ``loss`` is a place in :class:`Loss`, ``classes`` are the labels that are
+        negative and positive.
         """
         assert self.last is not None
+        requested = self.training.requested
         weights: NDArray[np.int64] = self.last.weights
         quantiser, original = self.training.quantiser, self.training.original(weights)
-        np.savez_compressed(
-            path,
-            fixed_point=weights,
-            original=original,
-            intercept=quantiser.intercept(original),
-            scale=quantiser.scale,
-            offset=np.broadcast_to(quantiser.offset, weights.shape),
-        )
+        return {
+            "fixed_point": weights,
+            "original": original,
+            "intercept": np.array(quantiser.intercept(original)),
+            "scale": quantiser.scale,
+            "offset": np.broadcast_to(quantiser.offset, weights.shape),
+            "has_bias": np.array(requested.has_bias),
+            "loss": np.array(list(Loss).index(requested.loss)),
+            "classes": np.array(self.training.data.label_values),
+        }
 
 
 def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:

@@ -150,6 +150,11 @@ class TrainingWorkload(Workload):
         return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property
+    def has_bias(self) -> bool:
+        """Return whether a constant feature is added, as centred ones predict zero on average."""
+        return self.data != ZEROS and (self.bias or self.center)
+
+    @property
     def stored(self) -> int:
         """Return the bits of a feature in memory."""
         return self.bits if self.stored_bits is None else self.stored_bits

@@ -41,6 +41,7 @@ class DataSet:
     classes: str  # what is positive and what is not; "" for linear
     order: str = "in the order of the source"
     test: "DataSet | None" = None  # samples that are not trained on
+    label_values: tuple[float, float] = (0, 1)  # negative and positive label in the source, if two
 
     @property
     def feature_count(self) -> int:
@@ -113,6 +114,7 @@ def load(
     features = _with_bias(features, bias)
     rule, classes = labelling(name, labels, loss, positive)
     data = DataSet(name, features, rule(name, labels), classes)
+    data = replace(data, label_values=_two(data.labels, labels))
     if held:
         name, (features, labels) = held[0], _checked(*held)
         data = replace(
@@ -139,6 +141,7 @@ def from_arrays(
     features, labels = _checked(name, np.asarray(features), np.asarray(labels))
     rule, classes = labelling(name, labels, loss, positive)
     data = DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
+    data = replace(data, label_values=_two(data.labels, labels))
     return _ordered(data, order, None if test is None else _share(test))
 
 
@@ -147,6 +150,15 @@ def _ordered(data: DataSet, order: int | None, share: float | None) -> DataSet:
     if order is not None:
         data = data.shuffled(order)
     return data if share is None else data.held_out(share)
+
+
+def _two(labels: Floats, source: Floats) -> tuple[float, float]:
+    """Return the labels of the source that are negative and positive, or 0 and 1 if not two."""
+    values = np.unique(source)
+    if len(values) != 2:
+        return 0, 1
+    low, high = (int(value) if value.is_integer() else float(value) for value in values)
+    return (low, high) if labels[source == values[1]][0] > 0 else (high, low)
 
 
 def _built_in(name: str) -> tuple[NDArray, NDArray]:

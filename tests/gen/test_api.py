@@ -32,8 +32,11 @@ def test_a_notebook(tmp_path, rng):
     manifest = json.loads((tmp_path / "worker/manifest.json").read_text())
     assert (manifest["design"], manifest["preset"]) == ("p4sgd-worker", "tiny")
     assert run.save(tmp_path / "run") == ["training.png", "weights.npz"]
-    predicted = (X[-24:] @ run.weights > 0).mean()
-    assert 0 < predicted < 1
+    order = np.random.default_rng(1).permutation(96)  # as the seed of the run draws it
+    for estimator in (run.estimator(), ingather.load_estimator(tmp_path / "run/weights.npz")):
+        assert estimator.score(X[order[:72]], y[order[:72]]) == run.figures["accuracy"]
+        assert estimator.score(X[order[72:]], y[order[72:]]) == run.figures["test_accuracy"]
+    assert (estimator.coef_ == run.weights).all()
 
 
 def test_lines_are_heard_and_settings_are_those_of_the_command(rng):
