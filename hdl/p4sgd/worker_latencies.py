@@ -5,6 +5,7 @@ from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.loss.loss_unit import LossUnit
+from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.transport.transport import Transport
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -14,12 +15,13 @@ OVER_DIES = "deltas to engines of other dies, and their partials back"  #: a key
 def worker_latencies(params: WorkerParams) -> dict[str, int]:
     """Return the number of cycles of each part of the training loop, by its description."""
     partial_sum = PartialSum(params).latency
+    exchange = ModelExchange(params)
     latencies = Engine(params.engine).latencies | {
         "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,
         "partials to deltas, logistic": partial_sum + LossUnit.logistic_latency,
         "deltas to the engines of the first die": TrainingCore.deltas_latency,
-        "partial activation to its frame": Transport.send_latency,
-        "frame to full activation": Transport.receive_latency,
+        "partial activation to its last frame": Transport.send_latency + exchange.send_latency,
+        "last frame to full activation": Transport.receive_latency + exchange.receive_latency,
     }
     if params.slrs > 1:
         latencies[OVER_DIES] = EngineChain(params).latency - TrainingCore.deltas_latency

@@ -26,7 +26,8 @@ class Loss(enum.Enum, shape=2):
 
 # Widths of fields that the host writes, the same for all sizes.
 ADDRESS_BITS = 40  #: width of a byte address on a memory port
-PRECISION_BITS = 4  #: width of the number of a feature's planes
+PRECISION_BITS = 5  #: width of the number of a feature's planes
+MAX_PORTS = 64  #: most memory ports: those of words, and that of labels
 CHUNK_COUNT_BITS = 17  #: width of the number of an engine's chunks
 
 LOSS_SETTINGS = data.StructLayout(
@@ -41,7 +42,7 @@ LOSS_SETTINGS = data.StructLayout(
 class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     """Sets the sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
 
-    engines: int = whole(1, 8, default=8)  #: N, number of engines
+    engines: int = whole(1, 16, default=8)  #: N, number of engines
     engine: EngineParams = field(default_factory=EngineParams)
     #: width of a memory port's byte address; an HBM channel has 28
     address_bits: int = whole(16, ADDRESS_BITS, default=28, tag="_a{}")
@@ -63,15 +64,14 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
             )
         if not is_power_of_two(self.engine.banks):
             raise ValueError(
-                f"banks must be a power of two in a worker, because 8 labels make a beat:"
+                f"banks must be a power of two in a worker, because labels fill beats:"
                 f" {self.engine.banks}"
             )
-        if self.engine.word_bits not in (PORT_BITS, 2 * PORT_BITS):
+        if self.engines * self.ports >= MAX_PORTS:
             raise ValueError(
-                f"banks x lanes must be {PORT_BITS} or {2 * PORT_BITS}, one or two memory ports:"
-                f" {self.engine.banks} x {self.engine.lanes} = {self.engine.word_bits};"
-                f" {PORT_BITS // self.engine.banks} or {2 * PORT_BITS // self.engine.banks}"
-                f" lanes fit {self.engine.banks} banks"
+                f"engines x ports must be below {MAX_PORTS}, the memory ports that a worker has in"
+                f" all: {self.engines} x {self.ports}, because a word of {self.engine.banks} x"
+                f" {self.engine.lanes} bits takes {self.ports} ports"
             )
         if self.engine.weight_bits != LABEL_BITS:
             raise ValueError(
@@ -127,4 +127,9 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     @property
     def ports(self) -> int:
         """Return the number of memory ports that carry the words of one engine side by side."""
-        return self.engine.word_bits // PORT_BITS
+        return -(-self.engine.word_bits // PORT_BITS)
+
+    @property
+    def frames(self) -> int:
+        """Return the number of packets that carry the activations of a micro-batch."""
+        return -(-self.engine.banks // self.transport.lanes)

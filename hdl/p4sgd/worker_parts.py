@@ -65,7 +65,7 @@ def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> Worker
     m.submodules.core = core = in_core(TrainingCore(params))
     m.submodules.exchange = exchange = in_core(ModelExchange(params))
     m.submodules.transport = transport = in_core(Transport(params.transport))
-    m.submodules.gate = gate = in_core(BatchGate(params.engine))
+    m.submodules.gate = gate = in_core(BatchGate(params))
     frame = StreamRegisterParams(shape=Frame.as_shape().size)
     m.submodules.offer = offer = StreamSkid(frame)
     readers = tuple(HbmReader(params) for _ in range(params.engines))

@@ -110,7 +110,7 @@ class TrainingRun:
     def under_way(self) -> int:
         """Return the most AllReduces at a time: those of the next mini-batch wait for an update."""
         slots, batch = self.params.slots, self.requested.batch // self.params.engine.banks
-        return slots if self.shares_samples else min(slots, batch)
+        return slots if self.shares_samples else min(slots, batch * self.params.frames)
 
     def samples_of(self, worker: int) -> NDArray[np.intp]:
         """Return the samples that a worker sees, in order; those from ``samples`` on are absent."""

@@ -197,8 +197,10 @@ class TrainingWorkload(Workload):
                 f"bits must be from 1 to {engine.max_bits}, what the hardware is built for:"
                 f" {self.bits}"
             )
-        if not self.bits <= self.stored <= 8:
-            raise ValueError(f"stored bits must be from {self.bits} (the bits) to 8: {self.stored}")
+        if not self.bits <= self.stored <= 16:
+            raise ValueError(
+                f"stored bits must be from {self.bits} (the bits) to 16: {self.stored}"
+            )
         if self.batch < 8 or self.batch % engine.banks:
             raise ValueError(
                 f"batch must be a multiple of {engine.banks}, the banks, and at least 8:"

@@ -31,6 +31,11 @@ class Geometry:
         """Return the width of an engine's input word: a bit plane of a chunk of a micro-batch."""
         return self.banks * self.lanes
 
+    @property
+    def ports(self) -> int:
+        """Return the number of memory ports that carry a word side by side."""
+        return -(-self.word_bits // PORT_BITS)
+
     def chunks(self, features: int) -> int:
         """Return C, the number of chunks per engine."""
         return -(-features // (self.workers * self.engines * self.lanes))
@@ -70,24 +75,23 @@ class HbmImages:
 def pack(
     codes: NDArray[np.integer], bits: int, geometry: Geometry, worker: int, engine: int
 ) -> Bytes:
-    """Return the bit-plane words of an engine as bytes [words, K L / 8] from codes[S, D].
+    """Return the bit-plane words of an engine as bytes [words, ceil(K L / 8)] from codes[S, D].
 
     Word (micro_batch * C + chunk) * bits + plane, most significant plane first; its bit
     bank * L + lane is the plane's bit of sample micro_batch * K + bank; bit i of a word is bit
-    i mod 8 of byte i div 8. Signed codes are two's complement. Absent samples and features are 0.
+    i mod 8 of byte i div 8. Signed codes are two's complement. Absent samples and features are 0, and
+    so is what fills a word's last byte.
     P4SGD, MLWeaving's data layout.
     """
-    if geometry.word_bits % 8:
-        raise ValueError(f"banks x lanes must be a multiple of 8, not {geometry.word_bits}")
     if codes.size and not (-(1 << (bits - 1)) <= codes.min() and codes.max() < 1 << bits):
         raise ValueError(f"codes must fit {bits} bits, found {codes.min()}..{codes.max()}")
     blocks = _blocks(codes, geometry, worker, engine)
-    words = np.empty((*blocks.shape[:2], bits, geometry.word_bits // 8), dtype=np.uint8)
+    words = np.empty((*blocks.shape[:2], bits, -(-geometry.word_bits // 8)), dtype=np.uint8)
     for plane in range(bits):
-        ones = (blocks >> (bits - 1 - plane)) & 1
+        ones = (blocks >> (bits - 1 - plane)).astype(np.uint8) & 1
         rows = ones.reshape(*blocks.shape[:2], geometry.word_bits)
         words[:, :, plane] = np.packbits(rows, axis=-1, bitorder="little")
-    return words.reshape(-1, geometry.word_bits // 8)
+    return words.reshape(-1, words.shape[-1])
 
 
 def unpack(
@@ -98,18 +102,18 @@ def unpack(
     *,
     signed: bool,
     planes: int | None = None,
-) -> NDArray[np.int16]:
+) -> NDArray[np.int32]:
     """Return codes [micro_batches K, chunks L], padding included, from an engine's words.
 
     The inverse of `pack`. With `planes` only the first planes of each chunk are read.
     """
     planes = planes or bits
-    ones = np.unpackbits(words, axis=-1, bitorder="little")
+    ones = np.unpackbits(words, axis=-1, count=geometry.word_bits, bitorder="little")
     blocks = ones.reshape(-1, chunks, bits, geometry.banks, geometry.lanes)[:, :, :planes]
     weights = 1 << np.arange(planes - 1, -1, -1)
     if signed:
         weights[0] = -weights[0]
-    codes = np.tensordot(blocks.astype(np.int16), weights.astype(np.int16), axes=(2, 0))
+    codes = np.tensordot(blocks.astype(np.int32), weights.astype(np.int32), axes=(2, 0))
     return codes.transpose(0, 2, 1, 3).reshape(-1, chunks * geometry.lanes)
 
 
@@ -122,16 +126,14 @@ def hbm_images(
 ) -> HbmImages:
     """Return a worker's memory images of codes[S, D] and fixed-point labels[S].
 
-    Port p of an engine holds bits 256 p .. 256 p + 255 of its words, in address order.
+    Port p of an engine holds bits 256 p .. 256 p + 255 of its words, in address order; beyond the
+    word they are 0.
     """
-    if geometry.word_bits % PORT_BITS:
-        raise ValueError(
-            f"banks x lanes must be a multiple of {PORT_BITS}, not {geometry.word_bits}"
-        )
     words = []
     for engine in range(geometry.engines):
         packed = pack(codes, bits, geometry, worker, engine)
-        ports = packed.reshape(len(packed), -1, BEAT_BYTES)
+        missing = geometry.ports * BEAT_BYTES - packed.shape[1]
+        ports = np.pad(packed, ((0, 0), (0, missing))).reshape(len(packed), -1, BEAT_BYTES)
         words.append([ports[:, port].tobytes() for port in range(ports.shape[1])])
     return HbmImages(words, _label_image(labels, geometry))
 
@@ -165,8 +167,10 @@ def model_to_weights(
     return np.stack(used).reshape(-1)[:features].astype(np.int64)
 
 
-def _blocks(codes: NDArray[np.integer], geometry: Geometry, worker: int, engine: int) -> Bytes:
-    """Return the low 8 bits of an engine's codes as [micro_batches, C, K, L], zero padded."""
+def _blocks(
+    codes: NDArray[np.integer], geometry: Geometry, worker: int, engine: int
+) -> NDArray[np.uint16]:
+    """Return the low 16 bits of an engine's codes as [micro_batches, C, K, L], zero padded."""
     samples, features = codes.shape
     part = codes[:, geometry.feature_slice(worker, engine, features)]
     shape = (
@@ -175,8 +179,8 @@ def _blocks(codes: NDArray[np.integer], geometry: Geometry, worker: int, engine:
         geometry.chunks(features),
         geometry.lanes,
     )
-    padded = np.zeros((shape[0] * shape[1], shape[2] * shape[3]), dtype=np.uint8)
-    padded[:samples, : part.shape[1]] = part.astype(np.uint8)
+    padded = np.zeros((shape[0] * shape[1], shape[2] * shape[3]), dtype=np.uint16)
+    padded[:samples, : part.shape[1]] = part.astype(np.uint16)
     return np.ascontiguousarray(padded.reshape(shape).transpose(0, 2, 1, 3))
 
 

@@ -1,4 +1,4 @@
-"""Quantises real features to integer codes of 1..8 bits, and converts trained weights back."""
+"""Quantises real features to integer codes of 1..16 bits, and converts trained weights back."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from sim.golden.arithmetic import FRACTION_BITS, Integers
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int16]
+Codes = NDArray[np.integer]
 ROWS = 256  #: samples that are quantised at a time
 
 
@@ -20,7 +20,7 @@ class Quantiser:
     MLWeaving's data layout.
     """
 
-    bits: int  # 1..8
+    bits: int  # 1..16
     signed: bool
     scale: Floats  # [D], above 0
     offset: Floats | float = 0.0  # [D], or none
@@ -78,7 +78,7 @@ class Quantiser:
     def encode(self, features: Floats) -> Codes:
         """Return the codes of features[S, D], rounded by floor(v + 1/2) and saturated."""
         item = 1 << self.shift
-        codes = np.empty(features.shape, np.int16)
+        codes = np.empty(features.shape, np.int16 if self.shift < 16 else np.int32)
         for start in range(0, len(features), ROWS):  # data may fill half of the memory
             rounded = np.floor(self.scaled(features[start : start + ROWS]) * item + 0.5)
             codes[start : start + ROWS] = np.clip(rounded, -item if self.signed else 0, item - 1)
@@ -115,5 +115,5 @@ def from_fixed(values: ArrayLike, fraction_bits: int = FRACTION_BITS) -> Floats:
 
 
 def _check_bits(bits: int) -> None:
-    if not 1 <= bits <= 8:
-        raise ValueError(f"bits must be 1..8, not {bits}")
+    if not 1 <= bits <= 16:
+        raise ValueError(f"bits must be 1..16, not {bits}")

@@ -6,6 +6,7 @@ from operator import add
 from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import count_ones, data_register, low_bits, rounded_half, saturate
 from hdl.common.component import Component
@@ -38,7 +39,7 @@ class PartialSum(Component):
                 "settings": In(engine.settings),
                 "partials": In(stream.Signature(params.sums(params.engines // terms))).array(terms),
                 "activations": Out(stream.Signature(engine.activations)),
-                "saturations": Out(4),
+                "saturations": Out(bits_for(engine.banks)),
             },
         )
 
@@ -56,8 +57,8 @@ class PartialSum(Component):
         with m.If(advance):
             m.d.sync += valid.eq(Cat(everyone, valid[:-1]))
 
-        shift = Signal(4, reset_less=True)
-        m.d.sync += shift.eq((self.settings.bits - self.settings.signed_features)[:4])
+        shift = Signal(self.params.engine.precision_bits, reset_less=True)
+        m.d.sync += shift.eq(self.settings.bits - self.settings.signed_features)
         activations = data_register(m, self.activations.payload)
         overflows = []
         for k in range(self.params.engine.banks):

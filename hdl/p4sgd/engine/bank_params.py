@@ -4,7 +4,9 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.params import Params
 from hdl.p4sgd.engine.adder_tree import TreeParams
-from hdl.p4sgd.engine.dsp_cascade import MAX_SLICES, CascadeParams, cascade
+from hdl.p4sgd.engine.dsp_cascade import CascadeParams, cascade
+
+SLICES = 4  #: most slices of a cascade of a bank: each one adds a cycle
 
 
 class BankParams(Params):
@@ -24,7 +26,7 @@ class BankParams(Params):
     @property
     def cascades(self) -> int:
         """Return the number of DSP cascades of maximal length; a tree adds their sums."""
-        return -(-self.lanes // (2 * MAX_SLICES))
+        return -(-self.lanes // (2 * SLICES))
 
     @property
     def cascade(self) -> CascadeParams:

@@ -10,7 +10,7 @@ from hdl.common.component import Component
 from hdl.common.dsp48e2 import DSP_BITS, Accumulation, gated_adder
 from hdl.common.params import Params, whole
 
-MAX_SLICES = 4  #: most slices of a cascade: each one adds a cycle
+MAX_SLICES = 8  #: most slices of a cascade: each one adds a cycle
 
 
 class CascadeParams(Params):

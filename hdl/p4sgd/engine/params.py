@@ -5,6 +5,7 @@ from amaranth.lib import data
 from amaranth.utils import bits_for
 
 from hdl.common.checks import check_range
+from hdl.common.dsp48e2 import DSP_BITS
 from hdl.common.params import Params, tagged, whole
 from hdl.p4sgd.engine.bank_params import BankParams
 from hdl.p4sgd.engine.gradient_params import GradientParams
@@ -25,9 +26,9 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
     :attr:`gradient` and :attr:`model`.
     """
 
-    banks: int = whole(1, 8, default=8)  #: K, number of samples of a micro-batch
+    banks: int = whole(1, 16, default=8)  #: K, number of samples of a micro-batch
     lanes: int = whole(1, 512, default=64)  #: L, number of features of a chunk
-    max_bits: int = whole(1, 8, default=8, tag="_b{}")  #: largest precision s of a feature
+    max_bits: int = whole(1, 16, default=8, tag="_b{}")  #: largest precision s of a feature
     #: width of a weight, an activation and a delta
     weight_bits: int = whole(8, 32, default=32, tag="_w{}")
     #: fraction bits of weights, activations and deltas, at most weight_bits - 2
@@ -49,6 +50,11 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
             raise ValueError(
                 "l2 and data_parallel exclude each other: no worker then has the model's weights,"
                 " which l2 shrinks"
+            )
+        if self.dsp and self.gradient.bits > DSP_BITS:
+            raise ValueError(
+                f"max_bits must be at most {self.max_bits - self.gradient.bits + DSP_BITS} with dsp"
+                f" and {self.banks} banks, because a slice adds {DSP_BITS} bits: {self.max_bits}"
             )
 
     @property
@@ -134,7 +140,7 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 "signed_features": 1,  # planes weigh -1, 2^-1, 2^-2, ...; else 2^-1, 2^-2, ...
                 "chunks": bits_for(self.chunks),  # C, number of chunks
                 **LENGTHS.members,  # a mini-batch has B / K micro-batches
-                "tail_samples": 4,  # samples of an epoch's last micro-batch, 1..K
+                "tail_samples": 5,  # samples of an epoch's last micro-batch, 1..K
                 "epochs": 32,
                 "l2_shift": 5,  # q of the L2 term, 0 turns it off
                 "data_parallel": 1,  # models are exchanged after each mini-batch

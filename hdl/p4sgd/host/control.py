@@ -230,7 +230,9 @@ class Control(Component):
         # A micro-batch with more words is refused by another check.
         m.d.sync += batch_words.eq(batch * words[: params.fifo_bits])
         deadlock = (
-            self.join | (batch_words > params.engine.fifo_words) | (batch > network.slot_count)
+            self.join
+            | (batch_words > params.engine.fifo_words)
+            | (batch * params.frames > network.slot_count)
         )
         end = network.slot_base + network.slot_count
         bits = ceil_log2(SEQUENCES)

@@ -55,9 +55,9 @@ COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, COUNTER_BITS))
 EVENTS = data.StructLayout(
     {
         "micro_batches": 1,
-        "activation_saturations": 4,
-        "derivative_saturations": 4,
-        "delta_saturations": 4,
+        "activation_saturations": 5,
+        "derivative_saturations": 5,
+        "delta_saturations": 5,
     }
 )
 

@@ -11,15 +11,15 @@ from hdl.p4sgd.transport.registers import network_registers
 from hdl.p4sgd.worker_params import (
     ADDRESS_BITS,
     CHUNK_COUNT_BITS,
+    MAX_PORTS,
     PRECISION_BITS,
     Loss,
     WorkerParams,
 )
 
 IDENTITY = 0x50345347  #: the letters P4SG
-VERSION = 4
+VERSION = 5
 PLACE = "a multiple of 32 below 2**address_bits"
-MAX_PORTS = 17  #: most memory ports: two for each of eight engines, and the labels'
 
 
 IDENTITY_REGISTERS = (
@@ -27,10 +27,10 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a P4SGD worker.",
         IDENTITY,
         VERSION,
-        ro("engines", 4, "tells N, the number of engines"),
-        ro("banks", 4, "tells K, the number of samples of a micro-batch"),
+        ro("engines", 5, "tells N, the number of engines"),
+        ro("banks", 5, "tells K, the number of samples of a micro-batch"),
         ro("lanes", 10, "tells L, the number of features of a chunk"),
-        ro("max_bits", 4, "tells the largest precision of a feature, in bits"),
+        ro("max_bits", 5, "tells the largest precision of a feature, in bits"),
         ro(
             "fraction_bits",
             5,
@@ -98,15 +98,18 @@ CONTROL_REGISTERS = (
     ),
     Register(
         "memory_state",
-        "Tells which memory ports were abandoned. Runs fail at once until a soft reset during"
-        " which the memory answers all that these ports have requested.",
+        "Tells whether the memory has answered all requests.",
+        ro("memory_owes", 1, "tells that a memory port has still to answer a request"),
+    ),
+    single(
         ro(
             "broken_ports",
             MAX_PORTS,
             "tells with a bit for each memory port that it was abandoned: the ports of words"
             " in order, then the port of labels",
         ),
-        ro("memory_owes", 1, "tells that a memory port has still to answer a request"),
+        "Tells which memory ports were abandoned. Runs fail at once until a soft reset during"
+        " which the memory answers all that these ports have requested.",
     ),
 )
 
@@ -191,7 +194,7 @@ LENGTH_REGISTERS = (
             16,
             "sets the number of micro-batches of a mini-batch, B / K, at least 1",
         ),
-        rw("tail_samples", 4, "sets the number of samples of an epoch's last micro-batch, 1..K"),
+        rw("tail_samples", 5, "sets the number of samples of an epoch's last micro-batch, 1..K"),
     ),
     Register(
         "micro_batches",

@@ -3,6 +3,7 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
@@ -34,6 +35,7 @@ class LossUnit(Component):
 
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
+        bits = bits_for(engine.banks)
         super().__init__(
             params,
             {
@@ -43,7 +45,7 @@ class LossUnit(Component):
                 "activations": In(stream.Signature(engine.activations)),
                 "labels": In(stream.Signature(engine.activations)),
                 "deltas": Out(stream.Signature(engine.deltas)),
-                "saturations": Out(data.StructLayout({"derivative": 4, "delta": 4})),
+                "saturations": Out(data.StructLayout({"derivative": bits, "delta": bits})),
             },
         )
 

@@ -4,6 +4,7 @@ from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.read_master import ReadMaster
@@ -26,7 +27,7 @@ class HbmReader(Component):
     """Reads ``plan`` from every port at once; a word is one beat of each.
 
     Port p carries bits [256 p, 256 p + 256) of a word, so a word has the same beat address on every
-    port. A plan is taken when ``busy`` is low, by all ports together. ``halt`` and ``busy`` are
+    port; bits of the last port's beat beyond the word are ignored. A plan is taken when ``busy`` is low, by all ports together. ``halt`` and ``busy`` are
     those of ``ReadMaster``; ``failed`` is high for one cycle when a beat of at least one port did
     not answer OKAY. ``bus`` of each port is ``ReadMaster``'s.
 
@@ -57,6 +58,7 @@ class HbmReader(Component):
         readers = [ReadMaster(self.reader) for _ in range(self.params.ports)]
         taken = Cat(reader.plan.ready for reader in readers).all()
         complete = Cat(reader.o.valid for reader in readers).all()
+        payload = Cat(reader.o.payload for reader in readers)
         for index, reader in enumerate(readers):
             m.submodules[f"reader_{index}"] = reader
             connect(m, reader.axi, flipped(self.m_axi[index]))
@@ -71,7 +73,7 @@ class HbmReader(Component):
         m.d.comb += [
             self.plan.ready.eq(taken),
             self.words.valid.eq(complete),
-            self.words.payload.eq(Cat(reader.o.payload for reader in readers)),
+            self.words.payload.eq(low_bits(payload, self.params.engine.word_bits)),
             self.busy.eq(Cat(reader.busy for reader in readers).any()),
             self.failed.eq(Cat(reader.failed for reader in readers).any()),
         ]

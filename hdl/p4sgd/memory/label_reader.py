@@ -1,6 +1,6 @@
 """Reads a worker's labels, a micro-batch at a time (P4SGD, section 4.1.1)."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -15,14 +15,15 @@ from hdl.p4sgd.worker_params import WorkerParams
 class LabelReader(Component):
     """Reads ``plan`` and delivers the labels of one micro-batch after the other.
 
-    A beat holds 8 labels, sample by sample, so with K banks it serves 8 / K micro-batches.
+    A beat holds 8 labels, sample by sample, so with K banks it serves 8 / K micro-batches, or two
+    beats serve one of 16.
     ``micro_batches`` is their number in an epoch, at least 1, and must be stable from the plan to
     the end of ``busy``; the plan must read ``ceil(micro_batches * K / 8)`` beats per epoch. Surplus
     labels of an epoch's last beat are dropped: each epoch starts with a new beat.
 
     ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
-    micro-batch a cycle. Latency: that of ``ReadMaster``. Stalls: the buffer fills, and then no
-    burst is issued.
+    micro-batch a cycle, one in two cycles with 16 banks. Latency: that of ``ReadMaster``. Stalls:
+    the buffer fills, and then no burst is issued.
     """
 
     plan_latency = ReadMaster.plan_latency
@@ -49,8 +50,6 @@ class LabelReader(Component):
         m.submodules.reader = reader = ReadMaster(self.reader)
         size = self.params.engine.activations.size
         shares = PORT_BITS // size  # number of micro-batches whose labels are in one beat
-        beat = Array(reader.o.payload[k * size : (k + 1) * size] for k in range(shares))
-        share = Signal(range(shares))
         connect(m, reader.axi, flipped(self.m_axi))
         connect(m, flipped(self.plan), reader.plan)
         m.d.comb += [
@@ -59,22 +58,47 @@ class LabelReader(Component):
             self.bus.eq(reader.bus),
             self.busy.eq(reader.busy),
             self.failed.eq(reader.failed),
-            self.labels.valid.eq(reader.o.valid),
-            self.labels.payload.eq(beat[share]),
         ]
-        if shares == 1:
-            m.d.comb += reader.o.ready.eq(self.labels.ready)
+        if shares == 0:
+            self.join_beats(m, reader.o)
+        elif shares == 1:
+            connect(m, reader.o, flipped(self.labels))
         else:
-            final = self.count_epochs(m)
-            done = (share == shares - 1) | final
-            m.d.comb += reader.o.ready.eq(self.labels.ready & done)
-            with m.If(self.labels.valid & self.labels.ready):
-                m.d.sync += share.eq(share + 1)
-                with m.If(final):
-                    m.d.sync += share.eq(0)
-            with m.If(~self.busy):
-                m.d.sync += share.eq(0)
+            self.split_beats(m, reader.o, shares)
         return m
+
+    def split_beats(self, m: Module, beats, shares: int) -> None:
+        """Take a beat for ``shares`` micro-batches, or fewer at the end of an epoch."""
+        size = self.params.engine.activations.size
+        beat = Array(beats.payload[k * size : (k + 1) * size] for k in range(shares))
+        share = Signal(range(shares))
+        final = self.count_epochs(m)
+        done = (share == shares - 1) | final
+        m.d.comb += [
+            self.labels.valid.eq(beats.valid),
+            self.labels.payload.eq(beat[share]),
+            beats.ready.eq(self.labels.ready & done),
+        ]
+        with m.If(self.labels.valid & self.labels.ready):
+            m.d.sync += share.eq(Mux(final, 0, share + 1))
+        with m.If(~self.busy):
+            m.d.sync += share.eq(0)
+
+    def join_beats(self, m: Module, beats) -> None:
+        """Take two beats for a micro-batch."""
+        first = Signal(PORT_BITS, reset_less=True)
+        second = Signal()
+        m.d.comb += [
+            self.labels.valid.eq(beats.valid & second),
+            self.labels.payload.eq(Cat(first, beats.payload)),
+            beats.ready.eq(~second | self.labels.ready),
+        ]
+        with m.If(beats.valid & beats.ready):
+            m.d.sync += second.eq(~second)
+            with m.If(~second):
+                m.d.sync += first.eq(beats.payload)
+        with m.If(~self.busy):
+            m.d.sync += second.eq(0)
 
     def count_epochs(self, m: Module) -> Signal:
         """Return a register that is high while the next micro-batch is the last of its epoch."""

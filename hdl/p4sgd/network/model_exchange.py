@@ -1,10 +1,13 @@
 """Adds up the workers' models over the network after a mini-batch, in data parallelism."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Module, Mux, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.gearbox import Deserializer, Serializer
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -14,7 +17,7 @@ class ModelExchange(Component):
 
     In model parallelism ``partial`` and ``full`` activations go to and from the network,
     ``host_load``, ``host_peek`` and ``host_peeked`` reach the engines, and a run is ``finished``
-    when the engines are.
+    when the engines are. A packet has eight activations, so that those of 16 banks take two.
 
     In data parallelism (P4SGD, sections 2.1 and 5.1), a build option with a setting, each worker
     trains the whole model on its own samples. One worker updates the model, and the others update
@@ -25,11 +28,16 @@ class ModelExchange(Component):
 
     Throughput of an exchange: a packet a cycle is sent; a packet is received in the time of a load
     of an engine (5 cycles, and the round trip to its die), or as fast as the network answers.
+    Latency: ``send_latency`` from ``partial`` to its last packet and ``receive_latency`` from the
+    last packet to ``full``; none where one packet carries a micro-batch.
     """
 
     def __init__(self, params: WorkerParams) -> None:
         engine, network = params.engine, params.transport.activations
         activations = stream.Signature(engine.activations)
+        cut_up = params.frames > 1
+        self.send_latency = cut_up * (Serializer.latency + params.frames - 1)
+        self.receive_latency = cut_up * Deserializer.latency
         load, peek = stream.Signature(engine.model.load), stream.Signature(engine.model.address)
         group, count = stream.Signature(engine.model.group), params.engines
         super().__init__(
@@ -71,21 +79,33 @@ class ModelExchange(Component):
         else:
             self.pass_host(m)
             m.d.comb += self.finished.eq(self.engines_finished)
+        partial, full = flipped(self.partial), flipped(self.full)
+        if self.params.frames > 1:
+            partial, full = self.cut_up(m, partial, full)
         with m.If(~self.settings.data_parallel):
-            self.pass_activations(m)
+            self.pass_activations(m, partial, full)
         return m
 
-    def pass_activations(self, m: Module) -> None:
+    def cut_up(self, m: Module, partial: Any, full: Any) -> tuple[Any, Any]:
+        """Send a micro-batch in several packets; return the streams of their activations."""
+        shape, parts = self.params.engine.activations, self.params.frames
+        m.submodules.serializer = serializer = Serializer.sized(shape=shape, parts=parts)
+        m.submodules.deserializer = deserializer = Deserializer.sized(shape=shape, parts=parts)
+        connect(m, partial, serializer.i)
+        connect(m, deserializer.o, full)
+        return serializer.o, deserializer.i
+
+    def pass_activations(self, m: Module, partial: Any, full: Any) -> None:
         """Pass activations to the network and back, in the first of its eight lanes."""
         outgoing, incoming = self.network_partial, self.network_full
-        size = self.params.engine.activations.size
+        sent, received = Value.cast(partial.payload), Value.cast(full.payload)
         m.d.comb += [
-            outgoing.payload.as_value().eq(self.partial.payload.as_value()),
-            outgoing.valid.eq(self.partial.valid),
-            self.partial.ready.eq(outgoing.ready),
-            self.full.payload.as_value().eq(incoming.payload.as_value()[:size]),
-            self.full.valid.eq(incoming.valid),
-            incoming.ready.eq(self.full.ready),
+            outgoing.payload.as_value().eq(sent),
+            outgoing.valid.eq(partial.valid),
+            partial.ready.eq(outgoing.ready),
+            received.eq(incoming.payload.as_value()[: len(received)]),
+            full.valid.eq(incoming.valid),
+            incoming.ready.eq(full.ready),
         ]
 
     def pass_host(self, m: Module) -> None:

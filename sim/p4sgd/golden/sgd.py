@@ -1,7 +1,7 @@
 """Specifies P4SGD training: mini-batch SGD in fixed point, bit-exact with the RTL.
 
 Numbers are integers; weights, activations, labels and derivatives have `fraction_bits` fraction
-bits in 32 bits, feature codes `Training.shift` in 8 (signed: two's complement). Algorithm 1.
+bits in 32 bits, feature codes `Training.shift` in 16 (signed: two's complement). Algorithm 1.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,19 @@ class Training:
     """Holds what the host programs into every worker before a job."""
 
     loss: Loss
-    bits: int  # precision of a feature, 1..8
+    bits: int  # precision of a feature, 1..16
     signed: bool  # codes are two's complement
     batch: int  # samples of a mini-batch, at least 8, a multiple of banks
-    banks: int  # samples of a micro-batch, 1..8
+    banks: int  # samples of a micro-batch, 1..16
     step: Step  # eta / batch
     l2_shift: int = 0  # weights shrink by 2**-l2_shift per mini-batch, 4..23; 0: off
     fraction_bits: int = FRACTION_BITS  # 5..26
 
     def __post_init__(self) -> None:
-        if not 1 <= self.bits <= 8:
-            raise ValueError(f"bits must be 1..8, not {self.bits}")
-        if not 1 <= self.banks <= 8:
-            raise ValueError(f"banks must be 1..8 (one frame carries them), not {self.banks}")
+        if not 1 <= self.bits <= 16:
+            raise ValueError(f"bits must be 1..16, not {self.bits}")
+        if not 1 <= self.banks <= 16:
+            raise ValueError(f"banks must be 1..16, not {self.banks}")
         if self.batch < 8 or self.batch % self.banks:
             raise ValueError(
                 f"batch must be at least 8 and a multiple of banks ({self.banks}), not {self.batch}"
@@ -92,15 +92,27 @@ def partial_activation(
 ) -> tuple[Integers, Mask]:
     """Return PA[S] = sat32(round(codes[S, D] @ weights[D] / 2**shift)) and what saturated.
 
-    The sum is exact before its one rounding. Codes are integers of any dtype, -128..255; weights
-    are signed 32 bits; D is at most FEATURES_LIMIT, so that |sum| < 2**(8 + 31 + 23) fits int64.
+    The sum is exact before its one rounding. Codes are integers of any dtype below 2**shift in
+    magnitude, shift at most 16; weights are signed 32 bits; D is at most FEATURES_LIMIT.
     """
-    weights = np.asarray(weights, dtype=np.int64)
-    # Float64 products run in BLAS and are exact: with weights cut into 16-bit halves, every
-    # partial sum is an integer below 2**(8 + 16 + 23) < 2**53, in whatever order it is taken.
+    weights, codes = np.asarray(weights, dtype=np.int64), np.asarray(codes, dtype=np.float64)
+    if shift <= 8:
+        return saturate(round_shift(_exact_products(codes, weights), shift))
+    # Of codes beyond 8 bits the low 8 are added by themselves: the sum has up to 71 bits.
+    high = np.floor(codes / 256)
+    low = _exact_products(codes - 256 * high, weights) + (1 << shift - 1)
+    return saturate((_exact_products(high, weights) + (low >> 8)) >> shift - 8)
+
+
+def _exact_products(codes: NDArray[np.float64], weights: Integers) -> Integers:
+    """Return codes[S, D] @ weights[D] of codes -256..255, which is below 2**63.
+
+    Float64 products run in BLAS and are exact: with weights cut into 16-bit halves, every partial
+    sum is an integer of at most 2**(8 + 16 + 23) < 2**53, in whatever order it is taken.
+    """
     halves = np.stack([weights >> 16, weights & 0xFFFF], axis=1).astype(np.float64)
-    high, low = (np.asarray(codes, dtype=np.float64) @ halves).astype(np.int64).T
-    return saturate(round_shift((high << 16) + low, shift))
+    high, low = (codes @ halves).astype(np.int64).T
+    return (high << 16) + low
 
 
 def full_activation(partial: ArrayLike) -> tuple[Integers, Mask]:
@@ -151,7 +163,7 @@ def update(
     mini-batch of a regularised training.
     """
     weights = np.asarray(weights, dtype=np.int64)
-    # Exact in float64: K <= 8 products of 31 + 8 bits are integers below 2**42.
+    # Exact in float64: K <= 16 products of 31 + 16 bits are integers of at most 2**51.
     sums = np.asarray(deltas, dtype=np.float64) @ np.asarray(codes, dtype=np.float64)
     updated = weights - round_shift(sums.astype(np.int64), shift)
     if l2_shift:

@@ -7,19 +7,25 @@ from tests.rejects import rejects
 test_worker_rejects_engines = rejects(
     lambda **sizes: WorkerParams(engine=EngineParams(**sizes)),
     ({"banks": 3}, "banks must be a power of two .*: 3"),
-    ({"lanes": 16}, r"must be 256 or 512, .*: 8 x 16 = 128; 32 or 64 lanes fit 8 banks"),
-    ({"banks": 2, "lanes": 64}, "128 or 256 lanes fit 2 banks"),
+    ({"lanes": 225}, r"engines x ports must be below 64, .*: 8 x 8, .* 8 x 225 bits .* 8 ports"),
     ({"weight_bits": 31}, "weight_bits must be 32 in a worker"),
     ({"fraction_bits": 7}, "fraction_bits must be .* from 8 to 26 in a worker, .*: 7"),
     ({"fraction_bits": 27}, "fraction_bits must be .* from 8 to 26 in a worker, .*: 27"),
 )
 
 
-@pytest.mark.parametrize("banks", [1, 2, 4, 8])
-@pytest.mark.parametrize("ports", [1, 2])
-def test_worker_takes_one_or_two_ports(banks, ports):
-    params = WorkerParams(engine=EngineParams(banks=banks, lanes=256 * ports // banks))
-    assert params.ports == ports
+@pytest.mark.parametrize("banks", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("ports", [1, 2, 3])
+def test_a_word_takes_as_many_ports_as_it_fills(banks, ports):
+    lanes = min(512, 256 * ports // banks)
+    for fewer in (0, 1, 255 // banks):
+        params = WorkerParams(engine=EngineParams(banks=banks, lanes=lanes - fewer))
+        assert params.ports == -(-banks * (lanes - fewer) // 256)
+
+
+@pytest.mark.parametrize(("banks", "frames"), [(1, 1), (8, 1), (16, 2)])
+def test_a_packet_carries_eight_activations(banks, frames):
+    assert WorkerParams(engine=EngineParams(banks=banks)).frames == frames
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,10 @@ BEAT_BYTES = PORT_BITS // 8
 ENGINE = EngineParams(lanes=32, chunks=8, fifo_words=48)
 SIZES = {
     "one die": WorkerParams(engines=2, engine=ENGINE, address_bits=36),
+    "sixteen banks": WorkerParams(
+        engines=2,
+        engine=EngineParams(banks=16, lanes=20, max_bits=12, chunks=8, fifo_words=96),
+    ),
     "three dies": WorkerParams(engines=3, engine=ENGINE, slrs=3),
 }
 
@@ -41,7 +45,7 @@ SIZES = {
 def workers(module):
     """Return the test that simulates workers of all sizes with the cocotb tests of ``module``."""
 
-    @pytest.mark.parametrize("size", short_and_long(SIZES, ["three dies"]))
+    @pytest.mark.parametrize("size", short_and_long(SIZES, ["sixteen banks", "three dies"]))
     def test_worker(size, tmp_path, rng):
         hardware = SIZES[size]
         data = random_data(rng, 75, 150 * hardware.engines, Loss.LOGISTIC)

@@ -10,14 +10,16 @@ from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import LOW, TOP, Trace, clock, generator, put, wild
 from tests.long import short_and_long
 
-LATENCIES = {1: 2, 2: 3, 3: 3, 8: 4}  # by engines: levels of three-input adders, and two
-BANKS = {1: 8, 2: 2, 3: 1, 8: 2}
+LATENCIES = {1: 2, 2: 3, 3: 3, 8: 4, 16: 5}  # by engines: levels of three-input adders, and two
+BANKS = {1: 8, 2: 2, 3: 1, 8: 2, 16: 16}
 
 
-@pytest.mark.parametrize("engines", short_and_long(LATENCIES, [1, 3, 8]))
+@pytest.mark.parametrize("engines", short_and_long(LATENCIES, [1, 3, 16]))
 def test_partial_sum(engines):
     banks = BANKS[engines]
-    engine = EngineParams(banks=banks, lanes=512 // banks)
+    bits = max(8, banks)
+    sizes = {"max_bits": bits, "chunks": 4096 >> bits - 8}  # sums of at most 63 bits
+    engine = EngineParams(banks=banks, lanes=512 // banks, **sizes)
     simulate(PartialSum(WorkerParams(engines=engines, engine=engine)), __name__)
 
 
@@ -46,10 +48,12 @@ def rounded(beat, shift):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(precision=[(1, True), (1, False), (4, True), (8, False)], stalls=streams.STALLS)
+@cocotb.parametrize(precision=[(1, True), (1, False), (4, True), (0, False)], stalls=streams.STALLS)
 async def adds_rounds_and_clamps(dut, precision, stalls):
+    """Precisions are few bits, and all that there are."""
     params = params_in_simulator(WorkerParams)
     bits, signed = precision
+    bits = bits or params.engine.max_bits
     source, sink = stalls
     beats = sums(generator(), params, bits - signed)
     golden = [rounded(beat, bits - signed) for beat in beats]

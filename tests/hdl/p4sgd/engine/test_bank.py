@@ -19,10 +19,11 @@ from tests.simulated import simulated
 SIZES = [EngineParams(lanes=max_bits, max_bits=max_bits, chunks=2) for max_bits in (1, 4, 7)]
 SIZES += [EngineParams(lanes=64, chunks=4)]
 SIZES += [EngineParams(lanes=lanes, chunks=3, dsp=True) for lanes in (1, 13, 64)]
+SIZES += [EngineParams(lanes=16, chunks=2, max_bits=16)]
 BITS = [1, 3, 4, 8]
 TAG_FIELDS = ("first_plane", "last_plane", "first_chunk")
 
-test_bank = simulated(Bank, SIZES, __name__, short=[*SIZES[:2], *SIZES[3:6]])
+test_bank = simulated(Bank, SIZES, __name__, short=[*SIZES[:2], *SIZES[3:6], SIZES[7]])
 
 
 def row_of_plane(index, bits, chunks, signed, plane, weights):

@@ -33,7 +33,9 @@ SIZES = {
     "one": EngineParams(banks=1, lanes=1, chunks=1, fifo_words=8, max_bits=1),
     "parallel": EngineParams(banks=4, lanes=20, chunks=8, fifo_words=64, data_parallel=True),
     "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
+    "sixteen": EngineParams(banks=16, lanes=6, chunks=5, fifo_words=85, max_bits=16),
     "dsp": EngineParams(lanes=32, chunks=16, fifo_words=64, dsp=True),
+    "sixteen_dsp": EngineParams(banks=16, lanes=9, chunks=3, fifo_words=40, dsp=True),
     "odd_dsp": EngineParams(banks=3, lanes=5, chunks=2, fifo_words=17, max_bits=7, dsp=True),
 }
 

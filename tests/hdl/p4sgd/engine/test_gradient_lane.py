@@ -20,8 +20,9 @@ from tests.simulated import simulated
 
 SIZES = [EngineParams(), EngineParams(banks=3, max_bits=5), EngineParams(banks=1, max_bits=1)]
 SIZES += [EngineParams(dsp=True), EngineParams(banks=3, max_bits=5, dsp=True)]
+SIZES += [EngineParams(banks=16, dsp=True), EngineParams(banks=16, max_bits=16)]
 
-test_gradient_lane = simulated(GradientLane, SIZES, __name__, short=[SIZES[1], SIZES[2], SIZES[3]])
+test_gradient_lane = simulated(GradientLane, SIZES, __name__, short=[*SIZES[1:4], *SIZES[5:]])
 
 
 def cases(rng, params, bits, signed):

@@ -11,3 +11,10 @@ def test_fraction_leaves_two_bits_of_a_weight():
 def test_data_parallel_excludes_l2():
     with pytest.raises(ValueError, match="l2 and data_parallel exclude each other"):
         EngineParams(l2=True, data_parallel=True)
+
+
+@pytest.mark.parametrize(("banks", "most"), [(8, 11), (16, 10)])
+def test_a_slice_adds_48_bits(banks, most):
+    EngineParams(banks=banks, max_bits=most, dsp=True)
+    with pytest.raises(ValueError, match=f"max_bits must be at most {most} with dsp"):
+        EngineParams(banks=banks, max_bits=most + 1, dsp=True)

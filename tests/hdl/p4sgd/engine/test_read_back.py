@@ -9,9 +9,9 @@ from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import Trace, clock, generator, peek, wild
 from tests.simulated import simulated
 
-SIZES = [EngineParams(banks=banks, lanes=12, chunks=5) for banks in (8, 4, 3, 1)]
+SIZES = [EngineParams(banks=banks, lanes=12, chunks=5) for banks in (8, 4, 3, 1, 16)]
 
-test_read_back = simulated(ReadBack, SIZES, __name__, short=[SIZES[0], SIZES[2]])
+test_read_back = simulated(ReadBack, SIZES, __name__, short=[SIZES[0], SIZES[2], SIZES[4]])
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

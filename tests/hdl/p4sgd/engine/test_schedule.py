@@ -7,7 +7,7 @@ from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import clock, generator, micro_batches, play, pulse, put
 from tests.simulated import simulated
 
-SIZES = [EngineParams(), EngineParams(banks=3), EngineParams(banks=1)]
+SIZES = [EngineParams(banks=16), EngineParams(), EngineParams(banks=3), EngineParams(banks=1)]
 RUNS = {  # micro-batches of a mini-batch and of an epoch, epochs
     "whole": (4, 12, 2),
     "incomplete_batch": (4, 10, 3),

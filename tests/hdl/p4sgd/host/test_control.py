@@ -19,6 +19,7 @@ ENGINES = [
     EngineParams(chunks=100, fifo_words=300),
     EngineParams(banks=4, max_bits=3, chunks=64, fifo_words=100, l2=True),
     EngineParams(banks=2, lanes=128, chunks=50, fifo_words=100, data_parallel=True),
+    EngineParams(banks=16, max_bits=16, chunks=64, fifo_words=200),
 ]
 ONES = ("bits", "chunks", "batch_micro_batches", "epoch_micro_batches", "tail_samples", "epochs")
 LEGAL = {
@@ -64,7 +65,7 @@ def may_run(params, case):
         legal += [network["workers"] >> network["worker"] & 1]
     if case["vanilla"]:  # all words and slots of a mini-batch are taken before its first is done
         legal += [not case["join"], words * batch <= engine.fifo_words]
-        legal += [batch <= network["slot_count"]]
+        legal += [batch * params.frames <= network["slot_count"]]
     if set_["data_parallel"]:
         legal += [not case["join"], not case["vanilla"], engine.data_parallel]
     return all(legal)

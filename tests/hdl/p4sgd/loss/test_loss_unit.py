@@ -14,7 +14,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import sgd as golden
 from tests.hdl.p4sgd.bench import Trace, clock, generator, micro_batches, pulse, put, wild
 
-SIZES = [EngineParams(), EngineParams(banks=2, lanes=128)]
+SIZES = [EngineParams(), EngineParams(banks=16), EngineParams(banks=2, lanes=128)]
 LATENCIES = {
     Loss.LINEAR: LossUnit.latency,
     Loss.LOGISTIC: LossUnit.logistic_latency,

@@ -20,6 +20,7 @@ BEATS = 2048
     [
         WorkerParams(),
         WorkerParams(engine=EngineParams(banks=8, lanes=32)),
+        WorkerParams(engine=EngineParams(banks=16, lanes=37)),
         WorkerParams(engine=EngineParams(banks=2, lanes=256), prefetch_beats=32, address_bits=20),
     ],
     ids=lambda worker: worker.suffix,
@@ -39,13 +40,14 @@ class WordBench(ReaderBench):
     output = "words"
 
     def words_of(self, *plans):
-        """Return words with port p's beat at bits [256 p, 256 p + 256)."""
+        """Return words with port p's beat at bits [256 p, 256 p + 256), cut to their width."""
         words = []
         for plan in plans:
             for index in beats_of(plan, BEAT_BYTES):
                 whole = b"".join(memory[index].tobytes() for memory in self.memories)
-                bits = int.from_bytes(whole, "little")
-                words.append(unpack(self.params.worker.engine.word, bits))
+                word = self.params.worker.engine.word
+                bits = int.from_bytes(whole, "little") % (1 << word.size)
+                words.append(unpack(word, bits))
         return words
 
     async def read_plans(self, *plans):
@@ -84,7 +86,7 @@ async def ports_that_stall_apart_do_not_add_up(dut):
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def any_port_s_failure_is_one(dut):
     bench = WordBench(dut)
-    for port, beat in zip(range(len(bench.memories)), (5, 50), strict=False):
+    for port, beat in zip(range(len(bench.memories)), (5, 50, 80), strict=False):
         bench.set_memory(port, fail_read=1, fail_read_beat=beat)
     await (await bench.begin()).read_plans(make_plan(BEAT_BYTES, 0, 100))
     assert len(bench.failed.beats) == len(bench.memories)

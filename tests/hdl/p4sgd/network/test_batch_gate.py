@@ -4,14 +4,16 @@ import cocotb
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.network.batch_gate import COUNT_BITS, BatchGate
+from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.bench import Bench
+from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.engine.mini_batch_model import MiniBatchModel
 from tests.hdl.stateful import follow
 from tests.simulated import simulated
 
 test_batch_gate = simulated(
     BatchGate,
-    [EngineParams()],
+    [WorkerParams(engine=EngineParams(banks=banks)) for banks in (8, 16)],
     __name__,
     registers=["gathering", "complete", "in_batch", "in_epoch"],
 )
@@ -20,7 +22,11 @@ test_batch_gate = simulated(
 class Gate(MiniBatchModel):
     """Counts what has come of a mini-batch, and what may be delivered."""
 
-    name, port = "mini_batches.", "seen"
+    name, port = "mini_batches.", "whole"
+
+    def __init__(self, packets):
+        self.packets = packets  #: of a micro-batch
+        self.counts = {"seen": 0, "delivered": 0}
 
     def preset(self):
         bit = 1 << random.randrange(COUNT_BITS)
@@ -32,18 +38,26 @@ class Gate(MiniBatchModel):
 
     def draw(self):
         delivered = self.complete > 0 and random.random() < self.rate
-        return super().draw() | {"delivered": int(delivered), "vanilla": self.vanilla}
+        drawn = super().draw()
+        seen = drawn.pop(self.port)
+        return drawn | {"seen": seen, "delivered": int(delivered), "vanilla": self.vanilla}
 
     def outputs(self, inputs):
         return {"allowed": int(not self.vanilla or self.complete != 0)}
 
     def step(self, inputs):
+        whole = {}
+        for name in self.counts:
+            count = self.counts[name] + inputs[name]
+            whole[name] = count == self.packets
+            self.counts[name] = 0 if inputs["start"] else count % self.packets
+        inputs = inputs | {self.port: whole["seen"]}
         if inputs["start"]:
             self.gathering = self.complete = 0
         else:
-            self.gathering += inputs["seen"]
-            self.complete -= inputs["delivered"]
-            if inputs["seen"] and self.last:
+            self.gathering += whole["seen"]
+            self.complete -= whole["delivered"]
+            if whole["seen"] and self.last:
                 self.complete += self.gathering
                 self.gathering = 0
             self.gathering %= 1 << COUNT_BITS
@@ -55,4 +69,4 @@ class Gate(MiniBatchModel):
 async def counts_over_every_bit(dut):
     """It does so for lengths of any bits; a run that is broken off leaves nothing behind."""
     await Bench(dut).begin()
-    await follow(dut, Gate(), runs=600)
+    await follow(dut, Gate(params_in_simulator(WorkerParams).frames), runs=600)

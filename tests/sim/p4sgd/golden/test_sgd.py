@@ -33,7 +33,9 @@ def test_partial_activation_by_hand() -> None:
     assert not mask.any()
 
 
-@pytest.mark.parametrize(("code", "shift"), [(255, 8), (-128, 7), (255, 0)])
+@pytest.mark.parametrize(
+    ("code", "shift"), [(255, 8), (-128, 7), (255, 0), (65535, 16), (-32768, 15), (511, 9)]
+)
 @pytest.mark.parametrize("weight", [LOW, TOP, 0x1234_5678])
 def test_partial_activation_is_exact_at_its_largest(weight: int, code: int, shift: int) -> None:
     features = 20_000
@@ -48,12 +50,26 @@ def test_partial_activation_is_exact_at_its_largest(weight: int, code: int, shif
     assert mask[0] == (values[0] != rounded)
 
 
-def test_partial_activation_matches_integer_products() -> None:
+@pytest.mark.parametrize("shift", [7, 8, 9, 12, 15])
+def test_partial_activation_matches_integer_products(shift: int) -> None:
     rng = np.random.default_rng(2)
-    codes = rng.integers(-128, 128, (50, 3000))
-    weights = rng.integers(LOW, TOP + 1, 3000)
-    exact = (codes.astype(object) @ weights.astype(object) * 2 + 2**20) // 2**21
-    assert partial_activation(codes, weights, 20)[0].tolist() == exact.tolist()
+    codes = rng.integers(-1 << shift, 1 << shift, (50, 3000))
+    for high in (1 << 8, TOP + 1):
+        weights = rng.integers(-high, high, 3000)
+        exact = (codes.astype(object) @ weights.astype(object) * 2 + 2**shift) // 2 ** (shift + 1)
+        clamped = [min(max(value, LOW), TOP) for value in exact]
+        assert partial_activation(codes, weights, shift)[0].tolist() == clamped
+
+
+def test_update_is_exact_at_its_largest() -> None:
+    """Sixteen samples of 16 bits, all of whose products have one sign."""
+    codes = np.full((16, 2), (1 << 16) - 1)
+    codes[-1, 0] -= 1
+    exact = 16 * TOP * ((1 << 16) - 1)
+    for deltas, sign in ((TOP, 1), (-TOP, -1)):
+        values, _ = update([sign * TOP] * 2, codes, [deltas] * 16, 21)
+        rounded = [(2 * sign * part + 2**21) // 2**22 for part in (exact - TOP, exact)]
+        assert values.tolist() == [min(max(sign * TOP - part, LOW), TOP) for part in rounded]
 
 
 def test_full_activation() -> None:
@@ -253,9 +269,9 @@ def test_narrow_codes_give_the_same() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"bits": 0}, "bits must be 1..8, not 0"),
-        ({"bits": 9}, "bits must be 1..8, not 9"),
-        ({"banks": 9}, "banks must be 1..8 (one frame carries them), not 9"),
+        ({"bits": 0}, "bits must be 1..16, not 0"),
+        ({"bits": 17}, "bits must be 1..16, not 17"),
+        ({"banks": 17}, "banks must be 1..16, not 17"),
         ({"batch": 4, "banks": 4}, "batch must be at least 8 and a multiple of banks (4), not 4"),
         ({"batch": 12}, "batch must be at least 8 and a multiple of banks (8), not 12"),
         ({"l2_shift": 3}, "l2_shift must be 0 (off) or 4..23, not 3"),

@@ -48,8 +48,8 @@ def stated_turnaround():
         "last word in to partials",
         "partials to deltas, logistic",
         "deltas to the engines of the first die",
-        "partial activation to its frame",
-        "frame to full activation",
+        "partial activation to its last frame",
+        "last frame to full activation",
         "deltas to the next mini-batch's first word, with one bit",
     ]
     network = cluster_params(HARDWARE, 2).network
