@@ -15,6 +15,7 @@ from sim.harness.axi_master import CompiledMaster
 from sim.harness.host_device import BusMemory
 from sim.harness.host_program import HostProgram
 from sim.p4sgd.worker_side import worker_side
+from sim.workloads.layout import model_images
 
 NO_CARD: Mapping[str, Any] = MappingProxyType({})
 
@@ -66,7 +67,6 @@ class WorkerDriver(HostProgram):
 
     async def load(self, model: NDArray[np.int32]) -> None:
         """Load weights [engines, chunks, lanes]."""
-        for engine, weights in enumerate(model):
-            data = np.ascontiguousarray(weights, dtype="<i4").tobytes()
-            address = self.side.build["model"] + self.model_address(engine)
-            await self.memory.write_memory(address, data)
+        build = self.side.build
+        for engine, image in enumerate(model_images(model, build["chunk_stride"])):
+            await self.memory.write_memory(build["model"] + self.model_address(engine), image)

@@ -79,9 +79,8 @@ def pack(
 
     Word (micro_batch * C + chunk) * bits + plane, most significant plane first; its bit
     bank * L + lane is the plane's bit of sample micro_batch * K + bank; bit i of a word is bit
-    i mod 8 of byte i div 8. Signed codes are two's complement. Absent samples and features are 0, and
-    so is what fills a word's last byte.
-    P4SGD, MLWeaving's data layout.
+    i mod 8 of byte i div 8. Signed codes are two's complement. Absent samples and features are 0,
+    and so is what fills a word's last byte. P4SGD, MLWeaving's data layout.
     """
     if codes.size and not (-(1 << (bits - 1)) <= codes.min() and codes.max() < 1 << bits):
         raise ValueError(f"codes must fit {bits} bits, found {codes.min()}..{codes.max()}")
@@ -155,6 +154,16 @@ def weights_to_model(
         part = weights[geometry.feature_slice(worker, engine, len(weights))]
         model[engine, : len(part)] = part
     return model.reshape(geometry.engines, chunks, geometry.lanes)
+
+
+def model_images(model: NDArray[np.integer], stride: int) -> list[bytes]:
+    """Return each engine's bytes of a model [engines, chunks, lanes], zeros between its chunks.
+
+    `stride` is the distance of two chunks, in bytes.
+    """
+    rows = np.zeros((*model.shape[:2], stride // 4), dtype="<i4")
+    rows[:, :, : model.shape[2]] = model
+    return [row.tobytes() for row in rows]
 
 
 def model_to_weights(

@@ -10,7 +10,7 @@ from hdl.common.burst_beats import BurstBeatsParams
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.worker_params import WorkerParams
 
-ENGINE_BITS = 3  #: width of an engine's number, the same for any number of engines
+ENGINE_BITS = 4  #: width of an engine's number, the same for any number of engines
 ID_BITS = 4
 
 

@@ -27,9 +27,10 @@ class HbmReader(Component):
     """Reads ``plan`` from every port at once; a word is one beat of each.
 
     Port p carries bits [256 p, 256 p + 256) of a word, so a word has the same beat address on every
-    port; bits of the last port's beat beyond the word are ignored. A plan is taken when ``busy`` is low, by all ports together. ``halt`` and ``busy`` are
-    those of ``ReadMaster``; ``failed`` is high for one cycle when a beat of at least one port did
-    not answer OKAY. ``bus`` of each port is ``ReadMaster``'s.
+    port; bits of the last port's beat beyond the word are ignored. A plan is taken when ``busy`` is
+    low, by all ports together. ``halt`` and ``busy`` are those of ``ReadMaster``; ``failed`` is
+    high for one cycle when a beat of at least one port did not answer OKAY. ``bus`` of each port is
+    ``ReadMaster``'s.
 
     Throughput: one word a cycle. Latency: that of the ``ReadMaster`` of the slowest port. Stalls:
     each port reads ahead into its own buffer, so stalls of ports at different times do not add up.

@@ -23,7 +23,8 @@ class LabelReader(Component):
 
     ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
     micro-batch a cycle, one in two cycles with 16 banks. Latency: that of ``ReadMaster``. Stalls:
-    the buffer fills, and then no burst is issued.
+    the buffer fills, and then no burst is issued. A beat without the second that it needs keeps the
+    reader busy until it is halted.
     """
 
     plan_latency = ReadMaster.plan_latency
@@ -50,17 +51,20 @@ class LabelReader(Component):
         m.submodules.reader = reader = ReadMaster(self.reader)
         size = self.params.engine.activations.size
         shares = PORT_BITS // size  # number of micro-batches whose labels are in one beat
+        half = Signal()  # the first beat of two waits for the second
         connect(m, reader.axi, flipped(self.m_axi))
-        connect(m, flipped(self.plan), reader.plan)
         m.d.comb += [
+            reader.plan.payload.eq(self.plan.payload),
+            reader.plan.valid.eq(self.plan.valid & ~half),
+            self.plan.ready.eq(reader.plan.ready & ~half),
             reader.halt.eq(self.halt),
             reader.watch.eq(self.watch),
             self.bus.eq(reader.bus),
-            self.busy.eq(reader.busy),
+            self.busy.eq(reader.busy | half),
             self.failed.eq(reader.failed),
         ]
         if shares == 0:
-            self.join_beats(m, reader.o)
+            self.join_beats(m, reader.o, half)
         elif shares == 1:
             connect(m, reader.o, flipped(self.labels))
         else:
@@ -84,21 +88,20 @@ class LabelReader(Component):
         with m.If(~self.busy):
             m.d.sync += share.eq(0)
 
-    def join_beats(self, m: Module, beats) -> None:
-        """Take two beats for a micro-batch."""
+    def join_beats(self, m: Module, beats, half: Signal) -> None:
+        """Take two beats for a micro-batch; ``half`` is high between them."""
         first = Signal(PORT_BITS, reset_less=True)
-        second = Signal()
         m.d.comb += [
-            self.labels.valid.eq(beats.valid & second),
+            self.labels.valid.eq(beats.valid & half),
             self.labels.payload.eq(Cat(first, beats.payload)),
-            beats.ready.eq(~second | self.labels.ready),
+            beats.ready.eq(~half | self.labels.ready),
         ]
-        with m.If(beats.valid & beats.ready):
-            m.d.sync += second.eq(~second)
-            with m.If(~second):
+        with m.If(self.halt):
+            m.d.sync += half.eq(0)
+        with m.Elif(beats.valid & beats.ready):
+            m.d.sync += half.eq(~half)
+            with m.If(~half):
                 m.d.sync += first.eq(beats.payload)
-        with m.If(~self.busy):
-            m.d.sync += second.eq(0)
 
     def count_epochs(self, m: Module) -> Signal:
         """Return a register that is high while the next micro-batch is the last of its epoch."""

@@ -15,10 +15,11 @@ class BatchGate(Component):
     """Holds full activations back until their mini-batch is complete (P4SGD, section 2.2).
 
     This is vanilla model parallelism. ``seen`` pulses when a packet of full activations comes in,
-    ``delivered`` when one is passed on, both in order; ``params.frames`` make a micro-batch. With ``vanilla``, ``allowed`` is high while
-    the next one to be delivered belongs to a mini-batch that has come in completely, so the
-    backward pass overlaps neither the forward pass nor the communication of its mini-batch. Without
-    ``vanilla``, ``allowed`` is always high. ``start`` clears the counts.
+    ``delivered`` when one is passed on, both in order; ``params.frames`` make a micro-batch. With
+    ``vanilla``, ``allowed`` is high while the next one to be delivered belongs to a mini-batch that
+    has come in completely, so the backward pass overlaps neither the forward pass nor the
+    communication of its mini-batch. Without ``vanilla``, ``allowed`` is always high. ``start``
+    clears the counts.
     """
 
     def __init__(self, params: WorkerParams) -> None:

@@ -11,7 +11,7 @@ from sim.p4sgd.golden.sgd import Loss, Parts, Training, epoch
 from sim.p4sgd.host.build import Build
 from sim.p4sgd.host.capacity import Capacity
 from sim.p4sgd.run_settings import run_settings
-from sim.workloads.layout import Geometry, hbm_images, weights_to_model
+from sim.workloads.layout import Geometry, hbm_images, model_images, weights_to_model
 from sim.workloads.quantise import to_fixed
 
 ALLOWED = {"logistic": (0, 1), "hinge": (-1, 1)}  #: labels, by the loss that takes no others
@@ -94,10 +94,8 @@ class Samples:
         if not -(1 << 31) <= provided.min() <= provided.max() < 1 << 31:
             raise ValueError("weights must fit 32 bits")
         model = weights_to_model(provided, self.geometry, worker)
-        rows = np.zeros((*model.shape[:2], build.chunk_stride // 4), dtype="<i4")
-        rows[:, :, : model.shape[2]] = model
-        for engine, image in enumerate(rows):
-            yield build.model + engine * build.engine_stride, image.tobytes()
+        for engine, image in enumerate(model_images(model, build.chunk_stride)):
+            yield build.model + engine * build.engine_stride, image
 
     def settings(
         self, *, loss: str, batch: int, rate: float, epochs: int = 1, l2_shift: int = 0

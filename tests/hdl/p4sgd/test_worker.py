@@ -12,6 +12,7 @@ from hdl.p4sgd.host.registers import IDENTITY, worker_registers
 from sim.harness import streams
 from sim.harness.register_driver import BusError
 from sim.harness.stimulus import clocks
+from sim.workloads.layout import model_images
 from tests.hdl.common.register_pace import registers_at_any_pace
 from tests.hdl.p4sgd.transport.bench import FramePort, settings
 from tests.hdl.p4sgd.worker_bench import WorkerBench, workers
@@ -140,12 +141,13 @@ async def activations_through_the_network(dut, network):
     """With ``join`` off, micro-batches go out and come back, in each of two runs."""
     bench = await WorkerBench(dut).begin()
     await bench.join_network(**network)
+    packets = bench.params.frames * bench.training.micro_batches
     for _ in range(2):
         await bench.train_once()
         counters = await bench.driver.counters()
-        assert counters["full_packets"] == counters["freed_packets"] == bench.training.micro_batches
+        assert counters["full_packets"] == counters["freed_packets"] == packets
         again = counters["retransmissions"]
-        assert counters["sent_packets"] - again == 2 * bench.training.micro_batches
+        assert counters["sent_packets"] - again == 2 * packets
         assert (again > 0) == bool(network)
         assert counters["network_stalls"] > 50
     assert await bench.read("network_idle")
@@ -184,7 +186,8 @@ async def a_run_starts_when_its_job_opens(dut):
 async def a_run_starts_with_the_settings_before_it(dut):
     """Each setting decides, however close before ``start`` it is written."""
     bench = await WorkerBench(dut).begin()
-    for setting in ({"bits": 9}, {"epochs": 0}, {"exponent": 0}, {"loss": 3}, {"join": 0}):
+    too_many = {"bits": bench.params.engine.max_bits + 1}
+    for setting in (too_many, {"epochs": 0}, {"exponent": 0}, {"loss": 3}, {"join": 0}):
         await bench.write_together(setting, {"start": 1})
         await bench.fails(Cause.CONFIGURATION, starts=False)
         await bench.driver.reset()
@@ -217,8 +220,8 @@ async def all_weights_are_the_host_s(dut):
     for e in range(bench.params.engines):
         for chunk in range(engine.chunks):
             address = bench.driver.model_address(e, chunk)
-            read = await bench.driver.memory.bus.read(address, model[e, chunk].nbytes)
-            assert read.data == model[e, chunk].tobytes()
+            read = await bench.driver.memory.bus.read(address, bench.driver.model_address(0, 1))
+            assert read.data[: model[e, chunk].nbytes] == model[e, chunk].tobytes()
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -237,7 +240,8 @@ async def an_access_to_the_model_that_has_begun_is_finished(dut, command, wait):
     """Reads and writes that a run or reset overtakes are answered, and do no harm."""
     bench = await WorkerBench(dut).begin()
     at, port = bench.driver.model_address, bench.driver.memory.bus
-    first, second = (engine.astype("<i4").tobytes() for engine in bench.model()[:2])
+    stride = at(0, 1)
+    first, second = model_images(bench.model()[:2], stride)
     writing = cocotb.start_soon(port.write(at(1), second))
     reading = cocotb.start_soon(port.read(at(0), len(first)))
     await bench.wait(wait)

@@ -40,7 +40,7 @@ async def a_switch_that_is_lost_on_the_path_stops_it(dut):
     others = await bench.join_network(slots=100, runs=epochs, delay=2)
     await bench.write(epochs=epochs)
     await bench.driver.train()
-    done = epochs * bench.training.micro_batches
+    done = epochs * bench.training.micro_batches * bench.params.frames
     assert 64 < done < 100
     assert await bench.read("oldest_slot") == done
     others.task.cancel()
@@ -233,7 +233,7 @@ async def soft_reset_in_the_middle_of_a_run(dut, after):
 @cocotb.parametrize(
     setting=[
         {"bits": 0},
-        {"bits": 9},
+        {"bits": 17},
         {"chunks": 0},
         {"chunks": 9},
         {"chunks": 8, "bits": 7},  # 56 words in a FIFO of 48
@@ -243,7 +243,7 @@ async def soft_reset_in_the_middle_of_a_run(dut, after):
         {"batch_micro_batches": 0},
         {"epoch_micro_batches": 0},
         {"tail_samples": 0},
-        {"tail_samples": 9},
+        {"tail_samples": 17},
         {"epochs": 0},
         {"exponent": 0},
         {"loss": 3},

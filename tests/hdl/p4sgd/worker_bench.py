@@ -36,7 +36,7 @@ SIZES = {
     "one die": WorkerParams(engines=2, engine=ENGINE, address_bits=36),
     "sixteen banks": WorkerParams(
         engines=2,
-        engine=EngineParams(banks=16, lanes=20, max_bits=12, chunks=8, fifo_words=96),
+        engine=EngineParams(banks=16, lanes=20, max_bits=12, chunks=8, fifo_words=48),
     ),
     "three dies": WorkerParams(engines=3, engine=ENGINE, slrs=3),
 }
@@ -138,7 +138,7 @@ class WorkerBench(Bench):
         """Join a job of two, of whom the other adds nothing, mostly with more work than slots."""
         await self.driver.open_job(**settings(slots, 2, timeout=400, retries=20))
         await self.write(join=0)
-        nothing = [[0] * LANES] * (runs * self.training.micro_batches)
+        nothing = [[0] * LANES] * (runs * self.params.frames * self.training.micro_batches)
         return Others(self.dut, slots, 2, Network(**network), {0: nothing})
 
     async def write_together(self, *writes):
