@@ -61,7 +61,7 @@ def watch_readers(m: Module, parts: WorkerParts) -> None:
         control.labels_failed.eq(labels.failed),
     ]
     m.d.sync += [
-        control.readers_busy.eq(words_busy.any() | labels.busy),
+        control.readers_busy.eq(words_busy.any() | labels.busy | labels.half),
         control.starved.eq(
             (core.words_waiting & ~words_busy).any() | (core.labels_waiting & ~labels.busy)
         ),

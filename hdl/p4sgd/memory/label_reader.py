@@ -23,8 +23,8 @@ class LabelReader(Component):
 
     ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
     micro-batch a cycle, one in two cycles with 16 banks. Latency: that of ``ReadMaster``. Stalls:
-    the buffer fills, and then no burst is issued. A beat without the second that it needs keeps the
-    reader busy until it is halted.
+    the buffer fills, and then no burst is issued. ``half`` is high while the first of two beats
+    waits for the second, of which a plan without it leaves one until the reader is halted.
     """
 
     plan_latency = ReadMaster.plan_latency
@@ -42,6 +42,7 @@ class LabelReader(Component):
                 "watch": In(WATCH),
                 "bus": Out(BUS),
                 "busy": Out(1),
+                "half": Out(1),
                 "failed": Out(1),
             },
         )
@@ -51,20 +52,19 @@ class LabelReader(Component):
         m.submodules.reader = reader = ReadMaster(self.reader)
         size = self.params.engine.activations.size
         shares = PORT_BITS // size  # number of micro-batches whose labels are in one beat
-        half = Signal()  # the first beat of two waits for the second
         connect(m, reader.axi, flipped(self.m_axi))
         m.d.comb += [
             reader.plan.payload.eq(self.plan.payload),
-            reader.plan.valid.eq(self.plan.valid & ~half),
-            self.plan.ready.eq(reader.plan.ready & ~half),
+            reader.plan.valid.eq(self.plan.valid & ~self.half),
+            self.plan.ready.eq(reader.plan.ready & ~self.half),
             reader.halt.eq(self.halt),
             reader.watch.eq(self.watch),
             self.bus.eq(reader.bus),
-            self.busy.eq(reader.busy | half),
+            self.busy.eq(reader.busy),
             self.failed.eq(reader.failed),
         ]
         if shares == 0:
-            self.join_beats(m, reader.o, half)
+            self.join_beats(m, reader.o, self.half)
         elif shares == 1:
             connect(m, reader.o, flipped(self.labels))
         else:
