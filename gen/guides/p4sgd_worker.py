@@ -23,7 +23,7 @@ LOSSES = {
 }
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
-    "state": "identity version sizes depths fifo control state memory_state",
+    "state": "identity version sizes depths fifo control state memory_state broken_ports",
     "settings": "features loss step batch micro_batches epochs memory_timeout word_address"
     " word_beats word_stride word_runs label_address label_beats",
     "network": "address switch_address group_address worker peer_retries workers job slot_base"

@@ -28,6 +28,7 @@ class Loss(enum.Enum, shape=2):
 ADDRESS_BITS = 40  #: width of a byte address on a memory port
 PRECISION_BITS = 5  #: width of the number of a feature's planes
 MAX_PORTS = 64  #: most memory ports: those of words, and that of labels
+TAIL_BITS = 5  #: width of the number of samples of an epoch's last micro-batch
 CHUNK_COUNT_BITS = 17  #: width of the number of an engine's chunks
 
 LOSS_SETTINGS = data.StructLayout(
@@ -89,7 +90,7 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     @property
     def settings(self) -> data.StructLayout:
         """Describe the engines' settings as the host writes them, wide enough for any size."""
-        widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS}
+        widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS, "tail_samples": TAIL_BITS}
         return data.StructLayout(dict(self.engine.settings.members) | widths)
 
     @property

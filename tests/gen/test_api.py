@@ -88,7 +88,7 @@ def test_estimates(monkeypatch):
         (lambda: ingather.design("p4sgd-workr"), "did you mean p4sgd-worker"),
         (lambda: ingather.design("p4sgd-engine", "tiny").run(), "not simulated by itself"),
         (lambda: ingather.design("p4sgd-worker", "tiy"), "did you mean tiny"),
-        (lambda: ingather.design("p4sgd-worker", lanes=3), "banks x lanes must be"),
+        (lambda: ingather.design("p4sgd-worker", lanes=500), "engines x ports must be"),
         (lambda: ingather.design("p4sgd-worker").run("trian"), "has no run 'trian': train"),
         (
             lambda: ingather.design("p4sgd-worker", "tiny").run(epochs=0),

@@ -134,7 +134,7 @@ def test_list_is_one_line_each_and_loads_nothing_heavy():
     assert any(line.startswith("p4sgd-worker") for line in lines)
     assert any(line.startswith("  tiny") and "lanes=32" in line for line in lines)
     assert any("--set property_buffer_bytes=4096 " in line for line in lines)
-    assert any("--set banks=8" in line and "1..8" in line for line in lines)
+    assert any("--set banks=8" in line and "1..16" in line for line in lines)
 
 
 def test_list_has_the_same_names_for_people_and_programs():
@@ -155,7 +155,7 @@ def test_list_has_the_same_names_for_people_and_programs():
     assert worker["capacity"].keys() == worker["presets"].keys()
     assert known["p4sgd-switch"]["capacity"] == {}
     banks = worker["parameters"]["engine.banks"]
-    assert (banks["type"], banks["default"], "1..8" in banks["about"]) == ("int", 8, True)
+    assert (banks["type"], banks["default"], "1..16" in banks["about"]) == ("int", 8, True)
     assert (worker["commands"], list(worker["cards"])) == (["train"], ["u280"])
 
 
@@ -181,7 +181,7 @@ MISTAKES = [
     ((*ENGINE, "--set", "lanes=few", "-o", "out"), "lanes should be a valid integer"),
     ((*ENGINE, "--set", "lanes=0", "-o", "out"), "from 1 to 512"),
     ((*ENGINE, "--set", "l2=perhaps", "-o", "out"), "l2 should be a valid boolean"),
-    (("generate", "p4sgd-worker", "--set", "lanes=3", "-o", "out"), "banks x lanes must be"),
+    (("generate", "p4sgd-worker", "--set", "lanes=500", "-o", "out"), "engines x ports must be"),
     (("generate", "-o", "out"), "Missing argument"),
     (ENGINE, "Missing option"),
     ((*ENGINE, "--bogus", "-o", "out"), "No such option"),

@@ -3,7 +3,6 @@
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.mini_batches import MiniBatches
@@ -48,8 +47,7 @@ class Schedule(Component):
         settings, current, banks = self.settings, self.current, self.params.banks
         m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
         epoch = Signal.like(settings.epochs)
-        samples = settings.tail_samples[: bits_for(banks)]
-        tail = Cat(Const(1, 1), (samples > k for k in range(1, banks)))
+        tail = Cat(Const(1, 1), (settings.tail_samples > k for k in range(1, banks)))
         m.d.comb += [
             mini_batches.start.eq(self.start),
             mini_batches.step.eq(self.step),

@@ -13,6 +13,7 @@ from hdl.p4sgd.worker_params import (
     CHUNK_COUNT_BITS,
     MAX_PORTS,
     PRECISION_BITS,
+    TAIL_BITS,
     Loss,
     WorkerParams,
 )
@@ -194,7 +195,11 @@ LENGTH_REGISTERS = (
             16,
             "sets the number of micro-batches of a mini-batch, B / K, at least 1",
         ),
-        rw("tail_samples", 5, "sets the number of samples of an epoch's last micro-batch, 1..K"),
+        rw(
+            "tail_samples",
+            TAIL_BITS,
+            "sets the number of samples of an epoch's last micro-batch, 1..K",
+        ),
     ),
     Register(
         "micro_batches",

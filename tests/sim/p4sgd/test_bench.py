@@ -213,7 +213,7 @@ def test_replay_refuses_fewer_micro_batches():
 def test_fields_of_a_register_are_written_together():
     lines = list(register_writes(TINY, {"chunks": 5, "bits": 3, "mantissa": -1, "exponent": 9}))
     words = [int(line.split()[2], 16) for line in lines]
-    assert words == [5 << 5 | 3, 9 << 18 | (1 << 18) - 1]
+    assert words == [5 << 6 | 3, 9 << 18 | (1 << 18) - 1]
 
 
 def test_model_is_written_in_beats_of_eight():
