@@ -77,7 +77,8 @@ def arcs_of(kind: str, cell: Mapping[str, Any]) -> tuple[list[Arc], Ends] | None
     if BLOCK_RAM.fullmatch(kind):
         return [], registered(wires, memory_outputs(wires), levels=BLOCK_RAM_LEVELS)
     if URAM.fullmatch(kind):
-        return [], registered(wires, memory_outputs(wires), levels=URAM_LEVELS)
+        chained = any(live(wires.get("CAS_IN_DOUT_A", ())))
+        return [], registered(wires, memory_outputs(wires), levels=URAM_LEVELS + chained)
     if DSP.fullmatch(kind):
         return dsp_arcs(wires, cell.get("parameters", {}))
     return None

@@ -23,6 +23,7 @@ from typing import Any
 from gen.base.emission.emit import EmittedModule
 from gen.base.emission.yosys import native_yosys
 from gen.base.errors import UserError
+from gen.synth import uram_cascade
 from gen.synth.cells import DSP, use_of
 from hdl.u280.vendor import VendorIp
 
@@ -47,8 +48,10 @@ READ_LIBRARIES = (
     "select @common =DSP48E2 =RAMB18E2 =RAMB36E2 =URAM288",
     f"write_rtlil -selected {COMMON}",
 )
-#: marks a pass for modules that have a memory: it takes half the time of a small one
-WITH_MEMORIES = "?"
+CHAINS = {uram_cascade.LIBRARY: uram_cascade.library(), uram_cascade.MAP: uram_cascade.techmap()}
+#: begins a pass for modules that have a cell of a type: it takes half the time of a small one
+ONLY_WITH = "?"
+MEMORY = "$mem_v2"
 #: As synth_xilinx does, but without primitives that nobody places, through all of which most passes
 #: go; from its label map_luts on with abc in place of abc9, which takes minutes with wide modules.
 #: All LUTs cost the same, as they do when they are counted; with synth_xilinx's costs by size there
@@ -60,7 +63,9 @@ RECIPE = (
     f"hierarchy -check -purge_lib -top {TOP}",
     f"read_rtlil -nooverwrite {COMMON}",
     f"synth_xilinx {OPTIONS} -run prepare:map_memory",
-    f"{WITH_MEMORIES}synth_xilinx {OPTIONS} -run map_memory:map_ffram",
+    *(f"{ONLY_WITH}{MEMORY} {line}" for line in uram_cascade.SELECT_AND_MAP),
+    f"{ONLY_WITH}{uram_cascade.KINDS} techmap -map {uram_cascade.MAP}",
+    f"{ONLY_WITH}{MEMORY} synth_xilinx {OPTIONS} -run map_memory:map_ffram",
     f"synth_xilinx {OPTIONS} -run map_ffram:map_luts",
     "opt_expr -mux_undef -noclkinv",
     "abc -lut 6",
@@ -85,10 +90,11 @@ def run(line, log="log"):
     libyosys.run_pass(f"tee -q -o {log} {line}", design)
 for line in open("script").read().splitlines():
     if line.startswith("?"):
-        run("select -count t:$mem_v2", "count")
+        kind, line = line[1:].split(" ", 1)
+        run(f"select -count t:{kind}", "count")
         if open("count").read().startswith("0 "):
             continue
-    run(line.lstrip("?"))
+    run(line)
 """
 
 
@@ -133,7 +139,7 @@ def source_of(module: EmittedModule, children: Mapping[str, EmittedModule]) -> s
 
 def key_of(source: str) -> str:
     """Return a key that is equal for equal netlists."""
-    return digest(yosys_version(), WORKER, *READ_LIBRARIES, *RECIPE, source)
+    return digest(yosys_version(), WORKER, *READ_LIBRARIES, *CHAINS.values(), *RECIPE, source)
 
 
 def map_module(name: str, source: str, cache: Cache) -> MappedModule:
@@ -141,10 +147,11 @@ def map_module(name: str, source: str, cache: Cache) -> MappedModule:
 
     Raises UserError if Yosys is missing, or with its words, and ``name``, if it fails.
     """
-    libraries, _ = cache(KIND, digest(yosys_version(), *READ_LIBRARIES), read_libraries)
+    key = digest(yosys_version(), *READ_LIBRARIES, *CHAINS.values())
+    libraries, _ = cache(KIND, key, read_libraries)
 
     def make(folder: Path) -> None:
-        for library in (ALL, COMMON):
+        for library in (ALL, COMMON, *CHAINS):
             (folder / library).symlink_to(libraries / library)
         (folder / "source.il").write_text(source)
         run_yosys(folder, RECIPE, name)
@@ -152,7 +159,7 @@ def map_module(name: str, source: str, cache: Cache) -> MappedModule:
             text = json.loads((folder / NETLIST).read_text())["modules"][TOP]
         except ValueError as error:  # which Yosys does not say
             raise UserError(f"no room on the disk for {folder / NETLIST}") from error
-        for left in ("source.il", "script", "log", "count", ALL, COMMON):
+        for left in ("source.il", "script", "log", "count", ALL, COMMON, *CHAINS):
             (folder / left).unlink(missing_ok=True)
         (folder / NETLIST).write_text(json.dumps(essence(text), separators=(",", ":")))
 
@@ -162,6 +169,8 @@ def map_module(name: str, source: str, cache: Cache) -> MappedModule:
 
 def read_libraries(folder: Path) -> None:
     """Leave the libraries of primitives in ``folder``."""
+    for name, text in CHAINS.items():
+        (folder / name).write_text(text)
     run_yosys(folder, READ_LIBRARIES, "primitives")
     for path in (folder / ALL, folder / COMMON):
         if not path.read_text().endswith("\nend\n"):  # Yosys does not say so

@@ -1,13 +1,13 @@
 """Builds queues from memory: no other part of the project does."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.memory import STYLES, ram_style
+from hdl.common.memory import STYLES, mixed_parts, ram_style
 from hdl.common.params import choice, tagged, whole
 from hdl.common.shaped import ShapedParams
 
@@ -24,6 +24,7 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     output_register: bool = tagged("_r", default=False)
     #: ``i.ready`` is low while it is full; else no beat may come then
     refuses: bool = tagged("_never_full", default=True)
+    mixed: bool = tagged("_mixed", default=False)  #: bits beyond columns of UltraRAM: block RAM
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -77,33 +78,14 @@ class Fifo(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         depth = self.params.depth
-        m.submodules.words = words = memory.Memory(
-            shape=self.params.width,
-            depth=depth,
-            init=[],
-            attrs=ram_style(self.params.style, self.params.width, depth),
-        )
-        write = words.write_port()
-        read = words.read_port(domain="sync" if self.params.stages else "comb")
         push = Signal()  # a beat goes into the memory
         pop = Signal()  # a beat leaves the memory
         free = Signal(init=1)  # a register, since it drives many loads, or constant 1
         filled = Signal()  # register: the memory is not empty
         stored = Signal(range(depth + 1))
-        m.d.comb += [
-            self.i.ready.eq(free),
-            push.eq(self.i.valid & free),
-            write.en.eq(push),
-            write.data.eq(self.i.payload),
-        ]
-        for step, port in ((push, write), (pop, read)):
-            address = Signal(ceil_log2(depth), name=f"{'write' if port is write else 'read'}_at")
-            m.d.comb += port.addr.eq(address)
-            with m.If(step):
-                m.d.sync += address.eq(address + 1)
-                if depth != 1 << ceil_log2(depth):
-                    with m.If(address == depth - 1):
-                        m.d.sync += address.eq(0)
+        m.d.comb += [self.i.ready.eq(free), push.eq(self.i.valid & free)]
+        places = [self.count_places(m, "write_at", push), self.count_places(m, "read_at", pop)]
+        fresh = self.add_words(m, push, pop, *places)
         rises, falls = [free.eq(stored != depth - 1)], [free.eq(1)]
         if not self.params.refuses:
             rises = falls = []
@@ -114,16 +96,51 @@ class Fifo(Component):
             m.d.sync += [stored.eq(stored - 1), *falls, filled.eq(stored != 1)]
         m.d.comb += self.level.eq(stored)
         if self.params.stages:
-            self.add_stages(m, read, filled, pop, stored)
+            self.add_stages(m, fresh, filled, pop, stored)
         else:
             m.d.comb += [
                 self.o.valid.eq(filled),
-                self.o.payload.eq(read.data),
+                self.o.payload.eq(fresh),
                 pop.eq(filled & self.o.ready),
             ]
         return m
 
-    def add_stages(self, m: Module, read, filled, pop, stored) -> None:
+    def count_places(self, m: Module, name: str, step: Signal) -> Signal:
+        """Return a register that goes through all places of the memory with ``step``."""
+        depth = self.params.depth
+        place = Signal(ceil_log2(depth), name=name)
+        with m.If(step):
+            m.d.sync += place.eq(place + 1)
+            if depth != 1 << ceil_log2(depth):
+                with m.If(place == depth - 1):
+                    m.d.sync += place.eq(0)
+        return place
+
+    def add_words(self, m: Module, push, pop, write_at, read_at) -> Value:
+        """Add the memory; return the word that is read."""
+        params, fresh = self.params, []
+        parts = mixed_parts(params.style, params.width)
+        if not params.mixed:
+            parts = [(slice(0, params.width), params.style)]
+        for name, (bits, style) in zip(("words", "rest"), parts, strict=False):
+            width = bits.stop - bits.start
+            attrs = ram_style(style, width, params.depth)
+            words = memory.Memory(shape=width, depth=params.depth, init=[], attrs=attrs)
+            m.submodules[name] = words
+            write = words.write_port()
+            read = words.read_port(domain="sync" if params.stages else "comb")
+            m.d.comb += [
+                write.en.eq(push),
+                write.addr.eq(write_at),
+                write.data.eq(Value.cast(self.i.payload)[bits]),
+                read.addr.eq(read_at),
+            ]
+            if params.stages:
+                m.d.comb += read.en.eq(pop)
+            fresh.append(read.data)
+        return Cat(fresh)
+
+    def add_stages(self, m: Module, fresh, filled, pop, stored) -> None:
         """Add the memory's read register and one more; each holds a beat like a pipeline stage."""
         holds = Signal()
         if self.params.output_register:
@@ -131,14 +148,14 @@ class Fifo(Component):
             valid = Signal()
             leaves = ~valid | self.o.ready
             with m.If(leaves):
-                m.d.sync += [data.eq(read.data), valid.eq(holds)]
+                m.d.sync += [data.eq(fresh), valid.eq(holds)]
             m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(data)]
         else:
             valid = 0
             leaves = self.o.ready
-            m.d.comb += [self.o.valid.eq(holds), self.o.payload.eq(read.data)]
+            m.d.comb += [self.o.valid.eq(holds), self.o.payload.eq(fresh)]
         advance = Signal()
-        m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance), read.en.eq(pop)]
+        m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance)]
         with m.If(advance):
             m.d.sync += holds.eq(filled)
         m.d.comb += self.level.eq((stored + holds + valid)[: len(self.level)])

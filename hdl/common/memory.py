@@ -1,6 +1,6 @@
 """Wraps memories with a read port and a write port, for the whole project."""
 
-from amaranth.hdl import Module, unsigned
+from amaranth.hdl import Cat, Module, Value, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -11,9 +11,10 @@ from hdl.common.params import choice, whole
 from hdl.common.shaped import ShapedParams
 
 STYLES = ("auto", "distributed", "block", "ultra")
+COLUMN_BITS = 72  #: width of an UltraRAM
 #: widths and depths of a primitive of a kind in UltraScale+ (UG573)
 PRIMITIVES = {
-    "ultra": [(72, 4096)],
+    "ultra": [(COLUMN_BITS, 4096)],
     "block": [(72, 512), (36, 1024), (18, 2048), (9, 4096), (4, 8192), (2, 16384), (1, 32768)],
 }
 LEAST_BITS = 4_096  #: from which on a memory is worth a block RAM
@@ -35,19 +36,32 @@ def ram_style(style: str, width: int, depth: int) -> dict[str, str]:
     return {} if style == "auto" else {"ram_style": style}
 
 
+def mixed_parts(style: str, width: int) -> list[tuple[slice, str]]:
+    """Return the bits of an entry that are of a kind, and that kind, of a mixed memory.
+
+    The bits that would begin another column of UltraRAM are in block RAM, of which a device has
+    more. UG901 has the same as ``ram_style`` mixed, where the tool chooses.
+    """
+    whole = width // COLUMN_BITS * COLUMN_BITS
+    if style != "ultra" or whole in (0, width):
+        return [(slice(0, width), style)]
+    return [(slice(0, whole), style), (slice(whole, width), "block")]
+
+
 class MemoryParams(ShapedParams):
     """Sets an entry's shape, depth and style of a simple dual-port memory."""
 
     depth: int = whole(2)  #: number of entries
     style: str = choice(*STYLES, default="auto")  #: kind of memory in Vivado
     output_registers: int = whole(0, 4, default=1)  #: registers after the memory's own
+    mixed: bool = False  #: bits beyond whole columns of UltraRAM are in block RAM
 
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: entries, width, and unusual settings."""
         style = f"_{self.style}" if self.style != "auto" else ""
         registers = {0: "_early", 1: ""}.get(self.output_registers, f"_r{self.output_registers}")
-        return f"{self.depth}x{self.width}{style}{registers}"
+        return f"{self.depth}x{self.width}{style}{'_mixed' * self.mixed}{registers}"
 
     @property
     def latency(self) -> int:
@@ -87,20 +101,23 @@ class DualPortMemory(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        width, depth = self.params.width, self.params.depth
-        m.submodules.memory = memory = Memory(
-            shape=unsigned(width),
-            depth=depth,
-            init=[],
-            attrs=ram_style(self.params.style, width, depth),
-        )
-        read, write = memory.read_port(), memory.write_port()
-        output = delay(m, read.data, self.params.output_registers, "output")
-        m.d.comb += [
-            read.addr.eq(self.read_address),
-            write.addr.eq(self.write_address),
-            write.data.eq(self.write_data),
-            write.en.eq(self.write),
-            self.read_data.eq(output),
-        ]
+        parts = mixed_parts(self.params.style, self.params.width)
+        if not self.params.mixed:
+            parts = [(slice(0, self.params.width), self.params.style)]
+        fresh = []
+        for name, (bits, style) in zip(("memory", "rest"), parts, strict=False):
+            width, depth = bits.stop - bits.start, self.params.depth
+            attrs = ram_style(style, width, depth)
+            memory = Memory(shape=unsigned(width), depth=depth, init=[], attrs=attrs)
+            m.submodules[name] = memory
+            read, write = memory.read_port(), memory.write_port()
+            m.d.comb += [
+                read.addr.eq(self.read_address),
+                write.addr.eq(self.write_address),
+                write.data.eq(Value.cast(self.write_data)[bits]),
+                write.en.eq(self.write),
+            ]
+            fresh.append(read.data)
+        output = delay(m, Cat(fresh), self.params.output_registers, "output")
+        m.d.comb += Value.cast(self.read_data).eq(output)
         return m

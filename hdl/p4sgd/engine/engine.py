@@ -111,7 +111,7 @@ class Engine(Component):
     def add_word_fifo(self, m: Module, stored, again) -> None:
         """Add the FIFO in which words wait between the forward and the backward stage."""
         params, shape = self.params, stored.payload.shape()
-        fifo = Fifo.sized(shape=shape, depth=params.fifo_words, style="ultra")
+        fifo = Fifo.sized(shape=shape, depth=params.fifo_words, style="ultra", mixed=True)
         connect_by(m, "word_fifo", fifo, stored, again)
 
     def share_partials(self, m: Module, sums, read_back: ReadBack) -> None:

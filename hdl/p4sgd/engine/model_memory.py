@@ -55,7 +55,8 @@ class ModelMemory(Component):
 
     def copy(self, bits: int) -> DualPortMemory:
         """Return a memory for ``bits`` of every chunk."""
-        return DualPortMemory.sized(shape=bits, depth=max(2, self.params.chunks), style="ultra")
+        depth = max(2, self.params.chunks)
+        return DualPortMemory.sized(shape=bits, depth=depth, style="ultra", mixed=True)
 
     def add_architectural(self, m: Module) -> None:
         """Add the architectural copy in columns; registers delay parts that are read too early."""

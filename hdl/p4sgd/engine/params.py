@@ -36,7 +36,7 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
     #: number of chunks that the model memory holds
     chunks: int = whole(1, 1 << 16, default=4096, tag="_c{}")
     #: most words waiting between forward and backward stage
-    fifo_words: int = whole(8, 1 << 16, default=4096, tag="_f{}")
+    fifo_words: int = whole(8, 1 << 16, default=16384, tag="_f{}")
     l2: bool = tagged("_l2", default=False)  #: whether the L2 term of the update is built
     #: whether data parallelism is built, without the L2 term
     data_parallel: bool = tagged("_dp", default=False)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sim.workloads.layout import BEAT_BYTES, Geometry
 
 LABEL_BYTES = 4
+ACTIVATIONS = 8  #: of a packet
 
 
 class DoesNotFit(ValueError):
@@ -102,8 +103,9 @@ class Capacity:
                 f" {self.fixed['fifo_words']}; a smaller batch, more workers or more fifo_words"
                 f" help"
             )
-        if micro_batches > self.fixed["slots"]:
+        packets = micro_batches * -(-self.fixed["banks"] // ACTIVATIONS)
+        if packets > self.fixed["slots"]:
             raise DoesNotFit(
-                f"in vanilla order every micro-batch of a mini-batch needs a slot: {micro_batches}"
+                f"in vanilla order every packet of a mini-batch needs a slot: {packets}"
                 f" of {self.fixed['slots']}; a smaller batch or more slots help"
             )
