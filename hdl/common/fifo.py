@@ -7,7 +7,7 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.expectations import expect
-from hdl.common.memory import STYLES, mixed_parts, ram_style
+from hdl.common.memory import STYLES, parts_of, ram_style
 from hdl.common.params import choice, tagged, whole
 from hdl.common.shaped import ShapedParams
 
@@ -119,9 +119,7 @@ class Fifo(Component):
     def add_words(self, m: Module, push, pop, write_at, read_at) -> Value:
         """Add the memory; return the word that is read."""
         params, fresh = self.params, []
-        parts = mixed_parts(params.style, params.width)
-        if not params.mixed:
-            parts = [(slice(0, params.width), params.style)]
+        parts = parts_of(params.style, params.width, params.depth, params.mixed)
         for name, (bits, style) in zip(("words", "rest"), parts, strict=False):
             width = bits.stop - bits.start
             attrs = ram_style(style, width, params.depth)

@@ -36,14 +36,15 @@ def ram_style(style: str, width: int, depth: int) -> dict[str, str]:
     return {} if style == "auto" else {"ram_style": style}
 
 
-def mixed_parts(style: str, width: int) -> list[tuple[slice, str]]:
-    """Return the bits of an entry that are of a kind, and that kind, of a mixed memory.
+def parts_of(style: str, width: int, depth: int, mixed: bool) -> list[tuple[slice, str]]:
+    """Return the bits of an entry that are in a memory of their own, and its style.
 
-    The bits that would begin another column of UltraRAM are in block RAM, of which a device has
-    more. UG901 has the same as ``ram_style`` mixed, where the tool chooses.
+    If it is ``mixed``, the bits that would begin another column of UltraRAM are in block RAM, of
+    which a device has more. (With UG901's ``ram_style`` mixed the tool would choose.)
     """
     whole = width // COLUMN_BITS * COLUMN_BITS
-    if style != "ultra" or whole in (0, width):
+    ultra = ram_style(style, width, depth) == {"ram_style": "ultra"}
+    if not mixed or not ultra or whole in (0, width):
         return [(slice(0, width), style)]
     return [(slice(0, whole), style), (slice(whole, width), "block")]
 
@@ -101,12 +102,10 @@ class DualPortMemory(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        parts = mixed_parts(self.params.style, self.params.width)
-        if not self.params.mixed:
-            parts = [(slice(0, self.params.width), self.params.style)]
-        fresh = []
+        params, depth, fresh = self.params, self.params.depth, []
+        parts = parts_of(params.style, params.width, depth, params.mixed)
         for name, (bits, style) in zip(("memory", "rest"), parts, strict=False):
-            width, depth = bits.stop - bits.start, self.params.depth
+            width = bits.stop - bits.start
             attrs = ram_style(style, width, depth)
             memory = Memory(shape=unsigned(width), depth=depth, init=[], attrs=attrs)
             m.submodules[name] = memory

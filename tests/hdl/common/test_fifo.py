@@ -23,9 +23,10 @@ SIZES = [
     FifoParams(shape=72, depth=16, style="block", output_register=True),
     FifoParams(shape=40, depth=21, style="ultra", output_register=True),
     FifoParams(shape=512, depth=64, style="ultra"),
+    FifoParams(shape=75, depth=2050, style="ultra", mixed=True),
 ]
 
-test_fifo = simulated(Fifo, SIZES, __name__, short=[SIZES[0], SIZES[2], SIZES[4], SIZES[6]])
+test_fifo = simulated(Fifo, SIZES, __name__, short=SIZES[::2])
 
 
 test_rejects = rejects(

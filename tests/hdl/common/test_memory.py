@@ -17,6 +17,7 @@ SIZES = [
     MemoryParams(shape=1, depth=2),
     MemoryParams(shape=12, depth=13, style="distributed"),
     MemoryParams(shape=72, depth=64, style="ultra", output_registers=3),
+    MemoryParams(shape=152, depth=520, style="ultra", mixed=True),
 ]
 
 test_memory = simulated(DualPortMemory, SIZES, __name__)
@@ -40,6 +41,21 @@ test_memory = simulated(DualPortMemory, SIZES, __name__)
 def test_requests_a_primitive_that_it_fills(style, width, depth, requested):
     verilog = emit(DualPortMemory(MemoryParams(shape=width, depth=depth, style=style))).verilog
     assert re.findall('ram_style = "(.*?)"', verilog) == [requested] * bool(requested)
+
+
+@pytest.mark.parametrize(
+    ("width", "depth", "parts"),
+    [
+        (512, 4096, [("ultra", 504), ("block", 8)]),
+        (504, 4096, [("ultra", 504)]),
+        (71, 4096, [("ultra", 71)]),
+        (512, 64, [("block", 512)]),
+    ],
+)
+def test_a_mixed_memory_has_whole_columns_of_ultraram(width, depth, parts):
+    memory = DualPortMemory.sized(shape=width, depth=depth, style="ultra", mixed=True)
+    declared = re.findall(r'ram_style = "(.*?)".*?reg \[(\d+):0\]', emit(memory).verilog, re.DOTALL)
+    assert [(style, int(high) + 1) for style, high in declared] == parts
 
 
 @pytest.mark.parametrize("name", designs())

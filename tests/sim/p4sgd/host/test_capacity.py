@@ -105,3 +105,5 @@ def test_vanilla_order_holds_a_mini_batch():
     held.check_vanilla(64, 2, 24)
     with pytest.raises(DoesNotFit, match="needs a slot: 4 of 3"):
         held.check_vanilla(64, 2, 32)
+    with pytest.raises(DoesNotFit, match="needs a slot: 4 of 3"):  # two packets each
+        capacity(banks=16).check_vanilla(64, 2, 32)
