@@ -66,7 +66,7 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.worker_board:WorkerBoard",
-            presets={"u280": {"slrs": 3}},
+            presets={"u280": {"slrs": 3, "address_bits": 29}},
             preset="u280",
         )
     },

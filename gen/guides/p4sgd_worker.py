@@ -13,7 +13,7 @@ from hdl.p4sgd.worker_params import Loss, WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE
-from hdl.u280.worker_board import LABELS, PORTS_PER_ENGINE
+from hdl.u280.worker_board import channels, fits, host_addresses, port_bits
 
 #: label and loss, by loss
 LOSSES = {
@@ -67,7 +67,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "L": engine.lanes,
         "F": engine.fraction_bits,
         "S": engine.max_bits,
-        "P": engine.word_bits // PORT_BITS,
+        "P": params.ports,
         "W": engine.weight_bits,
         "one": 1 << engine.fraction_bits,
         "chunks": engine.chunks,
@@ -85,13 +85,26 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "chunk_stride": beat << layout["chunk"].offset,
         "model_base": f"0x{MODEL_BASE:X}",
         "board_base": f"0x{BASE:X}",
-        "channels": PORTS_PER_ENGINE,
-        "label_channel": LABELS,
-        "channel_bytes": 1 << CHANNEL_BITS,
+        "card": card_memory(params),
         "start_cycles": START_CYCLES,
         **tables(registers, TABLES, ALSO),
         "ex": example(params),
         "known": known_answer(engine),
+    }
+
+
+def card_memory(params: WorkerParams) -> dict[str, int] | None:
+    """Return where the card's DMA finds memory, in bytes; None for a build that no card takes."""
+    if not fits(params) or params.address_bits > port_bits(params):
+        return None
+    addresses = host_addresses(params)
+    port = channels(params) << CHANNEL_BITS
+    return {
+        "engine": params.ports * port,
+        "port": port,
+        "size": 1 << params.address_bits,
+        "labels": addresses["labels"],
+        "labels_end": addresses["labels_end"],
     }
 
 

@@ -12,20 +12,21 @@ from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.axi_wires import connect_bus
 from hdl.u280.board import Board, check_slr_stages
 from hdl.u280.hbm import Hbm
-from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS
+from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS, PORTS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.pcie import MODEL_BASE, PcieDma
 
-PORTS_PER_ENGINE = 4
-LABELS, HOST = 2, 3  #: ports of engine 0 that carry something else
+LABELS, HOST = 1, 3  #: ports between those of engines 0 and 1 that carry something else
 
 
 class WorkerBoard(Board):
     """Places the worker beside HBM, its switch at cage 0, its host behind PCI Express by DMA.
 
-    HBM's port 4e carries the words of engine e, with port 4e + 1 where a word has two beats; port
-    2 labels and port 3 all that the host reads and writes. A worker's address on a port is one in
-    the 256 MB nearest to it: in bytes of HBM, 256 MB times the port's number and the address.
+    HBM's channels of 256 MB are shared out evenly to the ports that carry words: each has as many,
+    a power of two, from the channel of its own number on, and no other port's words are there. An
+    engine has four channels, or two if there are more than eight engines. Port 1 carries labels and
+    port 3 all that the host reads and writes. A worker's address on a port is one from its first
+    channel on; with ``address_bits`` above 28 labels are in the memory of port 0, behind its words.
 
     BAR 0, 1 MB: the worker's registers at 0, the board's (:func:`board_registers`) at 0x10000.
     DMA: HBM, 8 GB, from 0; the model (:class:`ModelPort`) from 0x200000000. The interrupt is
@@ -33,9 +34,14 @@ class WorkerBoard(Board):
     """
 
     def __init__(self, params: WorkerParams) -> None:
-        if params.address_bits > CHANNEL_BITS:
+        if not fits(params):
             raise ValueError(
-                f"address_bits must be at most {CHANNEL_BITS} on this board, a port's 256 MB of"
+                f"a word must take at most {engine_channels(params) // 2} memory ports on this"
+                f" board with {params.engines} engines: {params.ports}"
+            )
+        if params.address_bits > port_bits(params):
+            raise ValueError(
+                f"address_bits must be at most {port_bits(params)} on this board, a port's part of"
                 f" HBM: {params.address_bits}"
             )
         if params.slrs > 1:
@@ -71,18 +77,48 @@ class WorkerBoard(Board):
 
 
 def host_addresses(params: WorkerParams) -> dict[str, Any]:
-    """Return where DMA finds the memory at each port of words, labels and the weights, in bytes."""
-    ports = [port for ports in word_ports(params) for port in ports]
+    """Return where DMA finds the memory at each port of words, labels and the weights, in bytes.
+
+    Labels that are in the memory of a port of words end with it. Of a build that this board does
+    not take, memories follow each other, that of labels last.
+    """
+    bits, count = params.address_bits, params.engines * params.ports
+    words = [port << CHANNEL_BITS for ports in word_ports(params) for port in ports]
+    labels = LABELS << CHANNEL_BITS >> bits << bits
+    if not fits(params):
+        *words, labels = (port << bits for port in range(count + 1))
     return {
-        "words": tuple(port << CHANNEL_BITS for port in ports),
-        "labels": LABELS << CHANNEL_BITS,
+        "words": tuple(words),
+        "labels": labels,
+        "labels_end": 1 << bits if labels in words else 0,
         "model": MODEL_BASE,
     }
 
 
+def engine_channels(params: WorkerParams) -> int:
+    """Return the number of channels of an engine."""
+    return PORTS // (8 if params.engines <= 8 else 16)
+
+
+def fits(params: WorkerParams) -> bool:
+    """Return whether every other port is left for labels and host, and all else."""
+    return params.ports <= engine_channels(params) // 2
+
+
+def channels(params: WorkerParams) -> int:
+    """Return the number of channels of a port of words, a power of two."""
+    return engine_channels(params) // params.ports
+
+
+def port_bits(params: WorkerParams) -> int:
+    """Return the width of a byte address in the channels of a port of words."""
+    return CHANNEL_BITS + channels(params).bit_length() - 1
+
+
 def word_ports(params: WorkerParams) -> list[list[int]]:
     """Return the ports of HBM that carry each engine's words."""
+    step = channels(params)
+    each = step * params.ports
     return [
-        [PORTS_PER_ENGINE * engine + k for k in range(params.ports)]
-        for engine in range(params.engines)
+        [each * engine + step * k for k in range(params.ports)] for engine in range(params.engines)
     ]

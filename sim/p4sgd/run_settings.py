@@ -18,11 +18,12 @@ def run_settings(
     step: Step,
     l2_shift: int = 0,
     epochs: int = 1,
+    label_address: int = 0,
 ) -> dict[str, int]:
     """Return the settings of a run by field, but for the loss and the transport.
 
     The worker reads the upper ``bits`` of the ``stored`` planes of ``samples`` samples; ``batch``
-    of them are its own part of a mini-batch. Words and labels begin at address 0 of their ports.
+    of them are its own part of a mini-batch. Words begin at address 0 of their ports.
     P4SGD, algorithm 1.
     """
     micro_batches = geometry.micro_batches(samples)
@@ -44,7 +45,7 @@ def run_settings(
         "word_beats": micro_batches * chunks * stored if whole else bits,
         "word_stride": stored,
         "word_runs": 1 if whole else micro_batches * chunks,
-        "label_address_low": 0,
-        "label_address_high": 0,
+        "label_address_low": label_address & 0xFFFF_FFFF,
+        "label_address_high": label_address >> 32,
         "label_beats": -(-micro_batches * geometry.banks // LABELS_PER_BEAT),
     }

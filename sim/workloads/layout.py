@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 PORT_BITS = 256
 BEAT_BYTES = PORT_BITS // 8
+LABEL_BYTES = 4
 
 Bytes = NDArray[np.uint8]
 
@@ -193,10 +194,14 @@ def _blocks(
     return np.ascontiguousarray(padded.reshape(shape).transpose(0, 2, 1, 3))
 
 
+def label_bytes(geometry: Geometry, samples: int) -> int:
+    """Return the bytes of the labels: up to whole micro-batches, and whole beats."""
+    slots = geometry.micro_batches(samples) * geometry.banks
+    return -(-slots * LABEL_BYTES // BEAT_BYTES) * BEAT_BYTES
+
+
 def _label_image(labels: ArrayLike, geometry: Geometry) -> bytes:
     values = np.asarray(labels)
-    slots = geometry.micro_batches(len(values)) * geometry.banks
-    beat = BEAT_BYTES // 4
-    image = np.zeros(-(-slots // beat) * beat, dtype="<i4")
+    image = np.zeros(label_bytes(geometry, len(values)) // LABEL_BYTES, dtype="<i4")
     image[: len(values)] = values
     return image.tobytes()

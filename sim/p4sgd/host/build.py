@@ -23,6 +23,8 @@ class Build:
     model: int  #: address of the weights
     engine_stride: int  #: bytes from an engine's weights to the next engine's
     chunk_stride: int  #: bytes from a chunk's weights to the next chunk's
+    #: where labels end in their memory, if words are there too; 0: they begin there at 0
+    labels_end: int = 0
     #: address, first bit and bits of the card's fields; empty if it is not on a card
     board: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
 

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sim.workloads.layout import BEAT_BYTES, Geometry
+from sim.workloads.layout import BEAT_BYTES, LABEL_BYTES, Geometry, label_bytes
 
-LABEL_BYTES = 4
 ACTIVATIONS = 8  #: of a packet
 
 
@@ -25,6 +24,7 @@ class Capacity:
 
     fixed: Mapping[str, int]
     workers: int = 1
+    labels_apart: bool = True  #: whether no port of words has the memory of the labels, too
 
     @property
     def geometry(self) -> Geometry:
@@ -39,8 +39,12 @@ class Capacity:
 
     def samples(self, features: int, stored: int) -> int:
         """Return the most samples of so many features, stored with ``stored`` bits, in memory."""
-        micro_batch = max(self.word_bytes(features, stored), LABEL_BYTES * self.fixed["banks"])
-        return self.room // micro_batch * self.fixed["banks"]
+        size = self.used(self.word_bytes(features, stored), LABEL_BYTES * self.fixed["banks"])
+        return self.room // size * self.fixed["banks"]
+
+    def used(self, words: int, labels: int) -> int:
+        """Return the bytes that words and labels use of the memory that has most."""
+        return max(words, labels) if self.labels_apart else words + labels
 
     @property
     def room(self) -> int:
@@ -67,8 +71,8 @@ class Capacity:
         """
         self.check_features(features, bits)
         micro_batches = self.geometry.micro_batches(samples)
-        labels = LABEL_BYTES * micro_batches * self.fixed["banks"]
-        size = max(micro_batches * self.word_bytes(features, stored or bits), labels)
+        words = micro_batches * self.word_bytes(features, stored or bits)
+        size = self.used(words, label_bytes(self.geometry, samples))
         if size > self.room:
             raise DoesNotFit(
                 f"{samples} samples need {size} bytes on each memory port, which has {self.room}:"

@@ -11,7 +11,13 @@ from sim.p4sgd.golden.sgd import Loss, Parts, Training, epoch
 from sim.p4sgd.host.build import Build
 from sim.p4sgd.host.capacity import Capacity
 from sim.p4sgd.run_settings import run_settings
-from sim.workloads.layout import Geometry, hbm_images, model_images, weights_to_model
+from sim.workloads.layout import (
+    Geometry,
+    hbm_images,
+    label_bytes,
+    model_images,
+    weights_to_model,
+)
 from sim.workloads.quantise import to_fixed
 
 ALLOWED = {"logistic": (0, 1), "hinge": (-1, 1)}  #: labels, by the loss that takes no others
@@ -51,7 +57,8 @@ class Samples:
             raise ValueError(f"codes of {bits} bits must be from {low} to {high - 1}, not {result}")
         if real.shape != table.shape[:1] or not np.isfinite(real).all():
             raise ValueError(f"labels must be {len(table)} finite numbers, one for each sample")
-        Capacity(fixed=fixed, workers=workers).check(len(table), table.shape[1], bits)
+        held = Capacity(fixed=fixed, workers=workers, labels_apart=not build.labels_end)
+        held.check(len(table), table.shape[1], bits)
         return cls(
             build=build,
             codes=table,
@@ -81,7 +88,13 @@ class Samples:
         images = hbm_images(self.codes, self.labels, self.bits, self.geometry, worker)
         words = [port for engine in images.words for port in engine]
         yield from zip(self.build.words, words, strict=True)
-        yield self.build.labels, images.labels
+        yield self.build.labels + self.label_address, images.labels
+
+    @property
+    def label_address(self) -> int:
+        """Return where the labels begin in their memory."""
+        end = self.build.labels_end
+        return end and end - label_bytes(self.geometry, len(self.codes))
 
     def model(self, weights: ArrayLike, worker: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield the address and the bytes of each engine's part of all weights.
@@ -114,6 +127,7 @@ class Samples:
             step=training.step,
             l2_shift=l2_shift,
             epochs=epochs,
+            label_address=self.label_address,
         )
 
     def golden(

@@ -208,7 +208,8 @@ def hbm(ip: VendorIp) -> str:
             lines.append(silent_port(k))
         else:
             lines.append(hbm_port(k, config["USER_AXI_INPUT_CLK_FREQ"]))
-    # By port: whether a burst left the 256 MB nearest to it, or read what was never written.
+    # By port: whether a burst left the four channels of the port's own switch, which all reach at
+    # full rate (PG276, "switch"), or read what was never written.
     for name, flag in (("lateral", "far_{}"), ("unwritten", "missing_{} != 0")):
         bits = ", ".join(flag.format(k) if k in enabled else "1'b0" for k in reversed(range(32)))
         lines.append(f"  wire [31:0] {name} /* verilator public_flat_rd */ = {{{bits}}};")
@@ -278,8 +279,8 @@ def hbm_port(k: int, mhz: str) -> str:
     .index(card), .settings({settings(STACKS, 60, 40)}), .dump(1'b0),
     .missing(missing_{k}), .lost(lost_{k}), {", ".join(wires)});
   always @(posedge {prefix}ACLK)
-    if (({prefix}ARVALID & {prefix}ARREADY & ({prefix}ARADDR[32:28] != {k}))
-        | ({prefix}AWVALID & {prefix}AWREADY & ({prefix}AWADDR[32:28] != {k}))) far_{k} <= 1;"""
+    if ({prefix}ARVALID & {prefix}ARREADY & ({prefix}ARADDR[32:30] != {k // 4})
+        | {prefix}AWVALID & {prefix}AWREADY & ({prefix}AWADDR[32:30] != {k // 4})) far_{k} <= 1;"""
 
 
 def settings(params: AxiRamParams, read: int, write: int) -> str:

@@ -38,11 +38,11 @@ def drawn(card, signed=False, bits=4):
 
 def place_of(card, port):
     """Return where the guide has the memory behind a port, of words unless it is the labels'."""
-    reported = card.reported
-    if port is LABELS:
-        return reported["channel_bytes"] * reported["label_channel"]
+    reported, memory = card.reported, card.reported["card"]
+    if port is LABELS:  # of up to 16 samples
+        return memory["labels"] + (memory["labels_end"] and memory["labels_end"] - 64)
     engine, half = divmod(port, reported["P"])
-    return reported["channel_bytes"] * (reported["channels"] * engine + half)
+    return memory["engine"] * engine + memory["port"] * half
 
 
 def test_the_known_answer_of_the_guide_is_written(card):

@@ -1,8 +1,11 @@
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from hdl.u280.worker_board import WorkerBoard
+from hdl.u280.worker_board import WorkerBoard, fits, host_addresses, port_bits
 from tests.hdl.u280.board_checks import check_board, hbm_ports
 from tests.hdl.u280.board_table import add_bus, board_table
 
@@ -12,17 +15,17 @@ TINY = WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=16, fifo_wor
 def test_two_engines():
     board = WorkerBoard(TINY)
     check_board(board)
-    # Engine e: port 4e; labels and host at engine 0's; the second stack needs one as well.
-    assert hbm_ports(board) == [0, 2, 3, 4, 16]
+    # Engine e: port 4e; labels and host between them; the second stack needs one as well.
+    assert hbm_ports(board) == [0, 1, 3, 4, 16]
 
 
 def test_wires(tmp_path):
     board = WorkerBoard(TINY)
     table = board_table(board, [[("core.m_axis", "core.s_axis")]])
-    # A word of 512 bits has one port an engine.
+    # A word of 256 bits has one port an engine.
     table.bus("core.m_axi_words_0", "memory.port_0")
     table.bus("core.m_axi_words_1", "memory.port_4")
-    table.bus("core.m_axi_labels", "memory.port_2")
+    table.bus("core.m_axi_labels", "memory.port_1")
     add_bus(table, "dma_hbm", "memory.port_3")
     add_bus(table, "dma_model", "core.s_axi_model")
     table.wire(board_status={"request": "~core.busy"})
@@ -30,13 +33,39 @@ def test_wires(tmp_path):
 
 
 def test_eight_engines_use_the_ports_of_both_stacks():
-    words = [4 * engine + k for engine in range(8) for k in range(2)]
-    assert hbm_ports(WorkerBoard(WorkerParams())) == sorted([*words, 2, 3])
+    assert hbm_ports(WorkerBoard(WorkerParams())) == sorted([*range(0, 32, 2), 1, 3])
 
 
-def test_a_port_that_reaches_beyond_its_channel_is_refused():
-    with pytest.raises(ValueError, match="address_bits must be at most 28 on this board"):
-        WorkerBoard(WorkerParams(address_bits=30))
+def test_sixteen_engines_have_a_port_each():
+    params = WorkerParams(engines=16, engine=TINY.engine, address_bits=29)
+    assert hbm_ports(WorkerBoard(params)) == sorted([*range(0, 32, 2), 1, 3])
+    with pytest.raises(ValueError, match="at most 1 memory ports on this board with 16 engines: 2"):
+        WorkerBoard(WorkerParams(engines=16))
+
+
+@pytest.mark.parametrize(("params", "most"), [(WorkerParams(), 29), (TINY, 30)])
+def test_a_port_that_reaches_beyond_its_channels_is_refused(params, most):
+    WorkerBoard(replace(params, address_bits=most))
+    with pytest.raises(ValueError, match=f"address_bits must be at most {most} on this board"):
+        WorkerBoard(replace(params, address_bits=most + 1))
+
+
+@pytest.mark.parametrize("lanes", [32, 64, 96])
+@pytest.mark.parametrize("engines", [1, 8, 16])
+@pytest.mark.parametrize("bits", [20, 28, 29, 30])
+def test_memories_are_apart(engines, lanes, bits):
+    """Labels are in the memory of the first port of words, or in one of their own."""
+    params = WorkerParams(engines=engines, engine=EngineParams(lanes=lanes), address_bits=bits)
+    if fits(params) and bits > port_bits(params):
+        return
+    places = host_addresses(params)
+    labels, size = places["labels"], 1 << bits
+    starts = [*places["words"], labels] if not places["labels_end"] else [*places["words"]]
+    assert places["labels_end"] in (0, size)
+    assert bool(places["labels_end"]) == (labels == starts[0])
+    assert all(behind - before >= size for before, behind in pairwise(sorted(starts)))
+    if fits(params):
+        assert max(starts) + size <= 1 << 33
 
 
 def test_a_single_register_between_dies_is_refused():

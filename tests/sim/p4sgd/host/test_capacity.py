@@ -1,9 +1,13 @@
 """Compares the most data that fit with images of the memories, and with the two limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from sim.p4sgd.host.build import Build
 from sim.p4sgd.host.capacity import Capacity, DoesNotFit
+from sim.p4sgd.host.samples import Samples
 from sim.workloads.layout import hbm_images
 
 FIXED = {
@@ -74,6 +78,41 @@ def test_samples_are_limited_by_the_fullest_port(features, bits, changes):
     held.check(most, features, bits)
     with pytest.raises(DoesNotFit, match=rf"port, which has 2048: at most {most} samples of"):
         held.check(most + 1, features, bits)
+
+
+def test_labels_in_the_memory_of_words_take_their_room():
+    apart, shared = capacity(), replace(capacity(), labels_apart=False)
+    for features, bits in ((1, 1), (64, 1), (300, 2)):
+        most = shared.samples(features, bits)
+        assert most < apart.samples(features, bits)
+        words = most // shared.fixed["banks"] * shared.word_bytes(features, bits)
+        assert words + 4 * most <= shared.room < words + 4 * most + 8 * shared.room // most
+        shared.check(most, features, bits)
+        with pytest.raises(DoesNotFit, match=rf"at most {most} samples of"):
+            shared.check(most + 1, features, bits)
+
+
+@pytest.mark.parametrize("end", [0, 1 << 11])
+def test_labels_end_where_their_memory_does(end):
+    build = Build(
+        fixed=capacity().fixed | {"fraction_bits": 23, "l2_built": 0},
+        losses={"linear": 0},
+        causes={},
+        counters=(),
+        words=tuple(k << 11 for k in range(capacity().fixed["engines"])),
+        labels=0,
+        model=1 << 20,
+        engine_stride=1 << 10,
+        chunk_stride=1 << 7,
+        labels_end=end,
+    )
+    codes = np.ones((13, 20), int)
+    samples = Samples.checked(build, codes, np.arange(13), bits=1, signed=False)
+    at, image = list(samples.images())[-1]
+    settings = samples.settings(loss="linear", batch=8, rate=0.1)
+    assert (at, settings["label_address_high"]) == (settings["label_address_low"], 0)
+    assert at == (end - len(image) if end else 0)
+    assert np.frombuffer(image, "<i4")[:13].tolist() == [k << 23 for k in range(13)]
 
 
 def test_stored_bits_take_memory_and_read_bits_the_fifo():

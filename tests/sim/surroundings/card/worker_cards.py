@@ -18,14 +18,20 @@ from sim.surroundings.card.host import switch_on
 from sim.workloads.datasets import DataSet
 
 # Two engines with two ports each: neither may be taken for another.
-WORKER = WorkerParams(engines=2, engine=EngineParams(lanes=64, chunks=2, fifo_words=32), slots=16)
+WORKER = WorkerParams(
+    engines=2,
+    engine=EngineParams(lanes=64, chunks=2, fifo_words=32),
+    slots=16,
+    address_bits=29,
+)
 SWITCH = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 CARDS = CardsParams(
     cards=(("worker", WORKER), ("worker", WORKER), ("switch", SWITCH)),
     fibres=(((0, 0), (2, 0)), ((1, 0), (2, 1))),
 )
-PORTS = (0, 1, 4, 5, 2)  #: of HBM: the words of engine 0 and of engine 1, the labels
-WORDS, LABELS = 0x5A5_A5A0, 0xA5A_5A40  #: where they lie in a port's 256 MB
+#: channels in which the memories begin of the words of engine 0 and of engine 1, and of labels
+CHANNELS = (0, 2, 4, 6, 0)
+WORDS, LABELS = 0x15A5_A5A0, 0x1A5A_5A40  #: where they lie in a port's 512 MB
 
 
 def training_run(workers, features):
@@ -49,8 +55,8 @@ async def begin(dut):
 
 def places(images):
     """Return address in HBM and content of each port's words or labels."""
-    offsets = (*(WORDS for _ in PORTS[:-1]), LABELS)
-    addresses = [(port << CHANNEL_BITS) + at for port, at in zip(PORTS, offsets, strict=True)]
+    offsets = (*(WORDS for _ in CHANNELS[:-1]), LABELS)
+    addresses = [(k << CHANNEL_BITS) + at for k, at in zip(CHANNELS, offsets, strict=True)]
     return list(zip(addresses, images, strict=True))
 
 
@@ -73,7 +79,7 @@ async def train_together(workers, switch, meanwhile=None):
     """
     training = training_run(len(workers), 100 + 100 * len(workers))
     weights = np.zeros(training.features, dtype=np.int64)
-    count = len(PORTS)
+    count = len(CHANNELS)
     for k, (worker, model) in enumerate(zip(workers, training.models(weights), strict=True)):
         images = training.images[k * count : (k + 1) * count]
         await load(worker, images, model, training.settings(1, k))
