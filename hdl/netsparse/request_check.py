@@ -49,23 +49,26 @@ class RequestCheck(Component):
         array = Signal(rig.property_array, reset_less=True)
         known = Signal()  # an array was taken already
         rests = Signal()
+        fresh = Signal()  # any array may be taken
         other = Signal()
+        illegal = self.illegal()
         requested = Signal(rig.property_array)
         m.d.comb += [
             requested.address.eq(request.property_address[: rig.address_bits]),
             requested.bytes.eq(request.property_bytes),
             rests.eq(under_way == 0),
-            other.eq(self.filter & known & (requested != array) & ~(self.clear & rests)),
+            fresh.eq(~known | (self.clear & rests)),
+            other.eq(self.filter & ~fresh & (requested != array)),
             *(command[name].eq(request[name][: len(command[name])]) for name, _ in rig.request),
         ]
-        with m.If(self.illegal()):
+        with m.If(illegal):
             m.d.comb += command.cause.eq(Cause.COMMAND)
         with m.Elif(other):
             m.d.comb += command.cause.eq(Cause.ARRAY)
         m.d.sync += under_way.eq(under_way + self.taken - self.ended)
         with m.If(self.clear & rests):
             m.d.sync += known.eq(0)
-        with m.If(self.taken & self.filter & (command.cause == Cause.DONE)):
+        with m.If(self.taken & self.filter & fresh & ~illegal):
             m.d.sync += [known.eq(1), array.eq(requested)]
         return m
 

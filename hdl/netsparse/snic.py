@@ -200,8 +200,10 @@ class Snic(Component):
                 self.params.deconcatenator(bool(k))
             )
             connect(m, flipped(getattr(self, f"s_axis_{name}")), deconcatenator.axis)
-            # This cuts a path of ready from the host through a unit to the packets.
-            cut_ready(m, f"{name}_skid", deconcatenator.prs, sink)
+            if k:  # which unit is ready depends on the response
+                cut_ready(m, "responses_skid", deconcatenator.prs, sink)
+            else:
+                connect(m, deconcatenator.prs, sink)
             m.d.comb += [
                 deconcatenator.node.eq(settings.node),
                 events.received[k].eq(deconcatenator.events),

@@ -46,11 +46,14 @@ class ReadSender(Component):
         m = Module()
         params, piece, entry = self.params, self.pieces.payload, self.order.payload
         sends = self.send(m, self.tags.payload)
+        may_go = Signal()
         goes = Signal()
         m.d.comb += [
-            sends.valid.eq(self.pieces.valid & self.tags.valid & ~self.hold.any()),
+            may_go.eq(self.tags.valid & ~self.hold.any()),
+            sends.valid.eq(self.pieces.valid & may_go),
             goes.eq(sends.valid & sends.ready),
-            self.pieces.ready.eq(goes),
+            # Without ``valid``: ``goes`` drives many loads already.
+            self.pieces.ready.eq(may_go & sends.ready),
             self.tags.ready.eq(goes),
             self.provided.valid.eq(goes),
             self.provided.tag.eq(self.tags.payload),

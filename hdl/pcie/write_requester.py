@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import connect_by, cut_ready
+from hdl.common.streams import StreamSkid, connect_by, cut_ready
 from hdl.pcie.axis import PcieStreamSignature, rq_user, say_request
 from hdl.pcie.packet_gate import PacketGate
 from hdl.pcie.request_cutter import RequestCutter
@@ -77,10 +77,12 @@ class WriteRequester(Component):
         m.submodules.planner = planner = WritePlanner(params)
         m.submodules.aligner = aligner = WriteAligner(params)
         out = stream.Signature(params.beat).create(path=("out",))
+        m.submodules.requests_skid = skid = StreamSkid.sized(shape=params.cutter.request)
+        connect(m, skid.o, cutter.requests)
         m.d.comb += [
-            cutter.requests.payload.eq(self.requests.payload),
-            cutter.requests.valid.eq(self.requests.valid & ~self.stop),
-            self.requests.ready.eq(cutter.requests.ready & ~self.stop),
+            skid.i.payload.eq(self.requests.payload),
+            skid.i.valid.eq(self.requests.valid & ~self.stop),
+            self.requests.ready.eq(skid.i.ready & ~self.stop),
         ]
         # Else one path of ready reaches from the user's data to its requests.
         cut_ready(m, "pieces_skid", cutter.pieces, planner.pieces)

@@ -37,6 +37,8 @@ class Arrivals(Component):
                 "valid": Out(1),
                 "arrival": Out(params.arrival),
                 "advance": In(1),
+                "holds": In(1),  # of the next component: ``advance`` is ~holds | moves
+                "moves": In(1),
             },
         )
 
@@ -47,11 +49,13 @@ class Arrivals(Component):
         last = Signal()
         added = Signal(len(self.arrival.bytes))
         moves = Signal()
+        goes_on = Signal()  # ``advance``, whose own loads are too many for a path to go on
         same = Signal(self.params.queue_bits, reset_less=True)  # the queue of the PR under way
         queue = Signal(self.params.queue_bits)
         m.d.comb += [
             self.dest.eq(low_bits(pr.dest, len(self.dest))),
-            self.prs.ready.eq(self.advance & (self.result | ~first)),
+            goes_on.eq(~self.holds | self.moves),
+            self.prs.ready.eq(goes_on & (self.result | ~first)),
             moves.eq(self.prs.valid & self.prs.ready),
             self.takes.eq(moves & first),
             queue.eq(Mux(first, self.chosen, same)),

@@ -144,6 +144,8 @@ class Concatenator(Component):
             queues.arrival.eq(arrivals.arrival),
             # This is ``queues.advance``, whose own loads are as many.
             arrivals.advance.eq(~queues.holds | queues.moves),
+            arrivals.holds.eq(queues.holds),
+            arrivals.moves.eq(queues.moves),
         ]
         if not self.params.virtual:
             queue = arrivals.dest

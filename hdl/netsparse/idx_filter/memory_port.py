@@ -99,12 +99,14 @@ class FilterMemoryPort(Component):
         connect(m, write.o, fork.i)
         line = write.i.payload
         sources = [*self.write_backs, self.zeros]
-        grant = Signal(len(sources))
+        grant = Signal(len(sources))  # a register, since it drives all bits of a line
         requesting = Cat(item.valid for item in sources)
         addresses = [bank.payload.address for bank in self.write_backs]
+        choice = add_choice(m, "write_turn", requesting, write.i.ready)
+        with m.If(write.i.ready):
+            m.d.sync += grant.eq(choice)
         m.d.comb += [
-            grant.eq(add_choice(m, "write_turn", requesting, write.i.ready)),
-            write.i.valid.eq(requesting.any()),
+            write.i.valid.eq((grant & requesting).any()),
             line.bank.eq(index_of(grant[:-1], self.params.write_port.tag_bits)),
             line.line.address.eq(chosen(grant, [*addresses, self.zeros.payload])),
             line.line.data.eq(chosen(grant, [bank.payload.data for bank in self.write_backs])),

@@ -2,7 +2,7 @@
 
 from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, stream
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
 from hdl.common.arithmetic import low_bits
@@ -72,8 +72,9 @@ class Server(Component):
     def judge(self, m: Module, heads: Fifo) -> Value:
         """Put reads into heads, and good ones into ``demands``, while their beats have room."""
         params = self.params
-        read = Signal(READ_PR, reset_less=True)
-        waiting = Signal()
+        # A queue only so that ``reads.ready`` is a register: from it a server is chosen.
+        m.submodules.arrivals = arrivals = Fifo.sized(shape=READ_PR, depth=2)
+        read, waiting = arrivals.o.payload, arrivals.o.valid
         judged = Signal(HEAD, reset_less=True)
         judged_valid = Signal()
         room = Signal(range(params.property_beats + 1), init=params.property_beats)
@@ -82,12 +83,13 @@ class Server(Component):
         move = Signal()
         go = Signal()
         returned = Signal()
+        connect(m, flipped(self.reads), arrivals.i)
         idx, partition = read.pr.idx, self.partition
         m.d.comb += [
             move.eq(
                 ~judged_valid | (heads.i.ready & (judged.error | (self.demands.ready & enough)))
             ),
-            self.reads.ready.eq(~waiting | move),
+            arrivals.o.ready.eq(move),
             heads.i.payload.eq(judged),
             heads.i.valid.eq(judged_valid & (judged.error | (self.demands.ready & enough))),
             self.demands.payload.eq(judged.pr.idx[: params.idx_bits]),
@@ -100,8 +102,6 @@ class Server(Component):
             room.eq(room + returned - Mux(go, beats, 0)),
             enough.eq(Mux(go, room >= beats << 1, room >= beats)),
         ]
-        with m.If(self.reads.ready):
-            m.d.sync += [waiting.eq(self.reads.valid), read.eq(self.reads.payload)]
         with m.If(move):
             m.d.sync += [
                 judged_valid.eq(waiting),

@@ -139,7 +139,7 @@ class RigUnit(Component):
             client.entry.eq(match.entry),
             client.response.eq(match.events.response),
             client.remote.eq(match.events.remote),
-            client.response_entry.eq(match.heads.payload.entry),
+            client.response_entry.eq(match.ended_entry),
             client.idx_failed.valid.eq(fetch.failed),
             client.idx_failed.slot.eq(fetch.failed_slot),
             client.write_failed.eq(write_back.failed),

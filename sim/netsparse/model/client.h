@@ -192,13 +192,14 @@ inline void consume(State &s, Int n, Client &client, Int t) {
 inline void receive(State &s, Node &node, Int pr) {
     Client &client = s.clients[pr / s.k.entries];
     ++client.counts.responses;
-    client.came = pr;
+    client.came[client.came[0] != NONE] = pr;
     ++node.matching;
 }
 
 // Let responses move on to their writes.
 inline void match(State &s, Node &node, Int unit, Client &client, Int t) {
     Addresses &offers = client.offers;
+    client.takes = client.came[1] == NONE;
     bool goes = client.matched != NONE && t >= client.free && offers.move(t);
     if (offers.inside || goes) addresses::move(s, offers, goes ? client.matched : NONE, t);
     if (offers.found.count) turns::ask(node.writes.turns, unit);
@@ -206,7 +207,11 @@ inline void match(State &s, Node &node, Int unit, Client &client, Int t) {
         client.matched = NONE;
         client.free = t + s.k.property_beats;
     }
-    if (client.matched == NONE) std::swap(client.matched, client.came);
+    if (client.matched != NONE) return;
+    client.matched = client.looked_up;
+    client.looked_up = client.came[0];
+    client.came[0] = client.came[1];
+    client.came[1] = NONE;
 }
 
 // A property is taken: it is known when it is there.

@@ -69,6 +69,7 @@ inline void answer(State &s, Int n, Int m, Int t) {
 // Let a server look for room for the property of its next read, and ask for it.
 inline void serve(State &s, Node &node, Int place, Server &server, Int t) {
     const Int beats = s.k.property_beats;
+    server.takes = server.waiting[1] == NONE;
     bool goes = server.judged != NONE && server.enough && server.heads < READS_UNDER_PATH &&
                 server.asks.move(t);
     server.enough = server.room >= (goes ? 2 : 1) * beats;
@@ -84,8 +85,9 @@ inline void serve(State &s, Node &node, Int place, Server &server, Int t) {
         ++server.room;
     }
     if (!goes && server.judged != NONE) return;
-    server.judged = server.waiting;
-    server.waiting = NONE;
+    server.judged = server.waiting[0];
+    server.waiting[0] = server.waiting[1];
+    server.waiting[1] = NONE;
 }
 
 // A server's ask is taken: it is known when the property comes.
@@ -129,19 +131,15 @@ inline void take_read(State &s, Int n, LinkClass &link, Int t) {
     Node &node = s.nodes[n];
     Taker &taker = s.takers[n];
     if (!taker.left) taker::take_packet(s, n, link.incoming, t);
-    Int pr = node.waits;  // in a StreamSkid
-    if (pr == NONE && taker::offers(taker, t)) {
-        pr = taker.pr;
-        link.level -= taker::take_pr(s, n, 1, t);
-    }
-    if (pr == NONE) return;
+    if (!taker::offers(taker, t)) return;
     Server *servers = &s.servers[n * s.k.servers];
-    Int place = turns::next(node.serve_turn, s.k.servers,
-                            [&](Int k) { return servers[k].waiting == NONE; });
-    node.waits = place == NONE ? pr : NONE;
+    Int place =
+        turns::next(node.serve_turn, s.k.servers, [&](Int k) { return servers[k].takes; });
     if (place == NONE) return;
     node.serve_turn = place;
-    servers[place].waiting = pr;
+    Int *waiting = servers[place].waiting;
+    waiting[waiting[0] != NONE] = taker.pr;
+    link.level -= taker::take_pr(s, n, 1, t);
 }
 
 // Give the next response to the client that waits for it.
@@ -156,9 +154,8 @@ inline void take_response(State &s, Int n, Int m, LinkClass &link, Int t) {
     }
     if (pr == NONE) return;
     Client &client = s.clients[pr / s.k.entries];
-    bool takes = client.came == NONE;
-    node.responds = takes ? NONE : pr;
-    if (takes) client::receive(s, node, pr);
+    node.responds = client.takes ? NONE : pr;
+    if (client.takes) client::receive(s, node, pr);
 }
 
 inline void step(State &s, Int t) {

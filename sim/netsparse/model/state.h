@@ -141,7 +141,8 @@ struct Client {
     std::vector<Near> near;
     List sending;              // PRs
     Int transmitting = 0;      // PRs on their way to be sent, or that wait for that
-    Int came = NONE, matched = NONE, free = 0;  // responses; when the next one can go on
+    Int came[2] = {NONE, NONE}, takes = 1;      // responses; whether another may come
+    Int looked_up = NONE, matched = NONE, free = 0;  // others; when the next one can go on
     Addresses offers;          // of properties to be written
     List writing;              // those that are being written
     List freeing, released;    // entries that are soon free: their bits were set, or they had none
@@ -150,12 +151,13 @@ struct Client {
 
 struct Server {
     Int room = 0, returning = 0, enough = 1, heads = 0, served = 0;
-    Int waiting = NONE, judged = NONE;
+    Int waiting[2] = {NONE, NONE}, takes = 1;  // reads; whether another may come
+    Int judged = NONE;
     Addresses asks;
     List answers;        // PRs
 
     bool rests() const {
-        return waiting == NONE && judged == NONE && !asks.inside && !returning && enough;
+        return waiting[0] == NONE && judged == NONE && !asks.inside && !returning && enough;
     }
 };
 
@@ -190,7 +192,7 @@ struct Node {
     std::vector<Bank> banks;                 // of the idx filter
     std::vector<Int> line_ready, set_lines;
     Int far = 0, near = 0;                   // requests for banks; answers of banks
-    Int waits = NONE, responds = NONE;       // a read, and a response, that wait for a unit
+    Int responds = NONE;                     // a response that waits for its unit
     List solving;                            // PRs on their way to be sent,
     List reading;                            // to be answered
     Int matching = 0;                        // responses until their writes

@@ -157,8 +157,11 @@ def add_receiving(table, k, kind):
     sink = ("dispatch.reads", "route.responses")[k]
     deconcatenator = f"{kind}_deconcatenator"
     table.bus(f"{PINS}.s_axis_{kind}", f"{deconcatenator}.axis")
-    table.stream(f"{deconcatenator}.prs", f"{kind}_skid.i")
-    table.stream(f"{kind}_skid.o", sink)
+    if k:
+        table.stream(f"{deconcatenator}.prs", "responses_skid.i")
+        table.stream("responses_skid.o", sink)
+    else:
+        table.stream(f"{deconcatenator}.prs", sink)
     table.add(f"{deconcatenator}.node", table.reported["node"])
     table.add(f"counters.received_{k}", f"{deconcatenator}.events")
 

@@ -35,16 +35,23 @@ class Surroundings:
         self.dut, self.params = dut, params_in_simulator(ConcatenatorParams)
         self.absent, self.stall = stalls
         self.queues, self.arrivals, self.cycles = [], [], []
-        dut.result.value = dut.advance.value = 0
+        dut.result.value = 0
+        self.advance(False)
         cocotb.start_soon(self.choose())
         cocotb.start_soon(self.take())
+
+    def advance(self, goes):
+        """Say that the next component goes on, if it ``goes``: it holds no beat, or moves it."""
+        moves = goes and random.randrange(2)
+        self.dut.holds.value, self.dut.moves.value = not goes or moves, moves
+        self.dut.advance.value = goes
 
     async def choose(self):
         dut = self.dut
         while True:
             await FallingEdge(dut.clk)
             dut.result.value = not self.absent()
-            dut.advance.value = not self.stall()
+            self.advance(not self.stall())
             dut.chosen.value = random.randrange(self.params.queues)
 
     async def take(self):

@@ -203,12 +203,12 @@ async def a_beat_a_cycle(dut, size):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def beats_wait_for_heads(dut):
-    """Neither goes without the other."""
+    """Neither goes without the other; a response has more beats than are held."""
     bench = await MatchBench(dut).begin()
-    dut.bytes.value = 192
+    dut.bytes.value = 320
     await bench.issue(1, 77)
     bench.heads.stop()
-    response, head, ends = bench.response(1, 192)
+    response, head, ends = bench.response(1, 320)
     sending = cocotb.start_soon(bench.responses.send_all(response))
     await ClockCycles(dut.clk, 20)
     assert not bench.beats.beats
@@ -219,7 +219,7 @@ async def beats_wait_for_heads(dut):
     assert bench.beats.beats == ends
     bench.beats.stop()
     await bench.issue(1, 78)
-    response, head, ends = bench.response(1, 192)
+    response, head, ends = bench.response(1, 320)
     cocotb.start_soon(bench.responses.send_all(response))
     await ClockCycles(dut.clk, 20)
     assert len(heads.beats) == 1
