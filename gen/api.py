@@ -218,7 +218,7 @@ class Done:
     def weights(self) -> Any:
         """Return the weights [D] of a training, in the units of the data."""
         comparison = self.session.comparison  # pyright: ignore[reportAttributeAccessIssue]
-        return comparison.training.original(comparison.last.weights)
+        return comparison.training.original(comparison.kept.weights)
 
     def estimator(self) -> Any:
         """Return scikit-learn's fitted LogisticRegression, LinearSVC or Ridge with the weights.

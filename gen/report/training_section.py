@@ -34,7 +34,10 @@ def training_section(runs: Sequence[tuple[str, Mapping[str, Any]]]) -> Section:
     built = environment(HERE)
     built.filters |= {"duration": duration, "loss": shown_loss, "percent": percent}
     template = built.get_template("training.html.j2")
-    rows = [(label, run, run["epochs"][-1], curves(run)) for label, run in runs]
+    rows = [
+        (label, run, run["epochs"][run.get("kept_epoch", 0) - 1], curves(run))
+        for label, run in runs
+    ]
     return Section("Training", template.render(runs=rows, overlaid=overlaid(runs)))
 
 

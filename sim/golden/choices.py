@@ -1,4 +1,4 @@
-"""Names what a training may choose: its loss, and the order of its steps."""
+"""Names what a training may choose: loss, order of its steps, schedule of the learning rate."""
 
 from enum import StrEnum
 
@@ -17,3 +17,11 @@ class Schedule(StrEnum):
     PIPELINED = "pipelined"  # model parallelism, overlapped per micro-batch: P4SGD
     VANILLA = "vanilla"  # model parallelism, one after the other per mini-batch
     DATA_PARALLEL = "data-parallel"  # samples are shared out, models added up per mini-batch
+
+
+class EtaSchedule(StrEnum):
+    """Names how the learning rate changes between epochs, as on the command line."""
+
+    CONSTANT = "constant"
+    INVERSE = "inverse"  # eta / (1 + t / period) after t epochs
+    RESTARTS = "restarts"  # a cosine from eta towards 0 in each period: SGDR

@@ -28,6 +28,7 @@ from sim.p4sgd.training_job import (
     JOB_FILE,
     MODELS,
     PROGRESS,
+    STOP,
     Job,
     MemorySettings,
     NetworkSettings,
@@ -98,8 +99,9 @@ def simulate_training(
     training: TrainingRun,
     simulator: Build,
     folder: Path,
-    on_epoch: Callable[[Epoch], None],
+    on_epoch: Callable[[Epoch], object],
     *,
+    enough: Callable[[], bool] = lambda: False,
     initial: NDArray[np.int64] | None = None,
     memory: MemorySettings | None = None,
     network: NetworkSettings | None = None,
@@ -107,12 +109,15 @@ def simulate_training(
 ) -> None:
     """Train on the RTL in ``folder``; ``on_epoch`` is called after each epoch as it ends.
 
+    If ``enough`` then returns True, no further epoch is reported: the simulator, which may be some
+    epochs ahead, ends too.
     ``simulator`` is of a worker, or with ``network`` of a cluster. Weights start at zero or
     ``initial`` [D]. Raises :class:`TrainingStopped` if a worker stops.
     """
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / PROGRESS).unlink(missing_ok=True)
+    for name in (PROGRESS, STOP):
+        (folder / name).unlink(missing_ok=True)
     start = np.zeros(training.features, dtype=np.int64) if initial is None else initial
     job = Job(
         settings=[training.settings(1, worker) for worker in range(training.workers)],
@@ -122,6 +127,7 @@ def simulate_training(
         memory=memory or MemorySettings(),
         network=network,
         under_way=training.under_way,
+        steps=training.steps,
     )
     system: tuple[Any, type[Component]] = (training.params, WorkerSystem)
     if network is not None:
@@ -146,12 +152,17 @@ def simulate_training(
 
     def look() -> None:
         nonlocal seen
+        if (folder / STOP).exists():
+            return
         lines = read_lines(folder / PROGRESS)
         for line in map(json.loads, lines[seen:]):
             seen += 1
             if "failure" in line:
                 raise TrainingStopped(line["failure"])
             on_epoch(read_epoch(training, folder, line))
+            if enough():
+                (folder / STOP).touch()
+                return
 
     follow(work, look)
 

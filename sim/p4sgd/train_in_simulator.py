@@ -19,13 +19,13 @@ from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import LINK_COUNTS
 from sim.p4sgd.surroundings.worker_system import memory_params
-from sim.p4sgd.training_job import JOB, JOB_FILE, MODELS, PROGRESS, Job, NetworkSettings
+from sim.p4sgd.training_job import JOB, JOB_FILE, MODELS, PROGRESS, STOP, Job, NetworkSettings
 from sim.p4sgd.worker_driver import WorkerDriver
 
 
 @cocotb.test()
 async def train(dut: Any) -> None:
-    """Load the models, run epoch after epoch, read the models back after each."""
+    """Load the models, run epoch after epoch with its step, read the models back after each."""
     folder = Path(os.environ[JOB])
     job: Job = pickle.loads((folder / JOB_FILE).read_bytes())
     params = params_in_simulator()
@@ -49,8 +49,11 @@ async def train(dut: Any) -> None:
     packets = dict.fromkeys(LINK_COUNTS.members, 0)
     with (folder / MODELS).open("wb", 0) as stored, open(folder / PROGRESS, "w", 1) as progress:
         for epoch in range(1, job.epochs + 1):
+            if (folder / STOP).exists():
+                break
+            step = job.steps[epoch - 1] if job.steps else {}
             for worker in workers:
-                await worker.write(clear_counters=1)
+                await worker.write(clear_counters=1, **step)
             try:
                 await system.train()
             except (WorkerStopped, StuckError) as failure:

@@ -1,6 +1,7 @@
 """Makes a training run of a data set: memory images, settings, and weights in original units."""
 
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ from hdl.p4sgd.host.registers import constants
 from hdl.p4sgd.worker_params import Loss as HardwareLoss
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.arithmetic import Step
-from sim.golden.choices import Schedule
+from sim.golden.choices import EtaSchedule, Schedule
 from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
 from sim.p4sgd.golden.sgd import Parts, Saturations, Training
@@ -22,7 +23,7 @@ from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
 from sim.workloads.datasets import DataSet, from_arrays, load
 from sim.workloads.layout import Geometry, hbm_images, model_to_weights, weights_to_model
 from sim.workloads.quantise import Quantiser, to_fixed, truncate
-from sim.workloads.step_size import Smoothness
+from sim.workloads.step_size import Smoothness, scheduled
 
 
 def data_of(requested: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
@@ -162,9 +163,33 @@ class TrainingRun:
         chosen = self.requested.eta
         return self.smoothness.learning_rate(self.requested.loss) if chosen is None else chosen
 
+    def eta_of(self, epoch: int) -> float:
+        """Return the learning rate of an epoch, from 1 on, by the schedule."""
+        requested = self.requested
+        return scheduled(requested.eta_schedule, self.eta, requested.eta_period, epoch)
+
+    def training_of(self, epoch: int) -> Training:
+        """Return what the golden model does in an epoch, from 1 on."""
+        return replace(self.training, step=Step.of(self.eta_of(epoch) / self.requested.batch))
+
+    @property
+    def steps(self) -> list[dict[str, int]]:
+        """Return the registers that a host writes before each epoch; none if the rate is constant.
+
+        The hardware keeps a step for all epochs of a run, so each epoch is a run.
+        """
+        if self.requested.eta_schedule is EtaSchedule.CONSTANT:
+            return []
+        return [
+            asdict(self.training_of(epoch).step) for epoch in range(1, self.requested.epochs + 1)
+        ]
+
     @property
     def l2(self) -> float:
-        """Return lambda: mean loss + lambda / 2 x |weights of scaled features|^2 is minimised."""
+        """Return lambda: mean loss + lambda / 2 x |weights of scaled features|^2 is minimised.
+
+        That is at the learning rate of the first epoch: weights shrink alike whatever the rate.
+        """
         shift = self.requested.l2_shift
         return 2.0**-shift / self.eta if shift else 0.0
 
@@ -224,21 +249,24 @@ class TrainingRun:
             "from_zero": int(self.shares_samples and worker > 0),
         }
 
-    def golden(self, weights: NDArray[np.int64]) -> tuple[NDArray[np.int64], Saturations]:
-        """Train one epoch of the golden model on weights [D]."""
+    def golden(
+        self, weights: NDArray[np.int64], epoch: int = 1
+    ) -> tuple[NDArray[np.int64], Saturations]:
+        """Train an epoch, from 1 on, of the golden model on weights [D]."""
+        training = self.training_of(epoch)
         parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
         if self.shares_samples:
             return data_parallel_epoch(
-                self.codes, self.labels, weights, self.training, self.workers, parts
+                self.codes, self.labels, weights, training, self.workers, parts
             )
-        return golden_epoch(self.codes, self.labels, weights, self.training, parts)
+        return golden_epoch(self.codes, self.labels, weights, training, parts)
 
     def original(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return fixed-point weights [D] in the units of the data."""
         return self.quantiser.to_original(weights, self.params.engine.fraction_bits)
 
-    def float_epoch(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Train one epoch of float64 mini-batch SGD on weights [D] of the scaled features."""
+    def float_epoch(self, weights: NDArray[np.float64], epoch: int = 1) -> NDArray[np.float64]:
+        """Train an epoch, from 1 on, of float64 SGD on weights [D] of the scaled features."""
         return float_sgd.epoch(
             self.data.features,
             self.data.labels,
@@ -246,7 +274,7 @@ class TrainingRun:
             seen=self.quantiser.scaled,
             loss=self.requested.loss,
             batch=self.requested.batch,
-            step=self.eta / self.requested.batch,
+            step=self.eta_of(epoch) / self.requested.batch,
             l2_shift=self.requested.l2_shift,
         )
 

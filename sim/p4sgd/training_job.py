@@ -14,6 +14,7 @@ SWITCH_CYCLES = 64  #: cycles that are more than switch and transport need
 
 JOB = "INGATHER_TRAINING_JOB"  #: environment variable that names the folder of the job's files
 JOB_FILE, PROGRESS = "job.pickle", "progress.jsonl"
+STOP = "stop"  #: file whose presence says that no further epoch is needed
 MODELS = "models.bin"  #: weights as hardware has them, all of an epoch behind those of the last one
 
 
@@ -89,6 +90,7 @@ class Job:
     memory: MemorySettings = field(default_factory=MemorySettings)
     network: NetworkSettings | None = None  #: None for a worker without a switch
     under_way: int = 1  #: most AllReduces at a time
+    steps: list[dict[str, int]] = field(default_factory=list)  #: of each epoch, if they differ
 
 
 #: Names the counters of what every worker does with the same samples.

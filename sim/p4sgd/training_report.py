@@ -54,13 +54,14 @@ class Comparison:
         self.golden = np.zeros(training.features, dtype=np.int64)
         self.float = np.zeros(training.features)
         self.last: Epoch | None = None
+        self.kept: Epoch | None = None  #: whose weights are the result
         self.reference: Reference | None = None  #: fitted when the run has ended
 
     def add(self, epoch: Epoch) -> Row:
         """Train the models one epoch further and compare."""
         training = self.training
-        self.golden, saturations = training.golden(self.golden)
-        self.float = training.float_epoch(self.float)
+        self.golden, saturations = training.golden(self.golden, epoch.number)
+        self.float = training.float_epoch(self.float, epoch.number)
         self.last = epoch
         rtl, golden = training.original(epoch.weights), training.original(self.golden)
         double = self.float / training.quantiser.scale
@@ -78,7 +79,25 @@ class Comparison:
             network=dict(epoch.network),
         )
         self.rows.append(row)
+        if not (training.requested.patience and self.kept) or self.is_better(row):
+            self.kept = epoch
         return row
+
+    def is_better(self, row: Row) -> bool:
+        """Return whether an epoch has a lower test loss than the one that is kept."""
+        loss, least = row.rtl_test_loss, self.kept_row.rtl_test_loss
+        return loss is not None and least is not None and loss < least
+
+    @property
+    def kept_row(self) -> Row:
+        """Return the row of the epoch whose weights are kept."""
+        assert self.kept is not None
+        return self.rows[self.kept.number - 1]
+
+    def enough(self) -> bool:
+        """Return whether the loss of the test samples has not fallen for as long as is allowed."""
+        patience = self.training.requested.patience
+        return bool(patience) and len(self.rows) - self.kept_row.epoch >= patience
 
     @property
     def difference(self) -> str:
@@ -104,7 +123,7 @@ class Comparison:
     @property
     def warnings(self) -> list[str]:
         """Return why the training failed to learn, a line for each reason."""
-        loss, chance, eta = self.rows[-1].rtl_loss, self.training.chance, self.training.eta
+        loss, chance, eta = self.kept_row.rtl_loss, self.training.chance, self.training.eta
         suits = self.training.smoothness.learning_rate(self.training.requested.loss)
         hint = f"; --eta {suits:.3g} suits the data, not {eta:.3g}" if eta > suits else ""
         result = []
@@ -160,7 +179,8 @@ class Comparison:
             "clock_mhz": CORE_MHZ,
             "simulated_cycles": last.simulated_cycles if last else 0,
             "simulated_cycles_per_second": self.simulated_per_second,
-            "epochs": [asdict(row) for row in self.rows],
+            "kept_epoch": self.kept_row.epoch,
+            "epochs": [asdict(row) | {"eta": training.eta_of(row.epoch)} for row in self.rows],
         }
 
     def save_weights(self, path: Path) -> None:
@@ -176,9 +196,9 @@ class Comparison:
         that was added, ``loss`` is a place in :class:`Loss`, ``classes`` are the labels that are
         negative and positive.
         """
-        assert self.last is not None
+        assert self.kept is not None
         requested = self.training.requested
-        weights: NDArray[np.int64] = self.last.weights
+        weights: NDArray[np.int64] = self.kept.weights
         quantiser, original = self.training.quantiser, self.training.original(weights)
         return {
             "fixed_point": weights,

@@ -36,11 +36,11 @@ class TrainingSession(Session):
         "cycles_per_epoch": "clock cycles of an epoch, the mean of all epochs",
         "samples_per_second": "samples trained on in a second at the clock",
         "efficiency": "the formula's cycles divided by those that were measured",
-        "final_loss": "loss of the RTL's weights on the training samples after the last epoch",
-        "accuracy": "accuracy of the RTL's weights on the training samples",
-        "test_loss": "loss of the RTL's weights on the samples held out",
-        "test_accuracy": "accuracy of the RTL's weights on the samples held out",
-        "learning_rate": "the learning rate, as it was set or as it suits the data",
+        "final_loss": "loss on the training samples of the RTL's weights that are kept",
+        "accuracy": "accuracy of these weights on the training samples",
+        "test_loss": "loss of these weights on the samples held out",
+        "test_accuracy": "accuracy of these weights on the samples held out",
+        "learning_rate": "learning rate of the first epoch, as it was set or as it suits the data",
         "exact": "1 if weights and saturations equal the golden model's bit for bit",
         **{name: f"{about}; of an epoch, all workers" for name, about in COUNTERS.items()},
     }
@@ -130,6 +130,7 @@ class TrainingSession(Session):
             simulator,
             folder,
             show,
+            enough=self.comparison.enough,
             memory=self.requested.memory,
             network=self.requested.network,
             seed=self.requested.seed,
@@ -168,12 +169,12 @@ class TrainingSession(Session):
         }
         if self.requested.data == ZEROS:
             return result
-        last = rows[-1]
+        kept = self.comparison.kept_row
         judged = {
-            "final_loss": last.rtl_loss,
-            "accuracy": last.rtl_accuracy,
-            "test_loss": last.rtl_test_loss,
-            "test_accuracy": last.rtl_test_accuracy,
+            "final_loss": kept.rtl_loss,
+            "accuracy": kept.rtl_accuracy,
+            "test_loss": kept.rtl_test_loss,
+            "test_accuracy": kept.rtl_test_accuracy,
             "learning_rate": training.eta,
         }
         return result | {name: figure for name, figure in judged.items() if figure is not None}

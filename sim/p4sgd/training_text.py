@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from hdl.common.core_clock import CORE_MHZ
+from sim.golden.choices import EtaSchedule
 from sim.p4sgd.reference import MISSING, is_there
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_report import Comparison, Row
@@ -44,6 +45,11 @@ def about(run: TrainingRun) -> Iterator[str]:
             f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.requested.loss]:g} x"
             f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
         )
+    period = run.requested.eta_period
+    if run.requested.eta_schedule is EtaSchedule.INVERSE:
+        yield f"eta falls: after t epochs it is divided by 1 + t / {period}"
+    if run.requested.eta_schedule is EtaSchedule.RESTARTS:
+        yield f"eta falls along a cosine, and starts again after each {period} epochs"
     if not run.requested.center and (gain := run.centering_gain) >= WORTH_CENTERING:
         yield (
             f"these features are mostly their means: --center takes them off, and a learning rate"
@@ -81,7 +87,7 @@ def line(row: Row) -> str:
 
 def results(comparison: Comparison) -> Iterator[str]:
     """Yield what the training ends at, on the training and on the test samples, a line each."""
-    row, test = comparison.rows[-1], comparison.training.data.test
+    row, test = comparison.kept_row, comparison.training.data.test
     what = "loss" if row.rtl_accuracy is None else "accuracy"
     shown = "{:.5f}" if row.rtl_accuracy is None else "{:.2%}"
     kinds = {"training": what} | ({"test": f"test_{what}"} if test is not None else {})
@@ -91,6 +97,18 @@ def results(comparison: Comparison) -> Iterator[str]:
             for field, source in SOURCES.items()
         ]
         yield f"{samples} {what}: {', '.join(figures)}"
+
+
+def kept(comparison: Comparison) -> Iterator[str]:
+    """Yield a line on the epoch that is kept and on an early stop, if there may be one."""
+    requested, count = comparison.training.requested, len(comparison.rows)
+    if not requested.patience:
+        return
+    stopped = comparison.enough() and count < requested.epochs
+    yield (
+        f"the weights of epoch {comparison.kept_row.epoch} are kept, whose test loss is the lowest"
+        + f"; training stopped early, after epoch {count} of {requested.epochs}" * stopped
+    )
 
 
 def references(comparison: Comparison) -> Iterator[str]:
@@ -116,6 +134,7 @@ def summary(comparison: Comparison, clock_mhz: float = CORE_MHZ) -> Iterator[str
         f"{name} {total[f'{name}_stalls'] / engines / total['cycles']:.1%}"
         for name in ("memory", "network", "dependency", "fifo")
     )
+    yield from kept(comparison)
     yield from results(comparison)
     yield from references(comparison)
     yield (

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sim.golden.choices import Loss, Schedule
+from sim.golden.choices import EtaSchedule, Loss, Schedule
 from sim.harness.workload import Workload, setting
 from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
 
@@ -63,11 +63,23 @@ class TrainingWorkload(Workload):
     eta: float | None = setting(
         None, "Learn at this rate.", shown="from the data: 1 / smoothness of the loss"
     )
+    eta_schedule: EtaSchedule = setting(
+        EtaSchedule.CONSTANT,
+        "Change the learning rate between epochs: inverse divides it by 1 + t / period after t"
+        " epochs, restarts lets it fall along a cosine in each period.",
+    )
+    eta_period: int = setting(10, "Let a period of the schedule have this many epochs.", least=1)
     l2_shift: int = setting(
         0,
         "Shrink weights by 2^-N of themselves in each mini-batch; 0 is off, others need l2=true.",
     )
     epochs: int = setting(30, "Train this many times on all samples.", least=1)
+    patience: int = setting(
+        0,
+        "End after this many epochs in a row without a lower loss of the --test samples, and keep"
+        " the weights of the lowest; 0 trains all epochs and keeps the last.",
+        least=0,
+    )
     reference: bool = setting(
         True,
         "Fit scikit-learn's model of the same loss to the same samples, and show how good it is.",
@@ -138,6 +150,8 @@ class TrainingWorkload(Workload):
         super().__post_init__()
         if not self.has_switch and any(getattr(self, name) for name in CHANCES):
             raise ValueError("a single worker has no links: --workers 2 or more gives it some")
+        if self.patience and (self.test is None or self.data == ZEROS):
+            raise ValueError("patience needs samples that are held out: --test FILE or a fraction")
 
     @property
     def idle(self) -> set[str]:
@@ -147,6 +161,8 @@ class TrainingWorkload(Workload):
             result = {"test", "shuffle", "positive", "bias", "reference"}
         if not self.has_switch:
             result |= {*CHANCES, "link_latency", "timeout", "retries"}
+        if self.eta_schedule is EtaSchedule.CONSTANT:
+            result |= {"eta_period"}
         return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property

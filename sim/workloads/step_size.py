@@ -1,11 +1,12 @@
-"""Chooses a learning rate that suits the data."""
+"""Chooses a learning rate that suits the data, and how it changes between epochs."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sim.golden.choices import Loss
+from sim.golden.choices import EtaSchedule, Loss
 
 CURVATURE = {Loss.LINEAR: 1.0, Loss.LOGISTIC: 0.25, Loss.HINGE: 1.0}
 """Bounds the second derivative of a loss in z; that of the hinge bounds its first derivative."""
@@ -53,6 +54,21 @@ class Smoothness:
         The rate is 1 for data that are all zeros.
         """
         return 1 / (CURVATURE[loss] * self.expected) if self.expected else 1.0
+
+
+def scheduled(schedule: EtaSchedule, eta: float, period: int, epoch: int) -> float:
+    """Return the learning rate of an epoch, from 1 on: ``eta`` is that of the first.
+
+    The inverse is of Robbins and Monro, "A Stochastic Approximation Method", 1951; the cosine with
+    warm restarts of Loshchilov and Hutter, "SGDR", ICLR 2017, equation 5 with a rate of 0 as the
+    least, which no epoch reaches.
+    """
+    done = epoch - 1
+    if schedule is EtaSchedule.INVERSE:
+        return eta / (1 + done / period)
+    if schedule is EtaSchedule.RESTARTS:
+        return eta * (1 + math.cos(math.pi * (done % period) / period)) / 2
+    return eta
 
 
 def _largest_eigenvalue(features: NDArray[np.floating], mean: NDArray[np.floating]) -> float:

@@ -58,6 +58,16 @@ def test_learning_rate_and_order_are_shown_and_what_went_wrong():
     assert '<th class="n">accuracy</th>' in section
 
 
+def test_what_is_kept_of_an_early_stop_is_shown():
+    run = sample.training(4, kept_epoch=2)
+    run["workload"] |= {"eta_schedule": "inverse", "eta_period": 10}
+    section = training_section([("a", run)]).html
+    assert f'<td class="n">{run["epochs"][1]["rtl_loss"]:.4f}</td>' in section
+    assert f'<td class="n">{run["epochs"][3]["rtl_loss"]:.4f}</td>' not in section
+    assert "Counters of epoch 2<" in section
+    assert "(from the data), inverse, period 10; shuffled" in section
+
+
 def test_runs_stand_in_one_table():
     html = training_section([("one", sample.training()), ("two", sample.training())]).html
     assert html.index(">one<br>") < html.index(">two<br>")

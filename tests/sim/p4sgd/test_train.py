@@ -8,7 +8,7 @@ import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.golden.choices import Loss
+from sim.golden.choices import EtaSchedule, Loss
 from sim.harness.verilator import chosen_seed
 from sim.p4sgd.golden.sgd import Saturations
 from sim.p4sgd.train import build_worker, simulate_training
@@ -52,7 +52,7 @@ def train_and_compare(training, hardware, folder, *, initial=None, memory=None):
 
     def check(epoch):
         nonlocal golden, total
-        golden, saturations = training.golden(golden)
+        golden, saturations = training.golden(golden, epoch.number)
         total = total + saturations
         epochs.append(epoch)
         different = np.flatnonzero(epoch.weights != golden)
@@ -144,6 +144,18 @@ def test_lower_precision_reads_fewer_planes(bits, stored_bits, tmp_path):
     train_and_compare(
         TrainingRun(data, hardware, options), hardware, tmp_path, memory=random_memory(rng)
     )
+
+
+@pytest.mark.parametrize("schedule", [EtaSchedule.INVERSE, EtaSchedule.RESTARTS])
+def test_schedules_of_the_learning_rate(schedule, tmp_path):
+    rng = np.random.default_rng([chosen_seed(), len(schedule)])
+    hardware = HARDWARE["1 engine"]
+    data = random_data(rng, 60, 90, Loss.LOGISTIC)
+    options = TrainingWorkload(bits=4, batch=16, epochs=6, eta_schedule=schedule, eta_period=3)
+    training = TrainingRun(data, hardware, options)
+    steps = [tuple(step.values()) for step in training.steps]
+    assert len(set(steps)) == (6 if schedule is EtaSchedule.INVERSE else 3)
+    train_and_compare(training, hardware, tmp_path)
 
 
 @pytest.mark.parametrize("l2_shift", short_and_long([4, 9, 23], [9]))

@@ -7,11 +7,12 @@ import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.golden.choices import Loss
+from sim.golden.choices import EtaSchedule, Loss
+from sim.p4sgd import training_text as text
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet, load
-from tests.sim.p4sgd.trained import trained
+from tests.sim.p4sgd.trained import HARDWARE, trained
 
 
 def classes(rng):
@@ -134,3 +135,32 @@ def test_other_fraction_bits_are_understood(rng):
     assert training.original(np.array([1 << 20, 0])) * training.quantiser.scale == (
         pytest.approx([1, 0])
     )
+
+
+def test_the_last_weights_are_kept_unless_training_may_stop_early(rng):
+    """With patience the best ones are, also if training ends before patience does."""
+    data = wide(rng, "madelon")
+    data = replace(data, test=replace(data, labels=1 - data.labels))
+    options = {"epochs": 4, "eta": None, "center": True}
+    last = trained(data, **options)
+    assert last.kept.number == last.details()["kept_epoch"] == 4
+    assert not [*text.kept(last)]
+    best = trained(data, patience=7, test="0.2", **options)
+    assert best.kept.number == 1
+    assert len(best.rows) == 4
+    assert [*text.kept(best)] == ["the weights of epoch 1 are kept, whose test loss is the lowest"]
+
+
+@pytest.mark.parametrize("schedule", EtaSchedule)
+def test_golden_model_and_float_sgd_follow_the_schedule(rng, schedule):
+    data = wide(rng, "madelon")
+    options = {"eta": 0.01, "epochs": 4, "eta_schedule": schedule, "eta_period": 3}
+    comparison = trained(data, **options)
+    weights, double = np.zeros(500, dtype=np.int64), np.zeros(500)
+    for rate in [epoch["eta"] for epoch in comparison.details()["epochs"]]:
+        single = TrainingRun(data, HARDWARE, TrainingWorkload(eta=rate, epochs=1))
+        weights, double = single.golden(weights)[0], single.float_epoch(double)
+    assert (comparison.golden == weights).all()
+    assert (comparison.float == double).all()
+    steps = comparison.training.steps
+    assert len(steps) == (0 if schedule is EtaSchedule.CONSTANT else 4)

@@ -2,14 +2,17 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
 from hdl.p4sgd.engine.params import EngineParams
-from sim.golden.choices import Schedule
+from sim.golden.choices import EtaSchedule, Schedule
 from sim.harness.workload import Workload
 from sim.p4sgd.engine_session import EngineSession
 from sim.p4sgd.switch_session import SwitchSession, SwitchWorkload
+from sim.p4sgd.train import read_lines
+from sim.p4sgd.training import data_of
 from sim.p4sgd.training_session import TrainingSession, ideal_cycles
 from sim.p4sgd.training_workload import TrainingWorkload
 from tests.rejects import rejects
@@ -55,6 +58,37 @@ def test_real_data_have_a_loss(measured):
     assert result["learning_rate"] == pytest.approx(0.427, rel=0.02)  # that of `ingather train`
     assert result["micro_batches"] == -(-(1797 - 449) // 8)
     assert result.keys() <= TrainingSession.counted.keys() | TrainingSession.calculated.keys()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_early_stop_keeps_the_best_weights(workers, rng, tmp_path):
+    """The test samples have the other labels, so their loss rises from the first epoch on."""
+    X = rng.random((96, 40))
+    y = (X[:, :20].sum(axis=1) > X[:, 20:].sum(axis=1)) ^ (np.arange(96) >= 72)
+    settings = {"shuffle": False, "test": "0.25", "epochs": 400, "patience": 3, "batch": 16}
+    settings |= {"workers": workers, "eta_schedule": EtaSchedule.INVERSE, "eta_period": 2}
+    workload = TrainingWorkload(**settings)
+    session = TrainingSession(PARAMS, workload, data_of(workload, (X, y)))
+    result = session.run(session.build(session.hardware(PARAMS, workload)), tmp_path)
+    rows = session.comparison.rows
+    assert result.exact
+    assert [row.epoch for row in rows] == [1, 2, 3, 4]
+    losses = [row.rtl_test_loss for row in rows]
+    assert losses == sorted(losses)
+    assert result.figures["test_loss"] == losses[0]
+    assert result.figures["accuracy"] == rows[0].rtl_accuracy
+    assert result.details["kept_epoch"] == 1
+    etas = [epoch["eta"] for epoch in result.details["epochs"]]
+    assert etas == pytest.approx([session.training.eta / (1 + t / 2) for t in range(4)])
+    golden = session.training.golden(np.zeros(40, dtype=np.int64))[0]
+    assert (session.comparison.weights["fixed_point"] == golden).all()
+    said = [*session.summary(result)]
+    assert said[0] == (
+        "the weights of epoch 1 are kept, whose test loss is the lowest; training stopped early,"
+        " after epoch 4 of 400"
+    )
+    progress = read_lines(tmp_path / "progress.jsonl")
+    assert 4 <= len(progress) < 400  # the simulator ended as well
 
 
 def test_data_that_do_not_fit_are_refused_before_a_simulator_is_built():
@@ -113,6 +147,9 @@ test_what_cannot_be_is_refused = rejects(
     ({"workers": 2, "drop": 1.5}, "drop must be from 0 to 1: 1.5"),
     ({"samples": 0}, "samples must be at least 1: 0"),
     ({"batch": 0}, "batch must be at least 1: 0"),
+    ({"patience": 2}, "patience needs samples that are held out: --test FILE or a fraction"),
+    ({"patience": 2, "test": "0.2", "data": "zeros"}, "patience needs samples that are held out"),
+    ({"eta_period": 0}, "eta_period must be at least 1: 0"),
     ({"epochs": 0}, "epochs must be at least 1: 0"),
     ({"eta": None, "timeout": 1 << 23}, "timeout must be from 0 to 8388607: 8388608"),
     ({"memory_stall": 251}, "memory_stall must be from 0 to 250: 251"),

@@ -17,8 +17,10 @@ def trained(data, **options):
     training = TrainingRun(data, HARDWARE, TrainingWorkload(**{"eta": 1.0} | options))
     comparison, weights = Comparison(training), np.zeros(training.features, dtype=np.int64)
     for number in range(training.requested.epochs):
-        weights, counted = training.golden(weights)
+        weights, counted = training.golden(weights, number + 1)
         counters = {f"{name}_saturations": count for name, count in vars(counted).items()}
         counters["cycles"] = 1
         comparison.add(Epoch(number + 1, weights, counters, [], {}, 0, 1.0))
+        if comparison.enough():
+            break
     return comparison

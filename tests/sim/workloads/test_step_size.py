@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from sim.golden.choices import Loss
+from sim.golden.choices import EtaSchedule, Loss
 from sim.p4sgd.golden import float_sgd
-from sim.workloads.step_size import CURVATURE, Smoothness
+from sim.workloads.step_size import CURVATURE, Smoothness, scheduled
 
 KINDS = {
     "dense": lambda rng: rng.random((300, 40)),
@@ -76,3 +76,16 @@ def test_four_times_the_rate_is_too_much(rng):
         )
     assert float_sgd.evaluate(Loss.LINEAR, features, labels, weights)[0] > 1e6
     assert CURVATURE[Loss.LINEAR] == 1
+
+
+@pytest.mark.parametrize(
+    ("schedule", "rates"),
+    [
+        (EtaSchedule.CONSTANT, [8] * 6),
+        (EtaSchedule.INVERSE, [8, 32 / 5, 32 / 6, 32 / 7, 4, 32 / 9]),
+        (EtaSchedule.RESTARTS, [8, 4 + 8**0.5, 4, 4 - 8**0.5, 8, 4 + 8**0.5]),
+    ],
+)
+def test_schedules_begin_at_the_rate(schedule, rates):
+    shown = [scheduled(schedule, 8, 4, epoch) for epoch in range(1, 7)]
+    assert shown == pytest.approx(rates)
