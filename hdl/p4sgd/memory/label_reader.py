@@ -96,12 +96,12 @@ class LabelReader(Component):
             self.labels.payload.eq(Cat(first, beats.payload)),
             beats.ready.eq(~half | self.labels.ready),
         ]
+        with m.If(~half):
+            m.d.sync += first.eq(beats.payload)
         with m.If(self.halt):
             m.d.sync += half.eq(0)
         with m.Elif(beats.valid & beats.ready):
             m.d.sync += half.eq(~half)
-            with m.If(~half):
-                m.d.sync += first.eq(beats.payload)
 
     def count_epochs(self, m: Module) -> Signal:
         """Return a register that is high while the next micro-batch is the last of its epoch."""

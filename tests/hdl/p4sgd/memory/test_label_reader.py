@@ -107,6 +107,29 @@ async def halt_starts_anew(dut):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_lone_half_waits_for_a_halt(dut):
+    """Of 16 banks a beat too many begins a micro-batch: no plan is taken behind it."""
+    bench = await LabelBench(dut, read_latency=10).begin()
+    if bench.banks < 16:
+        return  # a beat has whole micro-batches
+    for beats in (1, 5):
+        bench.forget()
+        bench.set(micro_batches=1 + beats // 2)
+        bench.plan.append(make_plan(BEAT_BYTES, 0, beats, 0, 1, 1))
+        await bench.labels.wait_for(beats // 2)
+        await bench.wait(60)
+        assert (bench.value("busy"), bench.value("half")) == (0, 1)
+        bench.plan.append(bench.plan_of(3, 2, 1))
+        await bench.wait(60)
+        assert not bench.value("plan_ready")
+        assert len(bench.labels.beats) == beats // 2
+        await bench.strobe(halt=1)
+        await bench.labels.wait_for(beats // 2 + 2)
+        rows = bench.memories[0].view("<i4")[3:7].reshape(-1, 16).tolist()
+        assert bench.labels.beats[beats // 2 :] == rows
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
 async def reports_failures(dut):
     bench = await LabelBench(dut, fail_read=1, fail_read_beat=2).begin()
     micro_batches = 40 // bench.banks

@@ -34,7 +34,12 @@ class Gate(MiniBatchModel):
         if random.random() < 0.8:
             self.complete = random.choice((bit, random.randrange(2 * bit)))
         self.vanilla = int(random.random() < 0.9)
-        return super().preset() | {"gathering": self.gathering, "complete": self.complete}
+        registers = super().preset()
+        if random.random() < 0.5:  # so few that each one decides
+            self.batch, self.in_batch = random.randint(1, 3), 0
+            self.gathering, self.complete = random.choice((0, bit)), 0
+        registers[f"{self.name}in_batch"] = self.in_batch
+        return registers | {"gathering": self.gathering, "complete": self.complete}
 
     def draw(self):
         delivered = self.complete > 0 and random.random() < self.rate
@@ -69,4 +74,4 @@ class Gate(MiniBatchModel):
 async def counts_over_every_bit(dut):
     """It does so for lengths of any bits; a run that is broken off leaves nothing behind."""
     await Bench(dut).begin()
-    await follow(dut, Gate(params_in_simulator(WorkerParams).frames), runs=600)
+    await follow(dut, Gate(params_in_simulator(WorkerParams).frames), runs=1200)
