@@ -16,7 +16,7 @@ from sim.p4sgd.reference import Reference
 from sim.p4sgd.train import Epoch
 from sim.p4sgd.training import TrainingRun
 
-FAR = 1.5  #: how far above the curves a reference may be so that a picture reaches up to it
+FAR = 1.5  #: how far above the curves a reference may be that is drawn
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def saturations_agree(counters: Mapping[str, int], golden: Saturations) -> bool:
 def plot(comparison: Comparison, title: str, path: Path) -> None:
     """Draw loss, and accuracy where there is one, against epochs.
 
-    The reference is a horizontal line, unless it is far above the curves; the legend has its level.
+    The reference is a horizontal line unless it is far above the curves. The legend has its level.
     The samples that were held out have a fainter set of the same curves.
     """
     rows, reference = comparison.rows, comparison.reference
@@ -247,7 +247,7 @@ def plot(comparison: Comparison, title: str, path: Path) -> None:
             for kind, shade in (("", 1.0), ("test_", 0.45)) if reference else ():
                 if (level := getattr(reference, f"{kind}{what}")) is not None:
                     label = f"scikit-learn{', test' * bool(kind)}: {level:.4g}"
-                    axis.axhline(level, color="tab:green", ls=":", alpha=shade, label=label)
-            axis.set_ylim(top=min(axis.get_ylim()[1], FAR * top))
+                    style = {"color": "tab:green", "ls": ":", "alpha": shade, "label": label}
+                    axis.axhline(level, **style) if level <= FAR * top else axis.plot([], **style)
             samples = "training and test" if has_test else "training"
             over_epochs(axis, f"{samples} {what}", len(styles))
