@@ -50,6 +50,18 @@ def test_the_hardwares_own_objective_is_minimised(rng, loss, l2_shift):
     assert reference.model.endswith(f"={strength:.3g})")
 
 
+@pytest.mark.parametrize("loss", [Loss.LINEAR, Loss.LOGISTIC])
+def test_l2_is_what_shrinks_the_hardwares_weights(rng, loss):
+    """Gradient descent on all samples at a time ends where the reference is."""
+    requested = TrainingWorkload(loss=loss, l2_shift=7, bits=8, batch=312)
+    run, weights = TrainingRun(noisy(rng, loss, 416), L2, requested), np.zeros(4)
+    for _ in range(3000):
+        weights = run.float_epoch(weights)
+    fitted = Reference.fit(run)
+    assert run.samples == 312
+    assert fitted.loss == pytest.approx(run.evaluate(weights / run.quantiser.scale)[0], rel=1e-3)
+
+
 def test_a_fit_that_does_not_converge_says_so(rng, monkeypatch):
     monkeypatch.setattr("sim.p4sgd.reference.WORK", 1)
     monkeypatch.setattr("sim.p4sgd.reference.FEWEST", 2)
