@@ -22,8 +22,9 @@ class SimulatedWorker(SimulatedRegisters):
         quiet(dut, "s_axi_model")
         self.model = AxiMaster(AxiBus.from_prefix(dut, "s_axi_model"), dut.clk, dut.rst)
         ports = [f"m_axi_words_{k}" for k in range(len(build.words))] + ["m_axi_labels"]
-        memories = [memory_behind(dut, port) for port in ports]
-        self.memories = dict(zip((*build.words, build.labels), memories, strict=True))
+        self.memories: dict[int, list[Any]] = {}  # those of one address have the same content
+        for place, port in zip((*build.words, build.labels), ports, strict=True):
+            self.memories.setdefault(place, []).append(memory_behind(dut, port))
 
     async def start(self) -> None:
         """Reset the worker, with silence on its network."""
@@ -31,8 +32,8 @@ class SimulatedWorker(SimulatedRegisters):
         self.dut.m_axis_tready.value = 0
         await super().start()
 
-    def _memory(self, address: int) -> tuple[Any, int]:
-        """Return the memory that ``address`` lies in, and where in it."""
+    def _memory(self, address: int) -> tuple[list[Any], int]:
+        """Return the memories that ``address`` lies in, and where in them."""
         base = max(place for place in self.memories if place <= address)
         return self.memories[base], address - base
 
@@ -40,13 +41,14 @@ class SimulatedWorker(SimulatedRegisters):
         """Return bytes of the model, or of the memory at a port."""
         if address >= self.build.model:
             return read_bus(self.model, address - self.build.model, size)
-        memory, offset = self._memory(address)
-        return memory.read(offset, size)
+        memories, offset = self._memory(address)
+        return memories[0].read(offset, size)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write bytes of the model, or of the memory at a port."""
         if address >= self.build.model:
             write_bus(self.model, address - self.build.model, data)
         else:
-            memory, offset = self._memory(address)
-            memory.write(offset, data)
+            memories, offset = self._memory(address)
+            for memory in memories:
+                memory.write(offset, data)

@@ -109,7 +109,7 @@ def test_an_epoch(card, package, run, capsys):
     *words, labels = run.images
     for engine, image in enumerate(words):  # a port each, as tiny words are
         assert card.in_memory(4 * engine * HBM_PORT, len(image)) == image
-    assert card.in_memory(2 * HBM_PORT, len(labels)) == labels
+    assert card.in_memory(HBM_PORT, len(labels)) == labels
     for engine in range(PARAMS.engines):
         size = 4 * run.chunks * PARAMS.engine.lanes
         assert card.in_memory(MODEL + engine * ENGINE_BYTES, size) == bytes(size)

@@ -9,7 +9,7 @@ from sim.host.device import DeviceError
 from sim.p4sgd.host.worker import WorkerStopped
 from tests.gen.software.worker_card import Card
 
-SIZES = {"tiny": {}, "small": {}, "u280": {"engines": 3}}
+SIZES = {"tiny": {}, "small": {"address_bits": 29}, "u280": {"engines": 3}}
 LABELS = "labels"  #: the port of labels
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
 
