@@ -1,15 +1,17 @@
 """Counts events, and shows all counters at once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import IntEnum
-from typing import cast
+from typing import Any, Self, cast
 
-from amaranth.hdl import Const, Module, Mux, Signal
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
+from hdl.common.local_reset import add_block
 from hdl.common.params import Params, whole
 
 MAX_CLEARED = 1000  #: most bits of counters that one gate resets
@@ -44,12 +46,13 @@ class CountersParams(Params, suffix="{name}"):
         return data.StructLayout(dict.fromkeys(self.events.members, self.bits))
 
     @property
-    def many(self) -> bool:
-        """Return whether a gate that resets all counters would have too high a fan-out.
-
-        Then each counter's sum is gated instead, which takes a LUT for each bit.
-        """
-        return self.clears and self.bits * len(self.counters) > MAX_CLEARED
+    def groups(self) -> tuple[Self, ...]:
+        """Return the counters in groups, of which a gate resets each; one without ``clears``."""
+        size = MAX_CLEARED // self.bits if self.clears else len(self.counters)
+        return tuple(
+            replace(self, name=f"{self.name}_{k}", counters=self.counters[k : k + size])
+            for k in range(0, len(self.counters), size)
+        )
 
     @property
     def index_bits(self) -> int:
@@ -72,7 +75,8 @@ class EventCounters(Component):
     """Adds ``events``, the numbers of a cycle, to ``counts``, which wrap.
 
     ``clear`` sets all counters to zero and drops the events of the cycle before; events of its own
-    cycle are counted. Latency: :attr:`latency` cycles from an event to its counter.
+    cycle are counted. Latency: :attr:`latency` cycles from an event to its counter. If there are
+    several groups, a reset clears them a cycle later (:func:`add_block`), when nothing has come.
     """
 
     latency = 2
@@ -86,19 +90,47 @@ class EventCounters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        clear = self.clear if self.params.clears else Const(0)
-        for name, bits in self.params.counters:
-            event = Signal(bits, name=f"{name}_event")
-            counter = Signal(self.params.bits, name=name)
-            m.d.sync += event.eq(self.events[name])
-            if self.params.many:
-                with m.If(event.any() | clear):
-                    total = Mux(clear, 0, counter) + Mux(clear, 0, event)
-                    m.d.sync += counter.eq(total[: len(counter)])
-            else:
-                with m.If(clear):
-                    m.d.sync += counter.eq(0)
-                with m.Elif(event.any()):
-                    m.d.sync += counter.eq(counter + event)
-            m.d.comb += self.counts[name].eq(counter)
+        params = self.params
+        clear = self.clear if params.clears else Const(0)
+        events = Signal(params.events)
+        m.d.sync += events.eq(self.events)
+        if len(params.groups) == 1:
+            count(m, params, events, clear, self.counts)
+            return m
+        for k, group in enumerate(params.groups):
+            part = CounterGroup(group)
+            add_block(m, f"group_{k}", part)
+            m.d.comb += part.clear.eq(clear)
+            for name, _ in group.counters:
+                m.d.comb += [
+                    part.events[name].eq(events[name]),
+                    self.counts[name].eq(part.counts[name]),
+                ]
         return m
+
+
+class CounterGroup(Component):
+    """Adds ``events`` to the ``counts`` of a group, which has a reset of its own."""
+
+    latency = 1
+
+    def __init__(self, params: CountersParams) -> None:
+        super().__init__(
+            params, {"events": In(params.events), "clear": In(1), "counts": Out(params.counts)}
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count(m, self.params, self.events, self.clear, self.counts)
+        return m
+
+
+def count(m: Module, params: CountersParams, events: Any, clear: Value, counts: Any) -> None:
+    """Add a counter for each of ``events``."""
+    for name, _ in params.counters:
+        counter = Signal(params.bits, name=name)
+        with m.If(clear):
+            m.d.sync += counter.eq(0)
+        with m.Elif(events[name].any()):
+            m.d.sync += counter.eq(counter + events[name])
+        m.d.comb += counts[name].eq(counter)

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BUS, BusTimer, any_of
 from hdl.common.component import Component
-from hdl.common.local_reset import add_with_reset
+from hdl.common.local_reset import BLOCK_RESET_CYCLES, add_block, add_with_reset
 from hdl.common.register_block import RegisterBlock
 from hdl.common.ring_registers import set_ring
 from hdl.gather.card_reader import CardReader
@@ -61,6 +61,7 @@ class GatherEngine(Component):
     """
 
     register_map = staticmethod(engine_registers)
+    reset_cycles = BLOCK_RESET_CYCLES
 
     def __init__(self, params: GatherEngineParams) -> None:
         self.registers = engine_registers(params)
@@ -99,7 +100,7 @@ class GatherEngine(Component):
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.completer = completer = Completer(params.completer)
-        m.submodules.requester = Requester(params.requester)
+        add_block(m, "requester", Requester(params.requester))
         m.submodules.reset = FunctionReset()
         m.submodules.output = RowOutput(params)
         m.submodules.sources = WorkSources(params)

@@ -13,6 +13,7 @@ from hdl.common.axi_read_port import full_bus
 from hdl.common.bus_watch import BusTimer
 from hdl.common.component import Component
 from hdl.common.counter_banks import CounterBanks
+from hdl.common.local_reset import BLOCK_RESET_CYCLES, add_block
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.register_block import RegisterBlock
 from hdl.common.ring_registers import set_ring
@@ -86,6 +87,7 @@ class Snic(Component):
     """
 
     register_map = staticmethod(snic_registers)
+    reset_cycles = BLOCK_RESET_CYCLES
 
     def __init__(self, params: SnicParams) -> None:
         self.registers = snic_registers(params)
@@ -115,12 +117,13 @@ class Snic(Component):
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
         m.submodules.work = work = WorkQueue(params)
-        m.submodules.filter = filter_ = FilterCache(params.filter)
+        filter_ = FilterCache(params.filter)
+        add_block(m, "filter", filter_)
         connect(m, flipped(self.s_axil), registers.axil)
         connect(m, filter_.axi, flipped(self.m_axi_dram))
         units = [RigUnit(params.rig) for _ in range(params.units)]
         for k, unit in enumerate(units):
-            m.submodules[f"unit_{k}"] = unit
+            add_block(m, f"unit_{k}", unit)
             connect(m, work.commands[k], unit.commands)
             connect(m, unit.completions, work.completions[k])
             connect(m, unit.filter_requests, filter_.requests[k])
@@ -150,9 +153,8 @@ class Snic(Component):
             m.submodules[f"{name}_arbiter"] = arbiter = StreamArbiter.sized(
                 shape=layout, count=params.units, last_bit=last_bit
             )
-            m.submodules[f"{name}_concatenator"] = concatenator = Concatenator(
-                params.concatenator(bool(k))
-            )
+            concatenator = Concatenator(params.concatenator(bool(k)))
+            add_block(m, f"{name}_concatenator", concatenator)
             for source, turn in zip(units, arbiter.i, strict=True):
                 provided = source.answers if k else source.prs
                 connect(m, provided, turn)

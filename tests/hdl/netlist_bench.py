@@ -114,10 +114,13 @@ class Table:
                 self.add(f"{instance}.{port}", expression)
 
     def clocks(self):
-        """Give all that is placed the clock and the reset of the pins."""
+        """Give all that is placed the clock and the reset of the pins, or that of its block."""
         for path in self.seen:
-            port = path.partition(".")[2]
-            if port in ("clk", "rst"):
+            part, _, port = path.partition(".")
+            if port == "rst" and f"{part}_reset.o" in self.driven:
+                self.add(path, f"{part}_reset.o")
+                self.add(f"{part}_reset.i", f"{PINS}.rst")
+            elif port in ("clk", "rst"):
                 self.add(path, f"{PINS}.{port}")
 
     def stream(self, source, sink):

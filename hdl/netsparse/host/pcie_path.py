@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
+from hdl.common.local_reset import BLOCK_RESET_CYCLES, add_block
 from hdl.netsparse.host.params import EVENTS, HostParams
 from hdl.netsparse.host.pcie_reader import PcieReader
 from hdl.netsparse.host.pcie_writer import PcieWriter
@@ -36,6 +37,8 @@ class PciePath(Component):
     request to RQ, :attr:`beat_latency` from a read's last completion to the unit.
     """
 
+    reset_cycles = BLOCK_RESET_CYCLES
+
     def __init__(self, params: HostParams) -> None:
         requester = Requester(params.requester)
         self.request_latency = PcieReader.request_latency + requester.request_latency
@@ -59,7 +62,8 @@ class PciePath(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.requester = requester = Requester(self.params.requester)
+        requester = Requester(self.params.requester)
+        add_block(m, "requester", requester)
         m.submodules.reader = reader = PcieReader(self.params)
         m.submodules.writer = writer = PcieWriter(self.params)
         for k in range(self.params.units):

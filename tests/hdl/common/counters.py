@@ -14,6 +14,17 @@ def some_counters(count, bits):
     return CountersParams(name="test", counters=counters, bits=bits)
 
 
+def registers_of(dut, params):
+    """Return the registers of counters by their names; ``dut`` is an EventCounters."""
+    groups = params.groups
+    parts = [dut] if len(groups) == 1 else [getattr(dut, f"group_{k}") for k in range(len(groups))]
+    return {
+        name: getattr(part, name)
+        for part, group in zip(parts, groups, strict=True)
+        for name, _ in group.counters
+    }
+
+
 def some_events(params):
     """Draw what a cycle adds to each counter."""
     return {name: random.getrandbits(bits) for name, bits in params.counters}

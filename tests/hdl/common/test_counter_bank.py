@@ -10,7 +10,7 @@ from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.common.counters import some_counters, some_events
+from tests.hdl.common.counters import registers_of, some_counters, some_events
 
 SIZES = {3: 8, 8: 8, 24: 48}  # counters, and their bits: the last as the SNIC has them
 
@@ -26,11 +26,12 @@ async def shows_the_counter_that_is_selected(dut):
     """Another one is selected each cycle; numbers after the last show 0."""
     params = params_in_simulator(CountersParams)
     await start_upset(dut)
+    await ClockCycles(dut.clk, 1)  # a group is still reset
     some = [random.getrandbits(params.bits) for _ in params.counters]
     for flip in (0, (1 << params.bits) - 1):
         expected = [value ^ flip for value in some]
         for (name, _), value in zip(params.counters, expected, strict=True):
-            getattr(dut.counters, name).value = value
+            registers_of(dut.counters, params)[name].value = value
         shown = []
         for _ in range(40 * len(params.counters)):
             select = random.randrange(1 << params.index_bits)

@@ -9,7 +9,7 @@ from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.common.counters import some_counters, some_events
+from tests.hdl.common.counters import registers_of, some_counters, some_events
 
 SIZES = {3: 8, 24: 48}  # counters, and their bits: the last as the SNIC has them
 
@@ -53,11 +53,12 @@ async def counts_over_every_bit(dut):
     params = params_in_simulator(CountersParams)
     dut.clear.value = dut.events.value = 0
     await start(dut)
+    await ClockCycles(dut.clk, 1)  # a group is still reset
     most = {name: (1 << bits) - 1 for name, bits in params.counters}
     for bit in range(3, params.bits + 1):
         at = (1 << bit) - 2
-        for name, _ in params.counters:
-            getattr(dut, name).value = at
+        for register in registers_of(dut, params).values():
+            register.value = at
         dut.events.value = pack(params.events, most)
         await RisingEdge(dut.clk)
         dut.events.value = 0
