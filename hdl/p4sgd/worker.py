@@ -35,8 +35,8 @@ from hdl.p4sgd.worker_parts import WorkerParts, add_parts
 class Worker(Component):
     """Trains its part of a model on its part of the data (P4SGD, section 4.1, Algorithm 1).
 
-    Words come over ``m_axi_words`` (of engine e the ``params.ports`` from port ``e * params.ports``
-    on, side by side), labels over ``m_axi_labels``. The host sets and starts a run through
+    Words come over ``m_axi_words``, those of engine 0 over the first ports, side by side, then those
+    of engine 1, and so on; labels come over ``m_axi_labels``. The host sets and starts a run through
     ``s_axil`` (:mod:`hdl.p4sgd.host.registers`) and loads and reads weights through ``s_axi_model``
     (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial
     activations of each micro-batch to the switch and ``s_axis`` takes the full ones

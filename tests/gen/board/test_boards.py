@@ -43,7 +43,11 @@ def test_the_snic_of_the_card_reads_its_host_by_the_faster_path():
 
 def test_presets_of_the_card_come_on_top():
     entry = find_board("u280").find("p4sgd-worker")
-    assert entry.settings_of("u280") == {**entry.design.settings_of("u280"), "slrs": 3}
+    assert entry.settings_of("u280") == {
+        **entry.design.settings_of("u280"),
+        "slrs": 3,
+        "address_bits": 29,
+    }
     assert entry.settings_of("tiny") == entry.design.settings_of("tiny")
 
 

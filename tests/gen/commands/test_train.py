@@ -103,7 +103,7 @@ def bad_files(folder):
         (["--set", "l2=true", "--l2-shift", "3"], "4"),
         (["--preset", "huge"], "huge"),
         (["--engines", "0"], "engines"),
-        (["--set", "lanes=48"], "lanes"),
+        (["--set", "lanes=513"], "lanes"),
         (["--set", "lines=64"], "lanes"),
         (["--memory-latency", "5000"], "memory-latency"),
         (["--epochs", "many"], "epochs"),

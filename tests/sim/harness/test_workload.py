@@ -21,8 +21,11 @@ IDLE = [
     (SpmmWorkload(**MANY, model=True), "watchdog"),
     (SpmmWorkload(**MANY, switch_concatenate=False), SWITCH),
     (SpmmWorkload(**MANY, concatenate=False), "read_delay response_delay"),
-    (TrainingWorkload(), f"samples features retries {LINKS}"),
-    (TrainingWorkload(data="zeros", workers=2, reorder=0.1), "test shuffle positive bias"),
+    (TrainingWorkload(), f"samples features eta_period retries {LINKS}"),
+    (
+        TrainingWorkload(data="zeros", workers=2, reorder=0.1),
+        "test shuffle positive bias eta_period reference",
+    ),
     (GcnWorkload(adder=Adder.GOLDEN, drop=0.1), "link_latency displacement timeout"),
     (GcnWorkload(adder=Adder.EXACT), f"plan order open_turns {LINKS}"),
     (GcnWorkload(workers=1), f"partition adder plan order open_turns {LINKS}"),
