@@ -35,13 +35,13 @@ from hdl.p4sgd.worker_parts import WorkerParts, add_parts
 class Worker(Component):
     """Trains its part of a model on its part of the data (P4SGD, section 4.1, Algorithm 1).
 
-    Words come over ``m_axi_words``, those of engine 0 over the first ports, side by side, then those
-    of engine 1, and so on; labels come over ``m_axi_labels``. The host sets and starts a run through
-    ``s_axil`` (:mod:`hdl.p4sgd.host.registers`) and loads and reads weights through ``s_axi_model``
-    (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial
-    activations of each micro-batch to the switch and ``s_axis`` takes the full ones
-    (:class:`Transport`); with the ``join`` setting the two are the same, for a single worker.
-    ``busy`` is the field of that name in the register ``state``, as a wire for an interrupt.
+    Words come over ``m_axi_words``: side by side over the first ports those of engine 0, then those
+    of engine 1, and so on. Labels come over ``m_axi_labels``. The host sets and starts a run
+    through ``s_axil`` (:mod:`hdl.p4sgd.host.registers`) and loads and reads weights through
+    ``s_axi_model`` (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial activations
+    of each micro-batch to the switch and ``s_axis`` takes the full ones (:class:`Transport`); with
+    the ``join`` setting the two are the same, for a single worker. ``busy`` is the field of that
+    name in the register ``state``, as a wire for an interrupt.
 
     Throughput: a word per engine and cycle, as long as memory delivers. A mini-batch then takes
     ``(B / K) C s + T`` cycles, where ``T`` is the time from its last word to the first word of the
