@@ -54,9 +54,9 @@ MUTANTS = {
     "waits to be asked": fifo(
         "leaves = ~valid | self.o.ready", "leaves = self.o.ready", "comes_to_the_output"
     ),
-    "does not wrap": fifo("address.eq(0)", "address.eq(1)", "leaves_unchanged_in_its_turn"),
+    "does not wrap": fifo("place.eq(0)", "place.eq(1)", "leaves_unchanged_in_its_turn"),
     "reads on while it waits": fifo(
-        "pop.eq(filled & advance), read.en.eq(pop)", "pop.eq(filled)", "none_lost_or_invented"
+        "pop.eq(filled & advance)", "pop.eq(filled)", "none_lost_or_invented"
     ),
     "empty one too late": fifo(
         "filled.eq(stored != 1)", "filled.eq(1)", "none_leaves_from_nothing"
