@@ -11,6 +11,7 @@ In simulations components assert what they expect of their surroundings, unless 
 measured.
 """
 
+import os
 import pickle
 import sys
 import time
@@ -35,7 +36,19 @@ FILE = "module.pickle"
 STORED = [field.name for field in fields(EmittedModule)]
 EMITTERS = ("gen.base.emission.emit", "sim.harness.expectations")
 PACKAGES = ("amaranth", "pyosys")
-STARTED = time.time()  #: when this process began to import, as a file's time of change
+
+
+def process_began() -> float:
+    """Return when this process began, as a file's time of change; see proc(5), ``starttime``.
+
+    It may have imported much before this module.
+    """
+    fields_behind_name = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
+    since_boot = int(fields_behind_name[19]) / os.sysconf("SC_CLK_TCK")
+    return time.time() - time.clock_gettime(time.CLOCK_BOOTTIME) + since_boot
+
+
+STARTED = process_began()
 
 
 class ModuleCache:

@@ -1,4 +1,7 @@
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import pytest
@@ -161,6 +164,18 @@ def test_nothing_is_kept_of_files_that_were_edited_since_they_were_imported(
     for _ in range(2):
         emission_of(Fifo(FIFO))
     assert elaborated == 2 * ["fifo_8x4_distributed"]
+
+
+def test_a_process_begins_before_its_first_import():
+    """What was imported, and edited, before the cache's own module is not kept either."""
+    code = (
+        "import time; began = time.time(); time.sleep(0.5);"
+        "from sim.harness.emissions import STARTED; print(began - STARTED)"
+    )
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", code]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert float(result.stdout) > 0
 
 
 def test_expectations_are_asserted_but_not_covered(monkeypatch):
