@@ -13,7 +13,7 @@ from hdl.p4sgd.worker_params import Loss, WorkerParams
 from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.u280.pcie import MODEL_BASE
 from hdl.u280.registers import BASE
-from hdl.u280.worker_board import channels, fits, host_addresses, port_bits
+from hdl.u280.worker_board import channels, fits, host_addresses
 
 #: label and loss, by loss
 LOSSES = {
@@ -95,7 +95,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
 
 def card_memory(params: WorkerParams) -> dict[str, int] | None:
     """Return where the card's DMA finds memory, in bytes; None for a build that no card takes."""
-    if not fits(params) or params.address_bits > port_bits(params):
+    if not fits(params):
         return None
     addresses = host_addresses(params)
     port = channels(params) << CHANNEL_BITS

@@ -34,7 +34,7 @@ class WorkerBoard(Board):
     """
 
     def __init__(self, params: WorkerParams) -> None:
-        if not fits(params):
+        if not leaves_ports(params):
             raise ValueError(
                 f"a word must take at most {engine_channels(params) // 2} memory ports on this"
                 f" board with {params.engines} engines: {params.ports}"
@@ -80,18 +80,18 @@ def host_addresses(params: WorkerParams) -> dict[str, Any]:
     """Return where DMA finds the memory at each port of words, labels and the weights, in bytes.
 
     Labels that are in the memory of a port of words end with it. Of a build that this board does
-    not take, memories follow each other, that of labels last.
+    not take, memories follow each other: those of words, of labels, and then the weights.
     """
     bits, count = params.address_bits, params.engines * params.ports
     words = [port << CHANNEL_BITS for ports in word_ports(params) for port in ports]
-    labels = LABELS << CHANNEL_BITS >> bits << bits
+    labels, model = LABELS << CHANNEL_BITS >> bits << bits, MODEL_BASE
     if not fits(params):
-        *words, labels = (port << bits for port in range(count + 1))
+        *words, labels, model = (port << bits for port in range(count + 2))
     return {
         "words": tuple(words),
         "labels": labels,
         "labels_end": 1 << bits if labels in words else 0,
-        "model": MODEL_BASE,
+        "model": model,
     }
 
 
@@ -100,9 +100,14 @@ def engine_channels(params: WorkerParams) -> int:
     return PORTS // (8 if params.engines <= 8 else 16)
 
 
-def fits(params: WorkerParams) -> bool:
-    """Return whether every other port is left for labels and host, and all else."""
+def leaves_ports(params: WorkerParams) -> bool:
+    """Return whether words leave every other port to labels and the host."""
     return params.ports <= engine_channels(params) // 2
+
+
+def fits(params: WorkerParams) -> bool:
+    """Return whether this board has the ports and the memory of a worker."""
+    return leaves_ports(params) and params.address_bits <= port_bits(params)
 
 
 def channels(params: WorkerParams) -> int:

@@ -140,9 +140,7 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 "signed_features": 1,  # planes weigh -1, 2^-1, 2^-2, ...; else 2^-1, 2^-2, ...
                 "chunks": bits_for(self.chunks),  # C, number of chunks
                 **LENGTHS.members,  # a mini-batch has B / K micro-batches
-                "tail_samples": bits_for(
-                    self.banks
-                ),  # samples of an epoch's last micro-batch, 1..K
+                "tail_samples": bits_for(self.banks),  # of an epoch's last micro-batch, 1..K
                 "epochs": 32,
                 "l2_shift": 5,  # q of the L2 term, 0 turns it off
                 "data_parallel": 1,  # models are exchanged after each mini-batch

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hdl.p4sgd.network.frame import LANES
 from sim.p4sgd.host.build import Build
-from sim.p4sgd.host.capacity import Capacity, DoesNotFit
+from sim.p4sgd.host.capacity import ACTIVATIONS, Capacity, DoesNotFit
 from sim.p4sgd.host.samples import Samples
 from sim.workloads.layout import hbm_images
 
@@ -134,6 +135,10 @@ def test_rows_have_all_precisions():
     ]
     assert [row["samples"] for row in rows] == [96, 48, 56, 64]
     assert [row["bits"] for row in capacity(fifo_words=3).rows()] == [1, 2, 3]
+
+
+def test_a_packet_has_as_many_activations_as_the_hardware_s():
+    assert ACTIVATIONS == LANES
 
 
 def test_vanilla_order_holds_a_mini_batch():
