@@ -15,7 +15,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 class ModelPort(Component):
     """Presents the model as memory: every beat has eight 32-bit weights, little-endian.
 
-    A byte address is, from the top, engine (3 bits), chunk (``chunk_bits``), lane, and two bits for
+    A byte address is, from the top, engine (4 bits), chunk (``chunk_bits``), lane, and two bits for
     the byte of a weight. Bursts must be INCR, of full width, of up to 256 beats, and writes need
     all strobes. Any other beat is refused with SLVERR and has no effect, and so is every beat while
     ``allow`` is low. An address of an engine or a chunk that does not exist is answered with

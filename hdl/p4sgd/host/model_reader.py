@@ -9,7 +9,7 @@ from hdl.common.axi import Response
 from hdl.common.burst_beats import BurstBeats
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
-from hdl.common.streams import StreamRegister
+from hdl.common.streams import StreamRegister, cut_ready
 from hdl.p4sgd.host.model_address import group_address, model_bus, verdict
 from hdl.p4sgd.worker_params import WorkerParams
 
@@ -107,7 +107,12 @@ class ModelReader(Component):
         return requesting
 
     def answer(self, m: Module, pending: stream.Interface) -> None:
-        """Put the oldest beat into ``beats``, with its engine's answer if it was requested."""
+        """Put the oldest beat into ``beats``, with its engine's answer if it was requested.
+
+        A skid buffer cuts the ready of ``beats``, which would pass the choice among the engines.
+        """
+        beats = stream.Signature(self.beat).create(path=("answered",))
+        cut_ready(m, "skid", beats, flipped(self.beats))
         head = pending.payload
         beat = Signal(self.beat, reset_less=True)
         requested = Signal()
@@ -117,16 +122,16 @@ class ModelReader(Component):
         weights = Array(peeked.payload.as_value() for peeked in self.peeked)[head.engine]
         m.d.comb += [
             requested.eq(head.response == Response.OKAY),
-            free.eq(~self.beats.valid | self.beats.ready),
+            free.eq(~beats.valid | beats.ready),
             go.eq(pending.valid & (valid | ~requested)),
             pending.ready.eq(free & (valid | ~requested)),
-            self.beats.payload.eq(beat),
+            beats.payload.eq(beat),
         ]
         for engine, peeked in enumerate(self.peeked):
             m.d.comb += peeked.ready.eq(pending.valid & requested & free & (head.engine == engine))
         with m.If(free):
             m.d.sync += [
-                self.beats.valid.eq(go),
+                beats.valid.eq(go),
                 beat.id.eq(head.id),
                 beat.data.eq(Mux(requested, weights, 0)),
                 beat.response.eq(head.response),
