@@ -1,6 +1,6 @@
-"""Wraps memories with a read port and a write port, for the whole project."""
+"""Wraps memories of two ports, for the whole project."""
 
-from amaranth.hdl import Cat, Module, Value, unsigned
+from amaranth.hdl import Cat, Module, Signal, Value, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -119,4 +119,63 @@ class DualPortMemory(Component):
             fresh.append(read.data)
         output = delay(m, Cat(fresh), self.params.output_registers, "output")
         m.d.comb += Value.cast(self.read_data).eq(output)
+        return m
+
+
+class TrueDualPortMemory(Component):
+    """Holds ``depth`` entries, with a port ``a`` that reads and a port ``b`` that reads or writes.
+
+    ``a_data`` is the entry of ``a_address`` :attr:`latency` cycles later. ``b_data`` is that of
+    ``b_address`` as many cycles after ``b_read``, and stays until the next one's. ``b_write``
+    stores ``b_write_data``, and then ``b_read`` does nothing. Contents survive a reset. A read of
+    ``a`` in the cycle of a write to the same entry returns the old contents, which UltraRAM does
+    where it is its own port A, the first of a cycle (UG573, "UltraRAM"); no design needs them.
+    """
+
+    def __init__(self, params: MemoryParams) -> None:
+        self.latency = params.latency
+        super().__init__(
+            params,
+            {
+                "a_address": In(params.address_bits),
+                "a_data": Out(params.shape),
+                "b_address": In(params.address_bits),
+                "b_read": In(1),
+                "b_data": Out(params.shape),
+                "b_write": In(1),
+                "b_write_data": In(params.shape),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params
+        parts = parts_of(params.style, params.width, params.depth, params.mixed)
+        fresh_a, fresh_b = [], []
+        for name, (bits, style) in zip(("memory", "rest"), parts, strict=False):
+            width = bits.stop - bits.start
+            attrs = ram_style(style, width, params.depth)
+            memory = Memory(shape=unsigned(width), depth=params.depth, init=[], attrs=attrs)
+            m.submodules[name] = memory
+            a, b, write = memory.read_port(), memory.read_port(), memory.write_port()
+            m.d.comb += [
+                a.addr.eq(self.a_address),
+                b.addr.eq(self.b_address),
+                b.en.eq(self.b_read & ~self.b_write),
+                write.addr.eq(self.b_address),
+                write.data.eq(Value.cast(self.b_write_data)[bits]),
+                write.en.eq(self.b_write),
+            ]
+            fresh_a.append(a.data)
+            fresh_b.append(b.data)
+        steps = params.output_registers
+        read = delay(m, self.b_read & ~self.b_write, 1, "read", reset_less=False)
+        m.d.comb += Value.cast(self.a_data).eq(delay(m, Cat(fresh_a), steps, "a_output"))
+        output = Cat(fresh_b)
+        for k in range(steps):
+            held = Signal(params.width, name=f"b_output_{k}", reset_less=True)
+            with m.If(delay(m, read, k, f"read_{k}", reset_less=False)):
+                m.d.sync += held.eq(output)
+            output = held
+        m.d.comb += Value.cast(self.b_data).eq(output)
         return m

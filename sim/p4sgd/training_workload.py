@@ -208,10 +208,10 @@ class TrainingWorkload(Workload):
     def check_hardware(self, params: "WorkerParams") -> None:
         """Raise ValueError for what hardware with ``params`` is not built for, or none can do."""
         engine, workers = params.engine, self.workers
-        if not 1 <= self.bits <= engine.max_bits:
+        if not engine.min_bits <= self.bits <= engine.max_bits:
             raise ValueError(
-                f"bits must be from 1 to {engine.max_bits}, what the hardware is built for:"
-                f" {self.bits}"
+                f"bits must be from {engine.min_bits} to {engine.max_bits}, what the hardware is"
+                f" built for: {self.bits}"
             )
         if not self.bits <= self.stored <= 16:
             raise ValueError(

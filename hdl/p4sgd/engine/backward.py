@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
-from hdl.p4sgd.engine.model_memory import ModelMemory
+from hdl.p4sgd.engine.model_memory import update_latency
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
 from hdl.p4sgd.engine.word_counter import WordCounter, word_position
@@ -31,6 +31,7 @@ def backward_orders(params: EngineParams) -> dict[str, Any]:
         "write": 1,
         "write_both": 1,  # write to the architectural copy of the model, too
         "write_chunk": params.model.chunk_bits,
+        **(dict.fromkeys(("read", "read_half", "write_half"), 1) if params.ping_pong else {}),
     }
 
 
@@ -43,9 +44,12 @@ class BackwardStage(Component):
     the data through the gradient and update lanes and never stalls.
 
     ``load`` writes eight weights of the host into both copies of the model between runs: the chunk
-    goes through the update lanes, which keep all other weights. ``written`` shows the chunk of each
-    write; ``updated`` is high with the last one of a mini-batch. ``finished`` rises with the last
-    write of a run and falls with ``start``.
+    goes through the update lanes, which keep all other weights. With ``ping_pong`` the first
+    micro-batch of a mini-batch reads the architectural half and writes to the other one, later
+    ones read and write that; then the halves swap roles. ``load`` writes the architectural half.
+
+    ``written`` shows the chunk of each write; ``updated`` is high with the last one of a
+    mini-batch. ``finished`` rises with the last write of a run and falls with ``start``.
 
     Throughput: one word a cycle. Latency: :attr:`latency` cycles from a chunk's last word to its
     write.
@@ -53,7 +57,7 @@ class BackwardStage(Component):
 
     def __init__(self, params: EngineParams) -> None:
         self.gradient_latency = 1 + params.gradient.latency
-        self.read_latency = ModelMemory.latency + params.update_lead
+        self.read_latency = update_latency(params) + params.update_lead
         self.latency = self.gradient_latency + UpdateLane.latency
         super().__init__(
             params,
@@ -103,6 +107,8 @@ class BackwardStage(Component):
                     "ends": 1,
                     "final": 1,
                     "load": 1,
+                    "half": 1,  # the architectural half
+                    "first": 1,
                 }
             )
         )
@@ -112,7 +118,13 @@ class BackwardStage(Component):
             chunk.last.eq(self.deltas.payload.last),
             chunk.ends.eq(self.deltas.payload.last & ends),
             chunk.final.eq(self.deltas.payload.final & ends),
+            chunk.first.eq(self.deltas.payload.first),
         ]
+        if params.ping_pong:
+            half = Signal(name="architectural_half")
+            m.d.comb += chunk.half.eq(half)
+            with m.If(self.next_word & chunk.ends):
+                m.d.sync += half.eq(~half)
         self.follow_chunk(m, self.next_word & position.last_plane, chunk)
         return m
 
@@ -156,6 +168,8 @@ class BackwardStage(Component):
                 read.ends.eq(0),
                 read.final.eq(0),
                 read.load.eq(1),
+                read.half.eq(chunk.half),
+                read.first.eq(1),
             ]
 
         before = delay(m, read, self.read_latency - 1, "before")
@@ -176,6 +190,12 @@ class BackwardStage(Component):
             self.updated.eq(valid & write.ends),
             self.load.ready.eq(valid & write.load),
         ]
+        if self.params.ping_pong:
+            m.d.comb += [
+                self.read.eq(read_valid),
+                self.read_half.eq(read.half ^ ~read.first),
+                self.write_half.eq(write.half ^ ~write.load),
+            ]
         with m.If(self.load.ready):
             m.d.sync += loading.eq(0)
         with m.Elif(load_begins):

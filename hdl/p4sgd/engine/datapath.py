@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.placed_delay import KEPT_APART
 from hdl.p4sgd.engine.backward import backward_orders
 from hdl.p4sgd.engine.bank import Bank
@@ -53,13 +54,38 @@ class Datapath(Component):
             memory.forward_chunk.eq(self.forward_chunk),
             memory.update_chunk.eq(self.backward_read_chunk),
             memory.write.eq(self.backward_write),
-            memory.both.eq(self.backward_write_both),
             memory.write_chunk.eq(self.backward_write_chunk),
         ]
+        if self.params.ping_pong:
+            m.d.comb += [
+                memory.forward_half.eq(self.forward_half),
+                memory.update.eq(self.backward_read),
+                memory.update_half.eq(self.backward_read_half),
+                memory.write_half.eq(self.backward_write_half),
+            ]
+            expect(m, self, no_column_is_read_while_written=lambda: ~self.collision(m))
+        else:
+            m.d.comb += memory.both.eq(self.backward_write_both)
         scaled = self.add_banks(m, memory)
         lanes = self.add_lanes(m, memory, scaled)
         m.d.sync += self.saturated.eq(self.backward_write & lanes.any())
         return m
+
+    def collision(self, m: Module) -> Value:
+        """Return whether a word read an entry of a column in the cycle in which it was written."""
+        skews = [column.skew for column in self.params.model.columns]
+        entry = Cat(self.forward_half, self.forward_chunk)
+        written = Cat(self.backward_write_half, self.backward_write_chunk)
+        hits = [
+            delay(
+                m,
+                self.backward_write & (delay(m, entry, skew, f"entry_{skew}") == written),
+                ModelMemory.latency + skews[-1] - skew,
+                f"hit_{skew}",
+            )
+            for skew in skews
+        ]
+        return Cat(*hits).any() & delay(m, self.forward_valid, skews[-1], "was_valid")
 
     def add_banks(self, m: Module, memory: ModelMemory) -> list:
         """Add a bank per sample; return their scaled deltas, each in the cycle a lane needs it."""

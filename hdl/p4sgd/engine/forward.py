@@ -23,7 +23,13 @@ PARTIALS_LATENCY = 1  #: least cycles that partial activations spend in their qu
 
 def forward_orders(params: EngineParams) -> dict[str, Any]:
     """Describe the stage's control of the data path: the chunk to read, then its planes and tag."""
-    return {"chunk": params.model.chunk_bits, "valid": 1, "tag": TAG, "planes": params.word}
+    return {
+        "chunk": params.model.chunk_bits,
+        **({"half": 1} if params.ping_pong else {}),
+        "valid": 1,
+        "tag": TAG,
+        "planes": params.word,
+    }
 
 
 class ForwardStage(Component):
@@ -33,7 +39,8 @@ class ForwardStage(Component):
     of partial activations; from there to the queue nothing can stall, so no stall signal crosses
     the data path. The first micro-batch of a mini-batch needs a credit per chunk: ``granted``
     returns one when the last backward pass has updated a chunk; a run starts with all credits, and
-    so does a mini-batch after ``refill``.
+    so does a mini-batch after ``refill``. With ``ping_pong``, ``half`` is the half of the model
+    memory that is the architectural copy of the mini-batch.
 
     Each word also leaves through ``stored`` to the word FIFO in the cycle it starts. ``probe``
     reads weights back while no run is active, or while one is ``exchanging`` models: a word with
@@ -93,6 +100,9 @@ class ForwardStage(Component):
             self.chunk.eq(Mux(idle, self.probe.payload.chunk, position.chunk)),
         ]
         self.count_credits(m, start_word, schedule, position)
+        if params.ping_pong:
+            with m.If(schedule.step & schedule.current.last):
+                m.d.sync += self.half.eq(~self.half)
 
         tag = Signal(TAG)
         m.d.comb += [

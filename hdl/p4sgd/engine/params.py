@@ -40,6 +40,8 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
     l2: bool = tagged("_l2", default=False)  #: whether the L2 term of the update is built
     #: whether data parallelism is built, without the L2 term
     data_parallel: bool = tagged("_dp", default=False)
+    #: whether both copies of the model are in one array, for precisions from 2 bits on
+    ping_pong: bool = tagged("_pp", default=False)
     #: whether DSP48E2 slices gate and add, otherwise LUTs
     dsp: bool = tagged("_dsp", default=False)
 
@@ -50,6 +52,13 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
             raise ValueError(
                 "l2 and data_parallel exclude each other: no worker then has the model's weights,"
                 " which l2 shrinks"
+            )
+        if self.max_bits < self.min_bits:
+            raise ValueError("max_bits must be at least 2 with ping_pong, which has no precision 1")
+        if self.ping_pong and self.l2 and self.banks < 3:
+            raise ValueError(
+                f"banks must be at least 3 with ping_pong and l2, or a gradient is there before its"
+                f" weight: {self.banks}"
             )
         if self.dsp and self.gradient.bits > DSP_BITS:
             raise ValueError(
@@ -99,7 +108,12 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
 
         A chunk goes from the model memory through the lanes and back in that time.
         """
-        return 5 + self.update_lead
+        return 5 + self.update_lead + self.ping_pong
+
+    @property
+    def min_bits(self) -> int:
+        """Return the least precision: a chunk has three accesses to ``ping_pong``'s two ports."""
+        return 1 + self.ping_pong
 
     @property
     def precision_bits(self) -> int:

@@ -197,7 +197,7 @@ class Control(Component):
             self.check_network(m, words)
             | self.misplaced(self.word_address)
             | self.misplaced(self.label_address)
-            | (settings.bits == 0)
+            | (settings.bits < engine.min_bits)
             | (settings.bits > engine.max_bits)
             | (settings.chunks == 0)
             | (settings.chunks > engine.chunks)

@@ -19,7 +19,7 @@ from hdl.p4sgd.worker_params import (
 )
 
 IDENTITY = 0x50345347  #: the letters P4SG
-VERSION = 5
+VERSION = 6
 PLACE = "a multiple of 32 below 2**address_bits"
 
 
@@ -45,6 +45,7 @@ IDENTITY_REGISTERS = (
         "Tells further sizes that the hardware was built with.",
         ro("max_chunks", 17, "tells how many chunks the model memory of an engine holds"),
         ro("address_bits", 6, "tells how many bits a byte address has on a memory port"),
+        ro("min_bits", 2, "tells the least precision of a feature, in bits"),
     ),
     Register(
         "fifo",
@@ -123,7 +124,7 @@ TRAINING_REGISTERS = (
         rw(
             "bits",
             PRECISION_BITS,
-            "sets s, the number of planes read of each feature, 1..max_bits",
+            "sets s, the number of planes read of each feature, min_bits..max_bits",
             init=4,
         ),
         rw(
@@ -284,6 +285,7 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "engines": params.engines,
         "banks": engine.banks,
         "lanes": engine.lanes,
+        "min_bits": engine.min_bits,
         "max_bits": engine.max_bits,
         "fraction_bits": engine.fraction_bits,
         "l2_built": int(engine.l2),

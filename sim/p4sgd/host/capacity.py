@@ -17,9 +17,9 @@ class Capacity:
     """Computes what workers of one build hold that share the features.
 
     ``fixed`` has a worker's sizes as its registers tell them: ``engines``, ``banks``, ``lanes``,
-    ``max_bits``, ``max_chunks``, ``fifo_words``, ``address_bits`` and ``slots``. An engine has all
-    its chunks in the model memory, and a micro-batch in the word FIFO (P4SGD, section 4.1.2). A
-    memory port has 32 bytes of each word of its engine.
+    ``min_bits``, ``max_bits``, ``max_chunks``, ``fifo_words``, ``address_bits`` and ``slots``. An
+    engine has all its chunks in the model memory, and a micro-batch in the word FIFO (P4SGD,
+    section 4.1.2). A memory port has 32 bytes of each word of its engine.
     """
 
     fixed: Mapping[str, int]
@@ -57,7 +57,8 @@ class Capacity:
 
     def rows(self) -> list[dict[str, int]]:
         """Return for each precision the most features, and the most samples of so many."""
-        most = {bits: self.features(bits) for bits in range(1, self.fixed["max_bits"] + 1)}
+        least, top = (self.fixed[f"{end}_bits"] for end in ("min", "max"))
+        most = {bits: self.features(bits) for bits in range(least, top + 1)}
         return [
             {"bits": bits, "features": features, "samples": self.samples(features, bits)}
             for bits, features in most.items()

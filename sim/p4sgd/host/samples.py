@@ -47,8 +47,9 @@ class Samples:
         """Return the data set of integer codes and real labels; ValueError if it does not fit."""
         fixed, table = build.fixed, np.asarray(codes)
         real = np.asarray(labels, dtype=np.float64)
-        if not 1 <= bits <= fixed["max_bits"]:
-            raise ValueError(f"bits must be from 1 to {fixed['max_bits']}: {bits}")
+        least, most = fixed["min_bits"], fixed["max_bits"]
+        if not least <= bits <= most:
+            raise ValueError(f"bits must be from {least} to {most}: {bits}")
         if table.ndim != 2 or not table.size or table.dtype.kind not in "iu":
             raise ValueError("codes must be integers [samples, features], at least one of each")
         low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)

@@ -6,7 +6,7 @@ import pytest
 
 from gen.base.emission.emit import emit
 from gen.designs.catalogue import designs
-from hdl.common.memory import DualPortMemory, MemoryParams
+from hdl.common.memory import DualPortMemory, MemoryParams, TrueDualPortMemory
 from sim.harness.emissions import emission_of
 from sim.harness.plays import played
 from sim.harness.streams import start
@@ -20,7 +20,12 @@ SIZES = [
     MemoryParams(shape=152, depth=520, style="ultra", mixed=True),
 ]
 
-test_memory = simulated(DualPortMemory, SIZES, __name__)
+test_memory = simulated(
+    DualPortMemory, SIZES, __name__, test_filter="reads_the_old_contents|survives_a_reset"
+)
+test_true_dual_port_memory = simulated(
+    TrueDualPortMemory, SIZES, __name__, test_filter="holds_what_b_read"
+)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +109,36 @@ async def survives_a_reset(dut):
     await exchange(dut, [(last, 0, 0, 0)] * 4)
     dut.rst.value = 0
     assert (await exchange(dut, [(last, 0, 0, 0)] * (params.latency + 1)))[-1] == data
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def holds_what_b_read(dut):
+    """Port a reads in each cycle; port b reads, writes or waits, and shows its last read."""
+    params = params_in_simulator(MemoryParams)
+    depth, ones, latency = params.depth, (1 << params.width) - 1, params.latency
+    contents = {address: random.choice([0, ones]) for address in range(depth)}
+    rows = [
+        {"a_address": 0, "b_address": address, "b_read": 0, "b_write": 1, "b_write_data": data}
+        for address, data in contents.items()
+    ]
+    golden, shown = [(None, None)] * depth, None
+    for _ in range(500):
+        address = random.randrange(depth)
+        row = {
+            "a_address": random.choice([address, random.randrange(depth)]),
+            "b_address": address,
+            "b_read": random.randrange(2),
+            "b_write": random.randrange(2),
+            "b_write_data": random.getrandbits(params.width),
+        }
+        shown = contents[address] if row["b_read"] and not row["b_write"] else shown
+        golden.append((contents[row["a_address"]], shown))
+        rows.append(row)
+        if row["b_write"]:
+            contents[address] = row["b_write_data"]
+    await start(dut)
+    idle = {**rows[-1], "b_read": 0, "b_write": 0}
+    seen = await played(dut, rows + [idle] * latency, {"a_data": None, "b_data": None})
+    for k, (a, b) in enumerate(golden):
+        assert a in (None, seen[k + latency]["a_data"])
+        assert b in (None, seen[k + latency]["b_data"])

@@ -48,6 +48,7 @@ async def reports_what_it_is(dut):
         "engines": bench.params.engines,
         "banks": engine.banks,
         "lanes": engine.lanes,
+        "min_bits": engine.min_bits,
         "max_bits": engine.max_bits,
         "fraction_bits": engine.fraction_bits,
         "l2_built": engine.l2,

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from dataclasses import replace
 
 import cocotb
 import numpy as np
@@ -38,7 +39,7 @@ SIZES = {
         engines=2,
         engine=EngineParams(banks=16, lanes=20, max_bits=12, chunks=8, fifo_words=48),
     ),
-    "three dies": WorkerParams(engines=3, engine=ENGINE, slrs=3),
+    "three dies": WorkerParams(engines=3, engine=replace(ENGINE, ping_pong=True), slrs=3),
 }
 
 

@@ -23,7 +23,9 @@ from tests.long import short_and_long, short_products
 ENGINE = EngineParams(lanes=32, chunks=16, fifo_words=256)
 HARDWARE = {
     "1 engine": WorkerParams(engines=1, engine=ENGINE),
-    "2 engines": WorkerParams(engines=2, engine=EngineParams(chunks=8, fifo_words=64, l2=True)),
+    "2 engines": WorkerParams(
+        engines=2, engine=EngineParams(chunks=8, fifo_words=64, l2=True, ping_pong=True)
+    ),
     "4 engines": WorkerParams(engines=4, engine=ENGINE),
     "4 banks": WorkerParams(
         engines=1, engine=EngineParams(banks=4, chunks=9, fifo_words=80), prefetch_beats=64
@@ -86,6 +88,7 @@ SHORT = [
 def test_weights_equal_golden(name, bits, loss, tmp_path):
     rng = np.random.default_rng([chosen_seed(), bits, len(loss), len(name)])
     hardware = HARDWARE[name]
+    bits = max(bits, hardware.engine.min_bits)
     pace = hardware.engines * hardware.engine.lanes
     chunks = int(rng.choice([1, 3, 5, 7]))  # odd ones; the last one perhaps not full
     features = int(rng.integers((chunks - 1) * pace + 1, chunks * pace + 1))

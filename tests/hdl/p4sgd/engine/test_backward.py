@@ -1,7 +1,7 @@
 import cocotb
 
 from hdl.p4sgd.engine.backward import BackwardStage
-from hdl.p4sgd.engine.model_memory import ModelMemory
+from hdl.p4sgd.engine.model_memory import update_latency
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
@@ -25,6 +25,8 @@ SIZES = [
     EngineParams(lanes=4, chunks=9),
     EngineParams(banks=2, lanes=12, chunks=2, l2=True),
     EngineParams(banks=1, lanes=1, chunks=1, max_bits=1),
+    EngineParams(lanes=4, chunks=9, ping_pong=True),
+    EngineParams(banks=3, lanes=12, chunks=2, l2=True, ping_pong=True),
 ]
 PULSES = ("planes_valid", "write", "granted", "updated")
 STATE = ("position", "next_word", "planes", "planes_first", "read_chunk", "keep", "decaying")
@@ -34,10 +36,15 @@ STATE += ("replace", "write_both", "write_chunk", "finished", *PULSES)
 test_backward = simulated(BackwardStage, SIZES, __name__)
 
 
+def traced(dut, params):
+    """Keep all orders of the stage."""
+    return Trace(dut, *STATE, *(("read", "read_half", "write_half") if params.ping_pong else ()))
+
+
 async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
     """Run; return the words' cycles, the deltas' and a trace."""
     stage = BackwardStage(run.params)
-    trace = Trace(dut, *STATE)
+    trace = traced(dut, run.params)
     await start_run(dut, run)
     put(dut, settings=run.settings | {"from_zero": from_zero})
     stored = streams.Source(dut, "stored", stall=stalls.value[0])
@@ -58,11 +65,14 @@ async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
     return stored.cycles, deltas.cycles, trace
 
 
-def check_control(run, words, trace, from_zero):
-    """Check what the lanes are told, against where each word is."""
+def check_control(run, words, trace, from_zero, half):
+    """Check what the lanes are told, against where each word is.
+
+    ``half`` is the architectural one when the run begins; returns the one when it has ended.
+    """
     stage = BackwardStage(run.params)
     marks = run.marks
-    ends, granted, updated = [], [], []
+    ends, granted, updated, reads = [], [], [], []
     for index, when in enumerate(words):
         position = position_of(index, run.bits, run.chunks)
         mark = marks[index // (run.bits * run.chunks)]
@@ -83,6 +93,11 @@ def check_control(run, words, trace, from_zero):
         assert not trace.at("replace", reported + 1)
         assert trace.at("write_chunk", when + stage.latency) == position["chunk"]
         assert trace.at("write_both", when + stage.latency) == mark["last"]
+        reads.append(gradient - stage.read_latency)
+        if run.params.ping_pong:
+            assert trace.at("read_half", reads[-1]) == (half if mark["first"] else not half)
+            assert trace.at("write_half", when + stage.latency) == (not half)
+            half ^= mark["last"] and position["last_chunk"]
     assert trace.when("next_word") == words
     assert trace.when("planes_valid") == [when + 1 for when in words]
     assert trace.when("write") == [end + stage.latency for end in ends]
@@ -91,6 +106,9 @@ def check_control(run, words, trace, from_zero):
     # A chunk is read again only behind its write.
     for before, after in zip(ends, ends[run.chunks :], strict=False):
         assert after + stage.gradient_latency - stage.read_latency > before + stage.latency
+    if run.params.ping_pong:
+        assert trace.when("read") == reads
+    return half
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -100,14 +118,15 @@ def check_control(run, words, trace, from_zero):
 async def follows_the_words(dut, bits, chunks, stalls, from_zero):
     params = params_in_simulator(EngineParams)
     rng = generator()
-    bits, chunks = min(bits, params.max_bits), min(chunks, params.chunks)
+    bits = max(params.min_bits, min(bits, params.max_bits))
+    chunks = min(chunks, params.chunks)
     samples = int(rng.integers(1, 8 * params.banks))
     batch = params.banks * int(rng.integers(1, 4))
     run = Run(params, rng, samples, chunks, bits, False, batch, epochs=2)
     await streams.start(dut)
     words, deltas, trace = await go_through(dut, run, stalls, from_zero)
     size = run.bits * run.chunks
-    check_control(run, words, trace, from_zero)
+    half = check_control(run, words, trace, from_zero, 0)
     assert deltas == words[size - 1 :: size]
     finish = words[-1] + BackwardStage(params).latency
     assert trace.when("finished") == list(range(finish + 1, finish + 4))
@@ -116,12 +135,15 @@ async def follows_the_words(dut, bits, chunks, stalls, from_zero):
         loop = max(params.update_loop, size)
         assert starts == list(range(starts[0], starts[0] + loop * len(starts), loop))
         assert words[:size] == list(range(words[0], words[0] + size))
+    if params.ping_pong:  # the halves stay as the run left them
+        words, _, trace = await go_through(dut, run, stalls, from_zero)
+        check_control(run, words, trace, from_zero, half)
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def start_clears_finished(dut):
     params = params_in_simulator(EngineParams)
-    run = Run(params, generator(), params.banks, 1, 1, False, params.banks)
+    run = Run(params, generator(), params.banks, 1, params.min_bits, False, params.banks)
     await streams.start(dut)
     for _ in range(2):
         await go_through(dut, run)
@@ -138,13 +160,13 @@ async def loads_the_host_s_weights(dut, stalls):
     params = params_in_simulator(EngineParams)
     rng = generator()
     stage = BackwardStage(params)
-    run = Run(params, rng, params.banks, params.chunks, 1, False, params.banks)
+    run = Run(params, rng, params.banks, params.chunks, params.min_bits, False, params.banks)
     weights = wild(rng, 32, (params.chunks, params.lanes))
     groups = -(-params.lanes // GROUP_LANES)
     await streams.start(dut)
-    for _ in range(2):
+    for trial in range(2):
         put(dut, settings=run.settings | {"from_zero": 1})
-        trace = Trace(dut, *STATE)
+        trace = traced(dut, params)
         monitor = streams.Monitor(dut, "load")
         await load(dut, params, weights, stall=stalls.value[0])
         await clock(dut)
@@ -162,6 +184,10 @@ async def loads_the_host_s_weights(dut, stalls):
             assert trace.at("replace", reported + 1)
             assert trace.at("write_chunk", when) == beat["chunk"]
             assert trace.at("write_both", when)
+            if params.ping_pong:
+                half = trial % 2  # a run is of one mini-batch
+                assert trace.at("read_half", gradient - stage.read_latency) == half
+                assert trace.at("write_half", when) == half
         assert not trace.when("granted")
         assert not trace.when("updated")
         assert not trace.when("planes_valid")
@@ -170,4 +196,4 @@ async def loads_the_host_s_weights(dut, stalls):
             first = monitor.cycles[0]
             assert monitor.cycles == [first + spacing * k for k in range(len(monitor.cycles))]
         await go_through(dut, run)
-    assert ModelMemory.latency + params.update_lead == stage.read_latency
+    assert update_latency(params) + params.update_lead == stage.read_latency

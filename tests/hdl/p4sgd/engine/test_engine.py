@@ -1,7 +1,9 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import cocotb
 import numpy as np
+import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.engine.engine import Engine
@@ -33,10 +35,15 @@ SIZES = {
     "one": EngineParams(banks=1, lanes=1, chunks=1, fifo_words=8, max_bits=1),
     "parallel": EngineParams(banks=4, lanes=20, chunks=8, fifo_words=64, data_parallel=True),
     "wide_l2": EngineParams(banks=2, lanes=12, chunks=7, fifo_words=56, l2=True),
+    "l2_dsp": EngineParams(banks=4, lanes=30, chunks=7, fifo_words=56, l2=True, dsp=True),
     "sixteen": EngineParams(banks=16, lanes=6, chunks=5, fifo_words=85, max_bits=16),
     "dsp": EngineParams(lanes=32, chunks=16, fifo_words=64, dsp=True),
     "sixteen_dsp": EngineParams(banks=16, lanes=9, chunks=3, fifo_words=40, dsp=True),
     "odd_dsp": EngineParams(banks=3, lanes=5, chunks=2, fifo_words=17, max_bits=7, dsp=True),
+}
+SIZES |= {
+    f"{name}_ping_pong": replace(SIZES[name], ping_pong=True)
+    for name in ("plain", "odd", "parallel", "l2_dsp", "dsp", "odd_dsp")
 }
 
 
@@ -46,20 +53,27 @@ test_engine = simulated(
     Engine,
     SIZES,
     __name__,
-    short=["plain", "odd", "parallel", "wide_l2", "odd_dsp"],
+    short=["plain", "odd", "parallel", "wide_l2", "odd_dsp", "odd_ping_pong", "l2_dsp_ping_pong"],
     test_filter="matches_golden",
 )
 
 
-def test_engine_exchanges():
-    simulate(Engine(SIZES["parallel"]), __name__, test_filter="exchanges_")
+@pytest.mark.parametrize("name", ["parallel", "parallel_ping_pong"])
+def test_engine_exchanges(name):
+    simulate(Engine(SIZES[name]), __name__, test_filter="exchanges_")
 
 
-def test_engine_of_the_card():
-    """The u280 preset's engine, with few chunks, equals the golden model, also in cycles."""
-    params = EngineParams(chunks=16, fifo_words=256, dsp=True)
+@pytest.mark.parametrize("ping_pong", [False, True])
+def test_engine_of_the_card(ping_pong):
+    """The u280 presets' engines, with few chunks, equal the golden model, also in cycles."""
+    params = EngineParams(chunks=16, fifo_words=256, dsp=True, ping_pong=ping_pong)
     largest = "matches_golden/bits=(3|8)/.*/extreme=True"
     simulate(Engine(params), __name__, test_filter=f"{largest}|mark_")
+
+
+def place_of(mark):
+    """Return a micro-batch's place in the run, as it comes with its deltas."""
+    return {name: mark[name] for name in ("first", "last", "final")}
 
 
 def random_deltas(rng, banks, extreme):
@@ -89,7 +103,7 @@ async def train(dut, run, stalls, extreme):
         assert partials.beats[j] == reference.sums(j).tolist(), f"micro-batch {j}"
         delta = random_deltas(run.rng, params.banks, extreme)
         reference.learn(j, delta, mark["last"])
-        deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+        deltas.append({"delta": delta, **place_of(mark)})
     while not dut.finished.value:
         await RisingEdge(dut.clk)
     await clock(dut, 3)
@@ -133,7 +147,7 @@ def stalls_have_their_cause(run, trace):
 async def matches_golden(dut, bits, signed, stalls, extreme):
     params = params_in_simulator(EngineParams)
     rng = generator()
-    bits = min(bits, params.max_bits)
+    bits = max(params.min_bits, min(bits, params.max_bits))
     chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits), endpoint=True))
     samples = int(rng.integers(1, 6 * params.banks))
     batch = params.banks * int(rng.integers(1, 4))
@@ -166,7 +180,7 @@ async def share(dut, run, stalls, from_zero):
             reference.updated = np.zeros_like(reference.updated)
         delta = random_deltas(rng, params.banks, extreme=rng.random() < 0.5)
         reference.learn(j, delta, mark["last"])
-        deltas.append({"delta": delta, **{name: mark[name] for name in ("first", "last", "final")}})
+        deltas.append({"delta": delta, **place_of(mark)})
         if not mark["last"]:
             continue
         while not dut.updated.value:
@@ -196,6 +210,7 @@ async def share(dut, run, stalls, from_zero):
 async def exchanges_models(dut, bits, stalls, from_zero):
     params = params_in_simulator(EngineParams)
     rng = generator()
+    bits = max(bits, params.min_bits)
     chunks = int(rng.integers(1, min(params.chunks, params.fifo_words // bits), endpoint=True))
     samples = int(rng.integers(1, 6 * params.banks))
     batch = params.banks * int(rng.integers(1, 4))
@@ -224,7 +239,7 @@ class Cycles:
         for j, mark in enumerate(self.run.marks):
             await self.partials.wait_for(j + 1)
             delta = np.zeros(self.run.params.banks, int)
-            self.deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+            self.deltas.append({"delta": delta, **place_of(mark)})
         while not dut.finished.value:
             await RisingEdge(dut.clk)
         # A delta is offered in the cycle after the one before it was taken, or later.
@@ -237,7 +252,7 @@ class Cycles:
 def run_of(micro_batches, chunks, bits, batch):
     """Return a run with ``batch`` in micro-batches."""
     params = params_in_simulator(EngineParams)
-    banks = params.banks
+    banks, bits = params.banks, max(bits, params.min_bits)
     return Run(params, generator(), micro_batches * banks, chunks, bits, False, batch * banks)
 
 
@@ -252,7 +267,7 @@ async def mark_micro_batch(dut, size):
     chunks, bits = size
     count = 12
     seen = await Cycles(dut, run_of(count, chunks, bits, count)).go()
-    words = chunks * bits
+    words = seen.size
     loop = max(words, params_in_simulator(EngineParams).update_loop)
     if words == loop:
         assert steps(seen.words.cycles) == [1] * (count * words - 1)
@@ -282,6 +297,6 @@ async def mark_turnaround(dut, bits, chunks, batch):
     starts = seen.words.cycles[:: seen.size][batch::batch]
     requested = seen.delta_valid[batch - 1 :: batch]
     delays = [start - when for start, when in zip(starts, requested, strict=False)]
-    dut._log.info("s = %d: delta -> next mini-batch: %s cycles", bits, delays)
+    dut._log.info("s = %d: delta -> next mini-batch: %s cycles", seen.run.bits, delays)
     assert len(delays) == 3
-    assert max(delays) <= 12 + bits
+    assert max(delays) <= 12 + seen.run.bits

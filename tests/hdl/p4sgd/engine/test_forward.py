@@ -1,5 +1,6 @@
 import random
 from collections import deque
+from itertools import accumulate
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -27,6 +28,7 @@ from tests.simulated import simulated
 SIZES = [
     EngineParams(chunks=16, fifo_words=64),
     EngineParams(banks=3, lanes=12, chunks=5, fifo_words=64, max_bits=7),
+    EngineParams(banks=3, lanes=12, chunks=5, fifo_words=64, max_bits=7, ping_pong=True),
 ]
 STATE = ("chunk", "valid", "tag", "planes", "no_credit", "no_queue")
 PROBE_TAG = {"first_plane": 1, "negative": 0, "last_plane": 1, "first_chunk": 1}
@@ -42,7 +44,7 @@ class Surroundings:
         self.owed = deque()  # credits that may be given
         self.grants = []
         self.sums = {}  # the cycle in which they stood at the stage
-        self.trace = Trace(dut, *STATE)
+        self.trace = Trace(dut, *STATE, *(["half"] if params.ping_pong else []))
         dut.granted.value = 0
         cocotb.start_soon(self.run(pause))
 
@@ -71,9 +73,12 @@ def check_words(params, run, trace, words, stored):
     """Check that every word goes to the word FIFO at once, and to the banks by its weights."""
     assert words.beats == stored.beats == run_words(params, run)
     assert words.cycles == stored.cycles
+    mini_batch_of = list(accumulate(mark["last"] for mark in [{"last": 0}, *run.marks]))
     for index, (when, word) in enumerate(zip(words.cycles, words.beats, strict=True)):
         position = position_of(index, run.bits, run.chunks)
         assert trace.at("chunk", when) == position["chunk"]
+        if params.ping_pong:
+            assert trace.at("half", when) == mini_batch_of[index // (run.bits * run.chunks)] % 2
         later = when + ModelMemory.latency
         assert trace.at("planes", later) == word
         assert trace.at("tag", later) == {

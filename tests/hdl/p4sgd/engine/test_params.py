@@ -13,6 +13,14 @@ def test_data_parallel_excludes_l2():
         EngineParams(l2=True, data_parallel=True)
 
 
+def test_ping_pong_has_two_ports_for_three_accesses():
+    assert EngineParams(ping_pong=True).min_bits == 2
+    with pytest.raises(ValueError, match="max_bits must be at least 2 with ping_pong"):
+        EngineParams(ping_pong=True, max_bits=1)
+    with pytest.raises(ValueError, match="banks must be at least 3 with ping_pong and l2"):
+        EngineParams(ping_pong=True, l2=True, banks=2)
+
+
 @pytest.mark.parametrize(("banks", "most"), [(8, 11), (16, 10)])
 def test_a_slice_adds_48_bits(banks, most):
     EngineParams(banks=banks, max_bits=most, dsp=True)

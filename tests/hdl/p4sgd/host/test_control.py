@@ -18,12 +18,12 @@ from tests.simulated import simulated
 ENGINES = [
     EngineParams(chunks=100, fifo_words=300),
     EngineParams(banks=4, max_bits=3, chunks=64, fifo_words=100, l2=True),
-    EngineParams(banks=2, lanes=128, chunks=50, fifo_words=100, data_parallel=True),
+    EngineParams(banks=2, lanes=128, chunks=50, fifo_words=100, data_parallel=True, ping_pong=True),
     EngineParams(banks=16, max_bits=16, chunks=64, fifo_words=200),
 ]
 ONES = ("bits", "chunks", "batch_micro_batches", "epoch_micro_batches", "tail_samples", "epochs")
 LEGAL = {
-    "settings": dict.fromkeys(ONES, 1) | {"l2_shift": 0, "data_parallel": 0},
+    "settings": dict.fromkeys(ONES, 1) | {"bits": 2, "l2_shift": 0, "data_parallel": 0},
     "loss": {"loss": Loss.LINEAR.value, "exponent": 1},
     "network": {"worker": 2, "workers": 0b101, "slot_base": 0, "slot_count": 8, "timeout": 1},
     "word_address": 0,
@@ -45,7 +45,7 @@ def may_run(params, case):
     words, batch = set_["bits"] * set_["chunks"], set_["batch_micro_batches"]
     decays = engine.l2 and 4 <= set_["l2_shift"] <= 23
     legal = [
-        1 <= set_["bits"] <= engine.max_bits,
+        engine.min_bits <= set_["bits"] <= engine.max_bits,
         1 <= set_["chunks"] <= engine.chunks,
         words <= engine.fifo_words,
         batch and set_["epoch_micro_batches"] and set_["epochs"],

@@ -15,6 +15,7 @@ FIXED = {
     "engines": 2,
     "banks": 8,
     "lanes": 32,
+    "min_bits": 1,
     "max_bits": 4,
     "max_chunks": 5,
     "fifo_words": 11,
@@ -135,6 +136,7 @@ def test_rows_have_all_precisions():
     ]
     assert [row["samples"] for row in rows] == [96, 48, 56, 64]
     assert [row["bits"] for row in capacity(fifo_words=3).rows()] == [1, 2, 3]
+    assert [row["bits"] for row in capacity(min_bits=2).rows()] == [2, 3, 4]
 
 
 def test_a_packet_has_as_many_activations_as_the_hardware_s():
