@@ -16,6 +16,7 @@ from tests.simulated import simulated
 SIZES = [
     MemoryParams(shape=1, depth=2),
     MemoryParams(shape=12, depth=13, style="distributed"),
+    MemoryParams(shape=5, depth=4, output_registers=0),
     MemoryParams(shape=72, depth=64, style="ultra", output_registers=3),
     MemoryParams(shape=152, depth=520, style="ultra", mixed=True),
 ]
