@@ -88,7 +88,7 @@ def send_packets(worker: Worker) -> None:
     fixed, before = worker.build.fixed, worker.registers.read("retries")
     slots = min(fixed["slots"], MAX_SLOTS)  # packets that are under way at a time
     samples = np.ones((slots * fixed["banks"], 1), int)
-    worker.load(samples, np.ones(len(samples)), bits=1)
+    worker.load(samples, np.ones(len(samples)), bits=fixed["min_bits"])
     open_job(worker, 0, 0b11, job=0, epoch=0, base=0, slots=slots, timeout=TIMEOUT, retries=RETRIES)
     try:
         settings = worker.samples.settings(loss="linear", batch=len(samples), rate=1.0)
