@@ -69,8 +69,10 @@ def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
 def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
     """Build the simulator of a cluster, or take it from the cache."""
     params = cluster_params(worker, workers)
-    blocks = [Engine(worker.engine), Worker(worker), Link(params.network.link)]
-    return build_system(ClusterSystem(params), blocks if workers > 1 else [], **options)
+    blocks = [Engine(worker.engine)] if workers * worker.engines > 1 else []
+    if workers > 1:
+        blocks = [*blocks, Worker(worker), Link(params.network.link)]
+    return build_system(ClusterSystem(params), blocks, **options)
 
 
 def build_system(system: Component, blocks: Sequence[Component], **options: Any) -> Build:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from sim.reproduce.contents import Item, table
 from sim.reproduce.figure import Claim, Figure, Source
 
 REPORT = "report.md"
@@ -19,6 +20,7 @@ class Report:
     title: str
     method: str  #: how all figures were made, as Markdown
     figures: Sequence[Figure]
+    contents: Sequence[Item] = ()  #: all tables and figures of the paper
 
     def write(self, folder: Path, built: str = "") -> list[str]:
         """Write tables, pictures and the page, with ``built`` on its top; return their names."""
@@ -43,6 +45,8 @@ class Report:
         for figure in self.figures:
             anchor = f"[{figure.title}](#{slug(figure.title)})"
             lines.append(f"| {anchor} | {figure.source} | {holding(figure.claims)} |")
+        if self.contents:
+            lines += ["", "## All tables and figures of the paper", "", *table(self.contents)]
         return "\n".join([*lines, "", *(figure.text() for figure in self.figures)])
 
 

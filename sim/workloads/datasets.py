@@ -82,6 +82,7 @@ def load(
     order: int | None = None,
     test: str | None = None,
     label: str | None = None,
+    most: int | None = None,
 ) -> DataSet:
     """Load `source` for training with `loss`; anything wrong with it raises InputError.
 
@@ -93,7 +94,8 @@ def load(
     digits). `bias` appends a constant feature 1. `order` is the seed by which the samples are
     shuffled; without one they stay as they are. `test` is the share of the samples that is held
     out, the last of that order ("0.2"), or another file, whose labels mean the same: features of
-    its own that `source` lacks have the weight zero, and are left out.
+    its own that `source` lacks have the weight zero, and are left out. Of `source`, only the first
+    `most` samples are taken.
     """
     if source in BUILT_IN:
         if label is not None:
@@ -103,6 +105,7 @@ def load(
             positive = positive or DEFAULT_POSITIVE.get(source)
     else:
         name, (features, labels, names) = Path(source).name, _read(Path(source), label)
+    features, labels = features[:most], labels[:most]
     share = None if test is None else _share(test)
     held = None
     if test is not None and share is None:

@@ -8,6 +8,7 @@ from sim.gather.reproduce import alignment, row_size, set_up, under_way
 from sim.gather.reproduce.points import HARDWARE
 from sim.gather.reproduce.requested import FIGURES, GatherRequest
 from sim.gather.reproduce.runs import measure as measure_engines
+from sim.reproduce.contents import items_of
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
 
@@ -51,4 +52,9 @@ def reproduce(
 
     makers = {name: partial(of_rates, name) for name in OF_RATES} | {"row-size": of_rows}
     figures = figures_of(FIGURES, names, makers, progress)
-    return Report(title="GPU-oriented gather", method=METHOD + QUICK * quick, figures=figures)
+    return Report(
+        title="GPU-oriented gather",
+        method=METHOD + QUICK * quick,
+        figures=figures,
+        contents=items_of("gather"),
+    )

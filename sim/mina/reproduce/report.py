@@ -6,6 +6,7 @@ from functools import cache
 from sim.mina.reproduce import ablation, placing, steps
 from sim.mina.reproduce.requested import FIGURES, MinaRequest
 from sim.mina.reproduce.runs import run_all
+from sim.reproduce.contents import items_of
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
 
@@ -52,4 +53,6 @@ def reproduce(
         **{name: figure for name, (_, figure) in of_runs.items()},
     }
     figures = figures_of(FIGURES, names, makers, progress)
-    return Report(title="MINA", method=METHOD + QUICK * quick, figures=figures)
+    return Report(
+        title="MINA", method=METHOD + QUICK * quick, figures=figures, contents=items_of("mina")
+    )

@@ -9,6 +9,7 @@ from sim.netsparse.reproduce.requested import FIGURES, NetSparseRequest
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.structure import OF_MATRICES
 from sim.netsparse.reproduce.subjects import part_of_the_paper, subjects
+from sim.reproduce.contents import items_of
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of, points_of
 
@@ -72,4 +73,9 @@ def reproduce(
         for name, (_, figure) in OF_RUNS.items()
     }
     figures = figures_of(FIGURES, names, makers | {"queues": of_queues}, progress)
-    return Report(title="NetSparse", method=METHOD + QUICK * quick, figures=figures)
+    return Report(
+        title="NetSparse",
+        method=METHOD + QUICK * quick,
+        figures=figures,
+        contents=items_of("netsparse"),
+    )

@@ -2,23 +2,39 @@
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.golden.choices import Loss
+from sim.p4sgd.golden.formula import PAPER_DATA, DataSize, Machine
+from sim.p4sgd.reproduce.fitting import hardware_of
+from sim.p4sgd.reproduce.paper_size import ENGINE_CYCLES, SECONDS, TURNAROUND, Kind
 from sim.p4sgd.reproduce.points import BITS, SCALING
-from sim.p4sgd.training_report import Row
+from sim.p4sgd.reproduce.requested import TRAINED, P4sgdRequest
+from sim.p4sgd.training_report import Comparison, Row
 from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
+from sim.workloads.datasets import DataSet, load
 
 WORKERS = 4
 BATCH = 64
 EPOCHS, QUICK_EPOCHS = 40, 12
 DATA = ("digits", "breast-cancer")
+SIZES = {data.name: data for data in PAPER_DATA if data.name in TRAINED}
+#: share of the features of a sample that are not zero, in generated data
+DENSITIES = {"gisette": 0.13, "rcv1": 0.0016}
+MOST_VALUES = 1 << 27  #: of generated or read data: 1 GiB as float64
+WORKER = Machine(workers=1)  #: what trains on the paper's data: one worker, whole
+REQUESTED = TrainingWorkload(
+    shuffle=False, reference=False, bits=BITS, batch=BATCH, memory_latency=4
+)
+FLIPPED = 0.05  #: share of the generated labels that are wrong
 TOLERANCE = 1.01  #: factor up to which a loss counts as the same
 MAX_LATER = 1  #: epochs by which the RTL may reach the loss later
 
@@ -29,6 +45,13 @@ class Convergence:
 
     data: str
     rows: Sequence[Row]
+    samples: int
+    kind: Kind = Kind.RTL
+
+    @property
+    def title(self) -> str:
+        """Return the name of the data, and how the curve came about."""
+        return f"{self.data}, {self.samples:,} samples\n{self.kind.value}"
 
     @property
     def target(self) -> float:
@@ -46,35 +69,64 @@ class Convergence:
         return all(row.bit_exact for row in self.rows)
 
 
-def train(data: str, epochs: int, link_latency: int) -> Convergence:
+def samples_of(size: DataSize, epochs: int) -> int:
+    """Return how many samples are trained on, which an hour for all data sets allows."""
+    batch = WORKER.pipelined(size.features, BATCH, TURNAROUND) * WORKER.engines / ENGINE_CYCLES
+    batches = int(SECONDS / len(SIZES) / epochs / batch)
+    return min(size.samples, batches * BATCH, MOST_VALUES // size.features)
+
+
+def generated(size: DataSize, samples: int) -> DataSet:
+    """Return data of this shape: sparse features from 0 to 1, and labels by a linear model."""
+    draw = np.random.default_rng(1)
+    features = draw.random((samples, size.features))
+    features[draw.random(features.shape, dtype=np.float32) >= DENSITIES[size.name]] = 0
+    prediction = features @ draw.standard_normal(size.features)
+    labels = (prediction > np.median(prediction)) ^ (draw.random(samples) < FLIPPED)
+    return DataSet(size.name, features, labels.astype(float), "")
+
+
+def train(
+    hardware: WorkerParams, requested: TrainingWorkload, data: DataSet | None = None
+) -> Comparison:
     """Train the RTL and both models side by side."""
-    hardware = WorkerParams(engines=1, engine=SCALING)
-    requested = TrainingWorkload(
-        data=data,
-        shuffle=False,
-        reference=False,
-        eta=1.0,
-        bits=BITS,
-        batch=BATCH,
-        epochs=epochs,
-        workers=WORKERS,
-        link_latency=link_latency,
-        memory_latency=4,
-    )
-    session = TrainingSession(hardware, requested)
+    session = TrainingSession(hardware, requested, data)
     with tempfile.TemporaryDirectory() as folder:
         session.run(session.build(session.hardware(hardware, requested)), Path(folder))
-    return Convergence(data, session.comparison.rows)
+    return session.comparison
 
 
-def figure(link_latency: int, quick: bool, progress: Callable[[str], None]) -> Figure:
-    """Train on both data sets; return the figure."""
+def small(name: str, epochs: int, link_latency: int) -> Convergence:
+    """Train on data of scikit-learn's, by a few small workers and a switch."""
+    requested = replace(REQUESTED, data=name, eta=1.0, epochs=epochs, workers=WORKERS)
+    hardware = WorkerParams(engines=1, engine=SCALING)
+    result = train(hardware, replace(requested, link_latency=link_latency))
+    return Convergence(name, result.rows, result.training.samples)
+
+
+def paper_sized(size: DataSize, file: str | None, epochs: int) -> Convergence:
+    """Train on data of the paper's shape, or as many samples of it as an hour allows."""
+    count = samples_of(size, epochs)
+    data = load(file, loss=Loss.LOGISTIC, most=count) if file else generated(size, count)
+    result = train(hardware_of(WORKER), replace(REQUESTED, epochs=epochs), data)
+    whole = data.features.shape == (size.samples, size.features)
+    kind = Kind.EPOCH if whole else Kind.BATCHES
+    return Convergence(size.name, result.rows, len(data.labels), kind)
+
+
+def trainings(
+    requested: P4sgdRequest, quick: bool, progress: Callable[[str], None]
+) -> list[Convergence]:
+    """Train on all data sets; not on those of the paper's shape, if quick."""
     epochs = QUICK_EPOCHS if quick else EPOCHS
     result = []
-    for data in DATA:
-        progress(f"training on {data}, {WORKERS} workers, {epochs} epochs")
-        result.append(train(data, epochs, link_latency))
-    return judged(result, link_latency)
+    for name in DATA:
+        progress(f"training on {name}, {WORKERS} workers, {epochs} epochs")
+        result.append(small(name, epochs, requested.link_latency))
+    for name, size in {} if quick else SIZES.items():
+        progress(f"training on {name}, a worker of {WORKER.engines} engines, {epochs} epochs")
+        result.append(paper_sized(size, requested.files.get(name), epochs))
+    return result
 
 
 def judged(result: Sequence[Convergence], link_latency: int) -> Figure:
@@ -85,14 +137,18 @@ def judged(result: Sequence[Convergence], link_latency: int) -> Figure:
         source="section 5.5, figure 14",
         quote="We observe that all the methods require the same number of epochs to converge to"
         " roughly the same loss, because they are all synchronous.",
-        setting=f"RTL: {WORKERS} workers of 1 engine, {SCALING.banks} x {SCALING.lanes},"
-        f" s = {BITS}, B = {BATCH}, eta = 1, logistic regression; links of {link_latency}"
-        " cycles each way. The data sets of the paper are too large to simulate: scikit-learn's"
-        " digits (0-4 against 5-9) and breast-cancer. Float64: mini-batch SGD on"
-        " features that are scaled, not quantised.",
+        setting=f"Logistic regression, s = {BITS}, B = {BATCH}. scikit-learn's digits (0-4 against"
+        f" 5-9) and breast-cancer: {WORKERS} workers of 1 engine, {SCALING.banks} x"
+        f" {SCALING.lanes}, eta = 1, links of {link_latency} cycles each way. {', '.join(SIZES)}:"
+        f" one whole worker of {WORKER.engines} engines, {WORKER.banks} x {WORKER.lanes}, eta = 1 /"
+        " smoothness, and data of the paper's shape, generated unless --data names a file; as many"
+        " samples as an hour allows. Float64: mini-batch SGD on features that are scaled, not"
+        " quantised.",
         rows=[
             {
+                "source": each.kind.value,
                 "data": each.data,
+                "samples": each.samples,
                 "epoch": row.epoch,
                 "rtl_loss": row.rtl_loss,
                 "golden_loss": row.golden_loss,
@@ -105,7 +161,7 @@ def judged(result: Sequence[Convergence], link_latency: int) -> Figure:
             for each in result
             for row in each.rows
         ],
-        panels=[Panel(each.data, partial(draw, each)) for each in result],
+        panels=[Panel(each.title, partial(draw, each)) for each in result],
         claims=list(claims(result)),
     )
 

@@ -18,10 +18,15 @@ TRAINING_SECONDS = {"rcv1": 0.27, "avazu": 4.12}
 VARYING = ("workers", "engines", "batch")  #: columns of which one differs in a figure
 
 
-def capacity_of(machine: Machine, schedule: Schedule = Schedule.PIPELINED) -> Capacity:
-    """Return what such workers hold; sizes that a machine does not have are a worker's defaults."""
+def hardware_of(machine: Machine) -> WorkerParams:
+    """Return such a worker; sizes that a machine does not have are a worker's defaults."""
     engine = EngineParams(banks=machine.banks, lanes=machine.lanes)
-    fixed = constants(WorkerParams(engines=machine.engines, engine=engine))
+    return WorkerParams(engines=machine.engines, engine=engine)
+
+
+def capacity_of(machine: Machine, schedule: Schedule = Schedule.PIPELINED) -> Capacity:
+    """Return what such workers hold."""
+    fixed = constants(hardware_of(machine))
     alone = schedule is Schedule.DATA_PARALLEL  # each has the whole model
     return Capacity(fixed=fixed, workers=1 if alone else machine.workers)
 
@@ -46,12 +51,14 @@ def held(data: DataSize, machine: Machine, schedule: Schedule) -> int:
     return min(data.samples, samples)
 
 
-def remarks(rows: Sequence[Row]) -> str:
-    """Return which points of the formula the hardware refuses, and of which it holds a part."""
-    rows = [row for row in rows if row["source"] == "formula"]
+def remarks(rows: Sequence[Row], column: str = "") -> str:
+    """Return which of the paper's points the hardware refuses, and of which it holds a part.
+
+    ``column`` is what differs; the first of :data:`VARYING` that does unless given.
+    """
     refused = [row for row in rows if row["refused"]]
     partly = [row for row in rows if not row["refused"] and row["samples_held"] < row["samples"]]
-    column = next(name for name in VARYING if len({row[name] for row in rows}) > 1)
+    column = column or next(name for name in VARYING if len({row[name] for row in rows}) > 1)
     texts = [
         f"{which}: not judged, because the hardware refuses them. At {column}"
         f" {own[0][column]}, {own[0]['refused']}."
@@ -72,8 +79,8 @@ def alike(rows: Sequence[Row], column: str) -> Iterator[tuple[str, list[Row]]]:
     for row in rows:
         groups.setdefault((row["data"], row["schedule"]), []).append(row)
     for (data, schedule), own in groups.items():
-        values = ", ".join(str(row[column]) for row in own)
-        yield f"By the formula, {data}, {schedule}, {column} {values}", own
+        values = ", ".join(dict.fromkeys(str(row[column]) for row in own))
+        yield f"{data}, {schedule}, {column} {values}", own
 
 
 def parts_of_paper() -> Iterator[str]:

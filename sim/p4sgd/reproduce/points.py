@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from sim.harness.verilator import Build, Simulation, run
 from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.surroundings.cluster import ClusterSystem
 from sim.p4sgd.train import build_cluster, cluster_params
-from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training import TrainingRun, check_fit
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
@@ -29,6 +30,7 @@ from sim.workloads.datasets import DataSet
 JOB, JOB_FILE, RESULTS = "INGATHER_POINTS_JOB", "points.pickle", "points.jsonl"
 PASS_SAMPLES = 128  #: samples of a pass, or one mini-batch if that has more
 PASSES = (1, 2)  #: passes of the two runs whose difference is measured
+WHOLE = (1,)  #: passes of the run that measures a whole epoch
 PARALLEL = 2  #: number of simulations at a time
 POLL_SECONDS = 0.2
 
@@ -46,6 +48,8 @@ class Point:
     batch: int = 64  #: B, number of samples of a mini-batch
     schedule: Schedule = Schedule.PIPELINED
     link_latency: int = 0  #: cycles of a link, one way
+    samples: int = 0  #: samples of a pass; the fewest mini-batches that have PASS_SAMPLES, if 0
+    whole: bool = False  #: whether a pass is measured from its start to its end, as an epoch
 
     @property
     def machine(self) -> Machine:
@@ -60,9 +64,19 @@ class Point:
         )
 
     @property
-    def batches(self) -> int:
-        """Return the number of mini-batches of a pass."""
-        return -(-PASS_SAMPLES // self.batch)
+    def passes(self) -> tuple[int, ...]:
+        """Return the passes of each run."""
+        return WHOLE if self.whole else PASSES
+
+    @property
+    def pass_samples(self) -> int:
+        """Return the number of samples of a pass."""
+        return self.samples or -(-PASS_SAMPLES // self.batch) * self.batch
+
+    @property
+    def batches(self) -> float:
+        """Return the number of mini-batches of a pass; the last one may be a part of one."""
+        return self.pass_samples / self.batch
 
     @property
     def turnaround(self) -> "Point":
@@ -71,33 +85,56 @@ class Point:
         holders = 1 if data_parallel else self.workers  # workers that share the features
         samples = max(8, engine.banks * (self.workers if data_parallel else 1))
         features = 2 * holders * self.hardware.engines * engine.lanes
-        return replace(self, features=features, batch=samples)
+        count = samples if self.samples else 0
+        return replace(self, features=features, batch=samples, samples=count, whole=False)
 
     def ideal(self, turnaround: float) -> float:
-        """Return the cycles of a mini-batch by the formula."""
+        """Return the cycles of a mini-batch by the formula; of an epoch's mean one, if whole."""
         formula = {
             Schedule.PIPELINED: self.machine.pipelined,
             Schedule.VANILLA: self.machine.vanilla,
             Schedule.DATA_PARALLEL: self.machine.data_parallel,
         }[self.schedule]
-        return formula(self.features, self.batch, turnaround)
+        cycles = formula(self.features, self.batch, turnaround)
+        if not self.whole:
+            return cycles
+        batches, rest = divmod(self.samples, self.batch)
+        cycles *= batches
+        if rest:
+            cycles += formula(self.features, rest, turnaround)
+        return (cycles + self.machine.words(self.features)) / self.batches
 
     def training(self) -> TrainingRun:
         """Return a pass over data of this size, for its settings; ``DoesNotFit`` may be raised."""
-        shape = (self.batches * self.batch, self.features)
-        data = DataSet("zeros", np.zeros(shape), np.zeros(shape[0]), "")
+        return Pass(self)
+
+
+class Pass(TrainingRun):
+    """A pass over samples that are all zero, of which one is held."""
+
+    def __init__(self, point: Point) -> None:
+        self.point = point
         options = TrainingWorkload(
-            eta=1.0, bits=BITS, batch=self.batch, schedule=self.schedule, workers=self.workers
+            eta=1.0, bits=BITS, batch=point.batch, schedule=point.schedule, workers=point.workers
         )
-        return TrainingRun(data, self.hardware, options)
+        check_fit(point.hardware, options, point.pass_samples, point.features)
+        sample = DataSet("zeros", np.zeros((1, point.features)), np.zeros(1), "")
+        super().__init__(sample, point.hardware, options)
+
+    @property
+    def samples(self) -> int:
+        """Return the number of samples of the pass."""
+        return self.point.pass_samples
 
 
 @dataclass(frozen=True)
 class Measurement:
     """Holds what the hardware counted."""
 
-    batch_cycles: float  #: cycles of a mini-batch in the steady state
+    batch_cycles: float  #: cycles of a mini-batch in the steady state, or the mean of an epoch's
     workers: Sequence[Mapping[str, int]]  #: counters of each worker in the longest run
+    cycles: int = 0  #: cycles that were simulated
+    seconds: float = 0.0  #: seconds that this took
 
 
 Measurements = dict[Point, Measurement]
@@ -117,8 +154,8 @@ def order(point: Point) -> Order:
     """Return the runs that measure a point."""
     training = point.training()
     return Order(
-        [[training.settings(count, k) for k in range(point.workers)] for count in PASSES],
-        [training.micro_batches * count for count in PASSES],
+        [[training.settings(count, k) for k in range(point.workers)] for count in point.passes],
+        [training.micro_batches * count for count in point.passes],
         NetworkSettings(latency=point.link_latency),
     )
 
@@ -180,9 +217,19 @@ def simulate(simulator: Build, points: Sequence[Point], folder: Path) -> Measure
         folder=folder,
     )
     return {
-        point: Measurement((runs[1]["cycles"] - runs[0]["cycles"]) / point.batches, runs[1]["all"])
-        for point, runs in zip(points, read(folder), strict=True)
+        point: measurement(point, runs) for point, runs in zip(points, read(folder), strict=True)
     }
+
+
+def measurement(point: Point, runs: Sequence[Mapping[str, Any]]) -> Measurement:
+    """Return what the runs of a point show: the last one, less the one before if there is one."""
+    cycles = [run["cycles"] for run in runs]
+    return Measurement(
+        (cycles[-1] - sum(cycles[:-1])) / point.batches,
+        runs[-1]["all"],
+        sum(cycles),
+        sum(run["seconds"] for run in runs),
+    )
 
 
 def read(folder: Path) -> list[list[dict]]:

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import time
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,13 @@ async def measure(dut: Any) -> None:
                 await begin(dut, cluster, network)
             runs = []
             for settings, micro_batches in zip(order.settings, order.micro_batches, strict=True):
+                began = time.monotonic()
                 counters = await run(cluster, settings)
                 assert all(each["micro_batches"] == micro_batches for each in counters)
                 assert all(each["retransmissions"] == 0 for each in counters)
                 cycles = max(each["cycles"] for each in counters)
-                runs.append({"cycles": cycles, "all": counters})
+                seconds = time.monotonic() - began
+                runs.append({"cycles": cycles, "seconds": seconds, "all": counters})
             results.write(json.dumps(runs) + "\n")
 
 

@@ -28,7 +28,7 @@ BATCH_SIZE = Sweep(
     quote="First, a larger mini-batch size leads to a higher speedup, [...] Second, a larger number"
     " of features leads to a smaller speedup when increasing the mini-batch size.",
     setting=f"RTL: {WORKERS} workers of 1 engine, {SCALING.banks} x {SCALING.lanes}, s = 4. The"
-    " formula's hardware: 8 workers of 8 engines (its T is that of our workers).",
+    " paper's size: 8 workers of 8 engines.",
     what="mini-batch B",
     values=(16, 32, 64, 128, 256, 512, 1024),
     quick_values=(16, 64, 256, 1024),
@@ -49,7 +49,7 @@ SCALE_UP = Sweep(
     " number of features leads to a higher throughput improvement when increasing the number of"
     " engines.",
     setting=f"RTL: 1 worker behind a switch, engines of {SCALING.banks} x {SCALING.lanes}, s = 4,"
-    f" B = {BATCH}. The formula's hardware: 1 worker.",
+    f" B = {BATCH}. The paper's size: 1 worker.",
     what="engines N",
     values=(1, 2, 4, 8),
     quick_values=(1, 4),
@@ -72,7 +72,7 @@ SCALE_OUT = Sweep(
     " features reaches 1 million, the throughput closely increases linearly with an increasing"
     " number of machines.",
     setting=f"RTL: workers of 1 engine, {SCALING.banks} x {SCALING.lanes}, s = 4, B = {BATCH}. The"
-    " formula's hardware: 8 engines (its T is that of our workers).",
+    " paper's size: workers of 8 engines.",
     what="workers M",
     values=(1, 2, 4, 8),
     quick_values=(1, 4),

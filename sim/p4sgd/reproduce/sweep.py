@@ -3,18 +3,27 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 from matplotlib.axes import Axes
 
-from sim.golden.choices import Schedule
 from sim.p4sgd.golden.formula import PAPER_DATA, Machine
 from sim.p4sgd.reproduce.fitting import Row, remarks
+from sim.p4sgd.reproduce.paper_size import (
+    LEGEND,
+    Size,
+    counts,
+    mark,
+    requested_points,
+    row_of,
+    rows_of,
+)
 from sim.p4sgd.reproduce.points import Measurements, Point, turnaround
-from sim.p4sgd.reproduce.table import by_formula, follows_formula, measured
+from sim.p4sgd.reproduce.table import follows_formula, measured
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
 MARKERS = "os^Dv"
+PAPER_SIZE = "at the paper's size: "  #: begins statements on the paper's data sets and workers
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,8 @@ class Curve:
     features: int
     x: Sequence[int]
     speed_up: Sequence[float]
-    ideal: Sequence[float] = ()  #: by the formula, if that is not what ``speed_up`` is
+    ideal: Sequence[float]  #: by the formula
+    kinds: Sequence[str]  #: how each point came about
 
     @property
     def gain(self) -> float:
@@ -48,7 +58,7 @@ class Sweep:
     features: Sequence[int]
     quick_features: Sequence[int]
     point: Callable[[int, int, int], Point]  #: makes a point of value, features, links' latency
-    paper: Callable[[int], tuple[Machine, int]]  #: returns the paper's machine and B of a value
+    paper: Callable[[int], tuple[Machine, int]]  #: returns the paper's workers and B of a value
     rises: str  #: the statement that every step helps
     by_features: str  #: the statement on the number of features
     more_features: bool  #: whether more features gain more; else they gain less
@@ -68,7 +78,12 @@ class Sweep:
     def points(self, quick: bool, link_latency: int) -> list[Point]:
         """Return all points that must be measured."""
         requested = [point for own in self.series(quick, link_latency).values() for point in own]
-        return requested + [point.turnaround for point in requested]
+        small = requested + [point.turnaround for point in requested]
+        return small if quick else small + requested_points(self.sizes(self.values), link_latency)
+
+    def sizes(self, values: Sequence[int]) -> list[Size]:
+        """Return the sizes of the paper: its data sets with each value."""
+        return [Size(data, *self.paper(value)) for data in PAPER_DATA for value in values]
 
     def figure(self, quick: bool, link_latency: int, measurements: Measurements) -> Figure:
         """Return the figure: the numbers, two pictures, the claims."""
@@ -80,9 +95,16 @@ class Sweep:
         }
         curves = [self.measured_curve(features, values, own) for features, own in rows.items()]
         turnarounds = [turnaround(point, measurements) for point in next(iter(series.values()))]
-        paper_rows, paper = self.extend(values, turnarounds)
+        sizes = self.sizes(values)
+        if quick:
+            results = turnarounds * len(PAPER_DATA)
+            paper_rows = [row_of(*each, {}) for each in zip(sizes, repeat(None), results)]
+        else:
+            paper_rows = rows_of(sizes, link_latency, measurements)
+        paper = self.paper_curves(values, paper_rows)
         whole = [curve for curve in paper if len(curve.x) == len(values)]
         all_rows = [row for own in rows.values() for row in own]
+        at_paper_size = [row for row in paper_rows if row["mini_batch_cycles"]]
         shown = ", ".join(f"{each:g}" for each in dict.fromkeys(turnarounds))
         return Figure(
             name=self.name,
@@ -90,52 +112,38 @@ class Sweep:
             source=self.source,
             quote=self.quote,
             setting=f"{self.setting} Links of {link_latency} cycles each way; T = {shown} cycles,"
-            " measured. By the formula: the paper's data sets on engines of 8 x 64, s = 4, with"
-            " the T that was measured at the same value.",
+            f" measured. The paper's data sets are on engines of 8 x 64, s = 4, with the T of"
+            f" {'the other hardware' if quick else 'these workers'} at the same value."
+            f" {counts(paper_rows)}",
             rows=[*all_rows, *paper_rows],
             panels=[
                 Panel("RTL (markers) and formula (lines)", partial(self.draw, curves)),
-                Panel(
-                    "by the formula: the paper's data sets and hardware", partial(self.draw, whole)
-                ),
+                Panel(f"the paper's data sets and workers\n{LEGEND}", partial(self.draw, whole)),
             ],
             claims=[
                 *self.claims(curves, ""),
-                *self.claims(whole, "by the formula: "),
+                *self.claims(whole, PAPER_SIZE),
                 *self.linear_claims(paper),
-                follows_formula(all_rows),
+                follows_formula([*all_rows, *at_paper_size]),
             ],
             note=remarks(paper_rows),
         )
 
     def measured_curve(self, features: int, values: Sequence[int], rows: Sequence[Row]) -> Curve:
         """Return the curve of the rows of one number of features."""
-        result = [row["batch"] / row["mini_batch_cycles"] for row in rows]
-        ideal = [row["batch"] / row["formula_cycles"] for row in rows]
-        return Curve(f"D = {features:,}", features, values, relative(result), relative(ideal))
+        return curve(f"D = {features:,}", features, values, rows)
 
-    def extend(
-        self, values: Sequence[int], turnarounds: Sequence[float]
-    ) -> tuple[list[Row], list[Curve]]:
-        """Return rows and curves by the formula, of the paper's data and hardware.
-
-        Curves have no points that the hardware refuses.
-        """
-        rows, curves = [], []
-        for data in PAPER_DATA:
-            rates = dict[int, float]()
-            for value, result in zip(values, turnarounds, strict=True):
-                machine, batch = self.paper(value)
-                cycles = machine.pipelined(data.features, batch, result)
-                row = by_formula(data, machine, batch, Schedule.PIPELINED, result, cycles)
-                rows.append(row)
-                if not row["refused"]:
-                    rates[value] = batch / cycles
+    def paper_curves(self, values: Sequence[int], rows: Sequence[Row]) -> list[Curve]:
+        """Return the curves of the paper's data sets, without points that the hardware refuses."""
+        curves = []
+        for data, own in zip(PAPER_DATA, in_groups(rows, len(values)), strict=True):
+            accepted = {
+                value: row for value, row in zip(values, own, strict=True) if not row["refused"]
+            }
             label = f"{data.name}, D = {data.features:,}"
-            if len(rates) > 1:
-                speed_up = relative(list(rates.values()))
-                curves.append(Curve(label, data.features, list(rates), speed_up))
-        return rows, curves
+            if len(accepted) > 1:
+                curves.append(curve(label, data.features, list(accepted), [*accepted.values()]))
+        return curves
 
     def claims(self, curves: Sequence[Curve], kind: str) -> list[Claim]:
         """Return what the paper says, judged by these curves."""
@@ -155,7 +163,7 @@ class Sweep:
         shares = [curve.gain * curve.x[0] / curve.x[-1] for curve in most]
         return [
             by_paper(
-                f"by the formula: {self.near_linear} (90 % of it)",
+                f"{PAPER_SIZE}{self.near_linear} (90 % of it)",
                 share >= 0.9,
                 f"{curve.label}: {curve.gain:.2f} from {curve.x[0]} to {curve.x[-1]}, {share:.1%}"
                 " of linear",
@@ -164,7 +172,7 @@ class Sweep:
         ]
 
     def draw(self, curves: Sequence[Curve], axes: Axes) -> None:
-        """Draw measured points on the formula's lines, or lines alone."""
+        """Draw points by their kinds on the formula's lines."""
         values = curves[0].x
         doubling(axes, values, self.what)
         axes.set_yscale("log", base=2)
@@ -175,9 +183,22 @@ class Sweep:
             axes.plot(values, best, color="0.6", linestyle=":", label="linear")
         for index, (curve, marker) in enumerate(zip(curves, MARKERS, strict=False)):
             style = {"color": f"C{index}", "linewidth": 1}
-            axes.plot(curve.x, curve.ideal or curve.speed_up, **style)
-            label = curve.label
-            axes.plot(curve.x, curve.speed_up, marker, color=f"C{index}", label=label)
+            axes.plot(curve.x, curve.ideal, **style)
+            axes.plot([], [], marker, color=f"C{index}", label=curve.label)
+            mark(axes, curve.x, curve.speed_up, curve.kinds, marker, f"C{index}")
+
+
+def curve(label: str, features: int, x: Sequence[int], rows: Sequence[Row]) -> Curve:
+    """Return the curve of rows of one number of features."""
+    result = [row["batch"] / (row["mini_batch_cycles"] or row["formula_cycles"]) for row in rows]
+    ideal = [row["batch"] / row["formula_cycles"] for row in rows]
+    kinds = [row["source"] for row in rows]
+    return Curve(label, features, x, relative(result), relative(ideal), kinds)
+
+
+def in_groups(rows: Sequence[Row], size: int) -> list[Sequence[Row]]:
+    """Return the rows in groups of one size."""
+    return [rows[start : start + size] for start in range(0, len(rows), size)]
 
 
 def rises(values: Sequence[float]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from sim.reproduce.contents import items_of
 from sim.reproduce.figure import Figure
 from sim.reproduce.report import Progress, Report, figures_of
 from sim.switchgnn.reproduce import boundary, congestion, orders, paper, racks, timeline, traffic
@@ -56,4 +57,9 @@ def reproduce(
         "congestion": lambda: congestion.congestion(half, busy, loads, draws, report),
     }
     figures = figures_of(FIGURES, names, makers, progress)
-    return Report(title="SwitchGNN", method=METHOD + QUICK * quick, figures=figures)
+    return Report(
+        title="SwitchGNN",
+        method=METHOD + QUICK * quick,
+        figures=figures,
+        contents=items_of("switchgnn"),
+    )

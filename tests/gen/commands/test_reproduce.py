@@ -72,7 +72,7 @@ def test_leaves_a_report(ingather, tmp_path):
 
 
 def test_every_name_is_built():
-    assert set(FIGURES) == set(report.OF_POINTS) | set(report.SIMULATED_ALONE)
+    assert set(FIGURES) == {*report.OF_POINTS, *report.SIMULATED_ALONE, *report.OF_TRAININGS}
     for paper in PAPERS.values():
         assert len(set(paper.figure_names)) == len(paper.figure_names) > 0
 
@@ -100,6 +100,9 @@ def test_help_has_an_example(ingather):
         (["p4sgd", "--link-latency", "5000"], "link-latency"),
         (["p4sgd", "--link-latency", "-1"], "link-latency"),
         (["p4sgd", "--link-latency", "far"], "link-latency"),
+        (["p4sgd", "--data", "gisette"], "--data must be NAME=FILE: gisette"),
+        (["p4sgd", "--data", "avazu=x"], "--data takes gisette or rcv1, not avazu"),
+        (["p4sgd", "--data", "rcv1=missing"], "--data: there is no file missing"),
         (["p4sgd", "--scale", "2"], "--scale is an option of netsparse, not of p4sgd"),
         (["netsparse", "--link-latency", "2"], "--link-latency is an option of p4sgd"),
         (["netsparse", "--scale", "0"], "--scale"),

@@ -136,6 +136,19 @@ def test_single_array_named_npz(tmp_path: Path) -> None:
     assert message(str(tmp_path / "a.npz")).endswith("a single array, expected an .npz archive")
 
 
+@pytest.mark.parametrize("name", ["few.svm", "few.npz"])
+def test_only_the_first_samples(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    features, labels = np.array([[1.0, 2], [3, 4], [5, 6]]), np.array([0, 1, 1])
+    if name == "few.npz":
+        np.savez(path, X=features, y=labels)
+    else:
+        path.write_text("0 1:1 2:2\n1 1:3 2:4\n1 1:5 2:6\n")
+    data = load(str(path), loss=Loss.LOGISTIC, most=2)
+    assert data.features.tolist() == [[1, 2], [3, 4]]
+    assert data.labels.tolist() == [0, 1]
+
+
 def test_shuffled_by_seed(tmp_path: Path) -> None:
     path = save_npz(tmp_path, **ordered())
     stored = load(path, loss=Loss.LOGISTIC)

@@ -3,7 +3,9 @@
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import Schedule
+from sim.p4sgd.reproduce.convergence import Convergence
 from sim.p4sgd.reproduce.points import Measurement
+from sim.p4sgd.training_report import Row
 
 TURNAROUNDS = {Schedule.PIPELINED: 300, Schedule.VANILLA: 302, Schedule.DATA_PARALLEL: 280}
 
@@ -28,3 +30,14 @@ DATA_PARALLEL = WorkerParams(
     slots=20,
     engine=EngineParams(lanes=32, chunks=16, fifo_words=128, data_parallel=True),
 )
+
+
+def training(rtl, double, exact=True):
+    rows = [
+        Row(number, r, 0.9, r, 0.9, d, 0.9, *[None] * 6, exact, {"cycles": 7}, {})
+        for number, (r, d) in enumerate(zip(rtl, double, strict=True), 1)
+    ]
+    return Convergence("it", rows, 9)
+
+
+FALLING = [1.0, 0.8, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1]  # the target is the sixth

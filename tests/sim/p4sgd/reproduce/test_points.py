@@ -84,7 +84,7 @@ class SeveralPasses(TrainingRun):
 
 def test_other_data_take_as_many_cycles(measured, rng, tmp_path):
     requested = point()
-    shape = (requested.batches * requested.batch, requested.features)
+    shape = (requested.pass_samples, requested.features)
     data = DataSet("random", rng.random(shape), rng.integers(0, 2, shape[0]).astype(float), "")
     options = TrainingWorkload(
         eta=1.0, loss=Loss.LOGISTIC, bits=4, batch=requested.batch, epochs=1, workers=2
