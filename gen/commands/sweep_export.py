@@ -14,12 +14,17 @@ EXAMPLE = "ingather sweep export build/p4sgd-scaling.sqlite -o build/p4sgd-scali
 
 Results = Annotated[Path, typer.Argument(metavar="A", help="Read these results of a sweep.")]
 Output = Annotated[
-    Path, typer.Option("-o", "--output", help="Write the table into this FILE.csv or FILE.parquet.")
+    Path,
+    typer.Option(
+        "-o",
+        "--output",
+        help="Write into this FILE.csv or FILE.parquet, or draw Pareto fronts in FILE.png.",
+    ),
 ]
 
 
 def export(results: Results, output: Output) -> None:
-    """Write the points of a sweep as a table: settings, status, metrics, errors; a row a point."""
+    """Write the points of a sweep as a table, a row a point, or draw metrics against sizes."""
     writer_for(output)
     points = read_results(results).points
     write(points, output)

@@ -1,4 +1,4 @@
-"""Writes the points of a sweep as a table, a row a point, in a file of CSV or Parquet."""
+"""Writes the points of a sweep as a table, a row a point, or draws them, by a file's suffix."""
 
 import csv
 import os
@@ -10,6 +10,7 @@ from typing import Any
 from gen.base.errors import UserError
 from gen.output.folder import check_file
 from gen.packages import require
+from gen.sweep.fronts import write_png
 from gen.sweep.reading import settings_of
 from gen.sweep.store import PointRow
 
@@ -73,6 +74,7 @@ def of_one_type(values: Sequence[Any]) -> list[Any]:
 WRITERS: dict[str, Callable[[Columns, Path], None]] = {
     ".csv": write_csv,
     ".parquet": write_parquet,
+    ".png": write_png,
 }
 
 

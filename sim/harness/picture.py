@@ -20,7 +20,7 @@ def picture(
     figure.suptitle(title)
     yield figure.subplots(1, columns, squeeze=False, **layout)[0]
     figure.tight_layout()
-    figure.savefig(path, dpi=110, facecolor="white")
+    figure.savefig(path, dpi=110, facecolor="white", format="png")
 
 
 def over_epochs(axes: Any, what: str, columns: int) -> None:

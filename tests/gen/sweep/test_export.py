@@ -4,8 +4,10 @@ import csv
 import os
 
 import pytest
+from matplotlib.axes import Axes
 
 from gen.base.errors import UserError
+from gen.sweep import fronts
 from gen.sweep.export import columns, export, of_one_type, writer_for
 from tests.gen.report import sample
 
@@ -100,3 +102,37 @@ def test_pyarrow_that_is_missing_is_named(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"ingather\[sweep\]"):
         export(sample.grid(), tmp_path / "a.parquet")
     assert os.listdir(tmp_path) == []
+
+
+SIZED = {
+    "design": ["x"] * 5,
+    "engines": [1, 1, 2, 2, 2],
+    "banks": [4, 8, 4, 8, 8],
+    "lanes": [128, 64, 128, 64, 64],
+    "bits": [2, 2, 2, 2, 4],
+    "status": ["done"] * 4 + ["failed"],
+    "cycles": [100.0, 90.0, 60.0, 50.0, None],
+    "luts": [10.0, 20.0, 10.0, 40.0, None],
+    "dsp": [0.0, 0.0, 0.0, 0.0, None],
+    "error": [None] * 5,
+}
+
+
+def test_settings_that_follow_from_others_have_no_marker_of_their_own():
+    assert fronts.metrics_of(SIZED) == ["cycles", "luts", "dsp"]
+    assert fronts.free_settings(SIZED) == ["engines", "banks", "bits"]
+
+
+def test_the_front_has_what_nothing_beats():
+    assert fronts.front([(10, 100), (20, 90), (10, 60), (40, 50), (50, 50)]) == [(10, 60), (40, 50)]
+
+
+def test_picture(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Axes, "scatter", lambda _, *at, **__: drawn.append(at))
+    fronts.write_png(SIZED, tmp_path / "a.png")
+    assert [at for at in drawn if at[0] != []] == [(10, 100), (20, 90), (10, 60), (40, 50)]
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UserError, match="a picture needs a metric and sizes: luts"):
+        export(sample.grid(), tmp_path / "b.png")
+    assert os.listdir(tmp_path) == ["a.png"]
