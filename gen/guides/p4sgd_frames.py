@@ -26,9 +26,10 @@ FRAME_USES = {
 }
 
 
-def frame_values() -> dict[str, Any]:
-    """Return what ``p4sgd_frames.md.j2`` names."""
+def frame_values(shadow: bool) -> dict[str, Any]:
+    """Return what ``p4sgd_frames.md.j2`` names, with ``shadow`` copies or acknowledgements."""
     return {
+        "shadow": shadow,
         "bytes": FRAME_BYTES,
         "beat_bytes": BEAT_BYTES,
         "frame": list(little_rows(Frame.as_shape(), FRAME_USES)),

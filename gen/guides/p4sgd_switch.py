@@ -69,7 +69,7 @@ def values(params: SwitchParams) -> dict[str, Any]:
         "J": params.jobs,
         "S": params.slots,
         **facts(registers, constants(params)),
-        **frame_values(),
+        **frame_values(params.shadow),
         "longer": FRAME_BYTES + MORE_BYTES,
         "lanes": LANES,
         "uses": USES,
@@ -108,13 +108,16 @@ def known_answer(params: SwitchParams) -> dict[str, Any] | None:
         "epoch": EPOCH,
         "base": slots,
         "slots": slots,
-        "steps": list(known_steps({"job": job, "epoch": EPOCH, "seq": slots})),
+        "steps": list(known_steps({"job": job, "epoch": EPOCH, "seq": slots}, params.shadow)),
         "commands": [lines(each) for each in known_commands(job, slots)] if params.tenants else [],
     }
 
 
-def known_steps(same: dict[str, int]) -> Iterator[dict[str, Any]]:
-    """Yield what comes to the switch, and its answer; ``same`` are the fields of all frames."""
+def known_steps(same: dict[str, int], shadow: bool) -> Iterator[dict[str, Any]]:
+    """Yield what comes to the switch, and its answer; ``same`` are the fields of all frames.
+
+    With ``shadow`` copies of sums, there is nothing to acknowledge.
+    """
     exact = [sum(lanes) for lanes in zip(*ACTIVATIONS, strict=True)]
     most = (1 << PAYLOAD_BITS - 1) - 1
     clamped = [max(-most - 1, min(value, most)) for value in exact]
@@ -130,12 +133,15 @@ def known_steps(same: dict[str, int]) -> Iterator[dict[str, Any]]:
     ]
     pending = frame(**(down | {"bm": 1}), is_agg=1, acked=1)
     full = frame(**down, is_agg=1, payload=clamped, saturated=saturated)
+    acks = (
+        (0, "an acknowledgement", frame(**up[0]), "nothing", b""),
+        (1, "an acknowledgement", frame(**up[1]), "acked, to both ports", frame(**down, acked=1)),
+    )
     for port, owner, sent, what, answer in (
         (0, "a partial activation", partials[0], "nothing", b""),
         (0, "the same again", partials[0], "pending, to port 0", pending),
         (1, "a partial activation", partials[1], "the sum, to both ports", full),
-        (0, "an acknowledgement", frame(**up[0]), "nothing", b""),
-        (1, "an acknowledgement", frame(**up[1]), "acked, to both ports", frame(**down, acked=1)),
+        *(() if shadow else acks),
     ):
         yield {
             "port": port,

@@ -81,7 +81,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
             for loss, (label, what) in LOSSES.items()
         ],
         "causes": reported(Cause),
-        **frame_values(),
+        **frame_values(params.shadow),
         "model_beat": beat,
         "engine_stride": beat << layout["engine"].offset,
         "chunk_stride": beat << layout["chunk"].offset,

@@ -7,7 +7,7 @@ from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.checks import check_range, is_power_of_two
-from hdl.common.params import Params, same_as, whole
+from hdl.common.params import Params, same_as, tagged, whole
 from hdl.p4sgd.engine.params import (
     LABEL_BITS,
     PORT_BITS,
@@ -51,6 +51,8 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     prefetch_beats: int = whole(32, 4096, power_of_two=True, default=256, tag="_p{}")
     #: most AllReduces under way
     slots: int = same_as(TransportParams, "slots", default=256, tag="_n{}")
+    #: whether the switch has shadow copies of sums, so that nothing is acknowledged
+    shadow: bool = tagged("_shadow", default=False)
     #: number of dies over which the engines are distributed, at most engines
     slrs: int = whole(1, 3, default=1, tag="_slr{}")
     #: number of registers in each direction between neighbouring dies
@@ -123,7 +125,7 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     @property
     def transport(self) -> TransportParams:
         """Return the sizes of the network transport."""
-        return TransportParams(slots=self.slots)
+        return TransportParams(slots=self.slots, shadow=self.shadow)
 
     @property
     def ports(self) -> int:

@@ -32,7 +32,8 @@ class JobControl(Component):
     until ``prepared``. Otherwise the slots are cleared one by one: for each, ``hold`` keeps the
     ports from sending a packet for a cycle. That is a cycle in which no packet is ``waiting``, or
     at least every fourth cycle, so that a start ends under any load. In the cycle after ``hold``,
-    which has no packet, ``clear`` is high with the slot and the job's ports.
+    which has no packet, ``clear`` is high with the slot and the job's ports; of a slot with several
+    entries in the rule's memory, with one entry after the other.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -40,7 +41,7 @@ class JobControl(Component):
             "waiting": In(1),
             "hold": Out(1),
             "clear": Out(1),
-            "slot": Out(params.slot_bits),
+            "slot": Out(params.entry_bits),
             "ports": Out(params.ports),
         }
         by_rule = {"preparing": Out(1), "prepared": In(1)}
@@ -69,8 +70,8 @@ class JobControl(Component):
                 self,
                 begin=state == State.DECIDE,
                 clearing=state == State.PREPARE,
-                base=command.base,
-                end=end,
+                base=command.base * self.params.copies,
+                end=end * self.params.copies,
                 ports=command.ports,
             )
         else:

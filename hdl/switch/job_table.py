@@ -21,7 +21,7 @@ class JobTable(Component):
 
     ``packet`` came at the port ``sender``. If it belongs to an active job of that port, and has the
     job's epoch and one of its slots, it leaves as ``request`` with ``valid``; otherwise ``refused``
-    says why not. ``slot`` is the slot of the request that leaves :attr:`latency` cycles later, so
+    says why not. ``slot`` is the entry of the request that leaves :attr:`latency` cycles later, so
     that the slot's state can be read meanwhile, and ``ahead`` is the header of the request that
     leaves a cycle later, so that the rule can begin with it.
 
@@ -48,7 +48,7 @@ class JobTable(Component):
         by_slot = {
             "waiting": In(1),
             "hold": Out(1),
-            "slot": Out(params.slot_bits),
+            "slot": Out(params.entry_bits),
             "clear": Out(1),
         }
         by_host = {"command": In(COMMAND), "busy": Out(1), "reason": Out(Refusal)}
@@ -147,12 +147,12 @@ class JobTable(Component):
 
     def clear_slots(self, m: Module, control: Any, job) -> None:
         """Send slots that are to be cleared through the pipeline of packets."""
-        requested = self.packet.header[self.params.slot_field]
+        requested = self.params.entry(self.packet.header)
         clearing = Signal()
         m.d.comb += [
             control.waiting.eq(self.waiting),
             self.hold.eq(control.hold),
-            self.slot.eq(Mux(control.clear, control.slot, requested)[: self.params.slot_bits]),
+            self.slot.eq(Mux(control.clear, control.slot, requested)[: self.params.entry_bits]),
         ]
         m.d.sync += [clearing.eq(control.clear), self.clear.eq(clearing)]
         with m.If(control.clear):

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from amaranth.hdl import ShapeLike
+from amaranth.hdl import ShapeLike, Value
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
@@ -111,6 +111,21 @@ class PacketSwitchParams(Params, ABC):
     def slot_bits(self) -> int:
         """Return the width of a slot's index."""
         return ceil_log2(self.slots)
+
+    @property
+    def copies(self) -> int:
+        """Return the number of entries that a slot has in the rule's memory, a power of two."""
+        return 1
+
+    @property
+    def entry_bits(self) -> int:
+        """Return the width of the index of an entry of the rule's memory."""
+        return self.slot_bits + ceil_log2(self.copies)
+
+    def entry(self, header: Any) -> Value:
+        """Return the entry that a packet with ``header`` is for, if it is of a job's slot."""
+        assert self.slot_field is not None
+        return header[self.slot_field]
 
     @property
     def port_bits(self) -> int:

@@ -48,6 +48,7 @@ ELSEWHERE = {
     "hdl/p4sgd/host/model_writer.py": ("test_model_port.py",),
     "hdl/p4sgd/worker.py": ("test_worker.py", "test_worker_faults.py"),
     "hdl/p4sgd/switch/aggregator.py": ("test_aggregator.py", "test_tree_aggregator.py"),
+    "hdl/p4sgd/switch/shadow_rule.py": ("test_aggregator.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("test_aggregator.py",),
     "hdl/p4sgd/switch/tree_rule.py": ("test_tree_aggregator.py",),
     "hdl/pcie/completion_judge.py": ("test_read_requester.py",),

@@ -63,7 +63,9 @@ def build_worker(params: WorkerParams, **options: Any) -> Build:
 
 def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
     """Return the cluster that trains on ``workers`` workers."""
-    return ClusterParams(worker=worker, network=NetworkParams(workers=workers))
+    return ClusterParams(
+        worker=worker, network=NetworkParams(workers=workers, shadow=worker.shadow)
+    )
 
 
 def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:

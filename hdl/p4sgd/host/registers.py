@@ -52,6 +52,7 @@ IDENTITY_REGISTERS = (
         "Tells depths of queues that the hardware was built with.",
         ro("fifo_words", 17, "tells how many words each word FIFO holds"),
         ro("slots", 13, "tells how many AllReduces can be under way at a time"),
+        ro("shadow_built", 1, "tells whether this build is for a switch with shadow copies"),
     ),
 )
 
@@ -294,4 +295,5 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "address_bits": params.address_bits,
         "fifo_words": engine.fifo_words,
         "slots": params.slots,
+        "shadow_built": int(params.shadow),
     }

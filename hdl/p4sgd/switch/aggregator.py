@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.switch.params import USES, SwitchParams
+from hdl.p4sgd.switch.shadow_rule import ShadowRule
 from hdl.p4sgd.switch.slot_rule import SlotRule
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from hdl.p4sgd.switch.tree_rule import TreeRule
@@ -16,6 +17,8 @@ from hdl.switch.update_memory import UpdateMemory
 
 class Aggregator(Component):
     """Applies a request to its slot every cycle, by :class:`SlotRule` (P4SGD, section 3.3).
+
+    With ``params.shadow``, :class:`ShadowRule` decides, and ``slot`` is the index of a copy.
 
     The ``slot`` of a request comes :attr:`lead` cycles ahead of ``valid`` and ``request``; every
     cycle has a slot, but cycles without ``valid`` change nothing. ``ahead`` is the header of the
@@ -42,7 +45,7 @@ class Aggregator(Component):
         super().__init__(
             params,
             {
-                "slot": In(params.slot_bits),
+                "slot": In(params.entry_bits),
                 "valid": In(1),
                 "clear": In(1),
                 "ahead": In(params.header),
@@ -60,11 +63,13 @@ class Aggregator(Component):
         m = Module()
         params = self.params
         in_tree = isinstance(params, TreeSwitchParams)
-        m.submodules.rule = rule = TreeRule(params) if in_tree else SlotRule(params)
+        plain = ShadowRule(params) if params.shadow else SlotRule(params)
+        m.submodules.rule = rule = TreeRule(params) if in_tree else plain
         m.submodules.slots = slots = UpdateMemory(params.slots_memory)
         assert slots.lead == self.lead + params.more_cycles
         valid, clear, request = self.when_read(m)
-        neighbour = (self.ahead.use + Mux(self.ahead.is_agg, USES - 1, 1))[:8]
+        before = USES - params.copies  # the use before in the same entry
+        neighbour = (self.ahead.use + Mux(self.ahead.is_agg, before, 1))[:8]
         neighbour = delay(m, neighbour, 1 + params.more_cycles, "neighbour")
         m.d.comb += [
             slots.address.eq(self.slot),
@@ -75,6 +80,8 @@ class Aggregator(Component):
             slots.after.eq(rule.after),
             slots.write.eq(valid | clear),
         ]
+        if isinstance(rule, ShadowRule):
+            m.d.comb += rule.odd.eq(delay(m, self.slot[0], slots.lead, "odd"))
         if params.tenants:
             # The state after the request is one that is registered: the rule is long.
             before = delay(m, rule.before.finished, 1, "before")

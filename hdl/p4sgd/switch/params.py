@@ -1,17 +1,20 @@
 """Describes the sizes of P4SGD's switch, and the fields that its rule adds to the bundles."""
 
-from amaranth.hdl import signed
+from typing import Any
+
+from amaranth.hdl import Cat, Value, signed
 from amaranth.lib import data, enum
 
 from hdl.common.memory import MemoryParams
-from hdl.common.params import whole
+from hdl.common.params import tagged, whole
 from hdl.p4sgd.network.frame import FRAMES, LANES
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
 
 USES = 256  #: number of a slot's uses that eight bits on the wire distinguish
 PAYLOAD_BITS = 32  #: width of a lane on the wire
-#: Slots of the deepest memory that is read in two cycles: a cascade of 8 UltraRAM of 4,096 entries.
+MAX_ENTRIES = 1 << 16  #: most sums in the memory of slots
+#: Sums of the deepest memory that is read in two cycles: a cascade of 8 UltraRAM of 4,096 each.
 MAX_SLOTS_AT_ONCE = 8 << 12
 MORE_CYCLES = 2  #: additional cycles of a deeper memory, with registers between its blocks
 
@@ -48,6 +51,16 @@ class SwitchParams(
 
     lanes: int = whole(1, LANES, default=LANES)  #: number of activations that are added
     value_bits: int = whole(4, PAYLOAD_BITS, default=PAYLOAD_BITS)  #: width of an activation
+    #: whether a slot has a shadow copy of its sum in place of acknowledgements, as in SwitchML
+    shadow: bool = tagged("_shadow", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.slots * self.copies > MAX_ENTRIES:
+            raise ValueError(
+                f"slots must be at most {MAX_ENTRIES // self.copies} with shadow copies, because"
+                f" they fill the memory of {MAX_ENTRIES} sums: {self.slots}"
+            )
 
     only_answers = ("acked", "saturated")
     slot_field = "seq"
@@ -74,15 +87,26 @@ class SwitchParams(
         return data.ArrayLayout(signed(self.value_bits + self.port_bits), self.lanes)
 
     @property
+    def copies(self) -> int:
+        """Return the number of copies of a slot's sum: that of even uses, that of odd ones."""
+        return 1 + self.shadow
+
+    def entry(self, header: Any) -> Value:
+        """Return the copy that a packet is for."""
+        return Cat(header.use[0], header.seq) if self.shadow else header.seq
+
+    @property
     def state(self) -> data.StructLayout:
-        """Describe the state of a slot."""
+        """Describe the state of a slot, or of a copy of its sum."""
+        bitmaps, flags = ("agg_bm", "ack_bm"), ("summed", "finished")
+        if self.shadow:
+            bitmaps, flags = bitmaps[:1], flags[:1]
         return data.StructLayout(
             {
                 "use": 8,
-                "agg_bm": self.ports,  # ports that are in the sum
-                "ack_bm": self.ports,  # ports that have acknowledged it
-                "summed": 1,  # all of the job's ports are in agg_bm
-                "finished": 1,  # all of the job's ports are in ack_bm
+                # ports that are in the sum, and ports that have acknowledged it
+                **dict.fromkeys(bitmaps, self.ports),
+                **dict.fromkeys(flags, 1),  # all of the job's ports are in that bitmap
                 "agg": self.agg,
             }
         )
@@ -90,14 +114,14 @@ class SwitchParams(
     @property
     def more_cycles(self) -> int:
         """Return the additional cycles of the memory of slots, if it is a deep one."""
-        return MORE_CYCLES if self.slots > MAX_SLOTS_AT_ONCE else 0
+        return MORE_CYCLES if self.slots * self.copies > MAX_SLOTS_AT_ONCE else 0
 
     @property
     def slots_memory(self) -> MemoryParams:
         """Return the sizes of the memory of slots."""
         return MemoryParams(
             shape=self.state,
-            depth=self.slots,
+            depth=self.slots * self.copies,
             style="ultra",
             output_registers=1 + self.more_cycles,
         )

@@ -15,7 +15,7 @@ from hdl.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS
 from hdl.switch.verdict_counters import COUNTER_BITS
 
 IDENTITY = 0x50345357  #: the letters P4SW
-VERSION = 3
+VERSION = 4
 
 COMMANDS = (
     pulse("start_job", "starts job_number: its slots are cleared, then its packets are taken"),
@@ -67,6 +67,7 @@ def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
         ro("ports", 6, "tells the number of ports, with a worker at each"),
         ro("jobs", 6, "tells how many jobs can run side by side"),
         ro("slots", 17, "tells how many AllReduces can be under way, of all jobs together"),
+        ro("shadow_built", 1, "tells whether this build has shadow copies of sums"),
     )
 
 
@@ -180,4 +181,5 @@ def constants(params: SwitchParams) -> dict[str, int]:
         "ports": params.ports,
         "jobs": params.jobs,
         "slots": params.slots,
+        "shadow_built": int(params.shadow),
     }

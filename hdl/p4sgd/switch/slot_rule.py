@@ -1,5 +1,7 @@
 """Implements Algorithm 2: what a packet does to its slot, and how it is answered."""
 
+from typing import Any
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
@@ -99,23 +101,9 @@ class SlotRule(Component):
             m.d.comb += [after.agg_bm.eq(agg_bm), after.summed.eq(all_in)]
         with m.Elif(acknowledge):
             m.d.comb += [after.ack_bm.eq(ack_bm), after.finished.eq(all_out)]
-        self.sum(m, take, add)
+        add_sum(m, self, take, add)
         self.answer(m, same, near, added, acknowledged)
         return m
-
-    def sum(self, m: Module, take: Signal, add: Signal) -> None:
-        """Add up every lane, exactly."""
-        before, after = self.before.agg, self.after.agg
-        for k in range(self.params.lanes):
-            value = self.request.payload[k]
-            total = Signal(before[k].shape(), name=f"total_{k}")
-            m.d.comb += total.eq(low_bits(before[k] + value, len(total)))
-            with m.If(self.clear):
-                m.d.comb += after[k].eq(0)
-            with m.Elif(take):
-                m.d.comb += after[k].eq(value)
-            with m.Elif(add):
-                m.d.comb += after[k].eq(total)
 
     def answer(self, m: Module, same, near, added, acknowledged) -> None:
         """Give the verdict, and how a repetition is answered."""
@@ -146,3 +134,18 @@ class SlotRule(Component):
                 ]
             with m.Else():
                 m.d.comb += self.verdict.eq(Verdict.ACKNOWLEDGED)
+
+
+def add_sum(m: Module, rule: Any, take: Signal, add: Signal) -> None:
+    """Add up every lane of a slot, exactly; ``rule`` decides whether to take or to add it."""
+    before, after = rule.before.agg, rule.after.agg
+    for k in range(rule.params.lanes):
+        value = rule.request.payload[k]
+        total = Signal(before[k].shape(), name=f"total_{k}")
+        m.d.comb += total.eq(low_bits(before[k] + value, len(total)))
+        with m.If(rule.clear):
+            m.d.comb += after[k].eq(0)
+        with m.Elif(take):
+            m.d.comb += after[k].eq(value)
+        with m.Elif(add):
+            m.d.comb += after[k].eq(total)

@@ -1,5 +1,7 @@
 """Describes the sizes of a switch whose jobs are tenants, and the verdicts on their packets."""
 
+from typing import ClassVar
+
 from amaranth.lib import enum
 
 from hdl.p4sgd.switch.params import SwitchParams
@@ -44,6 +46,8 @@ class TenantSwitchParams(SwitchParams, suffix=f"{SwitchParams.suffix_form}_tenan
 
     tenants = True
     verdict = TenantVerdict
+    # Tenants' uses end with acknowledgements, so this is no field here.
+    shadow: ClassVar[bool] = False  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -4,7 +4,7 @@ from amaranth.hdl import signed
 from amaranth.lib import data, enum
 from amaranth.utils import bits_for, ceil_log2
 
-from hdl.common.params import Params, whole
+from hdl.common.params import Params, tagged, whole
 from hdl.p4sgd.network.frame import LANES
 
 TIME_BITS = 24  #: width of the clock that timers compare with
@@ -42,7 +42,7 @@ class Verdict(enum.Enum, shape=4):
 
     NONE = 0  #: there was no packet
     FULL = 1  #: it is the full activation for which the slot waits
-    FREED = 2  #: it is the confirmation for which the slot waits
+    FREED = 2  #: it is the confirmation for which the slot waits; none with shadow copies
     PENDING = 3  #: it says that the switch has the slot's packet, and waits for other workers
     REPEATED = 4  #: it is of the slot's use, but not what the slot waits for
     STALE = 5  #: it is of another use of the slot
@@ -68,6 +68,8 @@ class TransportParams(Params, suffix="{lanes}x{slots}"):
 
     slots: int = whole(2, 4096, default=256)  #: most AllReduces under way
     lanes: int = whole(1, LANES, default=LANES)  #: K, number of activations of an AllReduce
+    #: whether the switch has shadow copies of sums, so that nothing is acknowledged
+    shadow: bool = tagged("_shadow", default=False)
 
     @property
     def slot_bits(self) -> int:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.hdl import Const, Module, Mux, Signal, Value
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
@@ -25,7 +25,8 @@ class SlotTable(Component):
     acknowledged, and PENDING changes no slot; an arrival while no job is open belongs to none.
     Micro-batches are passed on in order: ``arrived`` says that the full activation of
     ``deliver_slot`` has come, and ``delivered`` moves on to the next. ``seen`` pulses for each full
-    activation, in the same order but as early as possible.
+    activation, in the same order but as early as possible. With ``params.shadow``, nothing is
+    acknowledged: FULL frees the slot.
 
     ``questions`` are slots to query, and ``answers`` have their phase and use in the same cycle.
     ``clear`` begins a job: all slots are set to use -1, freed, in ``slots`` cycles of ``clearing``;
@@ -148,11 +149,12 @@ class SlotTable(Component):
     def write(self, m: Module, port: Any, use: Value) -> None:
         """Write the progress that an arrival changes, or, at the job's start, that of all slots."""
         cleared = Signal(self.params.slot_bits)
+        acknowledged = Const(0) if self.params.shadow else self.arrival.is_agg
         m.d.comb += [
             port.en.eq((self.verdict == Verdict.FULL) | (self.verdict == Verdict.FREED)),
             port.addr.eq(self.arrival.slot),
             port.data.taken.eq(use[0]),
-            port.data.freed.eq(use[0] ^ self.arrival.is_agg),  # a full activation frees nothing yet
+            port.data.freed.eq(use[0] ^ acknowledged),  # until the confirmation comes
         ]
         with m.If(self.clearing):
             m.d.comb += [port.en.eq(1), port.addr.eq(cleared), port.data.as_value().eq(0b11)]
@@ -193,7 +195,8 @@ class SlotTable(Component):
         """Count the slots that wait, a cycle late, and the undelivered micro-batches."""
         waiting = Signal(self.params.count_bits)
         started = delay(m, self.start, 1, "started", reset_less=False)
-        freed = delay(m, self.verdict == Verdict.FREED, 1, "freed", reset_less=False)
+        frees = Verdict.FULL if self.params.shadow else Verdict.FREED
+        freed = delay(m, self.verdict == frees, 1, "freed", reset_less=False)
         m.d.sync += [
             waiting.eq(waiting + started - freed),
             self.outstanding.eq(self.outstanding + self.start - self.delivered),

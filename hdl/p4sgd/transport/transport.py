@@ -27,8 +27,10 @@ class Transport(Component):
 
     Each ``partial`` goes to the switch as one frame in the next slot; its sum leaves on ``full``,
     in the same order, even if packets are lost, duplicated or reordered. Up to
-    ``settings.slot_count`` are under way. While ``allowed`` is low ``full`` is held back; ``seen``
-    pulses for each sum that has come in, in order.
+    ``settings.slot_count`` are under way. With ``params.shadow``, the switch keeps a shadow copy of
+    each sum (:class:`hdl.p4sgd.switch.shadow_rule.ShadowRule`) and nothing is acknowledged. While
+    ``allowed`` is low ``full`` is held back; ``seen`` pulses for each sum that has come in, in
+    order.
 
     ``clear``, while nothing is under way, begins a job at micro-batch 0, in ``slots`` cycles of
     ``clearing``, after which it is ``open`` until a reset. ``idle`` is high when nothing is under
@@ -77,13 +79,9 @@ class Transport(Component):
         m.submodules.timers = timers = Timers(params)
         m.submodules.transmitter = transmitter = Transmitter(params)
         m.submodules.reorder_buffer = reorder_buffer = ReorderBuffer(params)
-        m.submodules.acks = acks = Fifo.sized(
-            shape=params.slot_bits, depth=params.slots, style="block", output_register=True
-        )
         connect(m, flipped(self.s_axis), arrivals.s_axis)
         connect(m, flipped(self.partial), transmitter.partial)
         connect(m, timers.overdue, transmitter.overdue)
-        connect(m, acks.o, transmitter.acks)
         connect(m, reorder_buffer.full, flipped(self.full))
         connect(m, transmitter.m_axis, flipped(self.m_axis))
         full = Signal()
@@ -95,10 +93,6 @@ class Transport(Component):
             table.valid.eq(arrivals.valid),
             table.arrival.eq(arrivals.arrival),
             full.eq(table.verdict == Verdict.FULL),
-            # There is always room: each slot is in it once, or twice if one ACK is superfluous;
-            # that one is dropped before the slot's next sum can come.
-            acks.i.valid.eq(full),
-            acks.i.payload.eq(arrivals.arrival.slot),
             reorder_buffer.keep.eq(full),
             reorder_buffer.keep_slot.eq(arrivals.arrival.slot),
             reorder_buffer.activations.eq(arrivals.arrival.activations),
@@ -114,11 +108,28 @@ class Transport(Component):
             table.questions[0].eq(transmitter.question),
             transmitter.answer.eq(table.answers[0]),
         ]
+        if not params.shadow:
+            self.acknowledge(m, full, arrivals, transmitter)
         self.connect_timers(m, table, timers, transmitter)
         clamped = count_ones(list(arrivals.arrival.saturated))
         m.d.comb += self.events.full_saturations.eq(Mux(full, clamped, 0))
         self.report(m, table, timers, transmitter)
         return m
+
+    def acknowledge(self, m: Module, full: Signal, arrivals, transmitter) -> None:
+        """Add the FIFO of slots whose full activation is to be acknowledged.
+
+        There is always room: each slot is in it once, or twice if one ACK is superfluous; that one
+        is dropped before the slot's next sum can come.
+        """
+        m.submodules.acks = acks = Fifo.sized(
+            shape=self.params.slot_bits,
+            depth=self.params.slots,
+            style="block",
+            output_register=True,
+        )
+        connect(m, acks.o, transmitter.acks)
+        m.d.comb += [acks.i.valid.eq(full), acks.i.payload.eq(arrivals.arrival.slot)]
 
     def connect_timers(self, m: Module, table, timers, transmitter) -> None:
         """Connect the timers to the packets that are sent, and to the table of slots."""

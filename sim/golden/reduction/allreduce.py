@@ -8,6 +8,7 @@ is delivered after use n has finished. States are immutable, so that they can be
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class SwitchSlot:
 class Outcome:
     """Describes what the switch does with a packet."""
 
-    slot: SwitchSlot
+    slot: Any  # a SwitchSlot by algorithm 2
     verdict: Verdict
     answer: Packet | None = None  # answer to the workers in its bm
 
@@ -87,7 +88,7 @@ def saturated(values: Sequence[int]) -> tuple[int, ...]:
     return tuple(int(value) for value in np.clip(values, LOWEST, HIGHEST))
 
 
-def full_activation(slot: SwitchSlot, bm: int) -> Packet:
+def full_activation(slot: Any, bm: int) -> Packet:
     """Return the sum of a slot for the workers in `bm`, with a mark of the lanes that were clamped.
 
     By that mark each worker counts a clamped sum with the packet that it takes, once in every use,

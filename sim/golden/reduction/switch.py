@@ -1,27 +1,32 @@
 """Models a switch that reduces as a whole, frame by frame: bytes in at a port, bytes out at ports.
 
-The rule of a slot is :func:`sim.golden.reduction.allreduce.switch_rule`; here are the jobs, the
-order in which a packet is judged, and where answers go.
+The rule of a slot is :func:`sim.golden.reduction.allreduce.switch_rule`, or that of shadow copies,
+:func:`sim.golden.reduction.shadow.shadow_rule`; here are the jobs, the order in which a packet is
+judged, and where answers go.
 """
 
 from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
 from sim.golden.reduction.allreduce import SwitchSlot, Verdict, switch_rule
 from sim.golden.reduction.frames import LANES, Quality, WireFrame, judge
+from sim.golden.reduction.shadow import ShadowSlot, shadow_rule
 
 
 @dataclass(kw_only=True)
 class Job(JobRange):
     """Holds an active job; its slots are as its start left them unless they are listed."""
 
-    slots: dict[int, SwitchSlot] = field(default_factory=dict)
+    slots: dict[int, Any] = field(default_factory=dict)
+    shadow: bool = False  # whether slots have shadow copies of their sums
 
-    def slot(self, seq: int) -> SwitchSlot:
+    def slot(self, seq: int) -> Any:
         """Return the state of a slot."""
-        return self.slots.get(seq) or SwitchSlot.at_start(self.ports, LANES)
+        kind = ShadowSlot if self.shadow else SwitchSlot
+        return self.slots.get(seq) or kind.at_start(self.ports, LANES)
 
 
 @dataclass
@@ -33,6 +38,7 @@ class SwitchModel:
     jobs: int
     address: bytes  #: the switch's own address
     group: bytes  #: destination of answers
+    shadow: bool = False  #: whether slots have shadow copies of their sums, as in SwitchML
     counters: Counter[tuple[int, StrEnum]] = field(default_factory=Counter)
     saturations: int = 0  #: lanes of a complete sum that were clamped, each once
 
@@ -48,7 +54,8 @@ class SwitchModel:
         self, number: int, *, ports: int, epoch: int, base: int, count: int
     ) -> Refusal | None:
         """Start a job, or return why it is refused."""
-        return self.table.start(number, Job(ports=ports, epoch=epoch, base=base, count=count))
+        job = Job(ports=ports, epoch=epoch, base=base, count=count, shadow=self.shadow)
+        return self.table.start(number, job)
 
     def stop_job(self, number: int) -> None:
         """Take no more packets of a job."""
@@ -62,7 +69,8 @@ class SwitchModel:
             return []
         frame = WireFrame.from_bytes(data)
         job = self.active[frame.job]
-        outcome = switch_rule(job.slot(frame.seq), frame.packet, job.ports)
+        rule = shadow_rule if self.shadow else switch_rule
+        outcome = rule(job.slot(frame.seq), frame.packet, job.ports)
         job.slots[frame.seq] = outcome.slot
         self.counters[port, outcome.verdict] += 1
         if outcome.answer is None:

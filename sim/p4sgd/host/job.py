@@ -20,6 +20,8 @@ TRANSPORT = {"join": 0, "vanilla": 0, "data_parallel": 0, "from_zero": 0}
 class Switch(Protocol):
     """Describes what a job needs of a switch; the package ``p4sgd_switch_host`` provides it."""
 
+    build: Any  #: what the switch was built with
+
     def set_addresses(self, switch: bytes, group: bytes) -> None:
         """Set the Ethernet addresses of the switch and of the group of workers."""
         ...
@@ -35,8 +37,8 @@ class Job:
     Worker k is at port k of the switch. At the switch the job has the number ``number``, and
     ``slots`` slots from ``base`` on, by default as many as a worker has. ``epoch`` is the number of
     the job's last run; each :meth:`load` takes the next one. A packet that is not answered within
-    ``timeout`` clock cycles is sent again. Raises ValueError for workers of different builds, and
-    for more slots than they have.
+    ``timeout`` clock cycles is sent again. Raises ValueError for workers of different builds, for
+    a switch of another rule, and for more slots than workers have.
     """
 
     def __init__(
@@ -52,6 +54,12 @@ class Job:
     ) -> None:
         if not workers or any(item.build != workers[0].build for item in workers):
             raise ValueError("a job has at least one worker, and all of one build")
+        kinds = ("acknowledge sums", "rely on shadow copies")
+        own, other = (each.build.fixed["shadow_built"] for each in (workers[0], switch))
+        if own != other:
+            raise ValueError(
+                f"the workers {kinds[own]}, but the switch is for such that {kinds[other]}"
+            )
         most = workers[0].build.fixed["slots"]
         self.slots = most if slots is None else slots
         if not 1 <= self.slots <= most:

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS
 from sim.harness.host_program import HostProgram
-from sim.harness.payloads import pack
+from sim.harness.payloads import pack, unpack
 from sim.harness.streams import start
 from sim.harness.verilator import params_in_simulator
 from sim.p4sgd.cluster_driver import JOB, number
 from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.reproduce.allreduce import ORDERS, RESULTS, Order
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams
+from sim.p4sgd.surroundings.network import LINK_COUNTS
 from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
 
@@ -33,8 +35,8 @@ async def measure(dut: Any) -> None:
     bench = Bench(dut, params)
     result = []
     for order in orders:
-        await bench.begin(order.link_latency)
-        result.append([await bench.add_up(order.spread) for _ in range(order.count)])
+        await bench.begin(order.link_latency, order.sums)
+        result.append(await bench.measure(order))
         await ClockCycles(dut.clk, 4)
     Path(os.environ[RESULTS]).write_text(json.dumps(result))
 
@@ -52,11 +54,29 @@ class Bench:
         """Return a port of a worker's transport."""
         return getattr(self.dut, name.format(worker))
 
-    async def begin(self, latency: int) -> None:
-        """Begin a new job on links of this latency."""
+    async def measure(self, order: Order) -> dict[str, Any]:
+        """Carry out an order; return what was measured, by its name."""
+        before = self.sent()
+        if order.sums:
+            measured: dict[str, Any] = {"cycles": await self.side_by_side(order.count)}
+        else:
+            each = [await self.add_up(order.spread) for _ in range(order.count)]
+            measured = {
+                "cycles": [cycles for latencies, _ in each for cycles in latencies],
+                "free": sum(free for _, free in each) / len(each),
+            }
+        return measured | {"packets": (self.sent() - before) / len(self.workers) / order.count}
+
+    def sent(self) -> int:
+        """Return how many packets the workers have sent: as many as come back, of all on links."""
+        return unpack(LINK_COUNTS, int(self.dut.counts.value))["sent"] // 2
+
+    async def begin(self, latency: int, sums: int = 0) -> None:
+        """Begin a new job on links of this latency, with so many sums at the switch, or all."""
         dut, params = self.dut, self.params
         network = NetworkSettings(latency=latency)
-        everyone, slots = (1 << len(self.workers)) - 1, params.transport.slots
+        everyone = (1 << len(self.workers)) - 1
+        slots = sums // params.network.switch.copies or params.transport.slots
         dut.link.value = pack(params.network.link.settings, network.fields)
         dut.cut.value = 0
         dut.clear.value = 0
@@ -86,10 +106,28 @@ class Bench:
         dut.clear.value = 0
         await ClockCycles(dut.clk, slots + 2)
 
-    async def add_up(self, spread: int) -> list[int]:
+    async def side_by_side(self, count: int) -> list[int]:
+        """Run AllReduces as fast as slots allow; return the cycles from each sum to the next."""
+        dut, taken, given, at = self.dut, dict.fromkeys(self.workers, 0), 0, []
+        for k in self.workers:
+            self.port("partial_{}_payload", k).value = 0
+        while len(at) < count or int(dut.idle.value) != (1 << len(self.workers)) - 1:
+            for k in self.workers:
+                self.port("partial_{}_valid", k).value = taken[k] < count
+            await self.edge
+            given += 1
+            for k in self.workers:
+                valid = self.port("partial_{}_valid", k).value
+                taken[k] += bool(valid and self.port("partial_{}_ready", k).value)
+            if self.port("full_{}_valid", self.workers[0]).value:
+                at.append(given)
+        return [b - a for a, b in pairwise(at)]
+
+    async def add_up(self, spread: int) -> tuple[list[int], int]:
         """Run an AllReduce; return each worker's cycles from the last partial in to the sum out.
 
-        The workers start at random within ``spread`` cycles, or all in the same cycle.
+        The cycles until the slot is free at all workers come with it. The workers start at random
+        within ``spread`` cycles, or all in the same cycle.
         """
         dut, layout = self.dut, self.params.transport.activations
         starts = {k: random.randrange(spread) if spread else 0 for k in self.workers}
@@ -116,5 +154,6 @@ class Bench:
             assert now < 20_000, "no sum"
         while int(dut.idle.value) != (1 << len(starts)) - 1:
             await self.edge
+            now += 1
         last = max(sent.values())
-        return [seen[k] - last for k in self.workers]
+        return [seen[k] - last for k in self.workers], now - last

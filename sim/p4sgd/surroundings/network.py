@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
-from hdl.common.params import Params, whole
+from hdl.common.params import Params, tagged, whole
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
@@ -18,18 +18,20 @@ from sim.surroundings.link import COUNTERS, Link, LinkParams
 LINK_COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, 32))
 
 
-class NetworkParams(Params, suffix="{workers}_{slots}_{link.suffix}"):
+class NetworkParams(Params, suffix="{workers}_{sums}_{link.suffix}"):
     """Sets the sizes of a network."""
 
     workers: int = whole(1, 32, default=8)  #: M, number of workers
     link: LinkParams = field(default_factory=LinkParams)
-    #: number of slots of the switch; with twice as many each answer takes two cycles more
-    slots: int = 1 << 15
+    #: number of sums that the switch keeps; with twice as many each answer takes two cycles more
+    sums: int = 1 << 15
+    shadow: bool = tagged("_shadow", default=False)  #: whether each slot has two of them
 
     @property
     def switch(self) -> SwitchParams:
         """Return the sizes of the switch, which has a port for each worker."""
-        return SwitchParams(ports=max(2, self.workers), slots=self.slots)
+        slots = self.sums >> self.shadow
+        return SwitchParams(ports=max(2, self.workers), slots=slots, shadow=self.shadow)
 
     @property
     def axil(self) -> AxiLiteSignature:

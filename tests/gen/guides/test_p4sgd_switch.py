@@ -39,6 +39,15 @@ def test_the_text_is_whole(params):
     check_text(text, switch_registers(params))
 
 
+def test_shadow_copies_leave_nothing_to_acknowledge():
+    text = guide(DESIGNS[0].params_of("tiny", shadow=True))
+    assert "two copies of a sum, as SwitchML does" in text
+    assert "arrives after the sum of use n is complete" in text
+    assert "| acknowledgement |" not in text
+    assert "EARLY" in text
+    check_text(text, switch_registers(DESIGNS[0].params_of("tiny", shadow=True)))
+
+
 def test_a_narrow_build_has_no_known_answer():
     text = guide(DESIGNS[0].params_of("tiny", lanes=2, value_bits=8))
     assert "adds only the first 2 lanes, of 8 bits each" in text

@@ -196,6 +196,7 @@ def fakes():
     cards = [FakeWorker(WORKER) for _ in range(WORKERS)]
     reported = []
     switch = SimpleNamespace(
+        build=SimpleNamespace(fixed={"shadow_built": 0}),
         set_addresses=lambda switch, group: reported.append((switch, group)),
         start_job=lambda job, **how: reported.append((job, how)),
     )
@@ -240,6 +241,9 @@ def test_jobs_that_cannot_be(fakes):
         Job([], switch)
     with pytest.raises(ValueError, match="slots must be from 1 to"):
         Job(workers, switch, slots=0)
+    other = SimpleNamespace(build=SimpleNamespace(fixed={"shadow_built": 1}))
+    with pytest.raises(ValueError, match="the workers acknowledge sums, but the switch is for"):
+        Job(workers, other)
     job = Job(workers, switch)
     for codes, labels, weights, text in (
         (np.zeros((3, 1025), int), np.zeros(3), None, "at most 1024 features at precision"),

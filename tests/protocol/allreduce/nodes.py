@@ -45,8 +45,8 @@ def slot_at_start(everyone: int, uses: int) -> SwitchSlot:
 class Rules:
     """What switches and workers do, by the specification or by a variant of it."""
 
-    slot: Callable[[int, int], SwitchSlot] = slot_at_start
-    root: Callable[[SwitchSlot, Packet, int, int], Outcome] = root_rule
+    slot: Callable[[int, int], Any] = slot_at_start
+    root: Callable[[Any, Packet, int, int], Outcome] = root_rule
     child: Callable[[TreeSlot, Packet, int, int], TreeOutcome] = child_rule
     parent: Callable[[TreeSlot, Packet, int], TreeOutcome] = parent_rule
     worker: Callable[[WorkerSlot, Packet], tuple[WorkerSlot, Verdict]] = worker_rule
@@ -238,13 +238,14 @@ class SwitchNode(Node):
     def at_rest(self, held: End) -> bool:
         """Whether all uses that were begun have finished."""
         slot = held.slot
-        whole = isinstance(slot, SwitchSlot)
-        return slot.ack_bm == self.member.everyone if whole else slot.finished
+        if isinstance(slot, TreeSlot):
+            return slot.finished
+        return slot.ack_bm == self.member.everyone
 
 
-def use_of(slot: SwitchSlot | TreeSlot) -> int:
-    """Return the use of a switch's slot."""
-    return slot.use if isinstance(slot, SwitchSlot) else slot.own.use
+def use_of(slot: Any) -> int:
+    """Return the use of a switch's slot, by whatever rule."""
+    return slot.own.use if isinstance(slot, TreeSlot) else slot.use
 
 
 @dataclass(frozen=True, kw_only=True)

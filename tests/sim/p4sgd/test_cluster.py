@@ -3,6 +3,7 @@
 import os
 import pickle
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import cocotb
@@ -102,6 +103,26 @@ def test_few_slots_on_a_corrupting_network(tmp_path, rng, workers):
     )
     assert 2 * training.micro_batches > 3 * 256
     assert sum(epoch.counters["corrupt_packets"] for epoch in epochs) > 0
+
+
+def test_shadow_copies_on_bad_links(tmp_path, rng):
+    """SwitchML's rule is as exact: five slots wrap their 256 uses, and frames are lost and late."""
+    training, epochs = train(
+        tmp_path,
+        rng,
+        2,
+        hardware=replace(HARDWARE, shadow=True),
+        samples=6000,
+        features=60,
+        slots=5,
+        latency=5,
+        **dict.fromkeys(("drop", "duplicate", "reorder", "corrupt"), 0.02),
+    )
+    assert 2 * training.micro_batches > 5 * 256
+    counts = sum((Counter(epoch.counters) for epoch in epochs), Counter())
+    assert counts["full_packets"] == 2 * 2 * training.micro_batches
+    assert min(counts["retransmissions"], counts["repeated_packets"], counts["corrupt_packets"]) > 0
+    assert not counts["freed_packets"]
 
 
 @pytest.mark.parametrize("workers", short_and_long([1, 2, 4], [2]))

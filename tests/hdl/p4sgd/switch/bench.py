@@ -80,6 +80,7 @@ class Bench:
         self.dut, self.params = dut, params
         self.latency = Switch(params).latency
         self.model = self.model_type(params.ports, params.slots, params.jobs, bytes(6), bytes(6))
+        self.model.shadow = params.shadow
         ports = range(params.ports)
 
         def handles(bus, *names):

@@ -81,7 +81,7 @@ MUTANTS = {
     ),
     "another's slot": memory("(read == address) & valid", "valid", "verdict_of_rule"),
     # the answer
-    "the wrong neighbour": aggregator("USES - 1, 1)", "1, USES - 1)", "verdict_of_rule"),
+    "the wrong neighbour": aggregator("before, 1)", "1, before)", "verdict_of_rule"),
     "idle cycles write": aggregator(
         "slots.write.eq(valid | clear)", "slots.write.eq(1)", "verdict_of_rule"
     ),

@@ -21,18 +21,20 @@ from tests.hdl.p4sgd.switch.traffic import bits_of, choose_packet, choose_payloa
 from tests.long import short_and_long
 
 SMALL = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16)
+SHADOW = SwitchParams(slots=64, jobs=4, ingress_depth=16, egress_depth=16, shadow=True)
 #: sizes, batches, frames of a batch
 SIZES = {
     "small": (SMALL, 12, 6000),
     "default": (SwitchParams(), 2, 10000),
     "two_ports": (SwitchParams(ports=2, slots=2, jobs=1, ingress_depth=4, egress_depth=4), 2, 3000),
+    "shadow": (SHADOW, 4, 6000),
     "many_ports": (SwitchParams(ports=32, slots=128, jobs=32, ingress_depth=4), 2, 3000),
 }
 #: registers that commands look at, and their bits
 OPERANDS = {"job_number": 16, "job_epoch": 16, "job_ports": 32, "job_base": 16, "job_slots": 17}
 
 
-@pytest.mark.parametrize("name", short_and_long(SIZES, ["small", "default", "two_ports"]))
+@pytest.mark.parametrize("name", short_and_long(SIZES, ["small", "default", "two_ports", "shadow"]))
 def test_switch(name):
     simulate(Switch(SIZES[name][0]), __name__, registers=["contents_1_1"])
 
@@ -111,7 +113,10 @@ def probes(bench):
         unused = set(range(job.base, job.base + job.count)) - set(job.slots)
         for seq in [*job.slots, *random.sample(sorted(unused), min(64, len(unused)))]:
             use = job.slot(seq).use
-            for is_agg in (True, False):
+            kinds = (
+                ((use, True), (use - 1 & 255, True)) if job.shadow else ((use, True), (use, False))
+            )
+            for use, is_agg in kinds:
                 for worker in bits_of(job.ports):
                     frame = bench.frame(worker, number, seq, use, choose_payload(8), is_agg=is_agg)
                     yield Arrival(worker, frame.to_bytes())
@@ -247,15 +252,16 @@ async def counts_what_it_sends_and_loses(dut):
     bench = await begin(dut)
     params, host = bench.params, bench.host
     count, capacity = min(params.slots, 256), params.egress_fifo.capacity
+    sums = capacity * params.copies // 2 + 3  # each is answered, and its acknowledgement, if any
     job = {"ports": (1 << params.ports) - 1, "epoch": random.getrandbits(16), "base": 0}
     bench.model.start_job(0, **job, count=count)
     await bench.begin_job(0, **job, slots=count)
     # No packet waits: each cycle is one of the slots.
-    await ClockCycles(dut.clk, count + params.jobs + 8)
+    await ClockCycles(dut.clk, count * params.copies + params.jobs + 8)
     assert not await host.read("busy")
     await host.clear_counters()
     # All answers come to all ports, which take none of them until the end.
-    frames = list(whole_sums(bench, 0, random.randrange(count), capacity // 2 + 3))
+    frames = list(whole_sums(bench, 0, random.randrange(count), sums))
     schedule, expected = bench.answers(frames)
     await bench.play(schedule, ready=lambda port: False)
     assert not any(bench.seen.values())
@@ -287,14 +293,14 @@ async def a_start_takes_the_cycles_that_others_leave(dut):
     schedule, expected = Schedule(), {port: [] for port in range(params.ports)}
     for at in range(0, 600, 2):
         port = random.randrange(last)
-        # An answer to this port alone: the acknowledgement of the use before.
-        data = bench.frame(port, 0, random.randrange(2), 254, is_agg=False).to_bytes()
+        # An answer to this port alone: the sum of the use before the first, which is complete.
+        data = bench.frame(port, 0, random.randrange(2), 255).to_bytes()
         assert schedule.add(Arrival(port, data), at) == at
         for to, answer in bench.model.take(port, data):
             expected[to].append((at + bench.latency, answer))
     await bench.play(schedule)
     bench.compare(expected)
     assert starting.done()
-    assert await bench.host.read("busy") == (half >= 100)
+    assert await bench.host.read("busy") == (half * params.copies >= 100)
     await bench.idle()
     assert await bench.host.read("active_jobs") == 0b11

@@ -17,6 +17,7 @@ from sim.golden.reduction.allreduce import (
     worker_rule,
     worker_starts,
 )
+from sim.golden.reduction.shadow import ShadowSlot, shadow_rule, shadow_worker_rule
 from sim.harness.payloads import pack, unpack
 
 ADDRESS, SWITCH_ADDRESS, GROUP_ADDRESS = 0x0A0000000002, 0x0B0000000002, 0x0C0000000003
@@ -119,11 +120,14 @@ class Network:
 class Others:
     """Plays the switch and the other workers, which ask again every ``patience`` cycles."""
 
-    def __init__(self, dut, slots, workers, network, partials, patience=300):
+    def __init__(self, dut, slots, workers, network, partials, patience=300, shadow=False):
         self.port = FramePort(dut)
         self.dut, self.network, self.partials, self.patience = dut, network, partials, patience
         self.everyone = (1 << workers) - 1
-        self.switch = [SwitchSlot.at_start(self.everyone, LANES) for _ in range(slots)]
+        kind = ShadowSlot if shadow else SwitchSlot
+        self.rule = shadow_rule if shadow else switch_rule
+        self.worker_rule = shadow_worker_rule if shadow else worker_rule
+        self.switch = [kind.at_start(self.everyone, LANES) for _ in range(slots)]
         self.workers = {
             w: [WorkerSlot.at_start() for _ in range(slots)] for w in range(workers) if w != OWN
         }
@@ -192,7 +196,7 @@ class Others:
 
     def deliver(self, to, slot, packet):
         if to == "switch":
-            outcome = switch_rule(self.switch[slot], packet, self.everyone)
+            outcome = self.rule(self.switch[slot], packet, self.everyone)
             self.switch[slot] = outcome.slot
             for worker in range(self.everyone.bit_length()):
                 if outcome.answer is not None and outcome.answer.bm >> worker & 1:
@@ -202,6 +206,6 @@ class Others:
         else:
             slots = self.workers[to]
             before = slots[slot].phase
-            slots[slot], _ = worker_rule(slots[slot], packet)
+            slots[slot], _ = self.worker_rule(slots[slot], packet)
             if slots[slot].phase is Phase.ACK and before is Phase.PARTIAL:
                 self.issue(to, slot)

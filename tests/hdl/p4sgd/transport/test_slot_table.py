@@ -7,6 +7,7 @@ import pytest
 from hdl.p4sgd.transport.params import Phase, TransportParams, Verdict
 from hdl.p4sgd.transport.slot_table import QUESTIONS, SlotTable
 from sim.golden.reduction import allreduce as golden
+from sim.golden.reduction.shadow import shadow_worker_rule
 from sim.harness.bench import Bench
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.stateful import follow
@@ -14,9 +15,9 @@ from tests.hdl.stateful import follow
 DROPPED = [verdict for verdict in Verdict if verdict.value >= Verdict.WRONG_SLOT.value]
 
 
-@pytest.mark.parametrize("slots", [2, 5, 16])
-def test_slot_table(slots):
-    simulate(SlotTable(TransportParams(slots=slots)), __name__)
+@pytest.mark.parametrize(("slots", "shadow"), [(2, False), (5, False), (16, False), (5, True)])
+def test_slot_table(slots, shadow):
+    simulate(SlotTable(TransportParams(slots=slots, shadow=shadow)), __name__)
 
 
 def some_activation():
@@ -72,7 +73,8 @@ class Model:
             return None, "WRONG_JOB"
         is_agg = bool(arrival["is_agg"])
         packet = golden.Packet(is_agg, 0, arrival["use"], acked=bool(arrival["acked"]))
-        slot, verdict = golden.worker_rule(self.slots[arrival["slot"]], packet)
+        rule = shadow_worker_rule if self.params.shadow else golden.worker_rule
+        slot, verdict = rule(self.slots[arrival["slot"]], packet)
         return slot, verdict.name
 
     def outputs(self, inputs):
@@ -190,4 +192,6 @@ async def follows_the_rule(dut, many):
     await follow(dut, model, runs=40, cycles=40)
     dropped = sum(model.verdicts[verdict] for verdict in DROPPED)
     expected = [Verdict.FULL, Verdict.FREED, Verdict.PENDING, Verdict.REPEATED, Verdict.STALE]
+    if params.shadow:
+        assert not model.verdicts[expected.pop(1)]
     assert min(dropped, *(model.verdicts[verdict] for verdict in expected)) > 3

@@ -29,7 +29,7 @@ LANES = 8
 
 def test_allreduce_system():
     params = AllReduceParams(
-        transport=TransportParams(slots=32), network=NetworkParams(workers=8, slots=256)
+        transport=TransportParams(slots=32), network=NetworkParams(workers=8, sums=256)
     )
     blocks = [Transport(params.transport), Link(params.network.link)]
     simulate(
