@@ -147,7 +147,7 @@ class JobTable(Component):
 
     def clear_slots(self, m: Module, control: Any, job) -> None:
         """Send slots that are to be cleared through the pipeline of packets."""
-        requested = self.params.entry(self.packet.header)
+        requested = self.params.entry_of(self.packet.header)
         clearing = Signal()
         m.d.comb += [
             control.waiting.eq(self.waiting),

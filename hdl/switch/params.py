@@ -122,7 +122,7 @@ class PacketSwitchParams(Params, ABC):
         """Return the width of the index of an entry of the rule's memory."""
         return self.slot_bits + ceil_log2(self.copies)
 
-    def entry(self, header: Any) -> Value:
+    def entry_of(self, header: Any) -> Value:
         """Return the entry that a packet with ``header`` is for, if it is of a job's slot."""
         assert self.slot_field is not None
         return header[self.slot_field]

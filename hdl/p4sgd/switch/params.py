@@ -91,7 +91,7 @@ class SwitchParams(
         """Return the number of copies of a slot's sum: that of even uses, that of odd ones."""
         return 1 + self.shadow
 
-    def entry(self, header: Any) -> Value:
+    def entry_of(self, header: Any) -> Value:
         """Return the copy that a packet is for."""
         return Cat(header.use[0], header.seq) if self.shadow else header.seq
 
