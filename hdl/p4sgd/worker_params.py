@@ -107,9 +107,11 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
 
     @property
     def groups(self) -> tuple[range, ...]:
-        """Return the engines' numbers in each die: evenly distributed, larger groups first."""
-        each, more = divmod(self.engines, self.slrs)
-        ends = [each * (k + 1) + min(more, k + 1) for k in range(self.slrs)]
+        """Return the engines' numbers in each die: evenly distributed, larger groups last.
+
+        The first die has all else, too.
+        """
+        ends = [self.engines * (k + 1) // self.slrs for k in range(self.slrs)]
         return tuple(range(a, b) for a, b in zip([0, *ends], ends, strict=False))
 
     def sums(self, engines: int) -> data.ArrayLayout:

@@ -22,7 +22,7 @@ class Bank(Component):
     and whether its weight is -1 (the first plane of signed features). ``partial`` holds a
     micro-batch's sum ``params.bank.latency`` cycles after its last plane, until the first chunk of
     the next micro-batch has been added. ``weights[l]`` comes ``params.bank.weight_skew(l)`` cycles
-    after its bit of the plane.
+    after its bit of the plane, and with them the sums of ``pairs`` of them, if they are shared.
 
     Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
     with ``max_bits`` fraction bits: unsigned features have 1/2, 1/4, ...; signed ones -1, 1/2,
@@ -40,6 +40,7 @@ class Bank(Component):
                 "tag": In(TAG),
                 "plane": In(params.lanes),
                 "weights": In(params.model.weights),
+                **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
                 "partial": Out(signed(params.bank.partial_bits)),
                 "delta": In(signed(params.weight_bits)),
                 "next_plane": In(1),
@@ -75,6 +76,8 @@ class Bank(Component):
                 plane_sum.negative.eq(self.tag.negative),
                 plane_sum.weights.eq(self.weights),
             ]
+            if self.params.pair_sums:
+                m.d.comb += plane_sum.pairs.eq(self.pairs)
             return sum(plane_sum.terms, start=before)
         m.submodules.tree = tree = GatedAdderTree(self.params.bank.tree)
         m.d.comb += [tree.gates.eq(self.plane), tree.values.eq(self.weights)]

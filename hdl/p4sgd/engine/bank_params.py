@@ -17,6 +17,7 @@ class BankParams(Params):
     weight_bits: int  #: width of a weight and of a delta
     chunks: int  #: number of chunks whose sums are added up
     dsp: bool  #: whether DSP48E2 slices gate and add, otherwise LUTs
+    pair_sums: bool  #: whether banks share sums of pairs of weights, which halves their slices
 
     @property
     def tree(self) -> TreeParams:
@@ -26,20 +27,26 @@ class BankParams(Params):
     @property
     def cascades(self) -> int:
         """Return the number of DSP cascades of maximal length; a tree adds their sums."""
-        return -(-self.lanes // (2 * SLICES))
+        return -(-self.lanes // (self.each * SLICES))
+
+    @property
+    def each(self) -> int:
+        """Return the number of lanes of a DSP slice."""
+        return 4 if self.pair_sums else 2
 
     @property
     def cascade(self) -> CascadeParams:
         """Return the sizes of each of the DSP cascades."""
-        return cascade(2 * -(-self.lanes // (2 * self.cascades)), self.weight_bits)
+        slices = -(-self.lanes // (self.each * self.cascades))
+        return cascade(self.each * slices, self.weight_bits, self.pair_sums)
 
     @property
     def lanes_at_once(self) -> int:
         """Return the number of lanes whose weights the bank takes in the same cycle.
 
-        The slices of a cascade add two lanes each, one slice after the other.
+        The slices of a cascade add ``each`` lanes, one slice after the other.
         """
-        return 2 * self.cascades if self.dsp else self.lanes
+        return self.each * self.cascades if self.dsp else self.lanes
 
     def weight_skew(self, lane: int) -> int:
         """Return by how many cycles the weight of ``lane`` comes after its bits of a plane."""

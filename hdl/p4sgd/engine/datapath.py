@@ -91,6 +91,14 @@ class Datapath(Component):
         """Add a bank per sample; return their scaled deltas, each in the cycle a lane needs it."""
         first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
         scaled = []
+        weights = memory.architectural
+        pairs = Signal(self.params.model.pairs)
+        if self.params.pair_sums:
+            lanes = [weights[lane] for lane in range(self.params.lanes)]
+            m.d.comb += [
+                pairs[k].eq(sum(lanes[2 * k + 1 : 2 * k + 2], start=lanes[2 * k]))
+                for k in range(len(pairs))
+            ]
         for k in range(self.params.banks):
             m.submodules[f"bank_{k}"] = bank = Bank(self.params)
             later = self.params.gradient.delta_skew(k)
@@ -99,13 +107,15 @@ class Datapath(Component):
                 bank.valid.eq(self.forward_valid),
                 bank.tag.eq(self.forward_tag),
                 bank.plane.eq(self.forward_planes[k]),
-                bank.weights.eq(memory.architectural),
+                bank.weights.eq(weights),
                 self.sums[k].eq(bank.partial),
                 bank.delta.eq(delay(m, self.deltas[k], later, f"delta_{k}")),
                 bank.next_plane.eq(delay(m, self.backward_next_word, later, f"next_{k}")),
                 bank.first_plane.eq(delay(m, first, later, f"first_{k}")),
                 bank.second_plane.eq(delay(m, second, later, f"second_{k}")),
             ]
+            if self.params.pair_sums:
+                m.d.comb += bank.pairs.eq(pairs)
             scaled.append(bank.scaled)
         return scaled
 

@@ -1,6 +1,7 @@
 """Multiplies one bit plane with numbers and adds up the products, by a cascade of DSP slices."""
 
-from amaranth.hdl import C, ClockSignal, Module, Signal, signed
+from amaranth.hdl import C, Cat, ClockSignal, Module, Mux, Signal, Value, signed
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
@@ -16,7 +17,8 @@ MAX_SLICES = 8  #: most slices of a cascade: each one adds a cycle
 class CascadeParams(Params):
     """Sets the sizes of a cascade of DSP slices."""
 
-    inputs: int = whole(1, 2 * MAX_SLICES)  #: number of numbers that are added, two in each slice
+    inputs: int = whole(1, 4 * MAX_SLICES)  #: number of numbers that are added
+    paired: bool = False  #: whether a slice adds two pairs of numbers, whose sums it is given
     bits: int  #: width of a number
     total_bits: int = whole(1, DSP_BITS)  #: width of the sum, which never overflows
     start: int | None = None  #: where an accumulated sum begins; None: sums are not accumulated
@@ -24,17 +26,28 @@ class CascadeParams(Params):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_range("bits", self.bits, 1, self.total_bits)
+        check_range("inputs", self.inputs, 1, self.each * MAX_SLICES)
 
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: inputs, width, and accumulation."""
         accumulated = "" if self.start is None else f"_acc{self.total_bits}_{self.start}"
-        return f"{self.inputs}x{self.bits}" + accumulated
+        return f"{self.inputs}x{self.bits}" + "_paired" * self.paired + accumulated
+
+    @property
+    def each(self) -> int:
+        """Return the number of numbers that a slice adds."""
+        return 4 if self.paired else 2
+
+    @property
+    def sums(self) -> data.ArrayLayout:
+        """Describe the sums of pairs of numbers."""
+        return signed_array(self.bits + 1, -(-self.inputs // 2))
 
     @property
     def slices(self) -> int:
         """Return the number of DSP slices in the cascade."""
-        return -(-self.inputs // 2)
+        return -(-self.inputs // self.each)
 
     @property
     def latency(self) -> int:
@@ -43,15 +56,16 @@ class CascadeParams(Params):
 
     def skew(self, k: int) -> int:
         """Return by how many cycles value ``k`` comes after its gate."""
-        return k // 2
+        return k // self.each
 
 
-def cascade(inputs: int, bits: int) -> CascadeParams:
+def cascade(inputs: int, bits: int, paired: bool = False) -> CascadeParams:
     """Return the sizes of a cascade that only adds.
 
     The sum has one bit more than the inputs need, because the most negative sum may be negated.
     """
-    return CascadeParams(inputs=inputs, bits=bits, total_bits=bits + ceil_log2(inputs) + 1)
+    total_bits = bits + ceil_log2(inputs) + 1
+    return CascadeParams(inputs=inputs, bits=bits, total_bits=total_bits, paired=paired)
 
 
 class DspCascade(Component):
@@ -59,7 +73,9 @@ class DspCascade(Component):
 
     A DSP48E2 adds two gated numbers to its cascade input. ``gates`` and ``negate`` come in the same
     cycle; ``values[k]`` come ``params.skew(k)`` cycles later, when the cascade reaches their slice.
-    A memory is read with this skew, so that no registers are needed in between.
+    A memory is read with this skew, so that no registers are needed in between. With ``paired``
+    each of the two is chosen by the gates of a pair from zero, either value, and their sum, which
+    comes with the values in ``sums``.
 
     With ``params.start`` the last slice accumulates sums with ``valid``: ``total`` begins at
     ``start`` with ``first``, and does not change in cycles without ``valid``; ``negate`` must be
@@ -75,6 +91,7 @@ class DspCascade(Component):
                 "gates": In(params.inputs),
                 "negate": In(1),
                 "values": In(signed_array(params.bits, params.inputs)),
+                **({"sums": In(params.sums)} if params.paired else {}),
                 **({} if params.start is None else {"valid": In(1), "first": In(1)}),
                 "total": Out(signed(params.total_bits)),
             },
@@ -87,17 +104,13 @@ class DspCascade(Component):
         total = Signal(DSP_BITS)
         for k in range(slices):
             last = k == slices - 1
-            gates = delay(m, self.gates[2 * k : 2 * k + 2], k, f"gates_{k}")
-            second = 2 * k + 1 < self.params.inputs
+            gates, values = self.operands(m, k)
             so_far = total if last else Signal(DSP_BITS, name=f"total_{k}")
             below = Signal(DSP_BITS, name=f"down_{k}")
             m.submodules[f"slice_{k}"] = gated_adder(
                 clock=ClockSignal(),
-                gates=(gates[0], gates[1] if second else C(0, 1)),
-                values=(
-                    self.values[2 * k],
-                    self.values[2 * k + 1] if second else C(0, self.params.bits),
-                ),
+                gates=gates,
+                values=values,
                 negate=delay(m, self.negate, k, f"negate_{k}"),
                 cascade_in=from_above,
                 cascade_out=below,
@@ -107,6 +120,28 @@ class DspCascade(Component):
             from_above = below
         m.d.comb += self.total.eq(total[: self.params.total_bits])
         return m
+
+    def operands(self, m: Module, k: int) -> tuple[tuple[Value, Value], tuple[Value, Value]]:
+        """Return the gates and the values of slice ``k``; what is chosen of a pair has no gate."""
+        params = self.params
+        first = k * params.each
+        gates = delay(m, self.gates[first : first + params.each], k, f"gates_{k}")
+        present = range(min(params.each, params.inputs - first))
+        values: list[Value] = [self.values[first + i] for i in present]
+        if params.paired:
+            gates, values = Cat(gates, C(0, 1)), [*values, C(0, 1)]
+            values = [
+                Mux(
+                    gates[i + 1],
+                    Mux(gates[i], self.sums[(first + i) // 2], values[i + 1]),
+                    Mux(gates[i], values[i], 0),
+                )
+                for i in present[::2]
+            ]
+            gates = C((1 << len(values)) - 1, 2)
+        if len(values) == 1:
+            return (gates[0], C(0, 1)), (values[0], C(0, params.bits))
+        return (gates[0], gates[1]), (values[0], values[1])
 
     def accumulation(self, m: Module) -> Accumulation | None:
         """Return how the last slice accumulates, or None."""

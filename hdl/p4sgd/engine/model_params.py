@@ -29,6 +29,11 @@ class ModelParams(Params):
         return data.ArrayLayout(signed(self.weight_bits), self.lanes)
 
     @property
+    def pairs(self) -> data.ArrayLayout:
+        """Describe the sums of lanes 2 k and 2 k + 1 of a chunk."""
+        return data.ArrayLayout(signed(self.weight_bits + 1), -(-self.lanes // 2))
+
+    @property
     def columns(self) -> tuple[Column, ...]:
         """Return the columns of the architectural copy, cut where UltraRAMs end."""
         return columns(self.weights.size, self.column_lanes * self.weight_bits)

@@ -44,6 +44,8 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
     ping_pong: bool = tagged("_pp", default=False)
     #: whether DSP48E2 slices gate and add, otherwise LUTs
     dsp: bool = tagged("_dsp", default=False)
+    #: whether banks share sums of pairs of weights, which halves their slices
+    pair_sums: bool = tagged("_ps", default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -60,6 +62,8 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 f"banks must be at least 3 with ping_pong and l2, or a gradient is there before its"
                 f" weight: {self.banks}"
             )
+        if self.pair_sums and not self.dsp:
+            raise ValueError("pair_sums are for dsp, whose slices they feed")
         if self.dsp and self.gradient.bits > DSP_BITS:
             raise ValueError(
                 f"max_bits must be at most {self.max_bits - self.gradient.bits + DSP_BITS} with dsp"
@@ -75,6 +79,7 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
             weight_bits=self.weight_bits,
             chunks=self.chunks,
             dsp=self.dsp,
+            pair_sums=self.pair_sums,
         )
 
     @property

@@ -13,10 +13,11 @@ from hdl.p4sgd.engine.params import EngineParams
 class PlaneSum(Component):
     """Computes plus or minus the sum of the ``weights[l]`` whose bit is one (P4SGD, 4.1.3).
 
-    Each cascade of DSP slices adds the gated weights of eight lanes; a tree of two-input adders
+    Each cascade of DSP slices adds the gated weights of eight lanes, with ``pair_sums`` of
+    sixteen; a tree of two-input adders
     reduces their sums to at most two ``terms``, which the bank adds in its adder of planes.
     ``negative`` negates the sum, in the slices. ``weights[l]`` comes ``params.bank.weight_skew(l)``
-    cycles after its bit.
+    cycles after its bit, and ``pairs[k]``, the sum of lanes 2 k and 2 k + 1, with these.
 
     Throughput: one plane a cycle, never stalls. Latency: ``params.bank.sum_latency``. Exact.
     """
@@ -31,6 +32,7 @@ class PlaneSum(Component):
                 "plane": In(params.lanes),
                 "negative": In(1),
                 "weights": In(params.model.weights),
+                **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
                 "terms": Out(signed_array(bits, count)),
             },
         )
@@ -52,11 +54,11 @@ class PlaneSum(Component):
         return m
 
     def add_cascade(self, m: Module, c: int):
-        """Add cascade ``c``, for two lanes of each group that comes at once; return its sum."""
+        """Add cascade ``c``, for some lanes of each group that comes at once; return its sum."""
         params = self.params
-        step = 2 * params.bank.cascades
+        step, each = params.bank.lanes_at_once, params.bank.each
         inputs = params.bank.cascade.inputs
-        lanes = [k // 2 * step + 2 * c + k % 2 for k in range(inputs)]
+        lanes = [k // each * step + each * c + k % each for k in range(inputs)]
         present = [lane if lane < params.lanes else None for lane in lanes]
         m.submodules[f"cascade_{c}"] = cascade = DspCascade(params.bank.cascade)
         m.d.comb += [
@@ -67,4 +69,10 @@ class PlaneSum(Component):
             cascade.values[k].eq(0 if lane is None else self.weights[lane])
             for k, lane in enumerate(present)
         ]
+        if params.pair_sums:
+            m.d.comb += [
+                cascade.sums[k // 2].eq(0 if lane is None else self.pairs[lane // 2])
+                for k, lane in enumerate(present)
+                if k % 2 == 0
+            ]
         return cascade.total

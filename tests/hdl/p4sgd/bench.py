@@ -139,6 +139,12 @@ def random_codes(rng: np.random.Generator, bits: int, signed: bool, size: Any) -
     return np.where(rng.random(size) < 0.3, rng.choice([low, top], size=size), any_code)
 
 
+def pairs(params: EngineParams, weights: Any) -> dict[str, list[int]]:
+    """Return the sums of lanes 2 k and 2 k + 1 for a bank that shares them, as a port of a row."""
+    sums = [sum(map(int, weights[k : k + 2])) for k in range(0, len(weights), 2)]
+    return {"pairs": sums} if params.pair_sums else {}
+
+
 def planes_of(codes: np.ndarray, bits: int) -> list[int]:
     """Return a row's bit planes, most significant first; bit i belongs to codes[i]."""
     return [

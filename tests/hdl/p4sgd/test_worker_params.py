@@ -30,7 +30,7 @@ def test_a_packet_carries_eight_activations(banks, frames):
 
 @pytest.mark.parametrize(
     ("engines", "slrs", "each"),
-    [(8, 1, [8]), (8, 3, [3, 3, 2]), (5, 2, [3, 2]), (4, 3, [2, 1, 1]), (3, 3, [1, 1, 1])],
+    [(8, 1, [8]), (8, 3, [2, 3, 3]), (16, 3, [5, 5, 6]), (5, 2, [2, 3]), (4, 3, [1, 1, 2])],
 )
 def test_engines_are_dealt_evenly(engines, slrs, each):
     groups = WorkerParams(engines=engines, slrs=slrs).groups

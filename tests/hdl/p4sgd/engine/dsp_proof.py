@@ -38,6 +38,9 @@ class PlaneSumProof(Component):
         for lane in range(params.lanes):
             late = delay(m, self.weights[lane], params.bank.weight_skew(lane), f"weight_{lane}")
             m.d.comb += slices.weights[lane].eq(late)
+            if params.pair_sums:
+                both = slices.weights[lane // 2 * 2 : lane // 2 * 2 + 2]
+                m.d.comb += slices.pairs[lane // 2].eq(sum(both))
         total = delay(m, tree.total, params.bank.sum_latency - params.bank.tree.latency, "total")
         negative = delay(m, self.negative, params.bank.sum_latency, "negative")
         known = delay(m, Signal(init=1), params.bank.sum_latency, "known", reset_less=False)

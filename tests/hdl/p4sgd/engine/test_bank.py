@@ -7,6 +7,7 @@ from sim.harness import streams
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     generator,
+    pairs,
     plane_weight,
     planes_of,
     play,
@@ -20,6 +21,7 @@ SIZES = [EngineParams(lanes=max_bits, max_bits=max_bits, chunks=2) for max_bits 
 SIZES += [EngineParams(lanes=64, chunks=4)]
 SIZES += [EngineParams(lanes=lanes, chunks=3, dsp=True) for lanes in (1, 13, 64)]
 SIZES += [EngineParams(lanes=16, chunks=2, max_bits=16)]
+SIZES += [EngineParams(lanes=13, chunks=3, dsp=True, pair_sums=True)]
 BITS = [1, 3, 4, 8]
 TAG_FIELDS = ("first_plane", "last_plane", "first_chunk")
 
@@ -49,7 +51,10 @@ def skewed(params, rows):
     weights = np.array([row["weights"] for row in rows])
     when = np.maximum(np.arange(len(rows))[:, None] - skews, 0)
     late = np.take_along_axis(weights, when, 0)
-    return [row | {"weights": shown} for row, shown in zip(rows, late, strict=True)]
+    return [
+        row | {"weights": shown} | pairs(params, shown)
+        for row, shown in zip(rows, late, strict=True)
+    ]
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")

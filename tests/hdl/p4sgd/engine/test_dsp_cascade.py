@@ -7,6 +7,7 @@ from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import generator, play, wild
 
 ADDS = [cascade(8, 32), cascade(3, 9), cascade(1, 1)]
+ADDS += [cascade(16, 32, paired=True), cascade(5, 9, paired=True), cascade(3, 9, paired=True)]
 ACCUMULATES = [
     CascadeParams(inputs=8, bits=41, total_bits=45, start=128),
     CascadeParams(inputs=3, bits=8, total_bits=14, start=1),
@@ -28,6 +29,9 @@ def skewed(params, rows):
     for i, row in enumerate(rows):
         for k, value in enumerate(row.get("values", empty)):
             shown[i + params.skew(k)]["values"][k] = int(value)
+    if params.paired:
+        for row in shown:
+            row["sums"] = [sum(row["values"][k : k + 2]) for k in range(0, params.inputs, 2)]
     return shown
 
 

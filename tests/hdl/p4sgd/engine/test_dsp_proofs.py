@@ -1,5 +1,7 @@
 """Proves at small sizes that DSP slices add what adder trees add; broken slices are found."""
 
+from dataclasses import replace
+
 import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
@@ -10,6 +12,7 @@ from tests.mutants import Mutant, mutants_are_detected
 
 SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
 LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
+PAIRED = replace(LANES[2], pair_sums=True)
 BANKS = [EngineParams(banks=banks, lanes=1, max_bits=1, **SMALL) for banks in (1, 3, 4)]
 
 CASCADE = "hdl.p4sgd.engine.dsp_cascade"
@@ -68,7 +71,9 @@ SAMPLES = ["adds where it subtracts", "adds in bubbles"]
 
 
 @pytest.mark.parametrize(
-    "params", short_and_long(LANES, [LANES[1]]), ids=lambda params: f"{params.lanes} lanes"
+    "params",
+    short_and_long([*LANES, PAIRED], [LANES[1], PAIRED]),
+    ids=lambda params: f"{params.lanes} lanes{params.pair_sums * ', paired'}",
 )
 def test_plane_sums_are_equal(params):
     """All that can happen shows in more cycles than the pipeline, which only feeds forward."""

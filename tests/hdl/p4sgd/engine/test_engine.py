@@ -40,6 +40,7 @@ SIZES = {
     "dsp": EngineParams(lanes=32, chunks=16, fifo_words=64, dsp=True),
     "sixteen_dsp": EngineParams(banks=16, lanes=9, chunks=3, fifo_words=40, dsp=True),
     "odd_dsp": EngineParams(banks=3, lanes=5, chunks=2, fifo_words=17, max_bits=7, dsp=True),
+    "pair_sums": EngineParams(lanes=42, chunks=5, fifo_words=40, dsp=True, pair_sums=True),
 }
 SIZES |= {
     f"{name}_ping_pong": replace(SIZES[name], ping_pong=True)
@@ -63,10 +64,10 @@ def test_engine_exchanges(name):
     simulate(Engine(SIZES[name]), __name__, test_filter="exchanges_")
 
 
-@pytest.mark.parametrize("ping_pong", [False, True])
-def test_engine_of_the_card(ping_pong):
+@pytest.mark.parametrize("sixteen", [False, True])
+def test_engine_of_the_card(sixteen):
     """The u280 presets' engines, with few chunks, equal the golden model, also in cycles."""
-    params = EngineParams(chunks=16, fifo_words=256, dsp=True, ping_pong=ping_pong)
+    params = EngineParams(chunks=16, fifo_words=256, dsp=True, ping_pong=sixteen, pair_sums=sixteen)
     largest = "matches_golden/bits=(3|8)/.*/extreme=True"
     simulate(Engine(params), __name__, test_filter=f"{largest}|mark_")
 

@@ -21,6 +21,11 @@ def test_ping_pong_has_two_ports_for_three_accesses():
         EngineParams(ping_pong=True, l2=True, banks=2)
 
 
+def test_pair_sums_feed_slices():
+    with pytest.raises(ValueError, match="pair_sums are for dsp"):
+        EngineParams(pair_sums=True)
+
+
 @pytest.mark.parametrize(("banks", "most"), [(8, 11), (16, 10)])
 def test_a_slice_adds_48_bits(banks, most):
     EngineParams(banks=banks, max_bits=most, dsp=True)

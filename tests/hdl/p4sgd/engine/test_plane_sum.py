@@ -5,10 +5,11 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.plane_sum import PlaneSum
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator
-from tests.hdl.p4sgd.bench import generator, play, wild
+from tests.hdl.p4sgd.bench import generator, pairs, play, wild
 from tests.simulated import simulated
 
 SIZES = [EngineParams(lanes=lanes, dsp=True) for lanes in (7, 64)]
+SIZES += [EngineParams(lanes=lanes, dsp=True, pair_sums=True) for lanes in (7, 64)]
 
 test_plane_sum = simulated(PlaneSum, SIZES, __name__)
 
@@ -33,6 +34,7 @@ async def sums_every_plane(dut):
             "plane": int("".join(map(str, bits[min(k, count - 1)][::-1])), 2),
             "negative": int(negative[min(k, count - 1)]),
             "weights": values,
+            **pairs(params, values),
         }
         for k, values in enumerate(late)
     ]
