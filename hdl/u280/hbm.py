@@ -39,8 +39,11 @@ class HbmParams(Params):
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: each port, with its address bits and directions."""
-        return "_".join(f"{number}x{port.suffix}" for number, port in self.ports)
+        """Return the end of the module's name: each kind of port, behind a bit for each number."""
+        masks: dict[str, int] = {}
+        for number, port in self.ports:
+            masks[port.suffix] = masks.get(port.suffix, 0) | 1 << number
+        return "_".join(f"{mask:x}x{kind}" for kind, mask in masks.items())
 
     @property
     def numbers(self) -> tuple[int, ...]:

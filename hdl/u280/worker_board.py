@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Const, Module
 from amaranth.lib.wiring import connect
 
+from hdl.common.axi_read_arbiter import AxiReadArbiter
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker import Worker
@@ -16,7 +17,7 @@ from hdl.u280.hbm_ip import ADDRESS_BITS, CHANNEL_BITS, PORTS
 from hdl.u280.hbm_port import HbmPortParams
 from hdl.u280.pcie import MODEL_BASE, PcieDma
 
-LABELS, HOST = 1, 3  #: ports between those of engines 0 and 1 that carry something else
+LABELS, HOST = 1, 3  #: ports that carry something else, too, if words need all of them
 
 
 class WorkerBoard(Board):
@@ -25,8 +26,9 @@ class WorkerBoard(Board):
     HBM's channels of 256 MB are shared out evenly to the ports that carry words: each has as many,
     a power of two, from the channel of its own number on, and no other port's words are there. An
     engine has four channels, or two if there are more than eight engines. Port 1 carries labels and
-    port 3 all that the host reads and writes. A worker's address on a port is one from its first
-    channel on; with ``address_bits`` above 28 labels are in the memory of port 0, behind its words.
+    port 3 all that the host reads and writes; words that need these ports, too, share them
+    (:class:`AxiReadArbiter`). A worker's address on a port is one from its first channel on; labels
+    that are in the memory of a port of words lie behind these.
 
     BAR 0, 1 MB: the worker's registers at 0, the board's (:func:`board_registers`) at 0x10000.
     DMA: HBM, 8 GB, from 0; the model (:class:`ModelPort`) from 0x200000000. The interrupt is
@@ -34,9 +36,9 @@ class WorkerBoard(Board):
     """
 
     def __init__(self, params: WorkerParams) -> None:
-        if not leaves_ports(params):
+        if params.ports > engine_channels(params):
             raise ValueError(
-                f"a word must take at most {engine_channels(params) // 2} memory ports on this"
+                f"a word must take at most {engine_channels(params)} memory ports on this"
                 f" board with {params.engines} engines: {params.ports}"
             )
         if params.address_bits > port_bits(params):
@@ -65,15 +67,32 @@ class WorkerBoard(Board):
         self.send(m, mac, 0, core.m_axis)
         self.take(m, mac, 0, core.s_axis)
         ports = [port for ports in word_ports(params) for port in ports]
+        others = {LABELS: core.m_axi_labels, HOST: self.of_link(m, "dma_hbm")}
+        for port, bus in others.items():
+            connect_bus(m, bus, getattr(memory, f"port_{port}"))
         for port, bus in zip(ports, core.m_axi_words, strict=True):
-            connect(m, bus, getattr(memory, f"port_{port}"))
-        connect(m, core.m_axi_labels, getattr(memory, f"port_{LABELS}"))
-        connect_bus(m, self.of_link(m, "dma_hbm"), getattr(memory, f"port_{HOST}"))
+            if port in others:
+                self.share(m, port, bus, others[port])
+            else:
+                connect(m, bus, getattr(memory, f"port_{port}"))
         connect_bus(m, self.of_link(m, "registers_0"), core.s_axil)
         connect_bus(m, self.of_link(m, "dma_model"), core.s_axi_model)
         status = self.add_status(m, [mac])
         m.d.comb += status.request.eq(~core.busy)
         return m
+
+    def share(self, m: Module, port: int, words: Any, other: Any) -> None:
+        """Let words, and what else a port carries, read by turns."""
+        memory = getattr(self.memory, f"port_{port}")
+        bits = len(memory.araddr)
+        arbiter = AxiReadArbiter.sized(address_bits=bits)
+        m.submodules[f"share_{port}"] = arbiter
+        connect_bus(m, words, arbiter.i[0])
+        if bits == ADDRESS_BITS:  # the host's: those of words are of the port's own channels
+            own = Const(port << CHANNEL_BITS >> len(words.araddr))
+            m.d.comb += arbiter.i[0].araddr.eq(Cat(words.araddr, own))
+        connect_bus(m, other, arbiter.i[1])
+        connect_bus(m, arbiter.o, memory)
 
 
 def host_addresses(params: WorkerParams) -> dict[str, Any]:
@@ -100,14 +119,9 @@ def engine_channels(params: WorkerParams) -> int:
     return PORTS // (8 if params.engines <= 8 else 16)
 
 
-def leaves_ports(params: WorkerParams) -> bool:
-    """Return whether words leave every other port to labels and the host."""
-    return params.ports <= engine_channels(params) // 2
-
-
 def fits(params: WorkerParams) -> bool:
     """Return whether this board has the ports and the memory of a worker."""
-    return leaves_ports(params) and params.address_bits <= port_bits(params)
+    return params.ports <= engine_channels(params) and params.address_bits <= port_bits(params)
 
 
 def channels(params: WorkerParams) -> int:

@@ -17,12 +17,12 @@ from sim.surroundings.card.cards import CardsParams
 from sim.surroundings.card.host import switch_on
 from sim.workloads.datasets import DataSet
 
-# Two engines with two ports each: neither may be taken for another.
+# Two engines with four ports each: neither may be taken for another, and one of the first engine's
+# carries labels, too, and another one what the host reads and writes.
 WORKER = WorkerParams(
     engines=2,
-    engine=EngineParams(lanes=64, chunks=2, fifo_words=32),
+    engine=EngineParams(banks=16, lanes=64, chunks=2, fifo_words=32, ping_pong=True),
     slots=16,
-    address_bits=29,
 )
 SWITCH = SwitchParams(ports=2, slots=256, jobs=2, ingress_depth=64)
 CARDS = CardsParams(
@@ -30,8 +30,8 @@ CARDS = CardsParams(
     fibres=(((0, 0), (2, 0)), ((1, 0), (2, 1))),
 )
 #: channels in which the memories begin of the words of engine 0 and of engine 1, and of labels
-CHANNELS = (0, 2, 4, 6, 0)
-WORDS, LABELS = 0x15A5_A5A0, 0x1A5A_5A40  #: where they lie in a port's 512 MB
+CHANNELS = (*range(8), 1)
+WORDS, LABELS = 0x05A5_A5A0, 0x0A5A_5A40  #: where they lie in a port's 256 MB
 
 
 def training_run(workers, features):
@@ -39,7 +39,7 @@ def training_run(workers, features):
     values = rng.random((20, features))
     data = DataSet("random", values, (values[:, 0] > 0.5).astype(float), "")
     return TrainingRun(
-        data, WORKER, TrainingWorkload(eta=1.0, bits=2, batch=8, epochs=1, workers=workers)
+        data, WORKER, TrainingWorkload(eta=1.0, bits=2, batch=16, epochs=1, workers=workers)
     )
 
 
