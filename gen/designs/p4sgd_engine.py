@@ -8,6 +8,13 @@ PRESETS: Mapping[str, Settings] = {
     "tiny": {"lanes": 32, "chunks": 16, "fifo_words": 256},
     "small": {"lanes": 64, "chunks": 256, "fifo_words": 1024},
     "u280": {"dsp": True},
+    "u280-16": {
+        "dsp": True,
+        "ping_pong": True,
+        "pair_sums": True,
+        "chunks": 2048,
+        "fifo_words": 8192,
+    },
 }
 
 DESIGN = Design(

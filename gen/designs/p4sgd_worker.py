@@ -42,6 +42,7 @@ DESIGN = Design(
         "tiny": {"engines": 1, **ENGINE["tiny"]},
         "small": {"engines": 2, **ENGINE["small"]},
         "u280": {"engines": 8, **ENGINE["u280"]},
+        "u280-16": {"engines": 16, **ENGINE["u280-16"]},
     },
     preset="u280",
     guide="gen.guides.p4sgd_worker:guide",
@@ -66,7 +67,7 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.worker_board:WorkerBoard",
-            presets={"u280": {"slrs": 3, "address_bits": 29}},
+            presets={"u280": {"slrs": 3, "address_bits": 29}, "u280-16": {"slrs": 3}},
             preset="u280",
         )
     },

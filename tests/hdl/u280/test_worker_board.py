@@ -5,7 +5,7 @@ import pytest
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
-from hdl.u280.worker_board import HOST, WorkerBoard, fits, host_addresses, port_bits
+from hdl.u280.worker_board import HOST, LABELS, WorkerBoard, fits, host_addresses, port_bits
 from tests.hdl.u280.board_checks import check_board, hbm_ports
 from tests.hdl.u280.board_table import add_bus, board_table
 
@@ -43,13 +43,33 @@ def test_sixteen_engines_have_a_port_each():
         WorkerBoard(WorkerParams(engines=16, engine=EngineParams(lanes=96)))
 
 
-def test_labels_and_host_share_ports_with_words():
-    board = WorkerBoard(WorkerParams(engines=16))
+SHARED = replace(TINY, engine=replace(TINY.engine, banks=16, lanes=64))
+
+
+def test_labels_and_host_share_ports_with_words(tmp_path):
+    """A word of 1,024 bits takes the four channels of its engine, so that none is left."""
+    board = WorkerBoard(SHARED)
     check_board(board)
-    assert hbm_ports(board) == list(range(32))
-    sizes = dict(board.memory.params.ports)
-    assert sizes[HOST].writes
-    assert not any(size.writes for port, size in sizes.items() if port != HOST)
+    assert hbm_ports(board) == [*range(8), 16]
+    assert hbm_ports(WorkerBoard(WorkerParams(engines=16))) == list(range(32))
+    table = board_table(board, [[("core.m_axis", "core.s_axis")]])
+    for port in set(range(8)) - {LABELS, HOST}:
+        table.bus(f"core.m_axi_words_{port}", f"memory.port_{port}")
+    table.bus("pcie.hbm", "dma_hbm.i")
+    written = {f"memory.port_{HOST}": "dma_hbm.o", "dma_hbm.o": f"memory.port_{HOST}"}
+    for path in table.seen:
+        instance, _, name = path.rpartition("_")
+        if instance in written and name[0] in "awb" and name[:2] != "ar":
+            source = f"{written[instance]}_{name}"
+            table.add(path, source if source in table.driven else 0)
+    table.add(f"share_{HOST}.i_0_araddr", f"{HOST << 28} | core.m_axi_words_{HOST}_araddr")
+    for port, other in {LABELS: "core.m_axi_labels", HOST: "dma_hbm.o"}.items():
+        table.bus(f"core.m_axi_words_{port}", f"share_{port}.i_0")
+        table.bus(other, f"share_{port}.i_1")
+        table.bus(f"share_{port}.o", f"memory.port_{port}")
+    add_bus(table, "dma_model", "core.s_axi_model")
+    table.wire(board_status={"request": "~core.busy"})
+    table.check(tmp_path)
 
 
 @pytest.mark.parametrize(("params", "most"), [(WorkerParams(), 29), (TINY, 30)])
