@@ -97,6 +97,16 @@ DESIGN = Design(
             rows="sim.p4sgd.bench.cycles:rows",
             preset="u280",
         ),
+        "cycles-16": Bench(
+            title="Cycles of an epoch of 16 engines beside the ideal ones",
+            rows="sim.p4sgd.bench.cycles:rows",
+            preset="u280-16",
+        ),
+        "banks": Bench(
+            title="Cycles of an epoch, by the banks of an engine, beside the ideal ones",
+            rows="sim.p4sgd.bench.cycles:bank_rows",
+            preset="u280-16",
+        ),
         "card": Bench(
             title="The u280 preset on its card: estimates", rows="sim.p4sgd.bench.card:rows"
         ),

@@ -20,6 +20,7 @@ MAX_DEVIATION = Limit(0.03)
 MAX_TURNAROUND = Limit(40)
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
+WORD_BITS, BANKS = 512, (1, 2, 4, 8, 16)  #: of engines that differ in their banks alone
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,21 @@ def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
         simulator = build_worker(params, second_main=FREE_RUNNING)
         progress(f"{name}: turnaround")
         result += hardware_rows(name, params, simulator, progress)
+    return result
+
+
+def bank_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
+    """Measure engines of ``worker`` whose word is always as wide, and has more or fewer banks."""
+    result = []
+    for banks in BANKS:
+        engine = replace(worker.engine, banks=banks, lanes=WORD_BITS // banks)
+        name = f"{banks} x {engine.lanes}"
+        progress(f"building the simulator of {name}")
+        params = replace(worker, engines=1, engine=engine)
+        simulator = build_worker(params, second_main=FREE_RUNNING)
+        cycles = turnaround(params, simulator)
+        epoch = compare(params, simulator, max(FEATURES), cycles)
+        result.append(epoch_row(f"{name}: D = {max(FEATURES)}, T = {cycles}", epoch, limited=True))
     return result
 
 

@@ -51,7 +51,7 @@ SCALE_UP = Sweep(
     setting=f"RTL: 1 worker behind a switch, engines of {SCALING.banks} x {SCALING.lanes}, s = 4,"
     f" B = {BATCH}. The paper's size: 1 worker.",
     what="engines N",
-    values=(1, 2, 4, 8),
+    values=(1, 2, 4, 8, 16),
     quick_values=(1, 4),
     features=(1024, 4096, 16384),
     quick_features=(1024, 4096),

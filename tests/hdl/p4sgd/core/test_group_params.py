@@ -8,9 +8,9 @@ GROUPS = [GroupParams(worker=WORKER, index=k) for k in range(3)]
 
 
 def test_who_is_where():
-    assert [list(group.own) for group in GROUPS] == [[0, 1, 2], [3, 4, 5], [6, 7]]
-    assert [list(group.beyond) for group in GROUPS] == [[3, 4, 5, 6, 7], [6, 7], []]
-    assert [len(group.engines) for group in GROUPS] == [8, 5, 2]
+    assert [list(group.own) for group in GROUPS] == [[0, 1], [2, 3, 4], [5, 6, 7]]
+    assert [list(group.beyond) for group in GROUPS] == [[2, 3, 4, 5, 6, 7], [5, 6, 7], []]
+    assert [len(group.engines) for group in GROUPS] == [8, 6, 3]
 
 
 @pytest.mark.parametrize("index", [-1, 3])
