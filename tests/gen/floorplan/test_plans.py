@@ -59,10 +59,10 @@ def cut(worker):
     return parts_and_links(worker, synthesis(worker), plan_on_card(worker, "p4sgd-worker"))
 
 
-def test_engines_lie_three_three_two(cut):
+def test_engines_lie_two_three_three(cut):
     result = solve(*cut, U280)
     assert result.assignment == {"hub": 0, "group_0": 0, "group_1": 1, "group_2": 2, "cages": 2}
-    assert [use.uram for use in result.use] == [3 * 66, 3 * 66, 2 * 66]
+    assert [use.uram for use in result.use] == [2 * 66, 3 * 66, 3 * 66]
 
 
 def test_ways_are_registered(cut):

@@ -23,7 +23,7 @@ def test_slr_crossing():
     simulate(SlrCrossing(GroupParams(worker=WORKER, index=0)), __name__)
 
 
-@pytest.mark.parametrize(("index", "wires"), [(0, 3637), (1, 2055)])
+@pytest.mark.parametrize(("index", "wires"), [(0, 4159), (1, 2585)])
 def test_full_size_fits_the_wires(index, wires):
     crossing = SlrCrossing(GroupParams(worker=WorkerParams(slrs=3), index=index))
     assert crossing.wires == wires < U280.crossing_wires

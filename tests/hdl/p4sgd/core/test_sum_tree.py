@@ -8,8 +8,8 @@ from hdl.p4sgd.worker_params import WorkerParams
 @pytest.mark.parametrize(
     ("engines", "slrs", "levels"),
     [
-        (8, 3, [(2, 1), (2, 1), (1, 1)]),  # three and what comes from beyond are four terms
-        (5, 3, [(1, 1), (1, 1), (0, 0)]),
+        (8, 3, [(1, 1), (2, 1), (1, 1)]),  # three and what comes from beyond are four terms
+        (5, 3, [(1, 1), (1, 1), (1, 1)]),
         (3, 3, [(1, 1), (1, 1), (0, 0)]),
         (8, 2, [(2, 1), (2, 1)]),  # four are two terms, and one from beyond
         (2, 2, [(1, 1), (0, 0)]),
