@@ -26,6 +26,6 @@ Output = Annotated[
 def export(results: Results, output: Output) -> None:
     """Write the points of a sweep as a table, a row a point, or draw metrics against sizes."""
     writer_for(output)
-    points = read_results(results).points
-    write(points, output)
-    Console(highlight=False).print(f"wrote {output}: {len(points)} points", soft_wrap=True)
+    read = read_results(results)
+    write(read.points, output, read.spec["metrics"])
+    Console(highlight=False).print(f"wrote {output}: {len(read.points)} points", soft_wrap=True)

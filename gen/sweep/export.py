@@ -17,17 +17,20 @@ from gen.sweep.store import PointRow
 Columns = Mapping[str, Sequence[Any]]
 
 
-def columns(points: Sequence[PointRow]) -> dict[str, list[Any]]:
+def columns(
+    points: Sequence[PointRow], metrics: Sequence[str] | None = None
+) -> dict[str, list[Any]]:
     """Return the table's columns by name; None stands where a point has no value.
 
-    A metric that has the name of a setting is called ``metric.NAME``, and so on.
+    A metric that has the name of a setting is called ``metric.NAME``, and so on. All metrics of the
+    points have columns, or those that are named.
     """
     settings = [settings_of(point) for point in points]
     parts: list[tuple[str, list[Mapping[str, Any]]]] = [
         ("design", [{"design": point.design} for point in points]),
         ("setting", [*settings]),
         ("status", [{"status": point.status} for point in points]),
-        ("metric", [point.metrics for point in points]),
+        ("metric", [{n: p.metrics.get(n) for n in metrics or p.metrics} for p in points]),
         (
             "effort",
             [{n: getattr(p, n) for n in ("error", "seconds", "attempts", "key")} for p in points],
@@ -86,15 +89,18 @@ def writer_for(path: Path) -> Callable[[Columns, Path], None]:
     return WRITERS[path.suffix.lower()]
 
 
-def export(points: Sequence[PointRow], path: Path) -> None:
-    """Write a table of ``points``, whole or not at all. Raises UserError if that cannot be."""
+def export(points: Sequence[PointRow], path: Path, requested: Sequence[str] = ()) -> None:
+    """Write a table of ``points``, whole or not at all, or draw the metrics ``requested``.
+
+    Raises UserError if that cannot be.
+    """
     write = writer_for(path)
     part: Path | None = None
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
         os.close(handle)
         part = Path(name)
-        write(columns(points), part)
+        write(columns(points, requested if write is write_png else None), part)
         part.chmod(0o644)
         part.replace(path)
     except OSError as error:

@@ -11,7 +11,17 @@ from sim.harness.picture import picture
 Columns = Mapping[str, Sequence[Any]]
 
 SIZES = ("luts", "ff", "dsp", "uram", "bram18")  #: metrics that are sizes, in the order of panels
-MARKERS, SIZE_OF_MARKER = "os^Dv", (25, 60, 110, 170)
+MARKERS = "os^Dv"
+
+
+def area(index: int) -> int:
+    """Return the area of the marker of a value of the third setting."""
+    return 20 + 45 * index
+
+
+def plain(metric: str) -> str:
+    """Return a metric's own name; a setting of that name makes its column another."""
+    return metric.removeprefix("metric.")
 
 
 def metrics_of(table: Columns) -> list[str]:
@@ -46,12 +56,13 @@ def front(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
 def write_png(table: Columns, path: Path) -> None:
     """Draw the first metric that is no size against each size, by up to three settings.
 
+    Each value of the third setting has a front of its own.
     Raises UserError if matplotlib is missing, or no metric has both.
     """
     require("sweep export to PNG", "matplotlib")
     metrics = metrics_of(table)
-    time = next((name for name in metrics if name not in SIZES), None)
-    sizes = [name for name in SIZES if name in metrics and any(table[name])]
+    time = next((name for name in metrics if plain(name) not in SIZES), None)
+    sizes = [name for size in SIZES for name in metrics if plain(name) == size and any(table[name])]
     if time is None or not sizes:
         raise UserError(f"a picture needs a metric and sizes: {', '.join(SIZES)}")
     rows = [k for k, status in enumerate(table["status"]) if status == "done"]
@@ -63,25 +74,29 @@ def write_png(table: Columns, path: Path) -> None:
 
     with picture(path, f"{time} and size, {len(rows)} points", len(sizes)) as panels:
         for axes, size in zip(panels, sizes, strict=True):
-            best = front([(table[size][k], table[time][k]) for k in rows])
-            axes.step(*zip(*best, strict=True), where="post", color="0.6", label="Pareto front")
+            for index in range(len(values[2])):
+                best = front(
+                    [(table[size][k], table[time][k]) for k in rows if place(k, 2) == index]
+                )
+                label = "" if index else "Pareto front"
+                axes.step(*zip(*best, strict=True), where="post", color="0.6", label=label)
             for k in rows:
                 axes.scatter(
                     table[size][k],
                     table[time][k],
                     color=f"C{place(k, 0)}",
                     marker=MARKERS[place(k, 1) % len(MARKERS)],
-                    s=SIZE_OF_MARKER[place(k, 2) % len(SIZE_OF_MARKER)],
+                    s=area(place(k, 2)),
                     alpha=0.7,
                 )
-            axes.set(xlabel=size, ylabel=time, yscale="log")
+            axes.set(xlabel=plain(size), ylabel=time, yscale="log")
             axes.grid(alpha=0.3)
         for axis, (name, own) in enumerate(zip(styles, values, strict=True)):
             for index, value in enumerate(own if name else ()):
                 look = (
                     {"color": f"C{index}"},
                     {"color": "0.3", "marker": MARKERS[index % len(MARKERS)]},
-                    {"color": "0.3", "s": SIZE_OF_MARKER[index % len(SIZE_OF_MARKER)]},
+                    {"color": "0.3", "s": area(index)},
                 )[axis]
                 panels[-1].scatter([], [], label=f"{name} {value}", **look)
-        panels[-1].legend(fontsize="x-small")
+        panels[-1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))

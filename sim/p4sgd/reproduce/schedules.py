@@ -6,14 +6,13 @@ from typing import Any
 from matplotlib.axes import Axes
 
 from sim.golden.choices import Schedule
-from sim.p4sgd.reproduce.parallelism import ENGINE, HARDWARE, WORKERS, exchanges
+from sim.p4sgd.reproduce.parallelism import ENGINE, EXCHANGE_DEVIATION, HARDWARE, WORKERS, exchanges
 from sim.p4sgd.reproduce.points import BITS, Measurements, Point
 from sim.p4sgd.reproduce.table import follows_formula, measured
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 from sim.workloads.layout import BEAT_BYTES
 
 FEATURES, BATCH = 2048, 64
-EXCHANGE_DEVIATION = 0.15
 WORD_BYTES = 4  #: of a weight or an activation
 PACKET = 8  #: weights in a packet; activations are as many as banks
 

@@ -26,6 +26,13 @@ def test_a_column_for_each_name():
     assert table["error"][1].startswith("engines of 3")
 
 
+def test_metrics_that_are_requested():
+    assert list(columns(sample.grid(), ["lut", "cycles"])) == [
+        *(name for name in NAMES[:7]),
+        *("lut", "cycles", "error", "seconds", "attempts", "key"),
+    ]
+
+
 def test_names_that_are_there_before():
     point = sample.point(1, 2, metrics={"bits": 5.0}, workload={"bits": 2, "status": "x"})
     table = columns([point])
@@ -114,12 +121,13 @@ SIZED = {
     "cycles": [100.0, 90.0, 60.0, 50.0, None],
     "luts": [10.0, 20.0, 10.0, 40.0, None],
     "dsp": [0.0, 0.0, 0.0, 0.0, None],
+    "metric.uram": [5.0, 6.0, 5.0, 6.0, None],
     "error": [None] * 5,
 }
 
 
 def test_settings_that_follow_from_others_have_no_marker_of_their_own():
-    assert fronts.metrics_of(SIZED) == ["cycles", "luts", "dsp"]
+    assert fronts.metrics_of(SIZED) == ["cycles", "luts", "dsp", "metric.uram"]
     assert fronts.free_settings(SIZED) == ["engines", "banks", "bits"]
 
 
@@ -131,7 +139,10 @@ def test_picture(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Axes, "scatter", lambda _, *at, **__: drawn.append(at))
     fronts.write_png(SIZED, tmp_path / "a.png")
-    assert [at for at in drawn if at[0] != []] == [(10, 100), (20, 90), (10, 60), (40, 50)]
+    assert [at for at in drawn if at[0] != []] == [
+        *[(10, 100), (20, 90), (10, 60), (40, 50)],
+        *[(5, 100), (6, 90), (5, 60), (6, 50)],
+    ]
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(UserError, match="a picture needs a metric and sizes: luts"):
         export(sample.grid(), tmp_path / "b.png")
