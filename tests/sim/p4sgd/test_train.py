@@ -30,6 +30,14 @@ HARDWARE = {
     "4 banks": WorkerParams(
         engines=1, engine=EngineParams(banks=4, chunks=9, fifo_words=80), prefetch_beats=64
     ),
+    # As preset u280-16 on its card, but with few lanes and chunks.
+    "16 engines": WorkerParams(
+        engines=16,
+        slrs=3,
+        engine=EngineParams(
+            lanes=8, chunks=4, fifo_words=32, dsp=True, ping_pong=True, pair_sums=True
+        ),
+    ),
     "1 bank": WorkerParams(
         engines=1, engine=EngineParams(banks=1, lanes=256, chunks=3, fifo_words=32)
     ),
@@ -123,6 +131,12 @@ def test_extremes_saturate_and_are_counted(loss, signed, tmp_path):
     assert total.model
     if loss is Loss.LINEAR:
         assert total.derivative
+
+
+def test_sixteen_engines_train_on_digits(tmp_path):
+    hardware, data = HARDWARE["16 engines"], load("digits", loss=Loss.LOGISTIC)
+    options = TrainingWorkload(eta=0.4, bits=4, batch=64, epochs=1)
+    train_and_compare(TrainingRun(data, hardware, options), hardware, tmp_path)
 
 
 @pytest.mark.parametrize("name", short_and_long(["4 banks", "1 bank"], []))
