@@ -18,16 +18,19 @@ BEFORE: Mapping[str, Mapping[str, int]] = {
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Estimate every design that has a top for a card, at the card's preset.
+    """Estimate every design that has a top for a card, at all presets that are named after it.
 
     What has been estimated before is found in the cache.
     """
     result = []
     for name, design in designs().items():
-        for card in design.cards:
-            progress(f"estimating {name} on {card}")
-            _, figures = synth(name, card=card)
-            result += judged(f"{name} on {card}", figures, BEFORE.get(name, {}))
+        for card, entry in design.cards.items():
+            named = (preset for preset in entry.presets if preset.startswith(card))
+            for preset in dict.fromkeys((entry.preset, *named)):
+                progress(f"estimating {name} on {preset}")
+                _, figures = synth(name, preset=preset, card=card)
+                before = BEFORE.get(name, {}) if preset == entry.preset else {}
+                result += judged(f"{name} on {preset}", figures, before)
     return result
 
 

@@ -63,13 +63,15 @@ def test_what_was_before_is_of_designs_and_figures_that_there_are():
 def test_every_design_with_a_card_is_queried(monkeypatch):
     requested = []
 
-    def synth(name, *, card):
-        requested.append((name, card))
+    def synth(name, *, preset, card):
+        assert preset.startswith(card)
+        requested.append((name, preset))
         return 1.0, figures()
 
     monkeypatch.setattr(bench_timing, "synth", synth)
     built = rows(lambda text: None)
     assert ("p4sgd-worker", "u280") in requested
+    assert ("p4sgd-worker", "u280-16") in requested
     assert ("netsparse-snic", "u280") in requested
     assert not any(name == "p4sgd-engine" for name, _ in requested)
     assert len(built) == 11 * len(requested)
