@@ -20,7 +20,7 @@ MAX_DEVIATION = Limit(0.03)
 MAX_TURNAROUND = Limit(40)
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
-WORD_BITS, BANKS = 512, (1, 2, 4, 8, 16)  #: of engines that differ in their banks alone
+WORD_BITS, BANKS = 128, (1, 2, 4, 8, 16)  #: of engines that differ in their banks alone
 
 
 @dataclass(frozen=True)
