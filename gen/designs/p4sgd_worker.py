@@ -43,6 +43,7 @@ DESIGN = Design(
         "small": {"engines": 2, **ENGINE["small"]},
         "u280": {"engines": 8, **ENGINE["u280"]},
         "u280-16": {"engines": 16, **ENGINE["u280-16"]},
+        "tiled": {"engines": 4, "max_tile": 8, "chunks": 65536, **ENGINE["u280"]},
     },
     preset="u280",
     guide="gen.guides.p4sgd_worker:guide",
@@ -67,7 +68,11 @@ DESIGN = Design(
     cards={
         "u280": Card(
             component="hdl.u280.worker_board:WorkerBoard",
-            presets={"u280": {"slrs": 3, "address_bits": 29}, "u280-16": {"slrs": 3}},
+            presets={
+                "u280": {"slrs": 3, "address_bits": 29},
+                "u280-16": {"slrs": 3},
+                "tiled": {"address_bits": 29},
+            },
             preset="u280",
         )
     },
@@ -106,6 +111,11 @@ DESIGN = Design(
             title="Cycles of an epoch, by the banks of an engine, beside the ideal ones",
             rows="sim.p4sgd.bench.cycles:bank_rows",
             preset="u280-16",
+        ),
+        "tiled": Bench(
+            title="Cycles of a mini-batch with the model in memory beside the formula",
+            rows="sim.p4sgd.bench.tiled:rows",
+            preset="tiled",
         ),
         "card": Bench(
             title="The u280 preset on its card: estimates", rows="sim.p4sgd.bench.card:rows"

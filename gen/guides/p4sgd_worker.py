@@ -23,7 +23,7 @@ LOSSES = {
 }
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
-    "state": "identity version sizes depths fifo control state memory_state broken_ports",
+    "state": "identity version sizes depths tiles fifo control state memory_state broken_ports",
     "settings": "features loss step batch micro_batches epochs memory_timeout word_address"
     " word_beats word_stride word_runs label_address label_beats",
     "network": "address switch_address group_address worker peer_retries workers job slot_base"
@@ -39,6 +39,7 @@ ALSO = {
     "fraction_bits": "F",
     "loss": "by the table of labels",
     "tail_samples": "(A - 1) mod K + 1",
+    "tile": "see features in memory",
     "epoch_micro_batches": "ceil(A / K)",
     "word_beats": "ceil(A / K) x C x s where all planes are read",
     "word_stride": "s where all planes are read",
@@ -74,6 +75,7 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "one": 1 << engine.fraction_bits,
         "chunks": engine.chunks,
         "fifo": engine.fifo_words,
+        "tile": engine.max_tile,
         "l2": engine.l2,
         **facts(registers, constants(params)),
         "losses": [

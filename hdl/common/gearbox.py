@@ -1,6 +1,7 @@
 """Serialises wide beats into parts, where wires cost more than time, and deserialises them."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Module, Signal
+from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.params import whole
@@ -34,19 +35,18 @@ class Serializer(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         parts, bits = self.params.parts, self.params.part_bits
-        rest = Signal(parts * bits, reset_less=True)
-        left = Signal(range(parts + 1))  # number of parts in ``rest``
+        whole = Signal(parts * bits, reset_less=True)
+        empty = Signal(init=1)  # a register, as it drives all of ``whole``
+        at = Signal(range(parts))  # the part that is due
         m.d.comb += [
-            self.i.ready.eq(left == 0),
-            self.o.valid.eq(left != 0),
-            self.o.payload.eq(rest[:bits]),
+            self.i.ready.eq(empty),
+            self.o.valid.eq(~empty),
+            self.o.payload.eq(whole.word_select(at, bits)),
         ]
-        with m.If(self.i.ready):
-            m.d.sync += rest.eq(self.i.payload)
-            with m.If(self.i.valid):
-                m.d.sync += left.eq(parts)
+        with m.If(empty):
+            m.d.sync += [whole.eq(self.i.payload), empty.eq(~self.i.valid), at.eq(0)]
         with m.Elif(self.o.ready):
-            m.d.sync += [rest.eq(rest >> bits), left.eq(left - 1)]
+            m.d.sync += [at.eq(at + 1), empty.eq(at == parts - 1)]
         return m
 
 
@@ -73,7 +73,10 @@ class Deserializer(Component):
             self.o.payload.eq(whole[: self.params.width]),
         ]
         with m.If(self.i.valid & self.i.ready):
-            m.d.sync += [whole.eq(Cat(whole[bits:], self.i.payload)), present.eq(present + 1)]
+            m.d.sync += [
+                whole.word_select(present[: bits_for(parts - 1)], bits).eq(self.i.payload),
+                present.eq(present + 1),
+            ]
         with m.Elif(self.o.valid & self.o.ready):
             m.d.sync += present.eq(0)
         return m

@@ -11,6 +11,7 @@ from hdl.p4sgd.host.control import RESET_CYCLES
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.memory.hbm_reader import port_reader
+from hdl.p4sgd.memory.weight_mover import WeightMover
 from hdl.p4sgd.worker_host import (
     allow_model_access,
     connect_counters,
@@ -21,6 +22,7 @@ from hdl.p4sgd.worker_host import (
 from hdl.p4sgd.worker_latencies import worker_latencies
 from hdl.p4sgd.worker_memory import (
     connect_labels,
+    connect_weights,
     connect_words,
     halt_readers,
     plan_labels,
@@ -36,12 +38,14 @@ class Worker(Component):
     """Trains its part of a model on its part of the data (P4SGD, section 4.1, Algorithm 1).
 
     Words come over ``m_axi_words``: side by side over the first ports those of engine 0, then those
-    of engine 1, and so on. Labels come over ``m_axi_labels``. The host sets and starts a run
-    through ``s_axil`` (:mod:`hdl.p4sgd.host.registers`) and loads and reads weights through
-    ``s_axi_model`` (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial activations
-    of each micro-batch to the switch and ``s_axis`` takes the full ones (:class:`Transport`); with
-    the ``join`` setting the two are the same, for a single worker. ``busy`` is the field of that
-    name in the register ``state``, as a wire for an interrupt.
+    of engine 1, and so on. With a ``tile`` the model is in memory: the words come once more over as
+    many ports, and ``m_axi_weights`` read and write each engine's weights. Labels come over
+    ``m_axi_labels``. The host sets and starts a run through ``s_axil``
+    (:mod:`hdl.p4sgd.host.registers`) and loads and reads weights through ``s_axi_model``
+    (:class:`ModelPort`) in the idle state. ``m_axis`` sends the partial activations of each
+    micro-batch to the switch and ``s_axis`` takes the full ones (:class:`Transport`); with the
+    ``join`` setting the two are the same, for a single worker. ``busy`` is the field of that name
+    in the register ``state``, as a wire for an interrupt.
 
     Throughput: a word per engine and cycle, as long as memory delivers. A mini-batch then takes
     ``(B / K) C s + T`` cycles, where ``T`` is the time from its last word to the first word of the
@@ -68,12 +72,17 @@ class Worker(Component):
         model = Axi4Signature(
             address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
         )
+        weights = {}
+        if params.movers:
+            weights["m_axi_weights"] = Out(WeightMover(params).signature.members["axi"].signature)
+            weights["m_axi_weights"] = weights["m_axi_weights"].array(params.movers)
         super().__init__(
             params,
             {
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
                 "s_axi_model": In(model),
-                "m_axi_words": Out(port).array(params.engines * params.ports),
+                "m_axi_words": Out(port).array(params.readers * params.ports),
+                **weights,
                 "m_axi_labels": Out(port),
                 "m_axis": Out(AXIS),
                 "s_axis": In(AXIS),
@@ -88,6 +97,8 @@ class Worker(Component):
         connect_exchange(m, parts)
         connect_network(m, parts, self.m_axis, self.s_axis)
         connect_words(m, parts, self.m_axi_words)
+        if self.params.movers:
+            connect_weights(m, parts, self.m_axi_weights)
         connect(m, flipped(self.s_axil), parts.registers.axil)
         connect(m, flipped(self.s_axi_model), parts.model_port.s_axi)
         connect_labels(m, parts, self.m_axi_labels)

@@ -49,7 +49,7 @@ def allow_model_access(m: Module, parts: WorkerParts) -> None:
 def connect_counters(m: Module, parts: WorkerParts) -> None:
     """Connect the events outside the engines to their counters."""
     core, transport, counters = parts.core, parts.transport, parts.counters
-    failed = Cat((reader.failed for reader in parts.readers), parts.labels.failed)
+    failed = Cat(part.failed for part in (*parts.readers, parts.labels, *parts.movers))
     m.d.comb += [
         counters.clear.eq(parts.settings.clear_counters),
         counters.running.eq(parts.control.running),

@@ -4,6 +4,7 @@ from hdl.p4sgd.core.engine_chain import EngineChain
 from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.transport.transport import Transport
@@ -16,7 +17,8 @@ def worker_latencies(params: WorkerParams) -> dict[str, int]:
     """Return the number of cycles of each part of the training loop, by its description."""
     partial_sum = PartialSum(params).latency
     exchange = ModelExchange(params)
-    latencies = Engine(params.engine).latencies | {
+    engine = TileEngine if params.movers else Engine
+    latencies = engine(params.engine).latencies | {
         "partials to deltas, linear and hinge": partial_sum + LossUnit.latency,
         "partials to deltas, logistic": partial_sum + LossUnit.logistic_latency,
         "deltas to the engines of the first die": TrainingCore.deltas_latency,

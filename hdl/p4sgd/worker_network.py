@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib.wiring import connect, flipped
 
 from hdl.p4sgd.engine.params import LENGTHS
@@ -18,17 +18,23 @@ def connect_exchange(m: Module, parts: WorkerParts) -> None:
         connect(m, port.load[e], exchange.host_load[e])
         connect(m, port.peek[e], exchange.host_peek[e])
         connect(m, exchange.host_peeked[e], port.peeked[e])
+    m.d.comb += [
+        exchange.settings.eq(core.settings),
+        exchange.begin.eq(control.begin),
+        control.finished.eq(exchange.finished),
+    ]
+    if parts.movers:
+        m.d.comb += exchange.engines_finished.eq(Cat(x.finished for x in parts.movers).all())
+        return
+    for e in range(parts.params.engines):
         connect(m, exchange.load[e], core.load[e])
         connect(m, exchange.peek[e], core.peek[e])
         connect(m, core.peeked[e], exchange.peeked[e])
     m.d.comb += [
-        exchange.settings.eq(core.settings),
-        exchange.begin.eq(control.begin),
         exchange.updated.eq(core.updated),
         exchange.engines_finished.eq(core.finished),
         core.exchanging.eq(exchange.exchanging),
         core.refill.eq(exchange.refill),
-        control.finished.eq(exchange.finished),
     ]
 
 

@@ -29,6 +29,7 @@ ADDRESS_BITS = 40  #: width of a byte address on a memory port
 PRECISION_BITS = 5  #: width of the number of a feature's planes
 MAX_PORTS = 64  #: most memory ports: those of words, and that of labels
 TAIL_BITS = 5  #: width of the number of samples of an epoch's last micro-batch
+TILE_BITS = 3  #: width of the logarithm of the number of a tile's micro-batches
 CHUNK_COUNT_BITS = 17  #: width of the number of an engine's chunks
 
 LOSS_SETTINGS = data.StructLayout(
@@ -70,10 +71,17 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
                 f"banks must be a power of two in a worker, because labels fill beats:"
                 f" {self.engine.banks}"
             )
-        if self.engines * self.ports >= MAX_PORTS:
+        if self.engine.max_tile and self.slrs > 1:
+            raise ValueError(f"slrs must be 1 with max_tile: {self.slrs}")
+        if self.engine.max_tile and self.prefetch_beats < 4 * self.chunk_beats:
+            raise ValueError(
+                f"prefetch_beats must be at least {4 * self.chunk_beats} with max_tile, the weights"
+                f" of four chunks: {self.prefetch_beats}"
+            )
+        if self.memory_ports > MAX_PORTS:
             raise ValueError(
                 f"engines x ports must be below {MAX_PORTS}, the memory ports that a worker has in"
-                f" all: {self.engines} x {self.ports}, because a word of {self.engine.banks} x"
+                f" all: {self.readers} x {self.ports}, because a word of {self.engine.banks} x"
                 f" {self.engine.lanes} bits takes {self.ports} ports"
             )
         if self.engine.weight_bits != LABEL_BITS:
@@ -92,7 +100,12 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     @property
     def settings(self) -> data.StructLayout:
         """Describe the engines' settings as the host writes them, wide enough for any size."""
-        widths = {"bits": PRECISION_BITS, "chunks": CHUNK_COUNT_BITS, "tail_samples": TAIL_BITS}
+        widths = {
+            "bits": PRECISION_BITS,
+            "chunks": CHUNK_COUNT_BITS,
+            "tail_samples": TAIL_BITS,
+            "tile": TILE_BITS,
+        }
         return data.StructLayout(dict(self.engine.settings.members) | widths)
 
     @property
@@ -133,6 +146,32 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     def ports(self) -> int:
         """Return the number of memory ports that carry the words of one engine side by side."""
         return -(-self.engine.word_bits // PORT_BITS)
+
+    @property
+    def chunk_beats(self) -> int:
+        """Return the number of beats of memory that the weights of a chunk take."""
+        return self.engine.model.weights.size // PORT_BITS
+
+    @property
+    def weight_address_bits(self) -> int:
+        """Return the width of a byte address in the memory of an engine's weights: two copies."""
+        chunk = self.engine.model.weights.size // 8
+        return 1 + self.engine.model.chunk_bits + ceil_log2(chunk)
+
+    @property
+    def readers(self) -> int:
+        """Return the number of readers of words: with a model in memory two an engine."""
+        return 2 * self.engines if self.engine.max_tile else self.engines
+
+    @property
+    def movers(self) -> int:
+        """Return the number of engines whose weights are in memory: all or none."""
+        return self.engines if self.engine.max_tile else 0
+
+    @property
+    def memory_ports(self) -> int:
+        """Return the number of memory ports: of words, of labels, of weights."""
+        return self.readers * self.ports + 1 + self.movers
 
     @property
     def frames(self) -> int:

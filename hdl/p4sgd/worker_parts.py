@@ -15,6 +15,7 @@ from hdl.p4sgd.host.counters import Counters
 from hdl.p4sgd.host.model_port import ModelPort
 from hdl.p4sgd.memory.hbm_reader import HbmReader
 from hdl.p4sgd.memory.label_reader import LabelReader
+from hdl.p4sgd.memory.weight_mover import WeightMover
 from hdl.p4sgd.network.batch_gate import BatchGate
 from hdl.p4sgd.network.frame import Frame
 from hdl.p4sgd.network.model_exchange import ModelExchange
@@ -40,7 +41,9 @@ class WorkerParts:
     transport: Transport  #: adds partial activations over all workers
     gate: BatchGate  #: holds full activations back for the order of vanilla model parallelism
     offer: StreamSkid  #: keeps a frame that was offered to the MAC while the transport is reset
-    readers: tuple[HbmReader, ...]  #: read the words, one for each engine
+    #: read the words, one for each engine; with a model in memory, then one more for each
+    readers: tuple[HbmReader, ...]
+    movers: tuple[WeightMover, ...]  #: read and write the weights of each engine, if in memory
     timer: BusTimer  #: measures how long a memory is silent
 
     @property
@@ -68,7 +71,10 @@ def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> Worker
     m.submodules.gate = gate = in_core(BatchGate(params))
     frame = StreamRegisterParams(shape=Frame.as_shape().size)
     m.submodules.offer = offer = StreamSkid(frame)
-    readers = tuple(HbmReader(params) for _ in range(params.engines))
+    readers = tuple(HbmReader(params) for _ in range(params.readers))
+    movers = tuple(WeightMover(params) for _ in range(params.movers))
+    for e, mover in enumerate(movers):
+        m.submodules[f"mover_{e}"] = mover
     for e, reader in enumerate(readers):
         m.submodules[f"reader_{e}"] = reader
     m.submodules.timer = timer = BusTimer.sized()
@@ -85,5 +91,6 @@ def add_parts(m: Module, params: WorkerParams, registers: RegisterMap) -> Worker
         gate=gate,
         offer=offer,
         readers=readers,
+        movers=movers,
         timer=timer,
     )

@@ -19,11 +19,13 @@ def run_settings(
     l2_shift: int = 0,
     epochs: int = 1,
     label_address: int = 0,
+    tile: int = 1,
 ) -> dict[str, int]:
     """Return the settings of a run by field, but for the loss and the transport.
 
     The worker reads the upper ``bits`` of the ``stored`` planes of ``samples`` samples; ``batch``
-    of them are its own part of a mini-batch. Words begin at address 0 of their ports.
+    of them are its own part of a mini-batch, of which ``tile`` micro-batches share a read of the
+    weights, if these are in memory. Words begin at address 0 of their ports.
     P4SGD, algorithm 1.
     """
     micro_batches = geometry.micro_batches(samples)
@@ -33,6 +35,7 @@ def run_settings(
         "bits": bits,
         "signed_features": int(signed),
         "chunks": chunks,
+        "tile": tile.bit_length() - 1,
         "l2_shift": l2_shift,
         "mantissa": step.mantissa,
         "exponent": step.exponent,

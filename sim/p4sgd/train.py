@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gen.base.emission.emit import module_name
 from hdl.common.component import Component
 from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.background import follow
@@ -57,8 +58,13 @@ class Epoch:
 
 def build_worker(params: WorkerParams, **options: Any) -> Build:
     """Build the simulator of a worker and its memories, or take it from the cache."""
-    blocks = [Engine(params.engine)] if params.engines > 1 else []
+    blocks = [engine_of(params)] if params.engines > 1 else []
     return build_system(WorkerSystem(params), blocks, **options)
+
+
+def engine_of(params: WorkerParams) -> Component:
+    """Return one of a worker's engines."""
+    return TileEngine(params.engine) if params.movers else Engine(params.engine)
 
 
 def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
@@ -71,7 +77,7 @@ def cluster_params(worker: WorkerParams, workers: int) -> ClusterParams:
 def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
     """Build the simulator of a cluster, or take it from the cache."""
     params = cluster_params(worker, workers)
-    blocks = [Engine(worker.engine)] if workers * worker.engines > 1 else []
+    blocks = [engine_of(worker)] if workers * worker.engines > 1 else []
     if workers > 1:
         blocks = [*blocks, Worker(worker), Link(params.network.link)]
     return build_system(ClusterSystem(params), blocks, **options)

@@ -15,6 +15,7 @@ from sim.golden.arithmetic import Step
 from sim.golden.choices import EtaSchedule, Schedule
 from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
+from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.golden.sgd import Parts, Saturations, Training
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
 from sim.p4sgd.host.capacity import Capacity, DoesNotFit
@@ -64,6 +65,25 @@ def check_fit(
         capacity.check_vanilla(features, requested.bits, batch)
     if batch // params.engine.banks >= 1 << 16:
         raise DoesNotFit(f"batch must be below {params.engine.banks << 16}: {batch}")
+
+
+def machine_of(params: WorkerParams, requested: TrainingWorkload) -> Machine:
+    """Return the workers' sizes for the formulas."""
+    return Machine(
+        workers=requested.workers,
+        engines=params.engines,
+        banks=params.engine.banks,
+        lanes=params.engine.lanes,
+        bits=requested.bits,
+    )
+
+
+def tile_of(params: WorkerParams, requested: TrainingWorkload, features: int) -> int:
+    """Return how many micro-batches share a read of the weights; 1 if they are in engines."""
+    most, machine = params.engine.max_tile, machine_of(params, requested)
+    if not most or requested.tile:
+        return requested.tile or 1
+    return machine.best_tile(features, requested.batch, most)
 
 
 class TrainingRun:
@@ -137,6 +157,11 @@ class TrainingRun:
         return self.geometry.chunks(self.features)
 
     @property
+    def tile(self) -> int:
+        """Return how many micro-batches share a read of the weights; 1 if they are in engines."""
+        return tile_of(self.params, self.requested, self.features)
+
+    @property
     def micro_batches(self) -> int:
         """Return the number of micro-batches of an epoch of each worker."""
         return self.geometry.micro_batches(len(self.samples_of(0)))
@@ -195,7 +220,10 @@ class TrainingRun:
 
     @cached_property
     def images(self) -> list[bytes]:
-        """Return what each memory holds: for each worker the word ports in order, then labels."""
+        """Return what each memory holds: for each worker the word ports in order, then labels.
+
+        After them are the weights of each engine, if they are in memory.
+        """
         result = []
         for worker in range(self.workers):
             samples = self.samples_of(worker)
@@ -206,8 +234,10 @@ class TrainingRun:
                 self.stored_bits,
                 self.geometry,
                 0 if self.shares_samples else worker,
+                self.tile,
             )
             result += [port for engine in images.words for port in engine] + [images.labels]
+            result += [bytes(1 << self.params.weight_address_bits)] * self.params.movers
         return result
 
     def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
@@ -241,6 +271,7 @@ class TrainingRun:
             step=self.training.step,
             l2_shift=self.requested.l2_shift,
             epochs=epochs,
+            tile=self.tile,
         ) | {
             "loss": loss.value,
             "join": 1,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,9 @@ from sim.golden.choices import Schedule
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.p4sgd import training_text as text
-from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.reference import Reference, is_there
 from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_training
-from sim.p4sgd.training import TrainingRun, check_fit, data_of
+from sim.p4sgd.training import TrainingRun, check_fit, data_of, machine_of, tile_of
 from sim.p4sgd.training_report import Comparison, plot
 from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
 from sim.workloads.datasets import DataSet
@@ -194,18 +194,14 @@ def ideal_cycles(
     params: WorkerParams, requested: TrainingWorkload, samples: int, features: int
 ) -> float:
     """Return the cycles of an epoch by the formula of the schedule."""
-    machine = Machine(
-        workers=requested.workers,
-        engines=params.engines,
-        banks=params.engine.banks,
-        lanes=params.engine.lanes,
-        bits=requested.bits,
-    )
+    machine = machine_of(params, requested)
     formula = {
         Schedule.PIPELINED: machine.pipelined,
         Schedule.VANILLA: machine.vanilla,
         Schedule.DATA_PARALLEL: machine.data_parallel,
     }[requested.schedule]
+    if params.movers:
+        formula = partial(machine.tiled, tile=tile_of(params, requested, features))
     whole, rest = divmod(samples, requested.batch)
     cycles = whole * formula(features, requested.batch, requested.turnaround)
     return cycles + (formula(features, rest, requested.turnaround) if rest else 0)

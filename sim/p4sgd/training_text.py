@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hdl.common.core_clock import CORE_MHZ
 from sim.golden.choices import EtaSchedule
 from sim.p4sgd.reference import MISSING, is_there
-from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training import TrainingRun, machine_of
 from sim.p4sgd.training_report import Comparison, Row
 from sim.p4sgd.training_workload import ZEROS
 from sim.workloads.step_size import CURVATURE
@@ -37,6 +37,8 @@ def about(run: TrainingRun) -> Iterator[str]:
         + f" of each of {run.workers} workers"
         * (run.workers > 1)
     )
+    if engine.max_tile:
+        yield tiled(run)
     if data.test is not None:
         held_out = " held out" if data.test.name == data.name else f" of {data.test.name}"
         yield f"test: {len(data.test.labels)} samples{held_out}"
@@ -60,6 +62,21 @@ def about(run: TrainingRun) -> Iterator[str]:
             "centred: the mean of every feature is off it, a constant one is added, codes are"
             " signed"
         )
+
+
+def tiled(run: TrainingRun) -> str:
+    """Return a line on what a model in memory costs, by the formulas."""
+    machine, batch = machine_of(run.params, run.requested), run.requested.batch
+    cycles = machine.tiled(run.features, batch, 0, run.tile)
+    pace = max(machine.chunk_pace(run.tile), machine.lanes // 4)
+    weights = 12 * machine.lanes / pace  # bytes: a chunk read for both stages, and written
+    words = machine.banks * machine.lanes / 8 * run.tile * run.requested.bits / pace
+    return (
+        f"the model is in memory: tiles of {run.tile} micro-batches share a read of the weights,"
+        f" a mini-batch takes {cycles / machine.pipelined(run.features, batch, 0):.2f} times the"
+        f" cycles of a model in the engines by the formula, and an engine moves"
+        f" {2 * words + weights:.0f} bytes a cycle, {weights:.0f} of them weights"
+    )
 
 
 def header() -> str:

@@ -60,6 +60,13 @@ class TrainingWorkload(Workload):
         " learning rate. Codes become signed, which takes a bit of their precision.",
     )
     batch: int = setting(64, "Update the model after this many samples, a mini-batch.", least=1)
+    tile: int = setting(
+        0,
+        "Let this many micro-batches share a read of the weights, a power of two, where the model"
+        " is in memory; 0 chooses the number with the fewest cycles.",
+        least=0,
+        most=16,
+    )
     eta: float | None = setting(
         None, "Learn at this rate.", shown="from the data: 1 / smoothness of the loss"
     )
@@ -222,6 +229,18 @@ class TrainingWorkload(Workload):
                 f"batch must be a multiple of {engine.banks}, the banks, and at least 8:"
                 f" {self.batch}"
             )
+        if self.tile & (self.tile - 1) or self.tile > engine.max_tile:
+            raise ValueError(
+                f"tile must be a power of two up to {engine.max_tile}, what the hardware is built"
+                f" for, or 0: {self.tile}"
+            )
+        if self.tile and self.batch % (engine.banks * self.tile):
+            raise ValueError(
+                f"batch must be a multiple of {engine.banks * self.tile}, the samples of a tile:"
+                f" {self.batch}"
+            )
+        if engine.max_tile and self.schedule is Schedule.VANILLA:
+            raise ValueError("a model in memory is not trained in vanilla order")
         if self.l2_shift and not engine.l2:
             raise ValueError("the hardware has no L2 term: build it with --set l2=true")
         if self.shares_samples and not engine.data_parallel:

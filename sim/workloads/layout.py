@@ -123,19 +123,35 @@ def hbm_images(
     bits: int,
     geometry: Geometry,
     worker: int = 0,
+    tile: int = 1,
 ) -> HbmImages:
     """Return a worker's memory images of codes[S, D] and fixed-point labels[S].
 
-    Port p of an engine holds bits 256 p .. 256 p + 255 of its words, in address order; beyond the
-    word they are 0.
+    With a ``tile`` above 1, words are in the order of :func:`in_tiles`. Port p of an engine holds
+    bits 256 p .. 256 p + 255 of its words, in address order; beyond the word they are 0.
     """
     words = []
     for engine in range(geometry.engines):
         packed = pack(codes, bits, geometry, worker, engine)
+        packed = in_tiles(packed, bits, geometry.chunks(codes.shape[1]), tile)
         missing = geometry.ports * BEAT_BYTES - packed.shape[1]
         ports = np.pad(packed, ((0, 0), (0, missing))).reshape(len(packed), -1, BEAT_BYTES)
         words.append([ports[:, port].tobytes() for port in range(ports.shape[1])])
     return HbmImages(words, _label_image(labels, geometry))
+
+
+def in_tiles(words: Bytes, bits: int, chunks: int, tile: int) -> Bytes:
+    """Return words of :func:`pack` in the order in which a model in memory is trained.
+
+    In each ``tile`` micro-batches (the last ones may be fewer) the chunk changes last: of each
+    chunk come the planes of all of them, one micro-batch after the other.
+    """
+    blocks = words.reshape(-1, chunks, bits, words.shape[-1])
+    tiles = [
+        blocks[start : start + tile].swapaxes(0, 1).reshape(-1, words.shape[-1])
+        for start in range(0, len(blocks), tile)
+    ]
+    return np.concatenate(tiles)
 
 
 def weights_to_model(

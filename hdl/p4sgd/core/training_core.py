@@ -1,5 +1,7 @@
 """Connects engines in lock step, the adder of their partial activations, and the loss."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -11,6 +13,8 @@ from hdl.p4sgd.core.network_join import NetworkJoin
 from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
+from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.host.counters import EVENTS
 from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
@@ -26,8 +30,10 @@ class TrainingCore(Component):
     ``finished`` is high when every engine has ended it. ``updated``, ``exchanging`` and ``refill``
     are those of the engines.
 
-    ``words_waiting`` and ``labels_waiting`` say which input the core lacks; ``events`` and
-    ``engine_events`` feed the counters.
+    Engines whose model is in memory (:class:`TileEngine`) have streams of weights, and the words
+    ``again``, in place of what reaches the model in an engine. ``words_waiting`` and
+    ``labels_waiting`` say which input the core lacks; ``events`` and ``engine_events`` feed the
+    counters.
 
     With several dies the engines are in an :class:`EngineChain`, all other parts are in the first
     die, and the results are bit-exactly the same. ``load`` and ``peek`` then go to one engine at a
@@ -48,19 +54,36 @@ class TrainingCore(Component):
             "labels": In(activations),
             "partial": Out(activations),
             "full": In(activations),
-            "load": In(stream.Signature(engine.model.load)).array(params.engines),
-            "peek": In(stream.Signature(engine.model.address)).array(params.engines),
-            "peeked": Out(stream.Signature(engine.model.group)).array(params.engines),
-            "exchanging": In(1),
-            "refill": In(1),
-            "updated": Out(params.engines),
-            "finished": Out(1),
+            **(self.streamed(params) if params.movers else self.resident(params)),
             "words_waiting": Out(params.engines),
             "labels_waiting": Out(1),
             "events": Out(EVENTS),
             "engine_events": Out(ENGINE_EVENTS).array(params.engines),
         }
         super().__init__(params, ports)
+
+    def resident(self, params: WorkerParams) -> dict[str, Any]:
+        """Return the ports of engines that have their model."""
+        engine, count = params.engine, params.engines
+        return {
+            "load": In(stream.Signature(engine.model.load)).array(count),
+            "peek": In(stream.Signature(engine.model.address)).array(count),
+            "peeked": Out(stream.Signature(engine.model.group)).array(count),
+            "exchanging": In(1),
+            "refill": In(1),
+            "updated": Out(count),
+            "finished": Out(1),
+        }
+
+    def streamed(self, params: WorkerParams) -> dict[str, Any]:
+        """Return the ports of engines whose model is in memory."""
+        beats, count = stream.Signature(PORT_BITS), params.engines
+        return {
+            "again": In(stream.Signature(params.engine.word)).array(count),
+            "architectural": In(beats).array(count),
+            "updated_weights": In(beats).array(count),
+            "results": Out(stream.Signature(params.engine.model.weights)).array(count),
+        }
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -99,26 +122,42 @@ class TrainingCore(Component):
         register_stream(m, "deltas", loss.deltas, fork.i)
         engines = []
         for e in range(params.engines):
-            m.submodules[f"engine_{e}"] = engine = Engine(params.engine)
+            engine = TileEngine(params.engine) if params.movers else Engine(params.engine)
+            m.submodules[f"engine_{e}"] = engine
             engines.append(engine)
             connect(m, flipped(self.words[e]), engine.words)
-            connect(m, flipped(self.load[e]), engine.load)
-            connect(m, flipped(self.peek[e]), engine.peek)
-            connect(m, engine.peeked, flipped(self.peeked[e]))
             connect(m, engine.partials, partial_sum.partials[e])
             connect(m, fork.o[e], engine.deltas)
+            if isinstance(engine, Engine):
+                self.share_model(m, e, engine)
+            else:
+                self.stream_model(m, e, engine)
             m.d.comb += [
                 engine.settings.eq(self.settings),
                 engine.start.eq(self.begin),
-                engine.exchanging.eq(self.exchanging),
-                engine.refill.eq(self.refill),
-                self.updated[e].eq(engine.updated),
                 self.engine_events[e].eq(engine.events),
             ]
+        m.d.comb += self.words_waiting.eq(Cat(engine.waiting for engine in engines))
+        if not params.movers:
+            m.d.comb += self.finished.eq(Cat(engine.finished for engine in engines).all())
+
+    def share_model(self, m: Module, e: int, engine: Engine) -> None:
+        """Connect what reaches the model in an engine."""
+        connect(m, flipped(self.load[e]), engine.load)
+        connect(m, flipped(self.peek[e]), engine.peek)
+        connect(m, engine.peeked, flipped(self.peeked[e]))
         m.d.comb += [
-            self.finished.eq(Cat(engine.finished for engine in engines).all()),
-            self.words_waiting.eq(Cat(engine.waiting for engine in engines)),
+            engine.exchanging.eq(self.exchanging),
+            engine.refill.eq(self.refill),
+            self.updated[e].eq(engine.updated),
         ]
+
+    def stream_model(self, m: Module, e: int, engine: TileEngine) -> None:
+        """Connect the weights of an engine whose model is in memory, and its words once more."""
+        connect(m, flipped(self.again[e]), engine.again)
+        connect(m, flipped(self.architectural[e]), engine.architectural)
+        connect(m, flipped(self.updated_weights[e]), engine.updated)
+        connect(m, engine.results, flipped(self.results[e]))
 
     def add_chain(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
         """Add the engines die by die, as a chain of groups."""

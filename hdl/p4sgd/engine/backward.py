@@ -16,22 +16,34 @@ from hdl.p4sgd.engine.word_counter import WordCounter, word_position
 
 def backward_orders(params: EngineParams) -> dict[str, Any]:
     """Describe the stage's control of the data path, in the order in which a chunk passes it."""
+    if params.max_tile:
+        updates = {
+            "fresh": 1,  # take a chunk's weights from memory, not from the lanes
+            "decaying": 1,  # as below
+            "advance": 1,  # set the lanes' results
+            "write": 1,  # the lanes have a result
+            "store": 1,  # it is the tile's: send it to memory
+        }
+    else:
+        updates = {
+            "read_chunk": params.model.chunk_bits,  # chunk of the updated model to read
+            # the next four are given a cycle before the lanes need them
+            "keep": 1,  # leave all lanes as they are
+            "from_zero": 1,  # take zero in place of the weights
+            "decaying": 1,  # subtract the L2 term
+            "replace": 1,  # put the host's weights in
+            "write": 1,
+            "write_both": 1,  # write to the architectural copy of the model, too
+            "write_chunk": params.model.chunk_bits,
+            **(dict.fromkeys(("read", "read_half", "write_half"), 1) if params.ping_pong else {}),
+        }
     return {
         "position": word_position(params),  # position of the word that enters
         "next_word": 1,  # a word enters
         "planes": params.word,  # the word, a cycle later
         "planes_valid": 1,
         "planes_first": 1,
-        "read_chunk": params.model.chunk_bits,  # chunk of the updated model to read
-        # the next four are given a cycle before the lanes need them
-        "keep": 1,  # leave all lanes as they are
-        "from_zero": 1,  # take zero in place of the weights
-        "decaying": 1,  # subtract the L2 term
-        "replace": 1,  # put the host's weights in
-        "write": 1,
-        "write_both": 1,  # write to the architectural copy of the model, too
-        "write_chunk": params.model.chunk_bits,
-        **(dict.fromkeys(("read", "read_half", "write_half"), 1) if params.ping_pong else {}),
+        **updates,
     }
 
 

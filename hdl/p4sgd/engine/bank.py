@@ -1,7 +1,7 @@
 """Implements a bank, which computes one sample of the micro-batch, forward and backward."""
 
 from amaranth.hdl import Module, Mux, Signal, Value, signed
-from amaranth.lib import data
+from amaranth.lib import data, memory
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register, delay, low_bits
@@ -10,7 +10,13 @@ from hdl.p4sgd.engine.adder_tree import GatedAdderTree
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.plane_sum import PlaneSum
 
-TAG = data.StructLayout({"first_plane": 1, "negative": 1, "last_plane": 1, "first_chunk": 1})
+
+def tag_layout(params: EngineParams) -> data.StructLayout:
+    """Describe a plane's position, with its micro-batch's number if there are tiles."""
+    member = {"member": params.member_bits} if params.max_tile else {}
+    return data.StructLayout(
+        {"first_plane": 1, "negative": 1, "last_plane": 1, "first_chunk": 1, **member}
+    )
 
 
 class Bank(Component):
@@ -20,9 +26,10 @@ class Bank(Component):
     Each cycle with ``valid`` brings one plane of one chunk, most significant plane first; the
     planes are summed by Horner's rule and the chunks added up; ``tag`` gives the plane's position,
     and whether its weight is -1 (the first plane of signed features). ``partial`` holds a
-    micro-batch's sum ``params.bank.latency`` cycles after its last plane, until the first chunk of
-    the next micro-batch has been added. ``weights[l]`` comes ``params.bank.weight_skew(l)`` cycles
-    after its bit of the plane, and with them the sums of ``pairs`` of them, if they are shared.
+    micro-batch's sum ``params.bank.latency`` cycles after its last plane, until the next chunk has
+    been added; of the micro-batches of a tile, which take turns in each chunk, a memory keeps the
+    sums. ``weights[l]`` comes ``params.bank.weight_skew(l)`` cycles after its bit of the plane, and
+    with them the sums of ``pairs`` of them, if they are shared.
 
     Backward: a cycle after ``next_plane``, ``scaled`` is ``delta`` times the weight of that plane
     with ``max_bits`` fraction bits: unsigned features have 1/2, 1/4, ...; signed ones -1, 1/2,
@@ -37,7 +44,7 @@ class Bank(Component):
             {
                 "signed_features": In(1),
                 "valid": In(1),
-                "tag": In(TAG),
+                "tag": In(tag_layout(params)),
                 "plane": In(params.lanes),
                 "weights": In(params.model.weights),
                 **({"pairs": In(params.model.pairs)} if params.pair_sums else {}),
@@ -89,9 +96,25 @@ class Bank(Component):
         first_chunk = Signal(reset_less=True)
         m.d.sync += [chunk_done.eq(valid & tag.last_plane), first_chunk.eq(tag.first_chunk)]
         partial = data_register(m, self.partial)
+        before, after = partial, None
+        if self.params.max_tile:
+            before, after = self.keep_sums(m, tag.member, chunk_done)
+        total = low_bits(Mux(first_chunk, 0, before) + codes, self.params.bank.partial_bits)
         with m.If(chunk_done):
-            total = Mux(first_chunk, 0, partial) + codes
-            m.d.sync += partial.eq(low_bits(total, self.params.bank.partial_bits))
+            m.d.sync += partial.eq(total)
+        if after is not None:
+            m.d.comb += after.eq(total)
+
+    def keep_sums(self, m: Module, member, chunk_done: Signal) -> tuple[Value, Value]:
+        """Add the memory of the sums of a tile's micro-batches; return the old and the new one."""
+        m.submodules.sums = sums = memory.Memory(
+            shape=signed(self.params.bank.partial_bits), depth=max(2, self.params.max_tile), init=[]
+        )
+        write, read = sums.write_port(), sums.read_port(domain="comb")
+        place = Signal.like(member, reset_less=True)
+        m.d.sync += place.eq(member)
+        m.d.comb += [write.addr.eq(place), write.en.eq(chunk_done), read.addr.eq(place)]
+        return read.data, write.data
 
     def scale(self, m: Module) -> None:
         """Shift the delta to the weight of each plane in turn."""

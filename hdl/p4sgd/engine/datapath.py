@@ -1,8 +1,10 @@
 """Connects an engine's banks, its gradient and update lanes, and the model between them."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
@@ -16,6 +18,14 @@ from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.update_lane import UpdateLane
+from hdl.p4sgd.engine.weight_store import WeightStore
+
+
+def streamed(params: EngineParams) -> dict[str, Any]:
+    """Describe the ports of :class:`WeightStore` that lead out of the data path."""
+    members = WeightStore(params).signature.members
+    names = ("forward_beats", "update_beats", "results", "forward_came", "update_came", "written")
+    return {name: members[name] for name in names}
 
 
 class Datapath(Component):
@@ -24,7 +34,8 @@ class Datapath(Component):
     ``forward_*`` and ``backward_*`` are the control signals of the two stages, with the right
     timing. ``sums`` are the exact partial activations of the banks; ``deltas`` are those of the
     micro-batch in the backward stage; ``host_weights`` and ``host_group`` are the weights that
-    ``replace`` writes to the model. ``saturated`` is high in the cycle after the write of a chunk
+    ``replace`` writes to the model. With a ``tile`` the model is in memory, and comes and goes by
+    the ports of :class:`WeightStore`. ``saturated`` is high in the cycle after the write of a chunk
     in which a lane saturated.
 
     Never stalls; every output is a register.
@@ -33,6 +44,7 @@ class Datapath(Component):
     def __init__(self, params: EngineParams) -> None:
         orders = {f"forward_{name}": shape for name, shape in forward_orders(params).items()}
         orders |= {f"backward_{name}": shape for name, shape in backward_orders(params).items()}
+        host = {"host_group": In(params.model.group_bits), "host_weights": In(params.model.group)}
         super().__init__(
             params,
             {
@@ -40,8 +52,7 @@ class Datapath(Component):
                 "signed_features": In(1),
                 "l2_shift": In(5),
                 "deltas": In(params.activations),
-                "host_group": In(params.model.group_bits),
-                "host_weights": In(params.model.group),
+                **(streamed(params) if params.max_tile else host),
                 "sums": Out(signed_array(params.bank.partial_bits, params.banks)),
                 "saturated": Out(1),
             },
@@ -49,6 +60,14 @@ class Datapath(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        memory = self.add_store(m) if self.params.max_tile else self.add_memory(m)
+        scaled = self.add_banks(m, memory)
+        lanes = self.add_lanes(m, memory, scaled)
+        m.d.sync += self.saturated.eq(self.backward_write & lanes.any())
+        return m
+
+    def add_memory(self, m: Module) -> ModelMemory:
+        """Add the model memory."""
         m.submodules.memory = memory = ModelMemory(self.params)
         m.d.comb += [
             memory.forward_chunk.eq(self.forward_chunk),
@@ -66,10 +85,23 @@ class Datapath(Component):
             expect(m, self, no_column_is_read_while_written=lambda: ~self.collision(m))
         else:
             m.d.comb += memory.both.eq(self.backward_write_both)
-        scaled = self.add_banks(m, memory)
-        lanes = self.add_lanes(m, memory, scaled)
-        m.d.sync += self.saturated.eq(self.backward_write & lanes.any())
-        return m
+        return memory
+
+    def add_store(self, m: Module) -> WeightStore:
+        """Add the queues of a model that lies in memory."""
+        m.submodules.store = store = WeightStore(self.params)
+        for name in ("forward_beats", "update_beats"):
+            connect(m, flipped(getattr(self, name)), getattr(store, name))
+        connect(m, store.results, flipped(self.results))
+        m.d.comb += [
+            store.forward_pop.eq(self.forward_pop),
+            store.fresh.eq(self.backward_fresh),
+            store.write.eq(self.backward_store),
+            self.forward_came.eq(store.forward_came),
+            self.update_came.eq(store.update_came),
+            self.written.eq(store.written),
+        ]
+        return store
 
     def collision(self, m: Module) -> Value:
         """Return whether a word read an entry of a column in the cycle in which it was written."""
@@ -87,7 +119,7 @@ class Datapath(Component):
         ]
         return Cat(*hits).any() & delay(m, self.forward_valid, skews[-1], "was_valid")
 
-    def add_banks(self, m: Module, memory: ModelMemory) -> list:
+    def add_banks(self, m: Module, memory: ModelMemory | WeightStore) -> list:
         """Add a bank per sample; return their scaled deltas, each in the cycle a lane needs it."""
         first, second = (self.backward_position[f"{name}_plane"] for name in ("first", "second"))
         scaled = []
@@ -119,7 +151,7 @@ class Datapath(Component):
             scaled.append(bank.scaled)
         return scaled
 
-    def add_lanes(self, m: Module, memory: ModelMemory, scaled: list) -> Value:
+    def add_lanes(self, m: Module, memory: ModelMemory | WeightStore, scaled: list) -> Value:
         """Add the gradient and the update of each lane; return which of the lanes saturated."""
         saturated = []
         reported = [self.report(m, group) for group in range(-(-self.params.lanes // GROUP_LANES))]
@@ -134,14 +166,19 @@ class Datapath(Component):
                 gradient.scaled.as_value().eq(Cat(*scaled)),
                 update.l2_shift.eq(self.l2_shift),
                 update.decaying.eq(reported[group].decaying),
-                update.keep.eq(reported[group].keep),
-                update.from_zero.eq(reported[group].from_zero),
                 update.weight.eq(memory.updated[lane]),
                 update.gradient.eq(gradient.gradient),
-                update.replace.eq(reported[group].replace),
-                update.host_weight.eq(self.host_weights[place]),
                 memory.result[lane].eq(update.result),
             ]
+            if self.params.max_tile:
+                m.d.comb += update.advance.eq(self.backward_advance)
+            else:
+                m.d.comb += [
+                    update.keep.eq(reported[group].keep),
+                    update.from_zero.eq(reported[group].from_zero),
+                    update.replace.eq(reported[group].replace),
+                    update.host_weight.eq(self.host_weights[place]),
+                ]
             saturated.append(update.saturated)
         return Cat(*saturated)
 
@@ -150,17 +187,17 @@ class Datapath(Component):
 
         A register for all lanes would have its loads all over the engine.
         """
-        names = ("keep", "from_zero", "decaying", "replace")
+        names = (
+            ("decaying",) if self.params.max_tile else ("keep", "from_zero", "decaying", "replace")
+        )
         reported = Signal(
             data.StructLayout(dict.fromkeys(names, 1)),
             name=f"reported_{group}",
             reset_less=True,
             attrs=KEPT_APART,
         )
-        m.d.sync += [
-            reported.keep.eq(self.backward_keep),
-            reported.from_zero.eq(self.backward_from_zero),
-            reported.decaying.eq(self.backward_decaying),
-            reported.replace.eq(self.backward_replace & (self.host_group == group)),
-        ]
+        m.d.sync += [reported[name].eq(getattr(self, f"backward_{name}")) for name in names]
+        if not self.params.max_tile:
+            chosen = self.host_group == group
+            m.d.sync += reported.replace.eq(self.backward_replace & chosen)
         return reported

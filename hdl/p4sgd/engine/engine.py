@@ -37,6 +37,10 @@ class Engine(Component):
     """
 
     def __init__(self, params: EngineParams) -> None:
+        if params.max_tile:
+            raise ValueError(
+                f"max_tile must be 0 in an engine that has its model: {params.max_tile}"
+            )
         backward = BackwardStage(params)
         self.latencies = {
             "last word in to partials": ForwardStage(params).latency,

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
-from hdl.p4sgd.engine.bank import TAG
+from hdl.p4sgd.engine.bank import tag_layout
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
@@ -22,14 +22,13 @@ PARTIALS_LATENCY = 1  #: least cycles that partial activations spend in their qu
 
 
 def forward_orders(params: EngineParams) -> dict[str, Any]:
-    """Describe the stage's control of the data path: the chunk to read, then its planes and tag."""
-    return {
-        "chunk": params.model.chunk_bits,
-        **({"half": 1} if params.ping_pong else {}),
-        "valid": 1,
-        "tag": TAG,
-        "planes": params.word,
-    }
+    """Describe the stage's control of the data path: the chunk to read, then its planes and tag.
+
+    Chunks of a model in memory come in order, so that there ``pop`` goes on to the next one.
+    """
+    first = {"pop": 1} if params.max_tile else {"chunk": params.model.chunk_bits}
+    half = {"half": 1} if params.ping_pong else {}
+    return {**first, **half, "valid": 1, "tag": tag_layout(params), "planes": params.word}
 
 
 class ForwardStage(Component):
@@ -104,7 +103,7 @@ class ForwardStage(Component):
             with m.If(schedule.step & schedule.current.last):
                 m.d.sync += self.half.eq(~self.half)
 
-        tag = Signal(TAG)
+        tag = Signal(tag_layout(self.params))
         m.d.comb += [
             tag.first_plane.eq(position.first_plane | probing),
             tag.negative.eq(position.first_plane & self.settings.signed_features & ~probing),

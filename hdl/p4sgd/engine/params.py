@@ -2,9 +2,9 @@
 
 from amaranth.hdl import signed
 from amaranth.lib import data
-from amaranth.utils import bits_for
+from amaranth.utils import bits_for, ceil_log2, exact_log2
 
-from hdl.common.checks import check_range
+from hdl.common.checks import check_range, is_power_of_two
 from hdl.common.dsp48e2 import DSP_BITS
 from hdl.common.params import Params, tagged, whole
 from hdl.p4sgd.engine.bank_params import BankParams
@@ -14,6 +14,7 @@ from hdl.p4sgd.engine.model_params import ModelParams
 BURST_BEATS = 16  #: most beats of an AXI3 burst, the kind that HBM ports take
 PORT_BITS = 256  #: width of an HBM port
 LABEL_BITS = 32  #: width of a label in memory
+UPDATE_CYCLES = 2  #: cycles from a gradient to the updated weight
 
 #: Describes how many micro-batches a mini-batch and an epoch have.
 LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
@@ -46,6 +47,9 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
     dsp: bool = tagged("_dsp", default=False)
     #: whether banks share sums of pairs of weights, which halves their slices
     pair_sums: bool = tagged("_ps", default=False)
+    #: most micro-batches of a tile, which share a read of the weights; the model then lies in
+    #: memory, while with 0 it is in the engine
+    max_tile: int = whole(1, 16, default=0, power_of_two=True, or_zero=True, tag="_t{}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,6 +72,21 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
             raise ValueError(
                 f"max_bits must be at most {self.max_bits - self.gradient.bits + DSP_BITS} with dsp"
                 f" and {self.banks} banks, because a slice adds {DSP_BITS} bits: {self.max_bits}"
+            )
+
+        if self.max_tile:
+            self.check_tile()
+
+    def check_tile(self) -> None:
+        """Raise ValueError for sizes that do not fit a model in memory."""
+        if not is_power_of_two(self.lanes) or not 16 <= self.lanes <= 128:
+            raise ValueError(
+                "lanes must be 16, 32, 64 or 128 with max_tile, because a burst of 2 to 16 beats"
+                f" has the weights of a chunk: {self.lanes}"
+            )
+        if self.data_parallel or self.ping_pong:
+            raise ValueError(
+                "max_tile excludes data_parallel and ping_pong, for which engines have the model"
             )
 
     @property
@@ -121,6 +140,19 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
         return 1 + self.ping_pong
 
     @property
+    def update_spacing(self) -> int:
+        """Return the least cycles between updates of a chunk by micro-batches of a tile.
+
+        They hand the weights on in the registers of the update lanes.
+        """
+        return UPDATE_CYCLES + self.update_lead
+
+    @property
+    def member_bits(self) -> int:
+        """Return the width of a micro-batch's number in its tile."""
+        return max(1, ceil_log2(self.max_tile))
+
+    @property
     def precision_bits(self) -> int:
         """Return the width of a feature's precision s, which is at most ``max_bits``."""
         return bits_for(self.max_bits)
@@ -164,5 +196,7 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 "l2_shift": 5,  # q of the L2 term, 0 turns it off
                 "data_parallel": 1,  # models are exchanged after each mini-batch
                 "from_zero": 1,  # and the updates of a mini-batch begin at zero
+                # log2 of the micro-batches of a tile
+                **({"tile": bits_for(exact_log2(self.max_tile))} if self.max_tile else {}),
             }
         )

@@ -26,8 +26,8 @@ class Schedule(Component):
 
     ``current`` describes the next micro-batch and ``step`` moves on to the one after; ``active``
     is high from ``start`` until the final micro-batch has been stepped over. An epoch's last
-    mini-batch ends with the epoch, and of its last micro-batch only ``tail_samples`` exist, at
-    least one.
+    mini-batch ends with the epoch (``ends_epoch``), and of its last micro-batch only
+    ``tail_samples`` exist, at least one.
     """
 
     def __init__(self, params: EngineParams) -> None:
@@ -39,6 +39,7 @@ class Schedule(Component):
                 "step": In(1),
                 "active": Out(1),
                 "current": Out(micro_batch(params)),
+                "ends_epoch": Out(1),
             },
         )
 
@@ -52,6 +53,7 @@ class Schedule(Component):
             mini_batches.start.eq(self.start),
             mini_batches.step.eq(self.step),
             *(mini_batches.lengths[name].eq(settings[name]) for name, _ in LENGTHS),
+            self.ends_epoch.eq(mini_batches.ends_epoch),
             current.first.eq(mini_batches.first),
             current.last.eq(mini_batches.last),
             current.final.eq(mini_batches.ends_epoch & (epoch == settings.epochs - 1)),

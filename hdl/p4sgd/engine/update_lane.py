@@ -5,7 +5,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import data_register, rounded_half, saturate
 from hdl.common.component import Component
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import UPDATE_CYCLES, EngineParams
 
 
 class UpdateLane(Component):
@@ -16,14 +16,15 @@ class UpdateLane(Component):
     ``keep`` leaves the weight as it is; ``replace`` puts ``host_weight`` in its place. With
     ``data_parallel`` built in, ``from_zero`` takes zero for the weight. ``keep``, ``decaying``,
     ``from_zero`` and ``gradient`` belong to the cycle of ``gradient``, ``replace`` and
-    ``host_weight`` to the cycle before ``result``.
+    ``host_weight`` to the cycle before ``result``. With a ``tile``, ``result`` changes only with
+    ``advance``, a cycle after ``gradient``.
 
     Throughput: one weight a cycle, never stalls. Latency: :attr:`latency` cycles from
     ``gradient``; ``weight`` is taken ``params.update_lead`` cycles before it. Overflow saturates
     and raises ``saturated`` with the result.
     """
 
-    latency = 2
+    latency = UPDATE_CYCLES
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
@@ -39,6 +40,7 @@ class UpdateLane(Component):
                 "host_weight": In(signed(params.weight_bits)),
                 "result": Out(signed(params.weight_bits)),
                 "saturated": Out(1),
+                **({"advance": In(1)} if params.max_tile else {}),
             },
         )
 
@@ -61,8 +63,8 @@ class UpdateLane(Component):
         m.d.sync += step.eq(weight - decay - Mux(self.keep, 0, self.gradient))
 
         clamped, overflow = saturate(step, params.weight_bits)
-        m.d.sync += [
-            data_register(m, self.result).eq(Mux(self.replace, self.host_weight, clamped)),
-            data_register(m, self.saturated).eq(overflow),
-        ]
+        result = data_register(m, self.result)
+        with m.If(self.advance if params.max_tile else 1):
+            m.d.sync += result.eq(Mux(self.replace, self.host_weight, clamped))
+        m.d.sync += data_register(m, self.saturated).eq(overflow)
         return m

@@ -47,10 +47,10 @@ class WordCounter(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, settings = self.params, self.settings
-        _, plane_first, plane_last = self.count(
+        _, plane_first, plane_last = count(
             m, "plane", settings.bits, params.precision_bits, self.step
         )
-        chunk, chunk_first, chunk_last = self.count(
+        chunk, chunk_first, chunk_last = count(
             m, "chunk", settings.chunks, params.model.chunk_bits, self.step & plane_last
         )
         expect(m, self, settings_stand_still=lambda: ~self.step | self.settled(m))
@@ -73,26 +73,27 @@ class WordCounter(Component):
         before = [delay(m, now, k, f"settings_before_{k}") for k in (1, self.settings_latency)]
         return (before[0] == now) & (before[1] == now)
 
-    def count(
-        self, m: Module, name: str, limit: Value, bits: int, step: Value
-    ) -> tuple[Signal, Signal, Signal]:
-        """Count from 0 to ``limit - 1``, cyclically.
 
-        Returns three registers, because they are needed early in a cycle: the count, and whether it
-        is the first and the last value.
-        """
-        count = Signal(bits, name=name)
-        first = Signal(name=f"first_{name}", init=1)
-        last = Signal(name=f"last_{name}")
-        single = Signal(name=f"single_{name}", reset_less=True)
-        before_last = Signal(bits, name=f"before_last_{name}", reset_less=True)
-        m.d.sync += [single.eq(limit == 1), before_last.eq((limit - 2)[:bits])]
-        with m.If(step):
-            m.d.sync += [
-                count.eq(Mux(last, 0, count + 1)),
-                first.eq(last),
-                last.eq(Mux(last, single, count == before_last)),
-            ]
-        with m.Elif(first):
-            m.d.sync += last.eq(single)
-        return count, first, last
+def count(
+    m: Module, name: str, limit: Value, bits: int, step: Value
+) -> tuple[Signal, Signal, Signal]:
+    """Count from 0 to ``limit - 1``, cyclically.
+
+    Returns three registers, because they are needed early in a cycle: the count, and whether it
+    is the first and the last value.
+    """
+    count = Signal(bits, name=name)
+    first = Signal(name=f"first_{name}", init=1)
+    last = Signal(name=f"last_{name}")
+    single = Signal(name=f"single_{name}", reset_less=True)
+    before_last = Signal(bits, name=f"before_last_{name}", reset_less=True)
+    m.d.sync += [single.eq(limit == 1), before_last.eq((limit - 2)[:bits])]
+    with m.If(step):
+        m.d.sync += [
+            count.eq(Mux(last, 0, count + 1)),
+            first.eq(last),
+            last.eq(Mux(last, single, count == before_last)),
+        ]
+    with m.Elif(first):
+        m.d.sync += last.eq(single)
+    return count, first, last

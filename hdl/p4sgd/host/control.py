@@ -3,7 +3,7 @@
 from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import enum
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for, ceil_log2
+from amaranth.utils import bits_for, ceil_log2, exact_log2
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import PORT_BITS
@@ -28,6 +28,7 @@ class Cause(enum.Enum, shape=4):
     PEERS = 7  #: other workers did not come for `peer_retries` repetitions
     MEMORY_BEATS = 8  #: a memory port answered with more or fewer beats than requested
     MEMORY_SILENT = 9  #: a memory port did not move for `memory_timeout` cycles
+    WEIGHTS = 10  #: the memory answered a read or a write of weights with an error
 
 
 class State(enum.Enum, shape=3):
@@ -88,6 +89,7 @@ class Control(Component):
                 "tick": In(1),
                 "words_failed": In(1),
                 "labels_failed": In(1),
+                "weights_failed": In(1),
                 "readers_busy": In(1),
                 "model_busy": In(1),
                 "network_open": In(1),
@@ -167,6 +169,8 @@ class Control(Component):
             fail(Cause.WORD_READ)
         with m.Elif(self.running & self.labels_failed):
             fail(Cause.LABEL_READ)
+        with m.Elif(self.running & self.weights_failed):
+            fail(Cause.WEIGHTS)
         with m.If(self.soft_reset):
             m.d.sync += [state.eq(State.RESET), settle.eq(RESET_CYCLES - 1), ticks.eq(0)]
 
@@ -201,7 +205,7 @@ class Control(Component):
             | (settings.bits > engine.max_bits)
             | (settings.chunks == 0)
             | (settings.chunks > engine.chunks)
-            | (words > engine.fifo_words)
+            | self.check_words(words)
             | (settings.batch_micro_batches == 0)
             | (settings.epoch_micro_batches == 0)
             | (settings.epochs == 0)
@@ -212,6 +216,14 @@ class Control(Component):
             | (loss.loss.as_value() > Loss.HINGE.value)
         )
         return illegal
+
+    def check_words(self, words: Signal) -> Value:
+        """Return whether a micro-batch's words do not fit the FIFO, or the tile the mini-batch."""
+        engine, tile = self.params.engine, self.settings.tile
+        if not engine.max_tile:
+            return (words > engine.fifo_words) | tile.any()
+        rest = self.settings.batch_micro_batches & ((1 << tile) - 1)
+        return (tile > exact_log2(engine.max_tile)) | rest.any()
 
     def misplaced(self, address: Value) -> Value:
         """Return whether ``address`` is not aligned to a beat, or beyond the memory."""
@@ -247,4 +259,6 @@ class Control(Component):
         )
         parallel = self.settings.data_parallel
         excluded = self.join | self.vanilla | (not params.engine.data_parallel)
+        if params.engine.max_tile:
+            deadlock = 1  # the order of tiles is not vanilla's
         return (~self.join & unready) | (self.vanilla & deadlock) | (parallel & excluded)

@@ -45,7 +45,8 @@ COUNTERS = {
     "malformed_packets": "counts packets that are not 60 bytes long or are no answer of a switch",
     "foreign_packets": "counts packets with another destination, ethertype or version",
     "corrupt_packets": "counts packets with a wrong checksum",
-    "read_errors": "counts words, and beats of labels, that the memory answered with an error",
+    "read_errors": "counts words, and beats of labels or weights, that the memory answered with an"
+    " error",
     "dropped_beats": "counts beats of words or labels that came unrequested or too late for a run",
 }
 
@@ -97,8 +98,8 @@ class Counters(Component):
                 "engine_events": In(ENGINE_EVENTS).array(params.engines),
                 "network_events": In(NETWORK_EVENTS),
                 "outstanding": In(params.transport.count_bits),
-                "read_errors": In(params.engines + 1),
-                "dropped_beats": In(params.engines * params.ports + 1),
+                "read_errors": In(params.readers + 1 + params.movers),
+                "dropped_beats": In(params.memory_ports),
                 "counts": Out(COUNTS),
             },
         )

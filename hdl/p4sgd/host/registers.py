@@ -14,12 +14,13 @@ from hdl.p4sgd.worker_params import (
     MAX_PORTS,
     PRECISION_BITS,
     TAIL_BITS,
+    TILE_BITS,
     Loss,
     WorkerParams,
 )
 
 IDENTITY = 0x50345347  #: the letters P4SG
-VERSION = 6
+VERSION = 7
 PLACE = "a multiple of 32 below 2**address_bits"
 
 
@@ -46,6 +47,11 @@ IDENTITY_REGISTERS = (
         ro("max_chunks", 17, "tells how many chunks the model memory of an engine holds"),
         ro("address_bits", 6, "tells how many bits a byte address has on a memory port"),
         ro("min_bits", 2, "tells the least precision of a feature, in bits"),
+    ),
+    Register(
+        "tiles",
+        "Tells whether the model is in memory.",
+        ro("max_tile", 5, "tells the most micro-batches of a tile; 0: the model is in the engines"),
     ),
     Register(
         "fifo",
@@ -138,7 +144,13 @@ TRAINING_REGISTERS = (
             "chunks",
             CHUNK_COUNT_BITS,
             "sets C, the number of chunks of each engine, 1..max_chunks; C x bits must be"
-            " at most fifo_words",
+            " at most fifo_words, unless the model is in memory",
+        ),
+        rw(
+            "tile",
+            TILE_BITS,
+            "sets log2 of the micro-batches that share a read of the weights, a tile: at most"
+            " max_tile, and mini-batches are whole tiles; 0 if the model is in the engines",
         ),
     ),
     Register(
@@ -293,6 +305,7 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "data_parallel_built": int(engine.data_parallel),
         "max_chunks": engine.chunks,
         "address_bits": params.address_bits,
+        "max_tile": engine.max_tile,
         "fifo_words": engine.fifo_words,
         "slots": params.slots,
         "shadow_built": int(params.shadow),

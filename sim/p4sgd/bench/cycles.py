@@ -49,24 +49,38 @@ def ideal_cycles(
 
 
 def workload(
-    params: WorkerParams, features: int, *, samples: int, batch: int, epochs: int
+    params: WorkerParams,
+    features: int,
+    *,
+    samples: int,
+    batch: int,
+    epochs: int,
+    bits: int = BITS,
+    tile: int = 0,
 ) -> TrainingRun:
     """Draw random data, and make it ready for ``params``."""
     rng = np.random.default_rng(features)
     labels = rng.integers(0, 2, size=samples).astype(float)
     data = DataSet("random", rng.random((samples, features)), labels, "")
-    return TrainingRun(
-        data, params, TrainingWorkload(eta=1.0, bits=BITS, batch=batch, epochs=epochs)
-    )
+    how = TrainingWorkload(eta=1.0, bits=bits, batch=batch, epochs=epochs, tile=tile)
+    return TrainingRun(data, params, how)
 
 
 def epoch_cycles(
-    params: WorkerParams, simulator: Build, features: int, *, samples: int, batch: int
+    params: WorkerParams,
+    simulator: Build,
+    features: int,
+    *,
+    samples: int,
+    batch: int,
+    bits: int = BITS,
+    tile: int = 0,
 ) -> float:
     """Return half the difference of runs of three epochs and of one: starts and ends cancel."""
     counts = []
     for epochs in (1, 3):
-        training = workload(params, features, samples=samples, batch=batch, epochs=epochs)
+        sizes = {"samples": samples, "batch": batch, "bits": bits, "tile": tile}
+        training = workload(params, features, epochs=epochs, **sizes)
         with tempfile.TemporaryDirectory() as folder:
             counts.append(replay(training, simulator, Path(folder)).counters["cycles"])
     return (counts[1] - counts[0]) / 2

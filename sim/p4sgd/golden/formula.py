@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 LOOP_CYCLES = 5  #: cycles of the update loop: the least that a micro-batch takes
+UPDATE_CYCLES = 2  #: least cycles between updates of a chunk in a tile
+PAUSE = 6  #: cycles between tiles
+ANSWER = 150  #: cycles from a write of weights to a read of them, where a read takes 128
 LOAD_CYCLES = 5.5  #: cycles of eight weights out of an engine and in: measured, 44 a chunk of 64
 GROUP = 8  #: number of activations or weights in a packet
 SLOTS = 256  #: most AllReduces that a worker has under way
@@ -51,6 +54,38 @@ class Machine:
     def pipelined(self, features: int, batch: int, turnaround: float) -> float:
         """Return the cycles of a mini-batch of P4SGD: ``(B/K) C s + T``."""
         return self.micro_batches(batch) * self.pace(features) + turnaround
+
+    def chunk_pace(self, tile: int) -> int:
+        """Return P, the cycles of a chunk of a tile: ``max(t max(s, 2), L / 8 + 1)``.
+
+        The model is in memory. Each of the tile's t micro-batches takes two cycles to update a
+        chunk's weights, of which eight come in a cycle.
+        """
+        return max(tile * max(self.bits, UPDATE_CYCLES), self.lanes // GROUP + 1)
+
+    def tiled(
+        self, features: int, batch: int, turnaround: float, tile: int, answer: float = ANSWER
+    ) -> float:
+        """Return the cycles of a mini-batch with the model in memory: ``n (C P + 6) + P + T``.
+
+        It has ``n = B / (K t)`` tiles, between which are six cycles. The next mini-batch begins
+        when the first chunk of the last tile has been updated and read, and follows the others. A
+        tile takes at least ``P + answer``: its first weights are read when the tile before has
+        written them, and memory answers. T has this ``answer`` once, and the worker's turnaround.
+        A mini-batch takes at least ``n C L / 4``, as both stages' weights come over one port.
+        """
+        chunks = self.words(features) // self.bits
+        whole, rest = divmod(self.micro_batches(batch), tile)
+        paces = [self.chunk_pace(tile)] * whole + [self.chunk_pace(rest)] * bool(rest)
+        tiles = sum(max(chunks * pace + PAUSE, pace + answer) for pace in paces)
+        reads = 2 * len(paces) * chunks * self.lanes // GROUP
+        return max(tiles + paces[-1] + turnaround, reads)
+
+    def best_tile(self, features: int, batch: int, most: int) -> int:
+        """Return the number of a tile's micro-batches, up to ``most``, with the fewest cycles."""
+        count = self.micro_batches(batch)
+        tiles = [1 << k for k in range(most.bit_length()) if count % (1 << k) == 0]
+        return min(tiles, key=lambda tile: self.tiled(features, batch, 0, tile))
 
     def vanilla(self, features: int, batch: int, turnaround: float) -> float:
         """Return the cycles of a mini-batch without overlap: ``(2 B/K - 1) C s + T``."""

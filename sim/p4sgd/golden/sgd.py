@@ -14,8 +14,8 @@ from sim.golden.arithmetic import FRACTION_BITS, Integers, Mask, Step, round_shi
 from sim.golden.choices import Loss
 from sim.p4sgd.golden.sigmoid import sigmoid
 
-FEATURES_LIMIT = 1 << 23
-"""Features of a worker: below it, sums of 32-bit weights times codes fit 63 bits."""
+FEATURES_LIMIT = 1 << 24
+"""Features of a worker: up to it, sums of 32-bit weights times codes fit 63 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,19 +96,19 @@ def partial_activation(
     magnitude, shift at most 16; weights are signed 32 bits; D is at most FEATURES_LIMIT.
     """
     weights, codes = np.asarray(weights, dtype=np.int64), np.asarray(codes, dtype=np.float64)
-    if shift <= 8:
+    if shift < 8 or (shift == 8 and codes.min(initial=0) >= 0):
         return saturate(round_shift(_exact_products(codes, weights), shift))
-    # Of codes beyond 8 bits the low 8 are added by themselves: the sum has up to 71 bits.
+    # Of larger codes the low 8 bits are added by themselves: the sum has up to 71 bits.
     high = np.floor(codes / 256)
     low = _exact_products(codes - 256 * high, weights) + (1 << shift - 1)
     return saturate((_exact_products(high, weights) + (low >> 8)) >> shift - 8)
 
 
 def _exact_products(codes: NDArray[np.float64], weights: Integers) -> Integers:
-    """Return codes[S, D] @ weights[D] of codes -256..255, which is below 2**63.
+    """Return codes[S, D] @ weights[D] of codes -255..255, which is below 2**63.
 
     Float64 products run in BLAS and are exact: with weights cut into 16-bit halves, every partial
-    sum is an integer of at most 2**(8 + 16 + 23) < 2**53, in whatever order it is taken.
+    sum is an integer of at most 2**(8 + 16 + 24) < 2**53, in whatever order it is taken.
     """
     halves = np.stack([weights >> 16, weights & 0xFFFF], axis=1).astype(np.float64)
     high, low = (codes @ halves).astype(np.int64).T

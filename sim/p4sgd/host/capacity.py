@@ -17,9 +17,10 @@ class Capacity:
     """Computes what workers of one build hold that share the features.
 
     ``fixed`` has a worker's sizes as its registers tell them: ``engines``, ``banks``, ``lanes``,
-    ``min_bits``, ``max_bits``, ``max_chunks``, ``fifo_words``, ``address_bits`` and ``slots``. An
-    engine has all its chunks in the model memory, and a micro-batch in the word FIFO (P4SGD,
-    section 4.1.2). A memory port has 32 bytes of each word of its engine.
+    ``min_bits``, ``max_bits``, ``max_chunks``, ``max_tile``, ``fifo_words``, ``address_bits`` and
+    ``slots``. An engine has all its chunks in the model memory, and a micro-batch in the word FIFO
+    (P4SGD, section 4.1.2), or all of them in memory beside it, and no such FIFO. A memory port has
+    32 bytes of each word of its engine.
     """
 
     fixed: Mapping[str, int]
@@ -34,7 +35,9 @@ class Capacity:
 
     def features(self, bits: int) -> int:
         """Return the most features of ``bits`` bits that model memory and word FIFO hold."""
-        chunks = min(self.fixed["max_chunks"], self.fixed["fifo_words"] // bits)
+        chunks = self.fixed["max_chunks"]
+        if not self.fixed["max_tile"]:
+            chunks = min(chunks, self.fixed["fifo_words"] // bits)
         return self.workers * self.fixed["engines"] * chunks * self.fixed["lanes"]
 
     def samples(self, features: int, stored: int) -> int:
@@ -90,7 +93,7 @@ class Capacity:
                 f"{features} features need {chunks} chunks an engine, the model memory holds"
                 f" {fixed['max_chunks']}: {most}; more workers, engines, lanes or chunks help"
             )
-        if chunks * bits > fixed["fifo_words"]:
+        if not fixed["max_tile"] and chunks * bits > fixed["fifo_words"]:
             raise DoesNotFit(
                 f"a micro-batch of {chunks} chunks x {bits} bits = {chunks * bits} words does not"
                 f" fit the word FIFO of {fixed['fifo_words']} words: {most}; fewer bits, more"

@@ -75,6 +75,7 @@ class Job:
         bits: int,
         signed: bool = False,
         weights: ArrayLike | None = None,
+        tile: int = 1,
     ) -> None:
         """Reset all workers, write each one's part of the data, and open the job.
 
@@ -82,7 +83,7 @@ class Job:
         :meth:`Worker.load`. A ValueError is raised before anything is written.
         """
         build, count = self.workers[0].build, len(self.workers)
-        samples = Samples.checked(build, codes, labels, bits, signed, count)
+        samples = Samples.checked(build, codes, labels, bits, signed, count, tile)
         first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
         list(samples.model(first))  # checks the weights before anything is written
         for index, worker in enumerate(self.workers):

@@ -33,6 +33,7 @@ class Samples:
     bits: int  #: of a code
     signed: bool  #: codes are two's complement
     workers: int = 1  #: that have the features in turn
+    tile: int = 1  #: micro-batches that share a read of the weights, if these are in memory
 
     @classmethod
     def checked(
@@ -43,6 +44,7 @@ class Samples:
         bits: int,
         signed: bool,
         workers: int = 1,
+        tile: int = 1,
     ) -> "Samples":
         """Return the data set of integer codes and real labels; ValueError if it does not fit."""
         fixed, table = build.fixed, np.asarray(codes)
@@ -56,6 +58,9 @@ class Samples:
         if table.min() < low or table.max() >= high:
             result = f"{table.min()} to {table.max()}"
             raise ValueError(f"codes of {bits} bits must be from {low} to {high - 1}, not {result}")
+        if tile not in (1 << k for k in range(max(1, fixed["max_tile"]).bit_length())):
+            most = max(1, fixed["max_tile"])
+            raise ValueError(f"tile must be a power of two from 1 to {most}: {tile}")
         if real.shape != table.shape[:1] or not np.isfinite(real).all():
             raise ValueError(f"labels must be {len(table)} finite numbers, one for each sample")
         held = Capacity(fixed=fixed, workers=workers, labels_apart=not build.labels_end)
@@ -67,6 +72,7 @@ class Samples:
             bits=bits,
             signed=signed,
             workers=workers,
+            tile=tile,
         )
 
     @property
@@ -86,7 +92,8 @@ class Samples:
 
     def images(self, worker: int = 0) -> Iterator[tuple[int, bytes]]:
         """Yield the address and the bytes of each port's words, then of the labels."""
-        images = hbm_images(self.codes, self.labels, self.bits, self.geometry, worker)
+        sizes = self.bits, self.geometry, worker, self.tile
+        images = hbm_images(self.codes, self.labels, *sizes)
         words = [port for engine in images.words for port in engine]
         yield from zip(self.build.words, words, strict=True)
         yield self.build.labels + self.label_address, images.labels
@@ -129,6 +136,7 @@ class Samples:
             l2_shift=l2_shift,
             epochs=epochs,
             label_address=self.label_address,
+            tile=self.tile,
         )
 
     def golden(
@@ -161,6 +169,10 @@ class Samples:
             raise ValueError("this build has no L2 term")
         if not 0 < batch < fixed["banks"] << 16:
             raise ValueError(f"batch must be below {fixed['banks'] << 16}: {batch}")
+        if batch % (fixed["banks"] * self.tile):
+            raise ValueError(
+                f"batch must be a multiple of {fixed['banks'] * self.tile}, whole tiles: {batch}"
+            )
         return Training(
             loss=Loss(loss),
             bits=self.bits,

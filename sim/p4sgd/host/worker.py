@@ -55,15 +55,17 @@ class Worker:
         bits: int,
         signed: bool = False,
         weights: ArrayLike | None = None,
+        tile: int = 1,
     ) -> None:
         """Reset the worker; write the codes [samples, features], labels [samples] and weights.
 
         ``codes`` are integers of ``bits`` bits, as :class:`Quantiser` makes them of features.
         ``labels`` are real numbers: any for the linear loss, 0 or 1 for the logistic, -1 or 1 for
-        hinge. ``weights`` are as for :meth:`set_weights`, zeros unless given. ValueError, before
+        hinge. ``weights`` are as for :meth:`set_weights`, zeros unless given. Where the weights are
+        in memory, ``tile`` micro-batches share a read of them. ValueError, before
         anything is written, for what does not fit each other or the hardware.
         """
-        samples = Samples.checked(self.build, codes, labels, bits, signed)
+        samples = Samples.checked(self.build, codes, labels, bits, signed, tile=tile)
         first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
         self.put(samples, first)
 

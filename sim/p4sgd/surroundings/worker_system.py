@@ -1,9 +1,10 @@
 """Connects a worker and its memories in one simulated design; Python need not serve memories."""
 
-from amaranth.hdl import Const, Module, Signal
+from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import low_bits
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
@@ -22,17 +23,24 @@ def memory_params(params: WorkerParams) -> AxiRamParams:
     )
 
 
+def weight_memory_params(params: WorkerParams) -> AxiRamParams:
+    """Return the sizes of the memory of an engine's weights."""
+    return AxiRamParams(address_bits=params.weight_address_bits, data_bits=PORT_BITS, bursts=64)
+
+
 def memory_count(params: WorkerParams) -> int:
-    """Return the number of memories of a worker: one for each word port, and the labels'."""
-    return params.engines * params.ports + 1
+    """Return the number of memories of a worker: for words, the labels', and for weights."""
+    return params.engines * params.ports + 1 + params.movers
 
 
 class WorkerSystem(Component):
     """Connects a :class:`Worker` and an :class:`AxiRam` behind each of its memory ports.
 
-    Memory i (the word ports in order, then the labels, from ``first_memory`` on) holds the file
-    that ``+ram_<i>=FILE`` names. ``memory`` sets the timing of all; its ``fail_read`` holds for
-    memory ``fail_index`` only. ``missing`` counts beats that were read beyond the end of a file.
+    Memory i (the word ports in order, then the labels, then the weights of engines if they are in
+    memory, from ``first_memory`` on) holds the file that ``+ram_<i>=FILE`` names; ports that give
+    the words once more have files of their number in the first half. ``memory`` sets the timing of
+    all; its ``fail_read`` holds for memory ``fail_index`` only. ``missing`` counts beats that were
+    read beyond the end of a file.
     """
 
     def __init__(self, params: WorkerParams) -> None:
@@ -65,13 +73,22 @@ class WorkerSystem(Component):
         connect(m, flipped(self.s_axis), worker.s_axis)
         m.d.comb += self.busy.eq(worker.busy)
         missing = Const(0, 32)
-        for index, port in enumerate([*worker.m_axi_words, worker.m_axi_labels]):
-            memory = AxiRam(memory_params(self.params))
-            m.submodules[f"memory_{index}"] = memory
+        words = self.params.engines * self.params.ports
+        ports = [(k % words, port) for k, port in enumerate(worker.m_axi_words)]
+        ports.append((words, worker.m_axi_labels))
+        if self.params.movers:
+            ports += enumerate(worker.m_axi_weights, words + 1)
+        for k, (index, port) in enumerate(ports):
+            sizes = memory_params if index <= words else weight_memory_params
+            params = sizes(self.params)
+            m.submodules[f"memory_{k}"] = memory = AxiRam(params)
             connect(m, port, memory.axi)
-            settings = Signal(data.Layout.cast(memory_params(self.params).settings))
+            settings = Signal(data.Layout.cast(params.settings))
             m.d.comb += [
-                settings.eq(self.memory),
+                *(
+                    settings[name].eq(low_bits(self.memory[name], len(Value.cast(settings[name]))))
+                    for name in params.settings.members
+                ),
                 settings.fail_read.eq(self.memory.fail_read & (self.fail_index == memory.index)),
                 memory.index.eq((self.first_memory + index)[: len(memory.index)]),
                 memory.settings.eq(settings),

@@ -203,6 +203,7 @@ class Run:
     batch: int
     epochs: int = 1
     l2_shift: int = 0
+    tile: int = 1
 
     def __post_init__(self) -> None:
         self.shift = self.bits - self.signed
@@ -221,6 +222,7 @@ class Run:
             "tail_samples": (self.samples - 1) % self.params.banks + 1,
             "epochs": self.epochs,
             "l2_shift": self.l2_shift,
+            **({"tile": self.tile.bit_length() - 1} if self.params.max_tile else {}),
         }
 
     @property
@@ -232,6 +234,7 @@ class Run:
         if self.params.word_bits % 8 == 0:
             sizes = {"banks": self.params.banks, "lanes": self.params.lanes}
             words = layout.pack(self.codes, self.bits, layout.Geometry(engines=1, **sizes), 0, 0)
+            words = layout.in_tiles(words, self.bits, self.chunks, self.tile)
             return as_numbers(words) * self.epochs
         blocks = [
             self.micro_batch(j).reshape(self.params.banks, self.chunks, self.params.lanes)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from gen.base.emission.emit import module_name
-from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.params import BURST_BEATS, PORT_BITS, EngineParams
 from hdl.p4sgd.host.control import START_CYCLES, Cause
 from hdl.p4sgd.worker_params import WorkerParams
@@ -19,7 +18,7 @@ from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count
-from sim.p4sgd.train import memory_arguments
+from sim.p4sgd.train import engine_of, memory_arguments
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_workload import TrainingWorkload
@@ -40,13 +39,16 @@ SIZES = {
         engine=EngineParams(banks=16, lanes=20, max_bits=12, chunks=8, fifo_words=48),
     ),
     "three dies": WorkerParams(engines=3, engine=replace(ENGINE, ping_pong=True), slrs=3),
+    "tiled": WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=8, max_tile=2)),
 }
 
 
 def workers(module):
     """Return the test that simulates workers of all sizes with the cocotb tests of ``module``."""
 
-    @pytest.mark.parametrize("size", short_and_long(SIZES, ["sixteen banks", "three dies"]))
+    @pytest.mark.parametrize(
+        "size", short_and_long(SIZES, ["sixteen banks", "three dies", "tiled"])
+    )
     def test_worker(size, tmp_path, rng):
         hardware = SIZES[size]
         data = random_data(rng, 75, 150 * hardware.engines, Loss.LOGISTIC)
@@ -62,7 +64,7 @@ def workers(module):
             WorkerSystem(hardware),
             module,
             extra_sources=[RAM_ARRAY],
-            hier_blocks=[module_name(Engine(hardware.engine))],
+            hier_blocks=[module_name(engine_of(hardware))],
             plusargs=memories,
             env={TRAINING: str(tmp_path / "training.pickle")},
         )
@@ -83,8 +85,10 @@ class WorkerBench(Bench):
         address = BEAT_BYTES * self.first_beat
         self.legal = self.training.settings(epochs=1)
         self.legal |= {"word_address_low": address, "label_address_low": address}
-        labels = memory_count(self.params) - 1
+        labels = memory_count(self.params) - self.params.movers - 1
         self.memories = {"first words": 0, "last words": labels - 1, "labels": labels}
+        # A model in memory is no worker's without one: its first engine's then stands for labels.
+        self.memories["weights"] = labels + bool(self.params.movers)
         rng = np.random.default_rng(cocotb.RANDOM_SEED)
         self.weights = rng.integers(-(1 << 24), 1 << 24, size=self.training.features)
 
@@ -96,6 +100,12 @@ class WorkerBench(Bench):
         await self.write(**self.legal)
         await self.load()
         return self
+
+    def ports_of(self, memory):
+        """Return the ports at which a memory is: that of words has another one if tiles are."""
+        index, count = self.memories[memory], self.params.readers * self.params.ports
+        words = self.params.engines * self.params.ports
+        return [*range(index, count, words)] if index < words else [index - words + count]
 
     def set_memory(self, **fields):
         """Set how memories answer from now on: all rightly, unless told."""

@@ -8,6 +8,7 @@ from sim.p4sgd.golden import sgd as p4sgd
 from sim.workloads.layout import (
     Geometry,
     hbm_images,
+    in_tiles,
     model_to_weights,
     pack,
     unpack,
@@ -198,3 +199,18 @@ def test_errors() -> None:
         weights_to_model(np.arange(9), SMALL, 0, 2)
     with pytest.raises(ValueError, match=r"^models of 1 workers are needed, not 2$"):
         model_to_weights([np.zeros((1, 1, 4), dtype=int)] * 2, SMALL, 4)
+
+
+def test_tiles_have_the_chunks_of_all_their_micro_batches():
+    """Of five micro-batches in tiles of two, the last one is a tile alone."""
+    words = np.arange(5 * 3 * 2).reshape(-1, 1)  # three chunks of two planes
+    place = [(0, 2), (2, 4), (4, 5)]
+    expected = [
+        (micro_batch * 3 + chunk) * 2 + plane
+        for first, end in place
+        for chunk in range(3)
+        for micro_batch in range(first, end)
+        for plane in range(2)
+    ]
+    assert in_tiles(words, 2, 3, 2).ravel().tolist() == expected
+    assert (in_tiles(words, 2, 3, 1) == words).all()

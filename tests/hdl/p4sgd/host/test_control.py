@@ -20,10 +20,11 @@ ENGINES = [
     EngineParams(banks=4, max_bits=3, chunks=64, fifo_words=100, l2=True),
     EngineParams(banks=2, lanes=128, chunks=50, fifo_words=100, data_parallel=True, ping_pong=True),
     EngineParams(banks=16, max_bits=16, chunks=64, fifo_words=200),
+    EngineParams(chunks=100, fifo_words=300, max_tile=4),
 ]
 ONES = ("bits", "chunks", "batch_micro_batches", "epoch_micro_batches", "tail_samples", "epochs")
 LEGAL = {
-    "settings": dict.fromkeys(ONES, 1) | {"bits": 2, "l2_shift": 0, "data_parallel": 0},
+    "settings": dict.fromkeys(ONES, 1) | {"bits": 2, "l2_shift": 0, "data_parallel": 0, "tile": 0},
     "loss": {"loss": Loss.LINEAR.value, "exponent": 1},
     "network": {"worker": 2, "workers": 0b101, "slot_base": 0, "slot_count": 8, "timeout": 1},
     "word_address": 0,
@@ -47,7 +48,9 @@ def may_run(params, case):
     legal = [
         engine.min_bits <= set_["bits"] <= engine.max_bits,
         1 <= set_["chunks"] <= engine.chunks,
-        words <= engine.fifo_words,
+        words <= engine.fifo_words or engine.max_tile,
+        1 << set_["tile"] <= max(1, engine.max_tile),
+        batch % (1 << set_["tile"]) == 0,
         batch and set_["epoch_micro_batches"] and set_["epochs"],
         1 <= set_["tail_samples"] <= engine.banks,
         not set_["l2_shift"] or decays,
@@ -64,7 +67,7 @@ def may_run(params, case):
         legal += [1 <= network["slot_count"] <= params.slots, end <= SLOTS]
         legal += [network["workers"] >> network["worker"] & 1]
     if case["vanilla"]:  # all words and slots of a mini-batch are taken before its first is done
-        legal += [not case["join"], words * batch <= engine.fifo_words]
+        legal += [not case["join"], words * batch <= engine.fifo_words, not engine.max_tile]
         legal += [batch * params.frames <= network["slot_count"]]
     if set_["data_parallel"]:
         legal += [not case["join"], not case["vanilla"], engine.data_parallel]
@@ -114,6 +117,8 @@ def changes(params):
             yield {"settings": set_, "join": join, "vanilla": 1, "network": {"slot_count": slots_}}
     for count, more in product((2, 8, 16), (-1, 0, 1)):
         yield {"join": 0, "network": {"slot_base": SLOTS - count + more, "slot_count": count}}
+    for tile, batch in product(range(8), range(1, 20)):
+        yield {"settings": {"tile": tile, "batch_micro_batches": batch}}
     for worker in range(32):
         for workers in (1 << worker, ~(1 << worker) % (1 << 32)):
             yield {"join": 0, "network": {"worker": worker, "workers": workers}}
@@ -146,7 +151,8 @@ def cases(params):
 class Model:
     """Has the worker's state, as the host and the core bring it from one to the next."""
 
-    faults = ("memory_broken", "words_failed", "labels_failed", "starved", "abandoned")
+    memory = ("memory_broken", "words_failed", "labels_failed", "weights_failed")
+    faults = (*memory, "starved", "abandoned")
 
     def __init__(self, params):
         self.cases = cases(params)
@@ -230,6 +236,7 @@ class Model:
             "memory_broken": Cause.MEMORY_SILENT if silent else Cause.MEMORY_BEATS,
             "words_failed": Cause.WORD_READ,
             "labels_failed": Cause.LABEL_READ,
+            "weights_failed": Cause.WEIGHTS,
         }
         running = self.state in ("settle", "run")
         if causes := [cause for name, cause in memory.items() if inputs[name] and running]:

@@ -1,6 +1,13 @@
 """Compares cycles by the formulas with a count by hand."""
 
-from sim.p4sgd.golden.formula import LOOP_CYCLES, PAPER_MACHINE, SLOTS, Machine
+from sim.p4sgd.golden.formula import (
+    ANSWER,
+    LOOP_CYCLES,
+    PAPER_MACHINE,
+    PAUSE,
+    SLOTS,
+    Machine,
+)
 
 
 def test_pipelined():
@@ -26,3 +33,18 @@ def test_data_parallel_has_fewer_samples_and_all_features():
     assert machine.data_parallel(features, 64, 0) == 4 * features // 64 * 4 + 2 * SLOTS * 8
     # Padding is exchanged too.
     assert machine.data_parallel(1, 64, 0) == 4 * LOOP_CYCLES + 8 * 5.5
+
+
+def test_tiles_share_reads_of_weights():
+    machine = Machine(workers=1, engines=1, banks=8, lanes=64, bits=4)
+    # 6,400 features: 100 chunks; 64 samples are two tiles of 4 micro-batches, 16 words a chunk.
+    assert machine.tiled(6_400, 64, 50, 4) == 2 * (100 * 16 + PAUSE) + 16 + 50
+    # A last tile of one micro-batch takes a chunk in nine cycles, but its weights 16 beats.
+    assert machine.tiled(6_400, 40, 50, 4) == 2 * 100 * 16
+    # Tiles of one: 16 beats of weights for both stages, for each chunk.
+    assert machine.tiled(6_400, 64, 50, 1) == 8 * 100 * 16
+    # One chunk: each tile waits for memory.
+    assert machine.tiled(64, 64, 50, 2) == 4 * (9 + ANSWER) + 9 + 50
+    assert machine.best_tile(6_400, 64, 8) == 4
+    assert machine.best_tile(64, 64, 8) == 8
+    assert machine.best_tile(6_400, 40, 8) == 1

@@ -18,6 +18,7 @@ FIXED = {
     "min_bits": 1,
     "max_bits": 4,
     "max_chunks": 5,
+    "max_tile": 0,
     "fifo_words": 11,
     "address_bits": 11,
     "slots": 3,
@@ -153,3 +154,13 @@ def test_vanilla_order_holds_a_mini_batch():
         held.check_vanilla(64, 2, 32)
     with pytest.raises(DoesNotFit, match="needs a slot: 4 of 3"):  # two packets each
         capacity(banks=16).check_vanilla(64, 2, 32)
+
+
+@pytest.mark.parametrize("bits", [1, 4])
+def test_a_model_in_memory_is_limited_by_no_fifo(bits):
+    held = capacity(max_tile=4)
+    most = held.features(bits)
+    assert most == FIXED["max_chunks"] * FIXED["engines"] * FIXED["lanes"]
+    held.check_features(most, bits)
+    with pytest.raises(DoesNotFit, match="the model memory holds"):
+        held.check_features(most + 1, bits)

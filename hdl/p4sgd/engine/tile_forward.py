@@ -1,0 +1,83 @@
+"""Implements the forward stage of an engine whose model lies in memory."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.arithmetic import delay, signed_array
+from hdl.common.component import Component
+from hdl.p4sgd.engine.forward import PARTIALS_LATENCY, ForwardStage, forward_orders
+from hdl.p4sgd.engine.model_memory import ModelMemory
+from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.tile_counter import TileCounter
+from hdl.p4sgd.engine.weight_store import CHUNKS
+
+
+class TileForward(ForwardStage):
+    """Passes words to the banks, the micro-batches of a tile in turn in each chunk (section 7).
+
+    ``came`` says that the weights of the next chunk have come, which its first word waits for. The
+    sums of a tile's micro-batches leave ``partials`` one after the other in its last chunk. As in
+    :class:`ForwardStage`, nothing stalls behind the start of a word.
+
+    ``waiting`` is high while a word is due and none has come; ``unread`` while the weights have not
+    come, and ``no_credit`` if they are those of a mini-batch's first tile, which wait for updates,
+    and between tiles. Throughput and latency are those of :class:`ForwardStage`.
+    """
+
+    def __init__(self, params: EngineParams) -> None:
+        self.latency = ModelMemory.latency + params.bank.latency + PARTIALS_LATENCY
+        Component.__init__(
+            self,
+            params,
+            {
+                "settings": In(params.settings),
+                "start": In(1),
+                "words": In(stream.Signature(params.word)),
+                "came": In(1),
+                **{name: Out(shape) for name, shape in forward_orders(params).items()},
+                "sums": In(signed_array(params.bank.partial_bits, params.banks)),
+                "partials": Out(stream.Signature(params.partials)),
+                "active": Out(1),
+                "unread": Out(1),
+                "no_credit": Out(1),
+                "no_queue": Out(1),
+                "waiting": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.counter = counter = TileCounter(self.params)
+        position, tag = counter.position, Signal.like(self.tag)
+        starts = Signal()
+        read = Signal(range(CHUNKS + 2))  # chunks whose weights have come, not yet begun
+        begins = position.first_plane & position.first_member
+        ends = starts & position.last_plane
+        m.d.comb += [
+            self.unread.eq(begins & (read == 0)),
+            self.words.ready.eq(counter.active & ~self.unread & ~self.no_queue),
+            starts.eq(self.words.valid & self.words.ready),
+            counter.settings.eq(self.settings),
+            counter.start.eq(self.start),
+            counter.step.eq(starts),
+            self.active.eq(counter.running),
+            self.no_credit.eq(~counter.active | (self.unread & counter.first)),
+            self.waiting.eq(counter.active & ~self.words.valid),
+            tag.first_plane.eq(position.first_plane),
+            tag.negative.eq(position.first_plane & self.settings.signed_features),
+            tag.last_plane.eq(position.last_plane),
+            tag.first_chunk.eq(position.first_chunk),
+            tag.member.eq(position.member),
+        ]
+        m.d.sync += read.eq(read + self.came - (starts & begins))
+        cycles = ModelMemory.latency
+        pops = ends & position.last_member
+        m.d.comb += [
+            self.valid.eq(delay(m, starts, cycles, "valid", reset_less=False)),
+            self.pop.eq(delay(m, pops, cycles, "pop", reset_less=False)),
+            self.tag.eq(delay(m, tag, cycles, "tag")),
+            self.planes.eq(delay(m, self.words.payload, cycles, "planes")),
+        ]
+        self.collect(m, ends & position.last_chunk)
+        return m
