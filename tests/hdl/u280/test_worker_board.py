@@ -98,3 +98,17 @@ def test_memories_are_apart(engines, lanes, bits):
 def test_a_single_register_between_dies_is_refused():
     with pytest.raises(ValueError, match="slr_stages must be at least 2 on this board"):
         WorkerBoard(WorkerParams(slrs=2, slr_stages=1))
+
+
+def test_weights_in_memory_have_ports_of_their_own():
+    """Engine e: words at 8e and 8e + 2, once more behind them, weights at 8e + 4."""
+    engine = EngineParams(lanes=64, chunks=16, max_tile=4)
+    params = WorkerParams(engines=2, engine=engine, address_bits=29)
+    board = WorkerBoard(params)
+    check_board(board)
+    assert hbm_ports(board) == [*range(5), 6, 7, *range(8, 13), 16]
+    addresses = host_addresses(params)
+    assert addresses["words"] == tuple(port << 28 for port in (0, 2, 8, 10))
+    assert (addresses["labels"], addresses["labels_end"]) == (6 << 28, 0)
+    with pytest.raises(ValueError, match="at most 0 memory ports on this board with 5 engines: 2"):
+        WorkerBoard(replace(params, engines=5))
