@@ -10,6 +10,7 @@ from amaranth.utils import bits_for
 
 from hdl.common.arithmetic import count_ones, data_register, low_bits, rounded_half, saturate
 from hdl.common.component import Component
+from hdl.common.placed_delay import KEPT_APART
 from hdl.p4sgd.worker_params import WorkerParams
 
 
@@ -54,19 +55,26 @@ class PartialSum(Component):
             self.activations.valid.eq(valid[-1]),
         ]
         m.d.comb += [p.ready.eq(everyone & advance) for p in self.partials]
+        following = Cat(everyone, valid[:-1])
         with m.If(advance):
-            m.d.sync += valid.eq(Cat(everyone, valid[:-1]))
+            m.d.sync += valid.eq(following)
 
         shift = Signal(self.params.engine.precision_bits, reset_less=True)
         m.d.sync += shift.eq(self.settings.bits - self.settings.signed_features)
         activations = data_register(m, self.activations.payload)
         overflows = []
         for k in range(self.params.engine.banks):
-            total = self.add_engines(m, [p.payload[k] for p in self.partials], advance, k)
+            # Each sample's registers have an enable of their own, as one would have many loads.
+            full = Signal(name=f"full_{k}", attrs=KEPT_APART)
+            own = Signal(name=f"advance_{k}")
+            m.d.comb += own.eq(~full | self.activations.ready)
+            with m.If(own):
+                m.d.sync += full.eq(following[-1])
+            total = self.add_engines(m, [p.payload[k] for p in self.partials], own, k)
             rounded = Signal(signed(len(total)), name=f"rounded_{k}", reset_less=True)
             overflowed = Signal(name=f"overflowed_{k}", reset_less=True)
             clamped, overflow = saturate(rounded, bits)
-            with m.If(advance):
+            with m.If(own):
                 m.d.sync += [
                     rounded.eq(rounded_half((total << 1) >> shift)),
                     activations[k].eq(clamped),
