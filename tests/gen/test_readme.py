@@ -107,7 +107,7 @@ def test_make_run_trains_on_the_smallest_worker_first():
 
 def test_limits_are_reported_up_front():
     limits = PLAIN.partition("## What it is not")[2].partition("## ")[0]
-    for text in ("No Vivado has built", "no card has run", "two network ports", "512 MB", "energy"):
+    for text in ("No Vivado has built", "no card has run", "two network ports", "1 GB", "energy"):
         assert text in limits
 
 

@@ -189,8 +189,10 @@ class WeightMover(Component):
                 ]
         enough = [room[exact_log2(self.params.chunk_beats) :].any() for room in rooms]
         may_forward = (forward.active & (~forward.first | self.credits["forward"].any())) & running
-        may_update = update.active & self.credits["update"].any() & running & enough[1]
+        offered = Signal(name="forward_offered")  # and not taken, so that it must stay
+        may_update = update.active & self.credits["update"].any() & running & enough[1] & ~offered
         bursts, place = port.bursts, self.peek.payload
+        m.d.sync += offered.eq(bursts.valid & ~bursts.ready & ~may_update & running)
         m.d.comb += [
             bursts.valid.eq(may_update | ((may_forward | peeks) & enough[0])),
             bursts.payload.tag.eq(may_update),
