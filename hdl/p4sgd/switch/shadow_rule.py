@@ -1,21 +1,21 @@
 """Implements SwitchML's rule: a packet's use has one of two copies of its slot's sum."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In
 
 from hdl.common.component import Component
 from hdl.p4sgd.switch.params import USES, SwitchParams
-from hdl.p4sgd.switch.slot_rule import add_sum
+from hdl.p4sgd.switch.slot_rule import add_sum, rule_ports
 
 
 class ShadowRule(Component):
     """Decides by :func:`sim.golden.reduction.shadow.shadow_rule`, without registers.
 
-    The ports are those of :class:`hdl.p4sgd.switch.slot_rule.SlotRule`, but ``before`` and
-    ``after`` are the state of one copy, that of even or of ``odd`` uses, and ``neighbour`` is the
-    use two before the request's: a use begins in the copy that had this one, if its sum is
-    complete. An acknowledgement is PREMATURE_ACK. ``clear`` sets the copy to use -2 or -1,
-    complete.
+    The ports are those of :class:`hdl.p4sgd.switch.slot_rule.SlotRule`, without ``begins``, but
+    ``before`` and ``after`` are the state of one copy, that of even or of ``odd`` uses, and
+    ``neighbour`` is the use two before the request's: a use begins in the copy that had this one,
+    if its sum is complete. An acknowledgement is PREMATURE_ACK. ``clear`` sets the copy to use -2
+    or -1, complete.
 
     Source: SwitchML (NSDI 2021), algorithm 3, with numbered uses. Latency: none.
     """
@@ -23,22 +23,7 @@ class ShadowRule(Component):
     latency = 0
 
     def __init__(self, params: SwitchParams) -> None:
-        super().__init__(
-            params,
-            {
-                "clear": In(1),
-                "odd": In(1),
-                "request": In(params.request),
-                "neighbour": In(8),
-                "before": In(params.state),
-                "after": Out(params.state),
-                "verdict": Out(params.verdict),
-                "complete": Out(1),
-                "repeat": Out(1),
-                "pending": Out(1),
-                "begins": Out(1),
-            },
-        )
+        super().__init__(params, rule_ports(params) | {"odd": In(1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -55,7 +40,6 @@ class ShadowRule(Component):
             take.eq(is_agg & near & before.summed),
             alone.eq(request.sender == request.everyone),
             all_in.eq(agg_bm == request.everyone),
-            self.begins.eq(take),
             self.complete.eq((take & alone) | (add & all_in)),
             self.repeat.eq(is_agg & same & added),
             self.pending.eq(self.repeat & ~before.summed),

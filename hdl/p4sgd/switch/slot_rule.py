@@ -3,11 +3,26 @@
 from typing import Any
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.p4sgd.switch.params import USES, SwitchParams
+
+
+def rule_ports(params: SwitchParams) -> dict[str, Member]:
+    """Return the ports that every rule has."""
+    return {
+        "clear": In(1),
+        "request": In(params.request),
+        "neighbour": In(8),
+        "before": In(params.state),
+        "after": Out(params.state),
+        "verdict": Out(params.verdict),
+        "complete": Out(1),
+        "repeat": Out(1),
+        "pending": Out(1),
+    }
 
 
 class SlotRule(Component):
@@ -30,21 +45,7 @@ class SlotRule(Component):
     latency = 0
 
     def __init__(self, params: SwitchParams) -> None:
-        super().__init__(
-            params,
-            {
-                "clear": In(1),
-                "request": In(params.request),
-                "neighbour": In(8),
-                "before": In(params.state),
-                "after": Out(params.state),
-                "verdict": Out(params.verdict),
-                "complete": Out(1),
-                "repeat": Out(1),
-                "pending": Out(1),
-                "begins": Out(1),
-            },
-        )
+        super().__init__(params, rule_ports(params) | {"begins": Out(1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -1,10 +1,10 @@
 """Implements the rule of a slot in a tree: a switch is like a worker to its parent."""
 
 from amaranth.hdl import Module, Mux, Signal, Value
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.switch.slot_rule import SlotRule
+from hdl.p4sgd.switch.slot_rule import SlotRule, rule_ports
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 
 
@@ -27,22 +27,7 @@ class TreeRule(Component):
     latency = 0
 
     def __init__(self, params: TreeSwitchParams) -> None:
-        super().__init__(
-            params,
-            {
-                "clear": In(1),
-                "request": In(params.request),
-                "neighbour": In(8),
-                "before": In(params.state),
-                "after": Out(params.state),
-                "verdict": Out(params.verdict),
-                "complete": Out(1),
-                "repeat": Out(1),
-                "pending": Out(1),
-                "up": Out(1),
-                "answered": Out(1),
-            },
-        )
+        super().__init__(params, rule_ports(params) | {"up": Out(1), "answered": Out(1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
