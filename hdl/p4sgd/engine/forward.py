@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -117,7 +117,7 @@ class ForwardStage(Component):
             self.tag.eq(delay(m, tag, ModelMemory.latency, "tag")),
             self.planes.eq(delay(m, self.select_word(m, probing), 1, "planes")),
         ]
-        self.collect(m, ends)
+        collect(m, self, ends)
         return m
 
     def count_credits(self, m: Module, start_word, schedule, position) -> None:
@@ -144,16 +144,20 @@ class ForwardStage(Component):
             m.d.sync += word.eq(self.words.payload)
         return word
 
-    def collect(self, m: Module, ends) -> None:
-        """Queue the banks' sums after a micro-batch's last word; room was reserved for them."""
-        params = self.params
-        shape = self.partials.payload.shape()
-        m.submodules.queue = queue = ReservedFifo.sized(shape=shape, depth=PARTIALS_DEPTH)
-        connect(m, queue.o, flipped(self.partials))
-        done = delay(m, ends, ModelMemory.latency + params.bank.latency, "done", reset_less=False)
-        m.d.comb += [
-            self.no_queue.eq(~queue.room),
-            queue.reserve.eq(ends),
-            queue.push.eq(done),
-            queue.payload.eq(self.sums),
-        ]
+
+def collect(m: Module, stage: Any, ends: Value) -> None:
+    """Queue the banks' sums of a forward ``stage`` after a micro-batch's last word.
+
+    Room was reserved for them.
+    """
+    params = stage.params
+    shape = stage.partials.payload.shape()
+    m.submodules.queue = queue = ReservedFifo.sized(shape=shape, depth=PARTIALS_DEPTH)
+    connect(m, queue.o, flipped(stage.partials))
+    done = delay(m, ends, ModelMemory.latency + params.bank.latency, "done", reset_less=False)
+    m.d.comb += [
+        stage.no_queue.eq(~queue.room),
+        queue.reserve.eq(ends),
+        queue.push.eq(done),
+        queue.payload.eq(stage.sums),
+    ]

@@ -6,29 +6,28 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
-from hdl.p4sgd.engine.forward import PARTIALS_LATENCY, ForwardStage, forward_orders
+from hdl.p4sgd.engine.forward import PARTIALS_LATENCY, collect, forward_orders
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.tile_counter import TileCounter
 from hdl.p4sgd.engine.weight_store import CHUNKS
 
 
-class TileForward(ForwardStage):
+class TileForward(Component):
     """Passes words to the banks, the micro-batches of a tile in turn in each chunk (section 7).
 
     ``came`` says that the weights of the next chunk have come, which its first word waits for. The
     sums of a tile's micro-batches leave ``partials`` one after the other in its last chunk. As in
-    :class:`ForwardStage`, nothing stalls behind the start of a word.
+    :class:`hdl.p4sgd.engine.forward.ForwardStage`, nothing stalls behind the start of a word.
 
     ``waiting`` is high while a word is due and none has come; ``unread`` while the weights have not
     come, and ``no_credit`` if they are those of a mini-batch's first tile, which wait for updates,
-    and between tiles. Throughput and latency are those of :class:`ForwardStage`.
+    and between tiles. Throughput and latency are those of that stage.
     """
 
     def __init__(self, params: EngineParams) -> None:
         self.latency = ModelMemory.latency + params.bank.latency + PARTIALS_LATENCY
-        Component.__init__(
-            self,
+        super().__init__(
             params,
             {
                 "settings": In(params.settings),
@@ -79,5 +78,5 @@ class TileForward(ForwardStage):
             self.tag.eq(delay(m, tag, cycles, "tag")),
             self.planes.eq(delay(m, self.words.payload, cycles, "planes")),
         ]
-        self.collect(m, ends & position.last_chunk)
+        collect(m, self, ends & position.last_chunk)
         return m

@@ -169,7 +169,7 @@ class Samples:
             raise ValueError("this build has no L2 term")
         if not 0 < batch < fixed["banks"] << 16:
             raise ValueError(f"batch must be below {fixed['banks'] << 16}: {batch}")
-        if batch % (fixed["banks"] * self.tile):
+        if self.tile > 1 and batch % (fixed["banks"] * self.tile):
             raise ValueError(
                 f"batch must be a multiple of {fixed['banks'] * self.tile}, whole tiles: {batch}"
             )
