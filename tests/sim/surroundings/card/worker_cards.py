@@ -86,7 +86,7 @@ async def train_together(workers, switch, meanwhile=None):
     cluster = CardCluster(
         workers,
         switch,
-        ClusterParams(worker=WORKER, network=NetworkParams(workers=len(workers), slots=256)),
+        ClusterParams(worker=WORKER, network=NetworkParams(workers=len(workers), sums=256)),
     )
     await cluster.start_job(NetworkSettings(latency=300), training.under_way)
     beside = cocotb.start_soon(meanwhile()) if meanwhile else None
