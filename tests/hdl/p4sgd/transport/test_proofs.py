@@ -38,7 +38,7 @@ MUTANTS = {
     ),
     "judges what is not there": table("m.If(self.valid)", "m.If(1)", "no_packet_no_verdict"),
     "keeps a freed slot": table(
-        "port.data.freed.eq(use[0] ^ self.arrival.is_agg)",
+        "port.data.freed.eq(use[0] ^ acknowledged)",
         "port.data.freed.eq(0)",
         "idle_at_rest",
     ),
