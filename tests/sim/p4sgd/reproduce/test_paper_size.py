@@ -77,6 +77,7 @@ def test_each_row_says_how_it_came_about(monkeypatch):
     assert rows[2]["refused"]
 
 
+@pytest.mark.long  # the same points of other sizes are measured in test_points.py
 def test_an_epoch_on_the_rtl_is_the_formula_s():
     """100 samples are 6.25 or 3.125 mini-batches; until the first word, START cycles pass."""
     requested = requested_points(SIZES, LINK)
