@@ -91,7 +91,7 @@ class ChunkWalk(Component):
             Signal.like(settings.epoch_micro_batches, name=name) for name in ("whole", "in_epoch")
         )
         m.d.sync += [
-            rest.eq(settings.epoch_micro_batches & ((1 << settings.tile) - 1)),
+            rest.eq(settings.epoch_micro_batches & ((1 << settings.tile) - 1)[: len(rest)]),
             in_batch.eq(settings.batch_micro_batches >> settings.tile),
             before.eq(settings.epoch_micro_batches >> settings.tile),
             in_epoch.eq((before + rest.any())[: len(in_epoch)]),

@@ -8,7 +8,11 @@ from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import Run, generator, play, set_up
 from tests.simulated import simulated
 
-SIZES = [EngineParams(lanes=16, chunks=9, max_tile=4), EngineParams(lanes=16, chunks=1, max_tile=1)]
+SIZES = [
+    EngineParams(lanes=16, chunks=1, max_tile=1),
+    EngineParams(lanes=16, chunks=9, max_tile=4),
+    EngineParams(banks=2, lanes=16, chunks=17, max_tile=16),
+]
 MARKS = ("first_plane", "second_plane", "last_plane", "first_chunk", "last_chunk")
 
 test_tile_counter = simulated(TileCounter, SIZES, __name__)
@@ -37,12 +41,12 @@ def words_of(run):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(bits=[1, 2, 5], chunks=[1, 2, 9], tile=[1, 2, 4], steps=[1.0, 0.6])
+@cocotb.parametrize(bits=[1, 2, 5], chunks=[1, 2, 17], tile=[1, 4, 16], steps=[1.0, 0.6])
 async def counts_members_of_tiles(dut, bits, chunks, tile, steps):
     """Epochs end with any part of a tile."""
     params, rng = params_in_simulator(EngineParams), generator()
     chunks, tile = min(chunks, params.chunks), min(tile, params.max_tile)
-    samples = int(rng.integers(1, 12 * params.banks))
+    samples = int(rng.integers(1, 12 * params.banks if chunks < 10 else 36))
     batch = params.banks * tile * int(rng.integers(1, 4))
     run = Run(params, rng, samples, chunks, bits, False, batch, epochs=2, tile=tile)
     await streams.start(dut)
