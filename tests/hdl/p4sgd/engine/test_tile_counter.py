@@ -9,7 +9,6 @@ from tests.hdl.p4sgd.bench import Run, generator, play, set_up
 from tests.simulated import simulated
 
 SIZES = [
-    EngineParams(lanes=16, chunks=1, max_tile=1),
     EngineParams(lanes=16, chunks=9, max_tile=4),
     EngineParams(banks=2, lanes=16, chunks=17, max_tile=16),
 ]
