@@ -229,6 +229,11 @@ class TrainingWorkload(Workload):
                 f"batch must be a multiple of {engine.banks}, the banks, and at least 8:"
                 f" {self.batch}"
             )
+        if self.tile and not engine.max_tile:
+            raise ValueError(
+                "tile is for a model in memory: build the hardware with --set max_tile=8, or take"
+                " --preset tiled"
+            )
         if self.tile & (self.tile - 1) or self.tile > engine.max_tile:
             raise ValueError(
                 f"tile must be a power of two up to {engine.max_tile}, what the hardware is built"

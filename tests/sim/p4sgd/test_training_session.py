@@ -114,6 +114,20 @@ def test_data_that_do_not_fit_are_refused_before_a_simulator_is_built():
         TrainingSession.check(both, requested(samples=(1 << 21) + 17, **shared))
 
 
+def test_tiles_are_those_of_a_model_in_memory():
+    tiled = replace(PARAMS, engine=replace(PARAMS.engine, max_tile=4))
+    for params, settings, words in (
+        (PARAMS, {"tile": 1}, "tile is for a model in memory: .* --set max_tile=8"),
+        (tiled, {"tile": 3}, "tile must be a power of two up to 4"),
+        (tiled, {"tile": 8}, "tile must be a power of two up to 4"),
+        (tiled, {"tile": 4, "batch": 24}, "batch must be a multiple of 32, the samples of a tile"),
+        (tiled, {"schedule": Schedule.VANILLA}, "not trained in vanilla order"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            TrainingSession.check(params, requested(features=32, **settings))
+    TrainingSession.check(tiled, requested(features=32, tile=4, batch=32))
+
+
 def test_the_formula_needs_no_simulation():
     workload = requested(samples=100, features=200, bits=3, batch=64, turnaround=10)
     result = TrainingSession.calculate(PARAMS, workload)
