@@ -1,6 +1,6 @@
 """Builds queues from memory: no other part of the project does."""
 
-from amaranth.hdl import Cat, Module, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
@@ -25,12 +25,16 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     #: ``i.ready`` is low while it is full; else no beat may come then
     refuses: bool = tagged("_never_full", default=True)
     mixed: bool = tagged("_mixed", default=False)  #: bits beyond columns of UltraRAM: block RAM
+    #: distributed: a beat that comes while it is empty is at ``o`` in the same cycle
+    passes: bool = tagged("_passing", default=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.style == "auto":  # resolved here, so that equal queues have equal parameters
             style = "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
             object.__setattr__(self, "style", style)
+        if self.passes and self.style != "distributed":
+            raise ValueError("passes needs style distributed, because others register what is read")
         if self.output_register and self.style == "distributed":
             raise ValueError(
                 "output_register needs style block or ultra, because a distributed memory is read"
@@ -50,7 +54,7 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     @property
     def latency(self) -> int:
         """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
-        return 1 + self.stages
+        return 1 + self.stages - self.passes
 
 
 class Fifo(Component):
@@ -60,8 +64,9 @@ class Fifo(Component):
     beat out every cycle, full or empty. Latency: ``latency``. Full: ``i.ready``, which depends on
     registers only, goes low; no beat is lost. Without ``params.refuses`` the sender must know that
     the queue is not full when it sends a beat; then ``i.ready`` is always high, and the path of
-    ``i.valid`` has fewer logic levels. ``depth`` is exactly the number of memory words, which need
-    not be a power of two.
+    ``i.valid`` has fewer logic levels. With ``params.passes``, ``o`` follows ``i`` in the same
+    cycle while it is empty. ``depth`` is exactly the number of memory words, which need not be a
+    power of two.
     """
 
     def __init__(self, params: FifoParams) -> None:
@@ -83,7 +88,8 @@ class Fifo(Component):
         free = Signal(init=1)  # a register, since it drives many loads, or constant 1
         filled = Signal()  # register: the memory is not empty
         stored = Signal(range(depth + 1))
-        m.d.comb += [self.i.ready.eq(free), push.eq(self.i.valid & free)]
+        passed = Signal()  # a beat goes from ``i`` to ``o`` without being stored
+        m.d.comb += [self.i.ready.eq(free), push.eq(self.i.valid & free & ~passed)]
         places = [self.count_places(m, "write_at", push), self.count_places(m, "read_at", pop)]
         fresh = self.add_words(m, push, pop, *places)
         rises, falls = [free.eq(stored != depth - 1)], [free.eq(1)]
@@ -102,6 +108,12 @@ class Fifo(Component):
                 self.o.valid.eq(filled),
                 self.o.payload.eq(fresh),
                 pop.eq(filled & self.o.ready),
+            ]
+        if self.params.passes:
+            m.d.comb += [
+                self.o.valid.eq(filled | self.i.valid),
+                self.o.payload.eq(Mux(filled, fresh, self.i.payload)),
+                passed.eq(~filled & self.o.ready),
             ]
         return m
 

@@ -7,12 +7,15 @@ from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
+from hdl.common.params import tagged
 from hdl.common.placed_delay import placed_delay
 from hdl.common.wire_pipeline import WirePipelineParams
 
 
 class StreamPipelineParams(WirePipelineParams):
     """Sets the shape of a beat, and the number of registers on the way."""
+
+    passes: bool = tagged("_passing", default=False)  #: whether an empty queue takes no cycle
 
     @property
     def capacity(self) -> int:
@@ -22,7 +25,7 @@ class StreamPipelineParams(WirePipelineParams):
     @property
     def latency(self) -> int:
         """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
-        return self.stages + 1
+        return self.stages + 1 - self.passes
 
     @property
     def wires(self) -> int:
@@ -42,8 +45,9 @@ class StreamPipeline(Component):
     :attr:`reset_cycles`; then no beat from before it is left.
 
     ``empty`` is high when every beat that ``i`` took has left ``o``, at the latest ``stages + 1``
-    cycles after the last one did. Throughput: one beat a cycle. Latency: ``params.latency``. Full:
-    ``i.ready``, a register, goes low after ``params.capacity`` beats.
+    cycles after the last one did. Throughput: one beat a cycle. Latency: ``params.latency``; with
+    ``params.passes`` a beat leaves the last register straight for ``o`` while the queue is empty.
+    Full: ``i.ready``, a register, goes low after ``params.capacity`` beats.
     """
 
     keeps_boundary = True
@@ -69,7 +73,12 @@ class StreamPipeline(Component):
         params = self.params
         m.domains.far = ClockDomain(local=True)
         m.submodules.queue = queue = DomainRenamer("far")(
-            Fifo.sized(shape=params.shape, depth=params.capacity, style="distributed")
+            Fifo.sized(
+                shape=params.shape,
+                depth=params.capacity,
+                style="distributed",
+                passes=params.passes,
+            )
         )
         taken = Signal()
         leaves = Signal()
@@ -88,6 +97,8 @@ class StreamPipeline(Component):
             queue.i.valid.eq(placed_delay(m, taken, params.stages, "sent")),
             leaves.eq(self.o.valid & self.o.ready),
         ]
+        if params.passes:  # a queue that is reset stores nothing, but a beat could pass it
+            m.d.comb += taken.eq(self.i.valid & ~full & ~ResetSignal())
         with m.If(taken & ~left):
             m.d.sync += [
                 under_way.eq(under_way + 1),

@@ -37,7 +37,7 @@ class EngineChain(Component):
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
         self.group_params = [GroupParams(worker=params, index=k) for k in range(params.slrs)]
-        crossing = SlrCrossing(self.group_params[0]).latency
+        crossing = SlrCrossing(self.group_params[0]).loop_latency
         self.reset_cycles = 2 * (params.slrs - 1) * params.slr_stages + 1
         levels = [sum_levels(group) for group in self.group_params]
         self.latency = max(

@@ -24,6 +24,7 @@ from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 
 #: names of the signals that cross as streams, besides the words of each engine beyond
 STREAMS = ("deltas", "peek", "load", "partials", "peeked")
+IN_LOOP = ("deltas", "partials")  #: those of them on the way of the training loop
 WEIGHT_PARTS = 4  #: number of parts in which eight weights cross, one after the other
 
 
@@ -39,13 +40,15 @@ class SlrCrossing(Component):
     word that was sent to it.
 
     Throughput: a beat a cycle of each stream, eight weights in ``WEIGHT_PARTS + 1`` cycles.
-    Latency: :attr:`latency` cycles of a stream, ``WEIGHT_PARTS + 1`` more of weights, one less of
-    anything else. :attr:`wires` run between the dies.
+    Latency: :attr:`latency` cycles of a stream, ``WEIGHT_PARTS + 1`` more of weights;
+    :attr:`loop_latency`, one less, of ``deltas``, ``partials`` and anything else. :attr:`wires` run
+    between the dies.
     """
 
     def __init__(self, params: GroupParams) -> None:
         self.stages = params.worker.slr_stages
         self.latency = StreamPipelineParams(shape=1, stages=self.stages).latency
+        self.loop_latency = StreamPipelineParams(shape=1, stages=self.stages, passes=True).latency
         signature = GroupSignature(params.worker, params.beyond)
         super().__init__(
             params, {"near": In(signature), "far": Out(signature), "far_reset": Out(1)}
@@ -91,7 +94,9 @@ class SlrCrossing(Component):
 
         ``domain`` is the clock domain of ``source``.
         """
-        pipeline = StreamPipeline.sized(shape=source.payload.shape(), stages=self.stages)
+        pipeline = StreamPipeline.sized(
+            shape=source.payload.shape(), stages=self.stages, passes=name in IN_LOOP
+        )
         connect_by(m, name, DomainRenamer(domain)(pipeline), source, target)
         return pipeline.empty
 

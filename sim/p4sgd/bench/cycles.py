@@ -17,7 +17,7 @@ from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
 MAX_DEVIATION = Limit(0.03)
-MAX_TURNAROUND = Limit(40)
+MAX_TURNAROUND = {1: Limit(40), 3: Limit(50)}  #: by dies: of one engine, and of all
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
 WORD_BITS, BANKS = 128, (1, 2, 4, 8, 16)  #: of engines that differ in their banks alone
@@ -119,7 +119,10 @@ def compare(
 def rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
     """Measure data of all sizes, on one engine of ``worker`` and on all."""
     result = []
-    hardware = {"1 engine": replace(worker, engines=1), f"{worker.engines} engines": worker}
+    count = f"{worker.engines} engines"
+    hardware = {"1 engine": replace(worker, engines=1), count: worker}
+    if worker.engines > 8:
+        hardware[f"{count}, 3 dies"] = replace(worker, slrs=3)
     for name, params in hardware.items():
         progress(f"building the simulator of {name}")
         simulator = build_worker(params, second_main=FREE_RUNNING)
@@ -152,7 +155,7 @@ def hardware_rows(
 ) -> list[Row]:
     """Measure the turnaround, and an epoch of each number of features; the largest has a limit."""
     cycles = turnaround(params, simulator)
-    limit = MAX_TURNAROUND if params.engines == 1 else None
+    limit = MAX_TURNAROUND[params.slrs] if params.engines == 1 or params.slrs > 1 else None
     note = "s = 4, logistic, no network"
     result = [Row(what=f"{name}: T", value=cycles, unit="cycles", limit=limit, note=note)]
     for count in features:

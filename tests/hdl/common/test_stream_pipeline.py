@@ -12,12 +12,13 @@ from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
 
-SIZES = [(1, 1), (40, 2), (9, 4)]
+SIZES = [(1, 1, False), (40, 2, False), (9, 4, False), (40, 2, True)]
 
 
-@pytest.mark.parametrize(("width", "stages"), SIZES)
-def test_stream_pipeline(width, stages):
-    simulate(StreamPipeline(StreamPipelineParams(shape=width, stages=stages)), __name__)
+@pytest.mark.parametrize(("width", "stages", "passes"), SIZES)
+def test_stream_pipeline(width, stages, passes):
+    params = StreamPipelineParams(shape=width, stages=stages, passes=passes)
+    simulate(StreamPipeline(params), __name__)
 
 
 def test_sizes_have_names_of_their_own():

@@ -177,7 +177,7 @@ def test_deviation_counts_in_both_directions():
 
 def test_epoch_is_within_three_per_cent_of_the_formula(simulator):
     result = turnaround(TINY, simulator)
-    assert 0 < result <= cycles.MAX_TURNAROUND.bound
+    assert 0 < result <= cycles.MAX_TURNAROUND[1].bound
     epoch = compare(TINY, simulator, features=CHUNKS * 32, turnaround=result, samples=128)
     assert epoch.ideal == 16 * CHUNKS * 4 + 2 * result
     assert epoch.deviation <= 0.03

@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from gen.synth.device import U280
 from hdl.p4sgd.core.group_params import GroupParams
-from hdl.p4sgd.core.slr_crossing import WEIGHT_PARTS, SlrCrossing
+from hdl.p4sgd.core.slr_crossing import IN_LOOP, WEIGHT_PARTS, SlrCrossing
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
@@ -143,6 +143,7 @@ async def streams_arrive_in_order(dut, path, stalls):
     assert received == [unpack(shape, beat) for beat in beats]
     if stalls.absent:
         more = (WEIGHT_PARTS + 1) * in_parts
-        latency = component_in_simulator().latency
+        crossing = component_in_simulator()
+        latency = crossing.loop_latency if name in IN_LOOP else crossing.latency
         assert cycles[0] == sent[0] + latency + more
         assert cycles[-1] - cycles[0] == (len(beats) - 1) * max(1, more)
