@@ -20,6 +20,8 @@ from hdl.u280.line_splitter import LINE_BITS, LineSplitter, LineSplitterParams
 ADDRESS_DEPTH = 16  #: most bursts that wait on their way to HBM
 SPLITTER = LineSplitterParams(address_bits=ADDRESS_BITS, length_bits=LENGTH_BITS - 1)
 DATA_DEPTH = 32  #: beats on theirs: more than a way there and back takes
+#: beats that were read, which the core still gets while HBM is refreshed: most of 350 ns
+READ_DEPTH = 64
 
 
 class HbmPortParams(Params):
@@ -66,7 +68,7 @@ class HbmPortParams(Params):
         channels = {}
         if self.reads:
             channels["ar"] = (burst, ADDRESS_DEPTH, True)
-            channels["r"] = (data.StructLayout(beat), DATA_DEPTH, False)
+            channels["r"] = (data.StructLayout(beat), READ_DEPTH, False)
         if self.writes:
             channels["aw"] = (burst, ADDRESS_DEPTH, True)
             channels["w"] = (data.StructLayout(written), DATA_DEPTH, True)
