@@ -112,6 +112,11 @@ DESIGN = Design(
             rows="sim.p4sgd.bench.cycles:bank_rows",
             preset="u280-16",
         ),
+        "refresh": Bench(
+            title="Epochs of 16 engines while HBM is refreshed, beside the formula",
+            rows="sim.p4sgd.bench.refresh:rows",
+            preset="u280-16",
+        ),
         "tiled": Bench(
             title="Cycles of a mini-batch with the model in memory beside the formula",
             rows="sim.p4sgd.bench.tiled:rows",

@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from sim.surroundings.hbm_refresh import Refresh
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -25,6 +27,7 @@ class MemorySettings:
     latency: int = 128  #: cycles from a burst's address to its first beat
     ar_stall: int = 0  #: chance in 256, every cycle, that an address waits
     r_stall: int = 0  #: chance in 256, every cycle, that no beat comes
+    refresh: Refresh | None = None  #: None: the memory never pauses to be refreshed
     seed: int = 1
     fail_index: int = 0  #: number of the memory that answers a beat wrongly
     fail_beat: int | None = None  #: number of that beat; None: all beats are answered rightly
@@ -38,6 +41,7 @@ class MemorySettings:
             "ar_stall": self.ar_stall,
             "r_stall": self.r_stall,
             "seed": self.seed,
+            **(self.refresh.fields if self.refresh else {}),
             "fail_read": int(self.fail_beat is not None),
             "fail_read_beat": self.fail_beat or 0,
             "fail_response": 2,  # AXI's SLVERR

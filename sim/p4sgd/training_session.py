@@ -1,7 +1,7 @@
 """Trains on P4SGD workers, alone or with a switch, beside the golden model and float64 SGD."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -131,7 +131,7 @@ class TrainingSession(Session):
             folder,
             show,
             enough=self.comparison.enough,
-            memory=self.requested.memory,
+            memory=self.requested.memory(self.params, clock_mhz),
             network=self.requested.network,
             seed=self.requested.seed,
         )
@@ -159,7 +159,8 @@ class TrainingSession(Session):
         rows, training = self.comparison.rows, self.training
         result = {name: sum(row.counters[name] for row in rows) / len(rows) for name in COUNTERS}
         cycles = result["cycles"]
-        ideal = ideal_cycles(self.params, self.requested, training.samples, training.features)
+        size = training.samples, training.features
+        ideal = ideal_cycles(self.params, self.requested, *size, clock_mhz)
         result |= {
             "cycles_per_epoch": cycles,
             "samples_per_second": training.samples * clock_mhz * 1e6 / cycles,
@@ -191,10 +192,17 @@ class TrainingSession(Session):
 
 
 def ideal_cycles(
-    params: WorkerParams, requested: TrainingWorkload, samples: int, features: int
+    params: WorkerParams,
+    requested: TrainingWorkload,
+    samples: int,
+    features: int,
+    clock_mhz: float = CLOCK_MHZ,
 ) -> float:
     """Return the cycles of an epoch by the formula of the schedule."""
-    machine = machine_of(params, requested)
+    refresh = requested.refresh(params, clock_mhz)
+    machine = replace(
+        machine_of(params, requested), delivered=refresh.delivered if refresh else 1.0
+    )
     formula = {
         Schedule.PIPELINED: machine.pipelined,
         Schedule.VANILLA: machine.vanilla,

@@ -9,6 +9,7 @@ from sim.p4sgd.reference import MISSING, is_there
 from sim.p4sgd.training import TrainingRun, machine_of
 from sim.p4sgd.training_report import Comparison, Row
 from sim.p4sgd.training_workload import ZEROS
+from sim.surroundings.hbm_refresh import INTERVAL_NS
 from sim.workloads.step_size import CURVATURE
 
 UNEQUAL = 2 / 3  #: share of the larger class from which on it is worth a line
@@ -37,6 +38,11 @@ def about(run: TrainingRun) -> Iterator[str]:
         + f" of each of {run.workers} workers"
         * (run.workers > 1)
     )
+    if refresh := run.requested.refresh(run.params):
+        yield (
+            f"the memory pauses for {refresh.pause_ns} ns every {INTERVAL_NS / 1000:g} us, as HBM"
+            " does to refresh its banks: --memory-refresh 0 is without"
+        )
     if engine.max_tile:
         yield tiled(run)
     if data.test is not None:

@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hdl.common.core_clock import CORE_MHZ
 from sim.golden.choices import EtaSchedule, Loss, Schedule
 from sim.harness.workload import Workload, setting
 from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
+from sim.surroundings.hbm_refresh import INTERVAL_NS, PAUSE_NS, Refresh
 
 if TYPE_CHECKING:
     from hdl.p4sgd.worker_params import WorkerParams
@@ -143,6 +145,14 @@ class TrainingWorkload(Workload):
         least=0,
         most=250,
     )
+    memory_refresh: int | None = setting(
+        None,
+        f"Pause each port of the simulated memory for this many ns every {INTERVAL_NS / 1000:g} us,"
+        " as HBM does to refresh its banks; 0 is off.",
+        least=0,
+        most=INTERVAL_NS // 2,
+        shown=f"{PAUSE_NS} for hardware of DSP slices, as presets u280 are, else 0",
+    )
     turnaround: float = setting(
         0.0, "Add this many cycles to each mini-batch in the formula of ideal cycles.", least=0
     )
@@ -192,13 +202,19 @@ class TrainingWorkload(Workload):
         """Return whether there are links at all."""
         return self.workers > 1 or self.schedule is not Schedule.PIPELINED
 
-    @property
-    def memory(self) -> MemorySettings:
-        """Return the settings of the simulated memories."""
+    def refresh(self, params: "WorkerParams", clock_mhz: float = CORE_MHZ) -> Refresh | None:
+        """Return the refresh of the memory of hardware with ``params``; None if there is none."""
+        default = PAUSE_NS if params.engine.dsp else 0
+        pause = default if self.memory_refresh is None else self.memory_refresh
+        return Refresh(pause_ns=pause, clock_mhz=clock_mhz) if pause else None
+
+    def memory(self, params: "WorkerParams", clock_mhz: float = CORE_MHZ) -> MemorySettings:
+        """Return the settings of the simulated memories of hardware with ``params``."""
         return MemorySettings(
             latency=self.memory_latency,
             ar_stall=self.memory_stall,
             r_stall=self.memory_stall,
+            refresh=self.refresh(params, clock_mhz),
             seed=self.seed,
         )
 

@@ -17,6 +17,8 @@ RAM_ARRAY = Path(__file__).with_name("axi_ram_array.sv")  #: C++ that every such
 TIME_BITS = 32
 CHANCE_BITS = 8
 LATENCY_BITS = 10
+REFRESH_BITS = 16
+GOLDEN = 159  #: 256 times the golden ratio: multiples spread evenly over 0..255
 
 
 class Fault(enum.Enum, shape=3):
@@ -104,6 +106,10 @@ class AxiRamParams(Params, suffix="{bus.suffix}"):
                 "w_stall": CHANCE_BITS,  # chance in 256, every cycle, that W is not taken
                 "b_stall": CHANCE_BITS,  # chance in 256, every cycle, that no answer becomes B
                 "seed": 32,  # of these chances; read after reset, mixed with index
+                "refresh_interval": REFRESH_BITS,  # cycles between refreshes; 0: there are none
+                "refresh_pause": REFRESH_BITS,  # cycles of a refresh: no beat is fetched or stored
+                "refresh_hidden": REFRESH_BITS,  # beats that are nevertheless, in each refresh
+                "refresh_shared": 1,  # memories 2 k and 2 k + 1 are refreshed at the same time
                 "fail_read": 1,  # do what fault says for
                 "fail_read_beat": self.bus.index_bits,  # reads of this beat of memory
                 "fail_write": 1,  # do what fault says for
@@ -121,8 +127,9 @@ class AxiRam(Component):
     A read sees every write that was answered before it was asked. Beats beyond the file's end read
     as zero and are not written; ``missing`` and ``lost`` count them. Full-width INCR bursts of any
     length are legal: others are not written and answer SLVERR, as do bursts whose WLAST is wrong. A
-    beat that fails by ``settings`` is read and written all the same. When ``dump`` rises, the
-    contents go to the file that ``dump_file(index, ...)`` names; it is complete a cycle later. With
+    beat that fails by ``settings`` is read and written all the same. Memories with different
+    ``index`` are refreshed at different times. When ``dump`` rises, the contents go to the file
+    that ``dump_file(index, ...)`` names; it is complete a cycle later. With
     ``params.processor`` an ``access`` a cycle is possible beside the bus, and ``accessed`` is what
     the beat held. With ``params.read_only`` there is nothing of writes, nor ``dump``.
 
@@ -162,17 +169,47 @@ class AxiRam(Component):
         settings = self.settings
         hears = self.hears(settings.fail_read)
         self.take_bursts(m, "ar", reads, now, (ar >= settings.ar_stall) & hears)
-        fetch = self.answer_reads(m, reads, r >= settings.r_stall)
-        writes = self.no_writes if self.params.read_only else self.add_writes(m, now, chances)
+        moves = Signal()
+        available = self.refresh(m, moves)
+        fetch = self.answer_reads(m, reads, (r >= settings.r_stall) & available)
+        writes = (
+            self.no_writes if self.params.read_only else self.add_writes(m, now, chances, available)
+        )
+        m.d.comb += moves.eq(fetch | writes["i_write"])
         self.add_array(m, reads, fetch, writes)
         return m
+
+    def refresh(self, m: Module, moves: Value) -> Value:
+        """Return whether a beat can be fetched or stored; ``moves`` says whether one is."""
+        settings = self.settings
+        begun = Signal()
+        left = Signal(REFRESH_BITS)  # cycles until the end of the next refresh, which come last
+        hidden = Signal(REFRESH_BITS)  # beats that are delivered in it
+        refreshing = (settings.refresh_interval != 0) & (left < settings.refresh_pause)
+        place = (self.index >> settings.refresh_shared) * GOLDEN
+        with m.If(~begun):
+            m.d.sync += [
+                begun.eq(1),
+                left.eq((settings.refresh_interval * place[:8]) >> 8),
+            ]
+        with m.Elif(left == 0):
+            m.d.sync += left.eq(settings.refresh_interval - 1)
+        with m.Else():
+            m.d.sync += left.eq(left - 1)
+        with m.If(~refreshing):
+            m.d.sync += hidden.eq(settings.refresh_hidden)
+        with m.Elif(moves):
+            m.d.sync += hidden.eq(hidden - 1)
+        return ~refreshing | (hidden != 0)
 
     def hears(self, fails: Value) -> Value:
         """Return whether addresses are taken in a direction that ``fails``, or does not."""
         return ~((self.settings.fault == Fault.DEAF) & fails)
 
-    def add_writes(self, m: Module, now: Signal, chances: list[Value]) -> dict[str, Value]:
-        """Add what takes and answers writes; return the ports of the words for them."""
+    def add_writes(
+        self, m: Module, now: Signal, chances: list[Value], available: Value
+    ) -> dict[str, Value]:
+        """Add what takes writes while ``available``, and answers them; return the words' ports."""
         m.submodules.writes = writes = BurstBeats(self.params.bus)
         m.submodules.answers = answers = Fifo.sized(
             shape=self.answer_layout, depth=self.params.bursts, style="distributed"
@@ -182,7 +219,7 @@ class AxiRam(Component):
         mute = settings.fail_write & (settings.fault == Fault.MUTE)
         hears = self.hears(settings.fail_write)
         self.take_bursts(m, "aw", writes, now, (aw >= settings.aw_stall) & hears)
-        store = self.take_writes(m, writes, answers, now, w >= settings.w_stall)
+        store = self.take_writes(m, writes, answers, now, (w >= settings.w_stall) & available)
         self.answer_writes(m, answers, now, (b >= settings.b_stall) & ~mute)
         lost = Signal()
         with m.If(lost):

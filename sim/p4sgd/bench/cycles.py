@@ -13,6 +13,7 @@ from sim.harness.verilate import Build
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
 from sim.p4sgd.train import build_worker
 from sim.p4sgd.training import TrainingRun
+from sim.p4sgd.training_job import MemorySettings
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.workloads.datasets import DataSet
 
@@ -75,6 +76,7 @@ def epoch_cycles(
     batch: int,
     bits: int = BITS,
     tile: int = 0,
+    memory: MemorySettings | None = None,
 ) -> float:
     """Return half the difference of runs of three epochs and of one: starts and ends cancel."""
     counts = []
@@ -82,7 +84,7 @@ def epoch_cycles(
         sizes = {"samples": samples, "batch": batch, "bits": bits, "tile": tile}
         training = workload(params, features, epochs=epochs, **sizes)
         with tempfile.TemporaryDirectory() as folder:
-            counts.append(replay(training, simulator, Path(folder)).counters["cycles"])
+            counts.append(replay(training, simulator, Path(folder), memory).counters["cycles"])
     return (counts[1] - counts[0]) / 2
 
 

@@ -1,6 +1,6 @@
 """Computes cycles of training by formulas, for the paper's data sets and hardware."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 LOOP_CYCLES = 5  #: cycles of the update loop: the least that a micro-batch takes
 UPDATE_CYCLES = 2  #: least cycles between updates of a chunk in a tile
@@ -38,6 +38,7 @@ class Machine:
     banks: int = 8  #: K, number of samples of a micro-batch
     lanes: int = 64  #: L, number of features of a chunk
     bits: int = 4  #: s, precision of a feature
+    delivered: float = 1.0  #: words that memory delivers in a cycle, at most
 
     def words(self, features: int) -> int:
         """Return C s, the words of a micro-batch in an engine, the model split over workers."""
@@ -52,8 +53,16 @@ class Machine:
         return -(-samples // self.banks)
 
     def pipelined(self, features: int, batch: int, turnaround: float) -> float:
-        """Return the cycles of a mini-batch of P4SGD: ``(B/K) C s + T``."""
-        return self.micro_batches(batch) * self.pace(features) + turnaround
+        """Return the cycles of a mini-batch of P4SGD: ``(B/K) C s + T``.
+
+        They are at least ``(B/K) C s`` divided by what memory delivers; it catches up during T.
+        """
+        count = self.micro_batches(batch)
+        return max(count * self.pace(features) + turnaround, self.read(features, count))
+
+    def read(self, features: int, count: int) -> float:
+        """Return the least cycles in which memory delivers ``count`` micro-batches."""
+        return count * self.words(features) / self.delivered
 
     def chunk_pace(self, tile: int) -> int:
         """Return P, the cycles of a chunk of a tile: ``max(t max(s, 2), L / 8 + 1)``.
@@ -79,7 +88,8 @@ class Machine:
         paces = [self.chunk_pace(tile)] * whole + [self.chunk_pace(rest)] * bool(rest)
         tiles = sum(max(chunks * pace + PAUSE, pace + answer) for pace in paces)
         reads = 2 * len(paces) * chunks * self.lanes // GROUP
-        return max(tiles + paces[-1] + turnaround, reads)
+        words = self.read(features, self.micro_batches(batch))
+        return max(tiles + paces[-1] + turnaround, reads / self.delivered, words)
 
     def best_tile(self, features: int, batch: int, most: int) -> int:
         """Return the number of a tile's micro-batches, up to ``most``, with the fewest cycles."""
@@ -89,7 +99,8 @@ class Machine:
 
     def vanilla(self, features: int, batch: int, turnaround: float) -> float:
         """Return the cycles of a mini-batch without overlap: ``(2 B/K - 1) C s + T``."""
-        return (2 * self.micro_batches(batch) - 1) * self.pace(features) + turnaround
+        forward = self.pipelined(features, batch, 0)
+        return forward + (self.micro_batches(batch) - 1) * self.pace(features) + turnaround
 
     def data_parallel(self, features: int, batch: int, turnaround: float) -> float:
         """Return the cycles of a data-parallel mini-batch: ``B/(M K) C s + T + G max(5.5, 2 M)``.
@@ -103,7 +114,7 @@ class Machine:
         G = SLOTS, between the two, the formula is up to 15 % off.
         """
         alone = self.alone
-        share = alone.micro_batches(-(-batch // self.workers)) * alone.pace(features)
+        share = alone.pipelined(features, -(-batch // self.workers), 0)
         groups = self.groups(features)
         packets = self.workers if groups <= SLOTS else 2 * self.workers
         return share + turnaround + groups * max(LOAD_CYCLES, packets)
@@ -111,9 +122,7 @@ class Machine:
     @property
     def alone(self) -> "Machine":
         """Return one of these workers with a whole model."""
-        return Machine(
-            workers=1, engines=self.engines, banks=self.banks, lanes=self.lanes, bits=self.bits
-        )
+        return replace(self, workers=1)
 
     def groups(self, features: int) -> int:
         """Return G: the number of packets of a worker's whole model."""

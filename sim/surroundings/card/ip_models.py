@@ -9,14 +9,17 @@ from functools import partial
 from pathlib import Path
 
 from gen.base.emission.emit import module_name
+from hdl.u280.clock_ip import HBM_MHZ
 from hdl.u280.vendor import VendorIp
 from sim.harness.payloads import pack
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams
 from sim.surroundings.card.ip_ports import IpPort, axi, inputs, outputs
+from sim.surroundings.hbm_refresh import Refresh
 
 FOLDER = Path(__file__).parent
 SOURCES = (*sorted(FOLDER.glob("*.sv")), RAM_ARRAY)
 STACKS = AxiRamParams(address_bits=33, data_bits=256, id_bits=6, array="hbm_array")
+REFRESH = Refresh(clock_mhz=HBM_MHZ)  #: of all ports of a card at once
 HOST = AxiRamParams(address_bits=34, data_bits=512, id_bits=4)  #: 16 GB of the host's addresses
 RAMS = (AxiRam(STACKS), AxiRam(HOST))  #: modules that the models place
 HOST_BASE = 0xA5_C000_0000  #: where a host has its memory
@@ -276,16 +279,17 @@ def hbm_port(k: int, mhz: str) -> str:
   logic far_{k} = 0;
   wire [31:0] missing_{k}, lost_{k};
   {module_name(AxiRam(STACKS))} port_{k} (.clk({prefix}ACLK), .rst(~{prefix}ARESET_N),
-    .index(card), .settings({settings(STACKS, 60, 40)}), .dump(1'b0),
+    .index(card), .settings({settings(STACKS, 60, 40, REFRESH)}), .dump(1'b0),
     .missing(missing_{k}), .lost(lost_{k}), {", ".join(wires)});
   always @(posedge {prefix}ACLK)
     if ({prefix}ARVALID & {prefix}ARREADY & ({prefix}ARADDR[32:30] != {k // 4})
         | {prefix}AWVALID & {prefix}AWREADY & ({prefix}AWADDR[32:30] != {k // 4})) far_{k} <= 1;"""
 
 
-def settings(params: AxiRamParams, read: int, write: int) -> str:
-    """Return a memory's latencies, in cycles, and some stalls."""
+def settings(params: AxiRamParams, read: int, write: int, refresh: Refresh | None = None) -> str:
+    """Return a memory's latencies, in cycles, some stalls, and its refresh if it has one."""
     fields = {"read_latency": read, "write_latency": write, "seed": 1}
+    fields |= refresh.fields if refresh else {}
     fields |= {f"{name}_stall": 10 for name in ("ar", "r", "aw", "w", "b")}
     shape = params.settings
     zeros = {name: 0 for name in shape.members if name not in fields}

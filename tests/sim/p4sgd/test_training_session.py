@@ -7,6 +7,7 @@ import pytest
 
 from gen.designs.catalogue import find_design
 from hdl.p4sgd.engine.params import EngineParams
+from hdl.u280.hbm_port import READ_DEPTH
 from sim.golden.choices import EtaSchedule, Schedule
 from sim.harness.workload import Workload
 from sim.p4sgd.engine_session import EngineSession
@@ -15,6 +16,7 @@ from sim.p4sgd.train import read_lines
 from sim.p4sgd.training import data_of
 from sim.p4sgd.training_session import TrainingSession, ideal_cycles
 from sim.p4sgd.training_workload import TrainingWorkload
+from sim.surroundings.hbm_refresh import Refresh
 from tests.rejects import rejects
 
 PARAMS = find_design("p4sgd-worker").params_of("tiny")
@@ -135,6 +137,32 @@ def test_the_formula_needs_no_simulation():
     assert TrainingSession.calculate(PARAMS, replace(workload, data="digits")) == {}
     vanilla = replace(workload, schedule=Schedule.VANILLA)
     assert ideal_cycles(PARAMS, vanilla, 64, 200) == 15 * 7 * 3 + 10
+
+
+def test_hardware_of_dsp_slices_has_memory_that_is_refreshed():
+    card = find_design("p4sgd-worker").params_of("u280")
+    default, off, short = (requested(memory_refresh=ns) for ns in (None, 0, 100))
+    assert default.refresh(PARAMS) is None is off.refresh(card)
+    assert off.memory(card) == default.memory(PARAMS) == replace(off, seed=1).memory(card)
+    assert default.refresh(card) == Refresh()
+    assert default.memory(card, 100).fields["refresh_interval"] == 390
+    assert short.refresh(PARAMS, 200) == Refresh(pause_ns=100, clock_mhz=200)
+    assert "refresh_interval" not in off.memory(card).fields
+    bound, sizes = Refresh().delivered, (1 << 14, 1 << 16)
+    fast = replace(off, batch=1 << 14)
+    assert ideal_cycles(card, fast, *sizes) == (1 << 14) / 8 * 512
+    slow = replace(fast, memory_refresh=None)
+    assert ideal_cycles(card, slow, *sizes) == pytest.approx((1 << 14) / 8 * 512 / bound)
+    assert ideal_cycles(card, slow, *sizes, clock_mhz=100) == (1 << 14) / 8 * 512
+
+
+def test_a_refreshed_memory_is_slower_as_the_formula_says(measured):
+    settings = {"bits": 3, "epochs": 6, "batch": 128}
+    slow, fast = (measured(**settings, memory_refresh=ns) for ns in (1900, 0))
+    ideal = 16 * 21 / (1 - (190 - READ_DEPTH) / 390)
+    assert slow["ideal_cycles_per_epoch"] == pytest.approx(ideal)
+    assert slow["cycles"] > max(ideal, fast["cycles"] + 100)
+    assert slow["memory_stalls"] > fast["memory_stalls"] + 100
 
 
 def test_data_parallelism_needs_hardware_of_its_own():

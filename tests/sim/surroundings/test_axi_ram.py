@@ -1,4 +1,5 @@
 import random
+from itertools import pairwise
 from pathlib import Path
 
 import cocotb
@@ -16,7 +17,8 @@ from tests.rejects import rejects
 
 INDEX = 5
 CONTENT = bytearray()  # the RAM keeps it from one cocotb test to the next
-READS = "each_burst_has_its_latency|seeds_repeat_and_indices_differ"  #: tests that write nothing
+#: tests that write nothing
+READS = "each_burst_has_its_latency|seeds_repeat_and_indices_differ|refreshed"
 READ_ONLY = AxiRamParams(data_bits=256, read_only=True, bursts=64)
 
 
@@ -245,6 +247,50 @@ async def stalls_as_often_as_requested(dut, chance, side):
     cycles, share = getattr(port, channel).cycles, 1 - chance / 256
     spent = cycles[-1] - cycles[0]
     assert abs(600 / spent - share) < 5 * (share * (1 - share) / spent) ** 0.5 + 0.01
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(refresh=[(40, 12, 0), (40, 12, 5), (101, 9, 9), (975, 88, 64)])
+async def pauses_to_be_refreshed(dut, refresh):
+    """Both directions do for so many cycles but those that are hidden, and at no other time."""
+    interval, pause, hidden = refresh
+    port = Port(dut)
+    names = ("refresh_interval", "refresh_pause", "refresh_hidden")
+    port.set(**dict(zip(names, refresh, strict=True)))
+    await start(dut)
+    channels = [port.r] if port.params.read_only else [port.r, port.w]
+    count = min(port.beats, 16)
+    bursts = 3 * interval // count + 1
+    for _ in range(bursts):
+        port.read(0, count)
+        if not port.params.read_only:
+            port.write(0, count)
+    await port.r.wait_for(bursts * count)
+    if not port.params.read_only:
+        await port.b.wait_for(bursts)
+    for channel in channels:
+        gaps = [(a, b - a - 1) for a, b in pairwise(channel.cycles) if b - a > 1]
+        assert {length for _, length in gaps} == ({pause - hidden} - {0})
+        assert {b - a for (a, _), (b, _) in pairwise(gaps)} <= {interval}
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(shared=[0, 1])
+async def ports_of_a_channel_are_refreshed_together(dut, shared):
+    port, times = await started(Port(dut)), {}
+    for index in range(4):
+        port.set(refresh_interval=200, refresh_pause=50, refresh_shared=shared)
+        dut.index.value, dut.rst.value = index, 1
+        await ClockCycles(dut.clk, 3)
+        dut.rst.value = 0
+        port.r.beats.clear(), port.r.cycles.clear(), port.ar.cycles.clear()
+        for _ in range(25):
+            port.read(0, 16)
+        await port.r.wait_for(400)
+        after = [at - port.ar.cycles[0] for at in port.r.cycles]
+        times[index] = next(a for a, b in pairwise(after) if b - a > 1)
+    assert len(set(times.values())) == 4 - 2 * shared
+    assert (times[0] == times[1]) == (times[2] == times[3]) == bool(shared)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

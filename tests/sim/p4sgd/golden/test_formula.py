@@ -18,6 +18,16 @@ def test_pipelined():
     assert PAPER_MACHINE.pipelined(64, 64, 100) == 8 * LOOP_CYCLES + 100
 
 
+def test_memory_bounds_what_it_delivers_late():
+    machine = Machine(workers=1, engines=1, banks=8, lanes=32, bits=4, delivered=0.8)
+    assert machine.pipelined(320, 32, 50) == 4 * 40 + 50  # more than 160 / 0.8
+    assert machine.pipelined(320, 320, 50) == 40 * 40 / 0.8
+    assert machine.vanilla(320, 32, 50) == 4 * 40 / 0.8 + 3 * 40 + 50
+    # Eight micro-batches of 400 words, as 16 beats of weights for each of both stages.
+    assert machine.tiled(3_200, 64, 50, 4) == 8 * 100 * 4 / 0.8
+    assert machine.alone.delivered == 0.8
+
+
 def test_vanilla_does_backward_after_forward():
     machine = Machine(workers=1, engines=1, banks=8, lanes=32, bits=4)
     assert machine.pipelined(320, 32, 50) == 4 * 40 + 50
