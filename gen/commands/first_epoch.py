@@ -87,9 +87,7 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
         worker.seconds = seconds
         worker.load(run.codes, run.data.labels, bits=requested.bits, signed=run.quantiser.signed)
         worker.clear_counters()
-        worker.run(
-            loss=requested.loss, batch=requested.batch, rate=run.eta, l2_shift=requested.l2_shift
-        )
+        worker.run(loss=requested.loss, batch=requested.batch, rate=run.eta, l2_shift=run.l2_shift)
         return worker.weights()
 
 

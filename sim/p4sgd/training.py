@@ -1,5 +1,6 @@
 """Makes a training run of a data set: memory images, settings, and weights in original units."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from sim.golden.choices import EtaSchedule, Schedule
 from sim.p4sgd.golden import float_sgd
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
 from sim.p4sgd.golden.formula import Machine
-from sim.p4sgd.golden.sgd import Parts, Saturations, Training
+from sim.p4sgd.golden.sgd import L2_SHIFTS, Parts, Saturations, Training
 from sim.p4sgd.golden.sgd import epoch as golden_epoch
 from sim.p4sgd.host.capacity import Capacity, DoesNotFit
 from sim.p4sgd.run_settings import run_settings
@@ -118,7 +119,7 @@ class TrainingRun:
             batch=requested.batch,
             banks=engine.banks,
             step=Step.of(self.eta / requested.batch),
-            l2_shift=requested.l2_shift,
+            l2_shift=self.l2_shift,
             fraction_bits=engine.fraction_bits,
         )
 
@@ -215,8 +216,22 @@ class TrainingRun:
 
         That is at the learning rate of the first epoch: weights shrink alike whatever the rate.
         """
-        shift = self.requested.l2_shift
-        return 2.0**-shift / self.eta if shift else 0.0
+        return 2.0**-self.l2_shift / self.eta if self.l2_shift else 0.0
+
+    @cached_property
+    def l2_shift(self) -> int:
+        """Return N: weights shrink by 2^-N, eta x lambda, in each mini-batch; 0 is off."""
+        chosen = self.requested.l2
+        if not chosen:
+            return self.requested.l2_shift
+        shift = round(-math.log2(self.eta * chosen))
+        if shift not in L2_SHIFTS:
+            low, high = (2.0**-at / self.eta for at in (L2_SHIFTS[-1], L2_SHIFTS[0]))
+            raise ValueError(
+                f"l2 must be from {low:.3g} to {high:.3g} with eta = {self.eta:.3g}, so that"
+                f" weights shrink by 2^-{L2_SHIFTS[-1]} to 2^-{L2_SHIFTS[0]}: {chosen:g}"
+            )
+        return shift
 
     @cached_property
     def images(self) -> list[bytes]:
@@ -269,7 +284,7 @@ class TrainingRun:
             signed=self.quantiser.signed,
             batch=share,
             step=self.training.step,
-            l2_shift=self.requested.l2_shift,
+            l2_shift=self.l2_shift,
             epochs=epochs,
             tile=self.tile,
         ) | {
@@ -306,7 +321,7 @@ class TrainingRun:
             loss=self.requested.loss,
             batch=self.requested.batch,
             step=self.eta_of(epoch) / self.requested.batch,
-            l2_shift=self.requested.l2_shift,
+            l2_shift=self.l2_shift,
         )
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:

@@ -53,6 +53,9 @@ def about(run: TrainingRun) -> Iterator[str]:
             f"eta = {run.eta:.3g} from the data: 1 / ({CURVATURE[run.requested.loss]:g} x"
             f" {run.smoothness.expected:.3g}), the loss's curvature x a mini-batch's smoothness"
         )
+    if run.l2:
+        nearest = f" for the {run.requested.l2:g} requested" * bool(run.requested.l2)
+        yield f"L2: lambda = {run.l2:.3g}{nearest}, 2^-{run.l2_shift} of a weight a mini-batch"
     period = run.requested.eta_period
     if run.requested.eta_schedule is EtaSchedule.INVERSE:
         yield f"eta falls: after t epochs it is divided by 1 + t / {period}"

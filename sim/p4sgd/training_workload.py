@@ -82,6 +82,14 @@ class TrainingWorkload(Workload):
         0,
         "Shrink weights by 2^-N of themselves in each mini-batch; 0 is off, others need l2=true.",
     )
+    l2: float | None = setting(
+        None,
+        "Minimise mean loss + LAMBDA / 2 x |weights|^2, of features scaled to 1, with the LAMBDA"
+        " nearest to this that hardware has: 2^-N / eta; needs l2=true.",
+        least=0,
+        metavar="LAMBDA",
+        shown="what --l2-shift says",
+    )
     epochs: int = setting(30, "Train this many times on all samples.", least=1)
     patience: int = setting(
         0,
@@ -167,6 +175,8 @@ class TrainingWorkload(Workload):
         super().__post_init__()
         if not self.has_switch and any(getattr(self, name) for name in CHANCES):
             raise ValueError("a single worker has no links: --workers 2 or more gives it some")
+        if self.l2 and self.l2_shift:
+            raise ValueError("l2 and l2_shift exclude each other: both set how weights shrink")
         if self.patience and (self.test is None or self.data == ZEROS):
             raise ValueError("patience needs samples that are held out: --test FILE or a fraction")
 
@@ -262,7 +272,7 @@ class TrainingWorkload(Workload):
             )
         if engine.max_tile and self.schedule is Schedule.VANILLA:
             raise ValueError("a model in memory is not trained in vanilla order")
-        if self.l2_shift and not engine.l2:
+        if (self.l2 or self.l2_shift) and not engine.l2:
             raise ValueError("the hardware has no L2 term: build it with --set l2=true")
         if self.shares_samples and not engine.data_parallel:
             raise ValueError(

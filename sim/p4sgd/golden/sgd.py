@@ -14,6 +14,7 @@ from sim.golden.arithmetic import FRACTION_BITS, Integers, Mask, Step, round_shi
 from sim.golden.choices import Loss
 from sim.p4sgd.golden.sigmoid import sigmoid
 
+L2_SHIFTS = range(4, 24)  #: N of weights that shrink by 2^-N of themselves in a mini-batch
 FEATURES_LIMIT = 1 << 24
 """Features of a worker: up to it, sums of 32-bit weights times codes fit 63 bits."""
 
@@ -40,7 +41,7 @@ class Training:
             raise ValueError(
                 f"batch must be at least 8 and a multiple of banks ({self.banks}), not {self.batch}"
             )
-        if self.l2_shift and not 4 <= self.l2_shift <= 23:
+        if self.l2_shift and self.l2_shift not in L2_SHIFTS:
             raise ValueError(f"l2_shift must be 0 (off) or 4..23, not {self.l2_shift}")
         if not 5 <= self.fraction_bits <= 26:
             raise ValueError(f"fraction_bits must be 5..26, not {self.fraction_bits}")

@@ -100,6 +100,8 @@ def bad_files(folder):
         (["--eta", "nan"], "step"),
         (["--loss", "square"], "square"),
         (["--l2-shift", "8"], "l2=true"),
+        (["--l2", "0.01"], "l2=true"),
+        (["--set", "l2=true", "--l2", "1e9"], "l2 must be from"),
         (["--set", "l2=true", "--l2-shift", "3"], "4"),
         (["--preset", "huge"], "huge"),
         (["--engines", "0"], "engines"),

@@ -62,6 +62,30 @@ def test_l2_is_what_shrinks_the_hardwares_weights(rng, loss):
     assert fitted.loss == pytest.approx(run.evaluate(weights / run.quantiser.scale)[0], rel=1e-3)
 
 
+@pytest.mark.parametrize("eta", [0.25, None])
+def test_l2_is_the_nearest_lambda_that_hardware_has(rng, eta):
+    data = noisy(rng, Loss.LOGISTIC)
+
+    def run(**settings):
+        return TrainingRun(data, L2, TrainingWorkload(eta=eta, bits=8, **settings))
+
+    rate = run().eta
+    for shift, factor in ((4, 1.4), (8, 0.75), (23, 1.0)):
+        of_l2 = run(l2=factor * 2.0**-shift / rate)
+        assert of_l2.l2_shift == of_l2.settings(1)["l2_shift"] == of_l2.training.l2_shift == shift
+        assert of_l2.l2 == 2.0**-shift / rate
+        said = next(line for line in text.about(of_l2) if line.startswith("L2"))
+        assert said.startswith(f"L2: lambda = {of_l2.l2:.3g} for the {of_l2.requested.l2:g} req")
+        alike = run(l2_shift=shift)
+        weights = np.full(4, 1 << 20)
+        assert (of_l2.golden(weights)[0] == alike.golden(weights)[0]).all()
+        assert (of_l2.float_epoch(np.ones(4)) == alike.float_epoch(np.ones(4))).all()
+    assert run(l2=0).l2_shift == run().l2_shift == 0
+    for factor in (1.5 * 2.0**-4, 0.7 * 2.0**-23):
+        with pytest.raises(ValueError, match=r"l2 must be from \S+ to \S+ with eta = "):
+            run(l2=factor / rate)
+
+
 def test_a_fit_that_does_not_converge_says_so(rng, monkeypatch):
     monkeypatch.setattr("sim.p4sgd.reference.WORK", 1)
     monkeypatch.setattr("sim.p4sgd.reference.FEWEST", 2)

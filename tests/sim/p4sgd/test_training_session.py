@@ -189,6 +189,7 @@ test_what_cannot_be_is_refused = rejects(
     ({"workers": 2, "drop": 1.5}, "drop must be from 0 to 1: 1.5"),
     ({"samples": 0}, "samples must be at least 1: 0"),
     ({"batch": 0}, "batch must be at least 1: 0"),
+    ({"l2": 0.1, "l2_shift": 5}, "l2 and l2_shift exclude each other"),
     ({"patience": 2}, "patience needs samples that are held out: --test FILE or a fraction"),
     ({"patience": 2, "test": "0.2", "data": "zeros"}, "patience needs samples that are held out"),
     ({"eta_period": 0}, "eta_period must be at least 1: 0"),
