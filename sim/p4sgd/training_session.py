@@ -59,6 +59,10 @@ class TrainingSession(Session):
         super().__init__(params, requested)
         self.training = TrainingRun(data_of(requested) if data is None else data, params, requested)
         self.comparison = Comparison(self.training)
+        refresh = requested.refresh(params)
+        self.decided = {"memory_refresh": refresh.pause_ns if refresh else 0}
+        if requested.l2:
+            self.decided |= {"l2": self.training.l2}
 
     @classmethod
     def files(cls, requested: TrainingWorkload) -> Sequence[Path]:

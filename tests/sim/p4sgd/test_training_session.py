@@ -148,9 +148,14 @@ def test_hardware_of_dsp_slices_has_memory_that_is_refreshed():
     assert default.memory(card, 100).fields["refresh_interval"] == 390
     assert short.refresh(PARAMS, 200) == Refresh(pause_ns=100, clock_mhz=200)
     assert "refresh_interval" not in off.memory(card).fields
-    said = [*TrainingSession(card, requested(samples=8, features=8)).about()]
+    session = TrainingSession(card, requested(samples=8, features=8))
+    assert session.settings["memory_refresh"] == 350
+    said = [*session.about()]
     assert any(line.startswith("the memory pauses for 350 ns every 3.9 us") for line in said)
     assert not any("pauses" in line for line in TrainingSession(card, off).about())
+    l2 = replace(PARAMS, engine=replace(PARAMS.engine, l2=True))
+    session = TrainingSession(l2, requested(samples=8, features=8, eta=0.5, l2=0.06))
+    assert (session.settings["l2"], session.settings["memory_refresh"]) == (2.0**-5 / 0.5, 0)
     bound, sizes = Refresh().delivered, (1 << 14, 1 << 16)
     fast = replace(off, batch=1 << 14)
     assert ideal_cycles(card, fast, *sizes) == (1 << 14) / 8 * 512
