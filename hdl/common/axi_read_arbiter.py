@@ -1,6 +1,6 @@
 """Shares an AXI4 bus for reads between masters."""
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Module
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -37,7 +37,8 @@ class AxiReadArbiter(Component):
 
     All bursts have identifier 0, so beats come in the order of bursts. Throughput: a beat a cycle,
     and a burst a cycle. Latency: ``latency`` on AR, none on R. Stalls: at most BURSTS bursts are
-    under way; a master that does not take its beat holds those of the others.
+    under way; a master that does not take its beat holds those of the others. Errors: a beat that
+    comes without a burst goes to any master, which has to judge it.
     """
 
     latency = StreamArbiter.latency
@@ -59,17 +60,15 @@ class AxiReadArbiter(Component):
             order.i.valid.eq(request.valid & o.arready),
             order.i.payload.eq(request.payload.index),
             due.ready.eq(o.rvalid & o.rready & o.rlast),
+            o.rready.eq(Cat(i.rready for i in self.i).bit_select(due.payload, 1)),
             *(getattr(o, f"ar{n}").eq(request.payload.payload[n]) for n in params.burst.members),
         ]
         for k, i in enumerate(self.i):
-            its = due.valid & (due.payload == k)
             m.d.comb += [
                 bursts.i[k].valid.eq(i.arvalid),
                 i.arready.eq(bursts.i[k].ready),
                 *(bursts.i[k].payload[n].eq(getattr(i, f"ar{n}")) for n in params.burst.members),
-                i.rvalid.eq(o.rvalid & its),
+                i.rvalid.eq(o.rvalid & (due.payload == k)),
                 *(getattr(i, name).eq(getattr(o, name)) for name in ("rdata", "rresp", "rlast")),
             ]
-            with m.If(its):
-                m.d.comb += o.rready.eq(i.rready)
         return m
