@@ -1,6 +1,6 @@
 """Wraps memories of two ports, for the whole project."""
 
-from amaranth.hdl import Cat, Module, Signal, Value, unsigned
+from amaranth.hdl import Cat, Module, Value, unsigned
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -169,13 +169,8 @@ class TrueDualPortMemory(Component):
             fresh_a.append(a.data)
             fresh_b.append(b.data)
         steps = params.output_registers
-        read = delay(m, self.b_read & ~self.b_write, 1, "read", reset_less=False)
-        m.d.comb += Value.cast(self.a_data).eq(delay(m, Cat(fresh_a), steps, "a_output"))
-        output = Cat(fresh_b)
-        for k in range(steps):
-            held = Signal(params.width, name=f"b_output_{k}", reset_less=True)
-            with m.If(delay(m, read, k, f"read_{k}", reset_less=False)):
-                m.d.sync += held.eq(output)
-            output = held
-        m.d.comb += Value.cast(self.b_data).eq(output)
+        m.d.comb += [
+            Value.cast(self.a_data).eq(delay(m, Cat(fresh_a), steps, "a_output")),
+            Value.cast(self.b_data).eq(delay(m, Cat(fresh_b), steps, "b_output")),
+        ]
         return m
