@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.p4sgd.engine.model_memory import update_latency
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams, take_settings
 from hdl.p4sgd.engine.update_lane import UpdateLane
 from hdl.p4sgd.engine.word_counter import WordCounter, word_position
 
@@ -98,7 +98,7 @@ class BackwardStage(Component):
             self.next_word.eq(self.deltas.valid & self.stored.valid & spaced),
             self.stored.ready.eq(self.deltas.valid & spaced),
             self.deltas.ready.eq(self.stored.valid & spaced & ends),
-            counter.settings.eq(self.settings),
+            *take_settings(counter, self.settings),
             counter.step.eq(self.next_word),
             self.position.eq(position),
         ]

@@ -12,7 +12,7 @@ from hdl.common.reserved_fifo import ReservedFifo
 from hdl.p4sgd.engine.bank import tag_layout
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.model_params import GROUP_LANES
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams, take_settings
 from hdl.p4sgd.engine.read_back import probe_layout
 from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.engine.word_counter import WordCounter
@@ -89,9 +89,9 @@ class ForwardStage(Component):
             self.stored.valid.eq(allowed & self.words.valid),
             self.stored.payload.eq(self.words.payload),
             start_word.eq(self.words.valid & self.words.ready),
-            counter.settings.eq(self.settings),
+            *take_settings(counter, self.settings),
             counter.step.eq(start_word),
-            schedule.settings.eq(self.settings),
+            *take_settings(schedule, self.settings),
             schedule.start.eq(self.start),
             schedule.step.eq(start_word & position.last_plane & position.last_chunk),
             self.active.eq(schedule.active),

@@ -1,5 +1,7 @@
 """Describes the sizes of an engine, and checks them where they are made."""
 
+from typing import Any
+
 from amaranth.hdl import signed
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2, exact_log2
@@ -18,6 +20,13 @@ UPDATE_CYCLES = 2  #: cycles from a gradient to the updated weight
 
 #: Describes how many micro-batches a mini-batch and an epoch have.
 LENGTHS = data.StructLayout({"batch_micro_batches": 16, "epoch_micro_batches": 32})
+#: Describes the settings of a schedule.
+SCHEDULE = data.StructLayout({**LENGTHS.members, "epochs": 32})
+
+
+def take_settings(part: Any, settings: data.View) -> list[Any]:
+    """Return assignments of those of ``settings`` that a part has."""
+    return [part.settings[name].eq(settings[name]) for name in part.settings.shape().members]
 
 
 class EngineParams(Params, suffix="{banks}x{lanes}"):
@@ -190,9 +199,8 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 "bits": self.precision_bits,  # s, precision of a feature, 1..max_bits
                 "signed_features": 1,  # planes weigh -1, 2^-1, 2^-2, ...; else 2^-1, 2^-2, ...
                 "chunks": bits_for(self.chunks),  # C, number of chunks
-                **LENGTHS.members,  # a mini-batch has B / K micro-batches
+                **SCHEDULE.members,  # a mini-batch has B / K micro-batches
                 "tail_samples": bits_for(self.banks),  # of an epoch's last micro-batch, 1..K
-                "epochs": 32,
                 "l2_shift": 5,  # q of the L2 term, 0 turns it off
                 "data_parallel": 1,  # models are exchanged after each mini-batch
                 "from_zero": 1,  # and the updates of a mini-batch begin at zero
@@ -200,3 +208,22 @@ class EngineParams(Params, suffix="{banks}x{lanes}"):
                 **({"tile": bits_for(exact_log2(self.max_tile))} if self.max_tile else {}),
             }
         )
+
+    @property
+    def word_settings(self) -> data.StructLayout:
+        """Describe the settings that say which words a micro-batch has."""
+        return self.some_settings("bits", "chunks")
+
+    @property
+    def walk_settings(self) -> data.StructLayout:
+        """Describe the settings that say which chunks a run's tiles have."""
+        return self.some_settings("chunks", *SCHEDULE.members, "tile")
+
+    @property
+    def tile_settings(self) -> data.StructLayout:
+        """Describe the settings that say which words a run's tiles have."""
+        return self.some_settings("bits", *self.walk_settings.members)
+
+    def some_settings(self, *names: str) -> data.StructLayout:
+        """Describe some of the settings."""
+        return data.StructLayout({name: self.settings.members[name] for name in names})

@@ -1,24 +1,21 @@
 """Orders micro-batches into mini-batches and epochs, and ends the run."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.mini_batches import MiniBatches
-from hdl.p4sgd.engine.params import LENGTHS, EngineParams
+from hdl.p4sgd.engine.params import LENGTHS, SCHEDULE, EngineParams
 
-
-def micro_batch(params: EngineParams) -> data.StructLayout:
-    """Describe the position of a micro-batch in the run."""
-    return data.StructLayout(
-        {
-            "first": 1,  # it is the first of its mini-batch
-            "last": 1,  # it is the last of its mini-batch
-            "final": 1,  # it is the last of the run
-            "present": params.banks,  # a bit for each sample that exists
-        }
-    )
+#: Describes the position of a micro-batch in the run.
+MICRO_BATCH = data.StructLayout(
+    {
+        "first": 1,  # it is the first of its mini-batch
+        "last": 1,  # it is the last of its mini-batch
+        "final": 1,  # it is the last of the run
+    }
+)
 
 
 class Schedule(Component):
@@ -26,29 +23,27 @@ class Schedule(Component):
 
     ``current`` describes the next micro-batch and ``step`` moves on to the one after; ``active``
     is high from ``start`` until the final micro-batch has been stepped over. An epoch's last
-    mini-batch ends with the epoch (``ends_epoch``), and of its last micro-batch only
-    ``tail_samples`` exist, at least one.
+    mini-batch ends with the epoch (``ends_epoch``).
     """
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(SCHEDULE),
                 "start": In(1),
                 "step": In(1),
                 "active": Out(1),
-                "current": Out(micro_batch(params)),
+                "current": Out(MICRO_BATCH),
                 "ends_epoch": Out(1),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        settings, current, banks = self.settings, self.current, self.params.banks
+        settings, current = self.settings, self.current
         m.submodules.mini_batches = mini_batches = MiniBatches(self.params)
         epoch = Signal.like(settings.epochs)
-        tail = Cat(Const(1, 1), (settings.tail_samples > k for k in range(1, banks)))
         m.d.comb += [
             mini_batches.start.eq(self.start),
             mini_batches.step.eq(self.step),
@@ -57,7 +52,6 @@ class Schedule(Component):
             current.first.eq(mini_batches.first),
             current.last.eq(mini_batches.last),
             current.final.eq(mini_batches.ends_epoch & (epoch == settings.epochs - 1)),
-            current.present.eq(Mux(mini_batches.ends_epoch, tail, (1 << banks) - 1)),
         ]
         with m.If(self.start):
             m.d.sync += [self.active.eq(1), epoch.eq(0)]

@@ -8,7 +8,7 @@ from amaranth.utils import ceil_log2
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
 from hdl.p4sgd.engine.backward import backward_orders
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams, take_settings
 from hdl.p4sgd.engine.tile_counter import TileCounter, tile_position
 from hdl.p4sgd.engine.update_lane import UpdateLane
 from hdl.p4sgd.engine.weight_store import CHUNKS
@@ -32,7 +32,7 @@ class TileBackward(Component):
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(params.tile_settings),
                 "start": In(1),
                 "words": In(stream.Signature(params.word)),
                 "deltas": In(stream.Signature(params.deltas)),
@@ -54,13 +54,13 @@ class TileBackward(Component):
         begins = position.first_plane & position.first_member
         may = counter.active & has_delta & self.has_room(m, enters & begins, begins)
         for k in range(1, params.update_spacing):
-            recent = delay(m, enters & position.last_plane, k, f"recent_{k}", reset_less=False)
+            recent = delay(m, enters & position.last_plane, k, f"recent_{k}")
             may = may & ~(position.last_plane & recent)
         m.d.comb += [
             self.words.ready.eq(may),
             enters.eq(self.words.valid & may),
             self.starved.eq(counter.active & self.words.valid & ~has_delta),
-            counter.settings.eq(self.settings),
+            *take_settings(counter, self.settings),
             counter.start.eq(self.start),
             counter.step.eq(enters),
         ]
@@ -72,7 +72,7 @@ class TileBackward(Component):
             self.next_word.eq(delay(m, enters, 1, "next_word", reset_less=False)),
             *(self.position[name].eq(entered[name]) for name in self.position.shape().members),
             self.planes.eq(delay(m, self.words.payload, 2, "planes")),
-            self.planes_valid.eq(delay(m, self.next_word, 1, "planes_valid", reset_less=False)),
+            self.planes_valid.eq(delay(m, self.next_word, 1, "planes_valid")),
             self.planes_first.eq(delay(m, entered.first_plane, 1, "planes_first")),
         ]
         self.follow_update(m, entered, chosen.last)
@@ -133,9 +133,10 @@ class TileBackward(Component):
         write = valid & entered.last_member
         end = self.gradient_latency + UpdateLane.latency
         m.d.comb += [
-            self.fresh.eq(delay(m, fresh, cycles, "fresh", reset_less=False)),
+            # Behind a reset no chunk is there, and no result is written: these need none.
+            self.fresh.eq(delay(m, fresh, cycles, "fresh")),
             self.decaying.eq(delay(m, last, self.gradient_latency - 1, "decaying")),
-            self.advance.eq(delay(m, valid, end - 1, "advance", reset_less=False)),
+            self.advance.eq(delay(m, valid, end - 1, "advance")),
             self.write.eq(delay(m, valid, end, "write", reset_less=False)),
             self.store.eq(delay(m, write, end, "store", reset_less=False)),
         ]

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.p4sgd.engine.chunk_walk import ChunkWalk
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams, take_settings
 from hdl.p4sgd.engine.word_counter import count, word_position
 
 
@@ -19,15 +19,16 @@ def tile_position(params: EngineParams) -> data.StructLayout:
 class TileCounter(Component):
     """Counts the planes of each micro-batch (member) of a tile in each chunk, tile after tile.
 
-    ``position`` describes the next word and ``step`` moves on to the one after. ``first``,
-    ``active`` and ``running`` are those of :class:`ChunkWalk`.
+    ``position`` describes the next word and ``step`` moves on to the one after. ``first``
+    says that its tile is the first of a mini-batch, ``active`` and ``running`` are those of
+    :class:`ChunkWalk`.
     """
 
     def __init__(self, params: EngineParams) -> None:
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(params.tile_settings),
                 "start": In(1),
                 "step": In(1),
                 "active": Out(1),
@@ -50,12 +51,12 @@ class TileCounter(Component):
         with m.If(self.step):
             m.d.sync += second_plane.eq(first_plane & ~last_plane)
         m.d.comb += [
-            walk.settings.eq(self.settings),
+            *take_settings(walk, self.settings),
             walk.start.eq(self.start),
             walk.step.eq(self.step & last_plane & last_member),
             self.active.eq(walk.active),
             self.running.eq(walk.running),
-            self.first.eq(walk.first),
+            self.first.eq(walk.tile.first),
             position.first_plane.eq(first_plane),
             position.second_plane.eq(second_plane),
             position.last_plane.eq(last_plane),

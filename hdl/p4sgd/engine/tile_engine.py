@@ -9,7 +9,7 @@ from hdl.p4sgd.engine.backward import backward_orders
 from hdl.p4sgd.engine.datapath import Datapath
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
 from hdl.p4sgd.engine.forward import forward_orders
-from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
+from hdl.p4sgd.engine.params import PORT_BITS, EngineParams, take_settings
 from hdl.p4sgd.engine.tile_backward import TileBackward
 from hdl.p4sgd.engine.tile_forward import TileForward
 
@@ -60,7 +60,7 @@ class TileEngine(Component):
         m.submodules.datapath = datapath = Datapath(self.params)
         m.submodules.engine_events = events = EngineEvents(self.params)
         for stage in (forward, backward):
-            m.d.comb += [stage.settings.eq(self.settings), stage.start.eq(self.start)]
+            m.d.comb += [*take_settings(stage, self.settings), stage.start.eq(self.start)]
         connect(m, flipped(self.words), forward.words)
         connect(m, flipped(self.again), backward.words)
         connect(m, flipped(self.deltas), backward.deltas)

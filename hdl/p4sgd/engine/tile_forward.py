@@ -8,7 +8,7 @@ from hdl.common.arithmetic import delay, signed_array
 from hdl.common.component import Component
 from hdl.p4sgd.engine.forward import PARTIALS_LATENCY, collect, forward_orders
 from hdl.p4sgd.engine.model_memory import ModelMemory
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams, take_settings
 from hdl.p4sgd.engine.tile_counter import TileCounter
 from hdl.p4sgd.engine.weight_store import CHUNKS
 
@@ -30,7 +30,9 @@ class TileForward(Component):
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(
+                    params.some_settings("signed_features", *params.tile_settings.members)
+                ),
                 "start": In(1),
                 "words": In(stream.Signature(params.word)),
                 "came": In(1),
@@ -57,7 +59,7 @@ class TileForward(Component):
             self.unread.eq(begins & (read == 0)),
             self.words.ready.eq(counter.active & ~self.unread & ~self.no_queue),
             starts.eq(self.words.valid & self.words.ready),
-            counter.settings.eq(self.settings),
+            *take_settings(counter, self.settings),
             counter.start.eq(self.start),
             counter.step.eq(starts),
             self.active.eq(counter.running),
@@ -73,8 +75,9 @@ class TileForward(Component):
         cycles = ModelMemory.latency
         pops = ends & position.last_member
         m.d.comb += [
-            self.valid.eq(delay(m, starts, cycles, "valid", reset_less=False)),
-            self.pop.eq(delay(m, pops, cycles, "pop", reset_less=False)),
+            # Behind a reset no sum is queued, and no chunk is there: these need none.
+            self.valid.eq(delay(m, starts, cycles, "valid")),
+            self.pop.eq(delay(m, pops, cycles, "pop")),
             self.tag.eq(delay(m, tag, cycles, "tag")),
             self.planes.eq(delay(m, self.words.payload, cycles, "planes")),
         ]

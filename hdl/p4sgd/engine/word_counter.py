@@ -38,7 +38,7 @@ class WordCounter(Component):
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(params.word_settings),
                 "step": In(1),
                 "position": Out(word_position(params)),
             },
@@ -84,7 +84,7 @@ def count(
     """
     count = Signal(bits, name=name)
     first = Signal(name=f"first_{name}", init=1)
-    last = Signal(name=f"last_{name}")
+    last = Signal(name=f"last_{name}", reset_less=True)  # ``first`` sets it in the next cycle
     single = Signal(name=f"single_{name}", reset_less=True)
     before_last = Signal(bits, name=f"before_last_{name}", reset_less=True)
     m.d.sync += [single.eq(limit == 1), before_last.eq((limit - 2)[:bits])]

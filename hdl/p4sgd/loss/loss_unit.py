@@ -1,6 +1,6 @@
 """Turns full activations and labels of a micro-batch into deltas."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
@@ -8,7 +8,8 @@ from amaranth.utils import bits_for
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
-from hdl.p4sgd.engine.schedule import Schedule
+from hdl.p4sgd.engine.params import take_settings
+from hdl.p4sgd.engine.schedule import MICRO_BATCH, Schedule
 from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
 from hdl.p4sgd.worker_params import LOSS_SETTINGS, Loss, WorkerParams
@@ -20,10 +21,11 @@ DELTAS_LATENCY = 1  #: least cycles that deltas spend in their queue
 class LossUnit(Component):
     """Computes the loss of every sample of a micro-batch, by a lane each (P4SGD, Algorithm 1).
 
-    It takes a full activation and a label for every sample and returns the deltas, which are zero
-    for samples that an epoch's last micro-batch lacks, with the marks of the schedule: last of its
-    mini-batch, final of the run. ``saturations`` counts the existing samples whose derivative or
-    delta saturated, in the cycle in which their micro-batch enters the queue of deltas.
+    It takes a full activation and a label for every sample and returns the deltas, with the marks
+    of the schedule: last of its mini-batch, final of the run. An epoch's last micro-batch has
+    ``tail_samples``, at least one; the deltas of those that it lacks are zero. ``saturations``
+    counts the existing samples whose derivative or delta saturated, in the cycle in which their
+    micro-batch enters the queue of deltas.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles, :attr:`logistic_latency`
     for the logistic loss. A micro-batch enters when the queue has room for it, so the lanes never
@@ -61,12 +63,19 @@ class LossUnit(Component):
             self.activations.ready.eq(self.labels.valid & queue.room),
             self.labels.ready.eq(self.activations.valid & queue.room),
             queue.reserve.eq(enters),
-            schedule.settings.eq(self.settings),
+            *take_settings(schedule, self.settings),
             schedule.start.eq(self.start),
             schedule.step.eq(enters),
         ]
         connect(m, queue.o, flipped(self.deltas))
-        valid, tag = self.follow(m, enters, schedule.current)
+        banks = self.params.engine.banks
+        tail = Cat(Const(1, 1), (self.settings.tail_samples > k for k in range(1, banks)))
+        current = Signal(data.StructLayout({**MICRO_BATCH.members, "present": banks}))
+        m.d.comb += [
+            *(current[name].eq(schedule.current[name]) for name in MICRO_BATCH.members),
+            current.present.eq(Mux(schedule.ends_epoch, tail, (1 << banks) - 1)),
+        ]
+        valid, tag = self.follow(m, enters, current)
         deltas = queue.payload
         m.d.comb += [
             deltas.first.eq(tag.first),
