@@ -43,7 +43,6 @@ ELSEWHERE = {
     "hdl/netsparse/switch/pipe_fabric.py": ("test_switch.py",),
     "hdl/netsparse/switch/spine_fabric.py": ("test_switch.py",),
     "hdl/netsparse/switch/switch.py": ("test_switch.py", "test_switch_counters.py"),
-    "hdl/p4sgd/engine/chunk_walk.py": ("test_tile_counter.py", "../memory/test_weight_mover.py"),
     "hdl/p4sgd/engine/tile_backward.py": ("test_tile_engine.py",),
     "hdl/p4sgd/engine/tile_forward.py": ("test_tile_engine.py",),
     "hdl/p4sgd/engine/weight_store.py": ("test_tile_engine.py",),
