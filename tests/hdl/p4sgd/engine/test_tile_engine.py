@@ -1,101 +1,141 @@
 import cocotb
 import numpy as np
 
-from hdl.p4sgd.engine.engine_events import EngineEvents
+from hdl.p4sgd.engine.chunk_walk import PAUSE
+from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.tile_engine import TileEngine
-from sim.harness import streams
+from hdl.p4sgd.engine.weight_store import CHUNKS
+from hdl.p4sgd.engine.word_counter import WordCounter
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, always, mostly, never, often
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.p4sgd.bench import LOW, TOP, Reference, Run, Trace, clock, generator, start_run, wild
+from tests.hdl.p4sgd.bench import LOW, TOP, Reference, Run, Trace, generator, wild
+from tests.hdl.p4sgd.engine.tile_model import long_lengths
 from tests.simulated import simulated
 
 GROUP = 8  #: weights of a beat
 SIZES = {
-    "plain": EngineParams(lanes=32, chunks=16, max_tile=4),
+    "plain": EngineParams(lanes=32, chunks=20, max_tile=4),
     "l2": EngineParams(banks=2, lanes=16, chunks=7, max_tile=2, l2=True),
     "single": EngineParams(banks=1, lanes=128, chunks=3, max_tile=1, max_bits=1),
     "dsp": EngineParams(lanes=32, chunks=16, max_tile=8, dsp=True, pair_sums=True),
     "sixteen_dsp": EngineParams(banks=16, lanes=16, chunks=3, max_tile=16, max_bits=10, dsp=True),
 }
+SPENT = [name for name in ENGINE_EVENTS.members if name != "model_saturation"]  #: a cycle's
 
 test_tile_engine = simulated(
-    TileEngine, SIZES, __name__, short=["plain", "l2", "single"], test_filter="matches_golden"
+    TileEngine,
+    SIZES,
+    __name__,
+    short=["plain", "l2", "single"],
+    test_filter="matches_golden|a_reset_leaves_nothing",
 )
 
 
-def test_tile_engine_keeps_its_rate():
-    simulate(TileEngine(SIZES["plain"]), __name__, test_filter="mark_")
+def test_tile_engine_waits():
+    simulate(TileEngine(SIZES["plain"]), __name__, test_filter="mark_|goes_on|_cause|has_room")
 
 
 def as_bits(eight):
     return sum((int(weight) % (1 << 32)) << 32 * k for k, weight in enumerate(eight))
 
 
-class TileBench:
+class TileBench(Bench):
     """Feeds a run's words and weights, as a memory that has the model does."""
 
-    def __init__(self, dut, run, stalls):
-        source, sink = stalls
-        self.run, self.params, self.tiles = run, run.params, 0
+    async def start_run(self, run, *, extreme=False, **lengths):
+        """Start a run on a model of its own; the hardware is told others as ``lengths``."""
+        self.forget()
+        self.run, self.extreme, self.tiles = run, extreme, 0
         self.reference = Reference(run, run.rng.integers(LOW, -LOW, run.chunks * run.params.lanes))
         self.reference.updated[-1], self.reference.updated[0] = TOP, LOW
         self.reference.architectural = self.reference.updated.copy()
-        self.words, self.again, self.architectural, self.updated, self.deltas = (
-            streams.Source(dut, name, stall=source)
-            for name in ("words", "again", "architectural", "updated", "deltas")
-        )
-        self.partials, self.results = (
-            streams.Sink(dut, name, stall=sink) for name in ("partials", "results")
-        )
-        for word in run.words:
-            self.words.append(word)
-            self.again.append(word)
+        self.set(settings=run.settings | lengths)
+        await self.wait(WordCounter.settings_latency)
+        self.trace = Trace(self.dut, "events", "waiting", "words_valid")
+        self.words.extend(run.words)
+        self.again.extend(run.words)
+        await self.strobe(start=1)
 
     def give(self, stream, weights):
-        for eight in weights.reshape(-1, GROUP):
-            stream.append(as_bits(eight))
+        stream.extend([as_bits(eight) for eight in weights.reshape(-1, GROUP)])
 
-    async def mini_batch(self, tiles, extreme):
-        """Go through the tiles of a mini-batch, each a first micro-batch and a list of marks.
+    @property
+    def mini_batches(self):
+        """Return the tiles of each mini-batch, each its first micro-batch and a list of marks."""
+        run, batches, first = self.run, [[]], 0
+        while first < len(run.marks):
+            end = min(first + run.tile, (first // run.micro_batches + 1) * run.micro_batches)
+            batches[-1].append((first, run.marks[first:end]))
+            first = end
+            if run.marks[end - 1]["last"]:
+                batches.append([])
+        return batches[:-1]
+
+    async def train(self):
+        """Go through the tiles of each mini-batch.
 
         The deltas of a tile do not wait for the updates of the one before, as its weights do.
         """
-        self.give(self.updated, self.reference.updated)
-        for _ in tiles:
-            self.give(self.architectural, self.reference.architectural)
-        expected = []
-        for first, marks in tiles:
-            sums = [self.reference.sums(first + k).tolist() for k in range(len(marks))]
-            for k, mark in enumerate(marks):
-                await self.partials.wait_for(first + k + 1)
-                assert self.partials.beats[first + k] == sums[k], f"micro-batch {first + k}"
-                self.learn(first + k, mark, extreme)
-            if expected:
-                await self.check(expected[-1])
-                self.give(self.updated, expected[-1])
-            expected.append(self.reference.updated.copy())
-        await self.check(expected[-1])
+        for tiles in self.mini_batches:
+            self.give(self.updated, self.reference.updated)
+            for _ in tiles:
+                self.give(self.architectural, self.reference.architectural)
+            before = await self.learn(*tiles[0])
+            for tile in tiles[1:]:
+                following = await self.learn(*tile)
+                await self.check(before)
+                self.give(self.updated, before)
+                before = following
+            await self.check(before)
+        await self.finish_run()
 
-    def learn(self, j, mark, extreme):
-        rng, banks = self.run.rng, self.params.banks
-        delta = wild(rng, 32, banks) if extreme else rng.integers(-(1 << 20), 1 << 20, banks)
-        self.reference.learn(j, delta, mark["last"])
-        self.deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+    async def learn(self, first, marks):
+        """Check the sums of a tile and give its deltas; return the model that it leaves."""
+        sums = [self.reference.sums(j).tolist() for j in range(first, first + len(marks))]
+        for j, (mark, expected) in enumerate(zip(marks, sums, strict=True), first):
+            await self.partials.wait_for(j + 1)
+            assert self.partials.beats[j] == expected, f"micro-batch {j}"
+            rng, banks = self.run.rng, self.params.banks
+            small = rng.integers(-(1 << 20), 1 << 20, banks)
+            delta = wild(rng, 32, banks) if self.extreme else small
+            self.reference.learn(j, delta, mark["last"])
+            self.deltas.append({"delta": delta, "last": mark["last"], "final": mark["final"]})
+        return self.reference.updated.copy()
 
     async def check(self, expected):
         """Check the chunks of the next tile that is written."""
-        self.tiles += 1
-        await self.results.wait_for(self.tiles * self.run.chunks)
-        result = np.array(
-            self.results.beats[(self.tiles - 1) * self.run.chunks :][: self.run.chunks]
-        )
+        first, self.tiles = self.tiles * self.run.chunks, self.tiles + 1
+        await self.results.wait_for(first + self.run.chunks)
+        result = np.array(self.results.beats[first : first + self.run.chunks])
         assert (result.reshape(-1) == expected).all(), f"tile {self.tiles}"
+
+    async def finish_run(self):
+        """Check that nothing is left over, and how each cycle was spent."""
+        await self.settle(30)
+        assert len(self.partials.beats) == len(self.run.marks)
+        assert len(self.results.beats) == self.tiles * self.run.chunks
+        events, taken = self.events(), self.spent("word")
+        assert sum(event["model_saturation"] for event in events) == self.reference.saturations
+        assert len(taken) == len(self.run.words)
+        shown = zip(events, self.trace["waiting"], self.trace["words_valid"], strict=False)
+        for k, (event, waiting, valid) in enumerate(shown):
+            assert sum(event[name] for name in SPENT) == (1 <= k <= taken[-1] + 1)
+            assert not waiting or (PAUSE <= k < taken[-1] and not valid)
+            assert waiting or valid or not event["memory_stall"]
+
+    def events(self):
+        """Return the events of each cycle from the start on."""
+        return self.trace["events"][EngineEvents.latency :]
+
+    def spent(self, name):
+        """Return the cycles behind the start that were spent on it."""
+        return [k for k, event in enumerate(self.events()) if event[name]]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(
-    bits=[1, 3, 8], signed=[False, True], stalls=streams.STALLS, extreme=[False, True]
-)
+@cocotb.parametrize(bits=[1, 3, 8], signed=[False, True], stalls=STALLS, extreme=[False, True])
 async def matches_golden(dut, bits, signed, stalls, extreme):
     """All weights and sums are those of an engine that trains one micro-batch after the other."""
     params, rng = params_in_simulator(EngineParams), generator()
@@ -104,26 +144,32 @@ async def matches_golden(dut, bits, signed, stalls, extreme):
     samples = int(rng.integers(1, 3 * tile * params.banks, endpoint=True))
     batch = params.banks * tile * int(rng.integers(1, 3))
     l2_shift = 5 * params.l2
-    run = Run(params, rng, samples, chunks, bits, signed, batch, 2, l2_shift, tile)
-    await streams.start(dut)
-    bench = TileBench(dut, run, stalls)
-    trace = Trace(dut, "events", "waiting")
-    await start_run(dut, run)
-    first, tiles = 0, []
-    while first < len(run.marks):
-        end = min(first + tile, (first // run.micro_batches + 1) * run.micro_batches)
-        tiles.append((first, run.marks[first:end]))
-        first = end
-        if run.marks[end - 1]["last"]:
-            await bench.mini_batch(tiles, extreme)
-            tiles = []
-    await clock(dut, 6)
-    assert len(bench.partials.beats) == len(run.marks)
-    assert not bench.words.missing
-    assert not bench.again.missing
-    events = trace["events"][EngineEvents.latency :]
-    assert sum(event["model_saturation"] for event in events) == bench.reference.saturations
-    assert sum(event["word"] for event in events) == len(run.words)
+    bench = await TileBench(dut, stalls).begin()
+    if bench.source_stall is often:
+        bench.deltas.stall = mostly
+    await bench.start_run(
+        Run(params, rng, samples, chunks, bits, signed, batch, 2, l2_shift, tile), extreme=extreme
+    )
+    await bench.train()
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_reset_leaves_nothing(dut):
+    """A run that a reset of a cycle cuts, anywhere, leaves nothing to the next one."""
+    params, rng = params_in_simulator(EngineParams), generator()
+    bench = await TileBench(dut).begin()
+    tile = params.max_tile
+    for _ in range(40):
+        bits = int(rng.integers(1, min(2, params.max_bits), endpoint=True))
+        samples, chunks = 2 * tile * params.banks, int(rng.integers(1, 2, endpoint=True))
+        run = Run(params, rng, samples, chunks, bits, False, samples, tile=tile)
+        await bench.start_run(run, extreme=True)
+        cut = cocotb.start_soon(bench.train())
+        await bench.wait(int(rng.integers(15, 60)))
+        cut.cancel()
+        await bench.reset(1)
+        await bench.start_run(run, extreme=True)
+        await bench.train()
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
@@ -132,14 +178,103 @@ async def mark_words_a_cycle(dut, shape):
     """A word a cycle goes forward, and backward where a micro-batch has two bits or more."""
     params, rng = params_in_simulator(EngineParams), generator()
     bits, tile = shape[0], min(shape[1], params.max_tile)
-    run = Run(params, rng, tile * params.banks, 8, bits, False, tile * params.banks, tile=tile)
-    await streams.start(dut)
-    bench = TileBench(dut, run, (streams.never, streams.never))
-    await start_run(dut, run)
-    await bench.mini_batch([(0, run.marks)], extreme=False)
+    samples = tile * params.banks
+    bench = await TileBench(dut).begin()
+    await bench.start_run(Run(params, rng, samples, 8, bits, False, samples, tile=tile))
+    await bench.train()
     forward, backward = (np.diff(stream.cycles) for stream in (bench.words, bench.again))
     pace = max(tile * bits, params.lanes // GROUP + 1)
     assert forward.sum() + 1 <= 8 * pace
     assert backward.sum() + 1 <= 8 * max(pace, tile * params.update_spacing)
     delay = bench.partials.cycles[-1] - bench.words.cycles[-1]
     assert delay == TileEngine(params).latencies["last word in to partials"]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def has_room_for_what_comes_early(dut):
+    """Deltas of two tiles, and weights and results of as many chunks as stated, wait inside."""
+    params, rng = params_in_simulator(EngineParams), generator()
+    samples = 4 * params.max_tile * params.banks
+    run = Run(params, rng, samples, params.chunks, 2, False, samples, tile=params.max_tile)
+    bench, beats = await TileBench(dut).begin(), params.lanes // GROUP
+    await bench.wait()
+    bench.again.stall = bench.results.stall = bench.words.stall = always
+    await bench.start_run(run)
+    bench.give(bench.updated, bench.reference.updated)
+    (tiles,) = bench.mini_batches
+    for _ in tiles:
+        bench.give(bench.architectural, bench.reference.architectural)
+    await bench.wait(40 * beats)
+    for stream in (bench.architectural, bench.updated):  # and a whole chunk ahead of the queue
+        assert len(stream.cycles) == (CHUNKS + 1) * beats
+    bench.words.stall = never
+    models = [await bench.learn(*tile) for tile in tiles]
+    await bench.wait(40)
+    assert len(bench.deltas.cycles) == 2 * params.max_tile
+    bench.again.stall = never
+    await bench.wait(40 * params.max_tile * run.bits)
+    assert len(bench.again.cycles) == CHUNKS * params.max_tile * run.bits
+    bench.results.stall = never
+    for model in models[:-1]:
+        await bench.check(model)
+        bench.give(bench.updated, model)
+    await bench.check(models[-1])
+    await bench.finish_run()
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_stall_has_its_cause(dut):
+    """Only a mini-batch's first tile waits for updates, and only while deltas come for the network.
+
+    The backward stage waits for no deltas in the pause between tiles.
+    """
+    params, rng = params_in_simulator(EngineParams), generator()
+    batch = 2 * params.max_tile * params.banks
+    run = Run(params, rng, 2 * batch, 2, 2, False, batch, tile=params.max_tile)
+    bench = await TileBench(dut).begin()
+    await bench.wait()
+    bench.again.stall = always
+
+    async def spends(name):
+        await bench.wait(30)
+        since = len(bench.events())
+        await bench.wait(30)
+        assert all(event[name] for event in bench.events()[since:])
+
+    await bench.start_run(run)
+    await spends("dependency_stall")
+    bench.again.stall = never
+    await spends("network_stall")
+    (first, second), _ = bench.mini_batches
+    model = bench.reference.updated
+    bench.give(bench.architectural, model)
+    models = [await bench.learn(*first)]
+    await spends("memory_stall")
+    bench.give(bench.architectural, model)
+    models.append(await bench.learn(*second))
+    await spends("dependency_stall")
+    bench.give(bench.updated, model)
+    await bench.check(models[0])
+    bench.give(bench.updated, models[0])
+    await bench.check(models[1])
+    await spends("network_stall")
+    ended = bench.again.cycles[-1] - bench.trace.first + 1
+    starved = [event["network_stall"] for event in bench.events()[ended : ended + PAUSE + 9]]
+    assert starved == [0] * PAUSE + [1] * 9
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def goes_on_by_each_bit_of_a_length(dut):
+    """Each bit of a length alone makes a run go on behind its first tile, which has one word."""
+    params, rng = params_in_simulator(EngineParams), generator()
+    run = Run(params, rng, 2 * params.banks, 1, 1, False, 2 * params.banks)
+    bench = await TileBench(dut).begin()
+    for name, lengths in long_lengths():
+        await bench.start_run(run, **lengths)
+        for stream, chunks in ((bench.architectural, 1), (bench.updated, 2)):
+            bench.give(stream, np.tile(bench.reference.updated, chunks))
+        bench.deltas.extend([{"delta": [0] * params.banks}] * 2)
+        await bench.wait(50)
+        assert len(bench.results.beats) == 2
+        assert bench.events()[-1]["memory_stall"] == (name != "epochs")
+        await bench.reset()
