@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
@@ -15,7 +15,7 @@ from hdl.common.fifo import Fifo
 from hdl.common.gearbox import Serializer
 from hdl.common.local_reset import add_with_reset
 from hdl.p4sgd.engine.chunk_walk import ChunkWalk
-from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.engine.params import PORT_BITS, take_settings
 from hdl.p4sgd.worker_params import WorkerParams
 
 WRITES = 64  #: most chunks written without an answer
@@ -81,7 +81,8 @@ class WeightMover(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        running, draining, base = Signal(), Signal(), Signal()
+        running, draining = Signal(), Signal()
+        base = Signal(reset_less=True)  # half of the architectural model: any, at first
         m.submodules.read_port = reads = AxiReadPort(self.reads)
         m.submodules.write_port = writes = AxiWritePort(self.writes)
         walks = {name: self.walk(m, name, running) for name in ("forward", "update", "write")}
@@ -123,12 +124,12 @@ class WeightMover(Component):
         return m
 
     def walk(self, m: Module, name: str, running: Signal) -> ChunkWalk:
-        """Add a walk over the chunks, which ends with the run."""
+        """Add a walk over the chunks, which ends with the run and rests while there is none."""
         walk = ChunkWalk(self.params.engine)
         add_with_reset(m, f"{name}_walk", walk, ~running)
-        started = Signal(name=f"{name}_started")
+        started = Signal(name=f"{name}_started", reset_less=True)
         m.d.sync += started.eq(self.start)
-        m.d.comb += [walk.settings.eq(self.settings), walk.start.eq(started)]
+        m.d.comb += [*take_settings(walk, self.settings), walk.start.eq(started)]
         return walk
 
     def address(self, half: Value, chunk: Value, group: Value | None = None) -> Value:
@@ -138,13 +139,13 @@ class WeightMover(Component):
 
     def pace(self, m: Module, walks: dict[str, ChunkWalk], answers: Any) -> None:
         """Count the chunks that each model may be read of: those whose writes are answered."""
-        for name, returned in (("forward", answers.tag[0]), ("update", 1)):
+        for name, returned in (("forward", answers.tag[0]), ("update", ~answers.tag[2])):
             walk, credits = walks[name], self.credits[name]
-            spent = walk.step & (walk.first if name == "forward" else 1)
+            spent = walk.step & (walk.tile.first if name == "forward" else 1)
             with m.If(self.start):
                 m.d.sync += credits.eq(self.settings.chunks)
             with m.Else():
-                came = answers.valid & ~answers.tag[2] & returned
+                came = answers.valid & returned
                 m.d.sync += credits.eq(credits + came - spent)
 
     def read(
@@ -157,7 +158,10 @@ class WeightMover(Component):
         running, draining, host, base = state
         forward, update = walks["forward"], walks["update"]
         chunks = range(self.params.engine.chunks + 1)
-        self.credits = {name: Signal(chunks, name=f"{name}_credits") for name in walks}
+        self.credits = {
+            name: Signal(chunks, name=f"{name}_credits", reset_less=True)
+            for name in ("forward", "update")
+        }
         go = {name: Signal(name=f"{name}_go") for name in ("forward", "update")}
         out = {"forward": self.architectural, "update": self.updated}
         peeks = self.peek.valid & host
@@ -171,9 +175,9 @@ class WeightMover(Component):
             rooms.append(room)
             size = Mux(running, self.params.chunk_beats, 1)
             left = buffer.o.valid & buffer.o.ready
-            ready = (out[name].ready & running) | draining
+            ready = out[name].ready | draining
             if name == "forward":
-                ready = ready | (self.peeked.ready & host)
+                ready = Mux(host, self.peeked.ready, ready)
             m.d.sync += room.eq((room - Mux(go[name], size, 0) + left)[: len(room)])
             m.d.comb += [
                 buffer.i.payload.eq(port.beats.data),
@@ -188,11 +192,14 @@ class WeightMover(Component):
                     self.peeked.valid.eq(buffer.o.valid & host),
                 ]
         enough = [room[exact_log2(self.params.chunk_beats) :].any() for room in rooms]
-        may_forward = (forward.active & (~forward.first | self.credits["forward"].any())) & running
-        offered = Signal(name="forward_offered")  # and not taken, so that it must stay
+        may_forward = (
+            forward.active & (~forward.tile.first | self.credits["forward"].any())
+        ) & running
+        # A burst of the forward model was offered and not taken, so that it must stay.
+        offered = Signal(name="forward_offered", reset_less=True)
         may_update = update.active & self.credits["update"].any() & running & enough[1] & ~offered
         bursts, place = port.bursts, self.peek.payload
-        m.d.sync += offered.eq(bursts.valid & ~bursts.ready & ~may_update & running)
+        m.d.sync += offered.eq(bursts.valid & ~bursts.ready & ~may_update)
         m.d.comb += [
             bursts.valid.eq(may_update | ((may_forward | peeks) & enough[0])),
             bursts.payload.tag.eq(may_update),
@@ -200,11 +207,11 @@ class WeightMover(Component):
             go["update"].eq(may_update & bursts.ready),
             go["forward"].eq(bursts.valid & bursts.ready & ~may_update),
             update.step.eq(go["update"]),
-            forward.step.eq(go["forward"] & running),
+            forward.step.eq(go["forward"]),
             self.peek.ready.eq(host & enough[0] & bursts.ready),
         ]
         with m.If(may_update):
-            half = base ^ update.odd ^ ~update.first
+            half = base ^ update.odd ^ ~update.tile.first
             m.d.comb += bursts.payload.address.eq(self.address(half, update.chunk))
         with m.Elif(running):
             half = base ^ forward.odd
@@ -223,33 +230,35 @@ class WeightMover(Component):
         running, host, base = state
         weights = self.params.engine.model.weights.size
         m.submodules.serializer = serializer = Serializer.sized(
-            shape=weights, parts=self.params.chunk_beats
+            shape=weights + self.params.chunk_beats, parts=self.params.chunk_beats
         )
+        words = self.results.payload.as_value()
+        ends = [k == self.params.chunk_beats - 1 for k in range(self.params.chunk_beats)]
         under_way = Signal(range(WRITES + 1))
-        at = Signal(exact_log2(self.params.chunk_beats))  # of a chunk's beats
         loading = Signal()  # the host's weights have been sent
         sent = Signal()  # and their beat
-        loaded = Signal()  # and were answered
+        loaded = Signal(reset_less=True)  # and were answered
         load, bursts, beats, answers = self.load, port.bursts, port.beats, port.answers
         loads = load.valid & host & ~loading
         go = bursts.valid & bursts.ready
         takes = running & self.results.valid & serializer.i.ready
         m.d.comb += [
-            serializer.i.payload.eq(self.results.payload),
+            serializer.i.payload.eq(
+                Cat(Cat(words.word_select(k, PORT_BITS), last) for k, last in enumerate(ends))
+            ),
             serializer.i.valid.eq(go & running),
             self.results.ready.eq(running & serializer.i.ready & bursts.ready),
-            walk.step.eq(go & running),
+            walk.step.eq(go),
             bursts.valid.eq(takes | loads),
             bursts.payload.length.eq(Mux(running, self.params.chunk_beats - 1, 0)),
             bursts.payload.tag.eq(
-                Mux(running, Cat(walk.last, walk.final & walk.last_chunk), 1 << 2)
+                Mux(running, Cat(walk.tile.last, walk.tile.final & walk.last_chunk), 1 << 2)
             ),
             beats.valid.eq(serializer.o.valid | (loading & ~sent)),
-            beats.payload.data.eq(
-                Mux(serializer.o.valid, serializer.o.payload, load.payload.weights.as_value())
+            Cat(beats.payload.data, beats.payload.last).eq(
+                Mux(serializer.o.valid, serializer.o.payload, Cat(load.payload.weights, C(1, 1)))
             ),
             beats.payload.strobes.eq((1 << BEAT_BYTES) - 1),
-            beats.payload.last.eq(at.all() | ~serializer.o.valid),
             serializer.o.ready.eq(beats.ready),
             load.ready.eq(loaded),
         ]
@@ -261,10 +270,9 @@ class WeightMover(Component):
             m.d.comb += bursts.payload.address.eq(self.address(base, place.chunk, place.group))
         m.d.sync += [
             under_way.eq((under_way + go - answers.valid)[: len(under_way)]),
-            at.eq((at + (serializer.o.valid & beats.ready))[: len(at)]),
             loaded.eq(answers.valid & answers.tag[2]),
             loading.eq((loading | (go & ~running)) & ~load.ready),
             sent.eq((sent | (loading & beats.ready & ~serializer.o.valid)) & ~load.ready),
         ]
         quiet = (under_way == 0) & ~serializer.o.valid
-        return running & answers.valid & answers.tag[1] & ~answers.tag[2], quiet
+        return running & answers.valid & answers.tag[1], quiet

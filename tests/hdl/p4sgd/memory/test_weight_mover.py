@@ -6,12 +6,13 @@ import pytest
 from amaranth.hdl import Module
 from amaranth.lib.wiring import In, connect
 
+from hdl.common.axi import Response
 from hdl.common.component import Component
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.memory.weight_mover import WeightMover
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, always, cycle, never
 from sim.harness.verilator import simulate
 from sim.p4sgd.surroundings.worker_system import weight_memory_params
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
@@ -19,11 +20,17 @@ from tests.hdl.p4sgd.bench import Run, generator
 
 GROUP = 8  #: weights of a beat
 SIZES = [
-    WorkerParams(engines=1, engine=EngineParams(lanes=32, chunks=6, max_tile=4)),
+    WorkerParams(
+        engines=1, engine=EngineParams(lanes=32, chunks=12, max_tile=4), prefetch_beats=32
+    ),
     WorkerParams(
         engines=1, engine=EngineParams(lanes=128, chunks=3, max_tile=1), prefetch_beats=64
     ),
+    WorkerParams(
+        engines=1, engine=EngineParams(lanes=16, chunks=90, max_tile=2), prefetch_beats=32
+    ),
 ]
+SLOW = 900  #: cycles that a slow memory takes to answer
 
 
 class MoverOnMemory(Component):
@@ -74,9 +81,16 @@ class MoverBench(Bench):
     """Has a mover, and a memory that is as slow as it says."""
 
     def __init__(self, dut, stalls, **memory):
-        memory = {"read_latency": 20, "write_latency": 9, "seed": random.getrandbits(31)} | memory
-        super().__init__(dut, stalls, memory=memory)
+        self.memory = {"read_latency": 20, "write_latency": 9, "seed": random.getrandbits(31)}
+        super().__init__(dut, stalls, memory=self.memory | memory)
         self.rng, self.engine = generator(), self.params.engine
+        self.failed, self.said = self.record("failed"), self.tally("bus")
+
+    def drawn(self, chunks, tile=1, batches=4):
+        """Draw a run of tiles, of few mini-batches."""
+        batch = self.engine.banks * tile * int(self.rng.integers(1, 4))
+        samples = int(self.rng.integers(1, batches * batch))
+        return Run(self.engine, self.rng, samples, chunks, 2, False, batch, epochs=2, tile=tile)
 
     def draw(self, chunks):
         return self.rng.integers(-(1 << 31), 1 << 31, (chunks, self.engine.lanes))
@@ -99,6 +113,8 @@ class MoverBench(Bench):
     async def train(self, run, model):
         """Carry out a run in which updates are random weights; return the last ones."""
         self.forget()
+        self.set(settings=run.settings)
+        await self.wait(4)
         await self.strobe(start=1)
         updated = architectural = model
         for number, first in enumerate(tiles_of(run)):
@@ -114,6 +130,38 @@ class MoverBench(Bench):
         await self.until("finished", 1)
         return updated
 
+    async def halt(self):
+        """Halt it until it rests; what it had to move is dropped."""
+        self.architectural.let_go()
+        self.updated.let_go()
+        self.architectural.stall = self.updated.stall = always
+        self.set(start=0, halt=1)
+        await self.wait(2)
+        self.results.abandon()
+        shown = [self.record(f"{name}_valid") for name in ("architectural", "updated")]
+        early = self.draw(1)[0, :GROUP].tolist()  # the host does not wait until it rests
+        self.load.append({"chunk": 0, "group": 0, "weights": early})
+        await self.until("busy", 0)
+        assert not self.value("bus")["owes"]
+        assert not self.peeked.beats
+        assert not any(record.beats for record in shown)
+        self.architectural.stall = self.updated.stall = self.sink_stall
+        self.set(halt=0)
+        await self.settle()
+        self.peek.append({"chunk": 0, "group": 0})
+        await self.peeked.wait_for(1)
+        assert self.peeked.beats == [early]
+        self.forget()
+
+    async def works(self, chunks):
+        """Check that weights come and go, and that a run is right; return what it left."""
+        model = self.draw(chunks)
+        await self.store(model)
+        assert (await self.model(chunks) == model).all()
+        model = await self.train(self.drawn(chunks), model)
+        assert (await self.model(chunks) == model).all()
+        return model
+
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, stall=[0, 60], tile=[1, 2, 4])
@@ -123,19 +171,153 @@ async def moves_each_tile(dut, stalls, stall, tile):
     bench = MoverBench(dut, stalls, **rates)
     engine, rng = bench.engine, bench.rng
     tile, chunks = min(tile, engine.max_tile), int(rng.integers(1, engine.chunks, endpoint=True))
-    batch = engine.banks * tile * int(rng.integers(1, 4))
-    samples = int(rng.integers(1, 4 * batch))
-    run = Run(engine, rng, samples, chunks, 2, False, batch, epochs=2, tile=tile)
+    run = bench.drawn(min(chunks, 8), tile)
     await bench.begin()
+    model = bench.draw(run.chunks)
+    await bench.store(model)
+    for _ in range(2):
+        busy = bench.record("busy")
+        model = await bench.train(run, model)
+        assert busy.cycles == list(range(busy.cycles[0], cycle() - 2))
+        assert not dut.busy.value
+        assert not dut.results_ready.value
+        assert (await bench.model(run.chunks) == model).all()
+    assert not bench.failed.beats
+    assert not bench.said["broken"]
+    assert not bench.said["dropped"]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(stall=[0, 200])
+async def halts_at_any_moment(dut, stall):
+    """What it had to move is dropped, and nothing is left to the host or to the next run."""
+    bench = await MoverBench(dut, (never, never), w_stall=stall, ar_stall=stall).begin()
+    model = await bench.works(chunks := 2)
+    for cycles in [*range(20), *random.sample(range(20, 200), 10)]:
+        bench.forget()
+        cut = cocotb.start_soon(bench.train(bench.drawn(chunks), model))
+        await bench.wait(cycles)
+        cut.cancel()
+        await bench.halt()
+        model = await bench.works(chunks)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def a_reset_in_a_run_leaves_nothing(dut):
+    bench = await MoverBench(dut, (never, never)).begin()
+    for cycles in (5, 30, 60, 110, 2000):
+        cut = cocotb.start_soon(bench.train(bench.drawn(1), await bench.works(1)))
+        await bench.wait(cycles)
+        cut.cancel()
+        bench.set(start=0)
+        await bench.reset(1)
+        await bench.wait()
+        bench.load.append({"chunk": 0, "group": 0, "weights": [0] * GROUP})
+        await bench.wait(int(bench.rng.integers(2, 12)))
+        await bench.reset(1)
+        await bench.wait()
+        assert not dut.finished.value
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def has_room_for_what_it_reads(dut):
+    """Nobody takes what it has read for a while; then all is there, and nothing is left out."""
+    bench = await MoverBench(dut, (never, never)).begin()
+    chunks = bench.engine.chunks
     model = bench.draw(chunks)
     await bench.store(model)
-    bench.set(settings=run.settings)
+    run = bench.drawn(chunks, batches=1)
+    sinks = bench.architectural, bench.updated, bench.peeked
+    for sink in sinks:
+        sink.stall = always
+    result = cocotb.start_soon(bench.train(run, model))
+    await bench.wait(20 * bench.params.prefetch_beats)
+    for sink in sinks[:2]:
+        sink.stall = never
+    model = await result
+    shown = cocotb.start_soon(bench.model(chunks))
+    await bench.wait(8 * bench.params.prefetch_beats)
+    bench.peeked.stall = never
+    assert (await shown == model).all()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def the_host_waits_for_the_end_of_a_run(dut):
+    bench = await MoverBench(dut, (never, never)).begin()
+    model = bench.draw(1)
+    await bench.store(model)
+    run = cocotb.start_soon(bench.train(bench.drawn(1), model))
+    await bench.wait(10)
+    bench.load.append({"chunk": 0, "group": 1, "weights": [5] * GROUP})
+    bench.peek.append({"chunk": 0, "group": 0})
+    finished = bench.record("finished")
+    model = await run
+    await bench.settle()
+    for stream in (bench.load, bench.peek):  # the mover has rested for two cycles by then
+        assert stream.cycles[0] >= finished.cycles[0] - 2
+    assert bench.peeked.beats == [model[0, :GROUP].tolist()]
+    model[0, GROUP : 2 * GROUP] = 5
+    bench.forget()
+    assert (await bench.model(1) == model).all()
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(channel=["read", "write"])
+async def says_what_fails(dut, channel):
+    """A beat, or a burst written, that memory does not answer with OKAY is said once."""
+    bench = await MoverBench(dut, (never, never)).begin()
+    failing = {f"fail_{channel}": 1, f"fail_{channel}_beat": 1, "fail_response": Response.SLVERR}
+    await bench.store(bench.draw(1))
+    bench.set(memory=bench.memory | failing)
+    assert not bench.failed.beats
+    if channel == "read":
+        await bench.model(1)
+    else:
+        await bench.store(bench.draw(1))
+    await bench.settle()
+    assert len(bench.failed.beats) == 1
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(channel=["read", "write"])
+async def gives_up_a_slow_memory(dut, channel):
+    """Until the bus is revived, everything fails at once; what comes late is dropped."""
+    bench = await MoverBench(dut, (never, never)).begin()
+    chunks = bench.engine.chunks
+    await bench.store(bench.draw(chunks))
+    bench.set(memory=bench.memory | {f"{channel}_latency": SLOW})
+    model = bench.draw(chunks)
+    if channel == "write":  # as many as may be under way
+        bench.results.extend([chunk.tolist() for chunk in model])
+    bench.set(settings=bench.drawn(chunks).settings)
     await bench.wait(4)
+    await bench.strobe(start=1)
+    await bench.wait(SLOW // 2)
+    assert not bench.failed.beats
     for _ in range(2):
-        model = await bench.train(run, model)
-        assert not dut.busy.value
-        assert (await bench.model(chunks) == model).all()
-    assert not dut.failed.value
+        await bench.strobe(watch={"tick": 1})
+        await bench.wait(3)
+    assert bench.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+    await bench.wait(20)
+    assert bench.failed.beats
+    bench.set(halt=1)
+    bench.results.abandon()
+    for sink in (bench.architectural, bench.updated):
+        sink.let_go()
+    await bench.until("busy", 0)
+    bench.set(halt=0)
+    if channel == "write":
+        failures = len(bench.failed.beats)
+        await bench.store(bench.draw(1))
+        await bench.settle()
+        assert len(bench.failed.beats) - failures == bench.engine.lanes // GROUP
+    await bench.wait(2 * SLOW)
+    assert bench.said["dropped"]
+    bench.set(memory=bench.memory)
+    await bench.strobe(watch={"revive": 1})
+    await bench.wait(4)
+    assert not any(bench.value("bus").values())
+    await bench.works(2)
 
 
 def weights_of(beat):
