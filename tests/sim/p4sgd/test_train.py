@@ -30,12 +30,12 @@ HARDWARE = {
     "4 banks": WorkerParams(
         engines=1, engine=EngineParams(banks=4, chunks=9, fifo_words=80), prefetch_beats=64
     ),
-    # As preset u280-16 on its card, but with few lanes and chunks.
+    # As preset u280-16 on its card, but with few chunks, and lanes for four features of 64 each.
     "16 engines": WorkerParams(
         engines=16,
         slrs=3,
         engine=EngineParams(
-            lanes=8, chunks=4, fifo_words=32, dsp=True, ping_pong=True, pair_sums=True
+            lanes=4, chunks=4, fifo_words=32, dsp=True, ping_pong=True, pair_sums=True
         ),
     ),
     "1 bank": WorkerParams(
