@@ -165,7 +165,7 @@ async def a_reset_leaves_nothing(dut):
         run = Run(params, rng, samples, chunks, bits, False, samples, tile=tile)
         await bench.start_run(run, extreme=True)
         cut = cocotb.start_soon(bench.train())
-        await bench.wait(int(rng.integers(15, 60)))
+        await bench.wait(int(rng.integers(15, 90)))
         cut.cancel()
         await bench.reset(1)
         await bench.start_run(run, extreme=True)
@@ -194,11 +194,11 @@ async def mark_words_a_cycle(dut, shape):
 async def has_room_for_what_comes_early(dut):
     """Deltas of two tiles, and weights and results of as many chunks as stated, wait inside."""
     params, rng = params_in_simulator(EngineParams), generator()
-    samples = 4 * params.max_tile * params.banks
+    samples = 5 * params.max_tile * params.banks
     run = Run(params, rng, samples, params.chunks, 2, False, samples, tile=params.max_tile)
     bench, beats = await TileBench(dut).begin(), params.lanes // GROUP
     await bench.wait()
-    bench.again.stall = bench.results.stall = bench.words.stall = always
+    bench.again.stall = bench.results.stall = bench.words.stall = bench.partials.stall = always
     await bench.start_run(run)
     bench.give(bench.updated, bench.reference.updated)
     (tiles,) = bench.mini_batches
@@ -208,6 +208,9 @@ async def has_room_for_what_comes_early(dut):
     for stream in (bench.architectural, bench.updated):  # and a whole chunk ahead of the queue
         assert len(stream.cycles) == (CHUNKS + 1) * beats
     bench.words.stall = never
+    await bench.wait(2 * len(run.words))
+    assert bench.events()[-1]["network_stall"]  # there is no room for further sums
+    bench.partials.stall = never
     models = [await bench.learn(*tile) for tile in tiles]
     await bench.wait(40)
     assert len(bench.deltas.cycles) == 2 * params.max_tile
