@@ -13,7 +13,7 @@ from hdl.common.bus_watch import BUS, WATCH, any_of
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.gearbox import Serializer
-from hdl.common.local_reset import add_with_reset
+from hdl.common.local_reset import add_in_domain
 from hdl.p4sgd.engine.chunk_walk import ChunkWalk
 from hdl.p4sgd.engine.params import PORT_BITS, take_settings
 from hdl.p4sgd.worker_params import WorkerParams
@@ -126,7 +126,7 @@ class WeightMover(Component):
     def walk(self, m: Module, name: str, running: Signal) -> ChunkWalk:
         """Add a walk over the chunks, which ends with the run and rests while there is none."""
         walk = ChunkWalk(self.params.engine)
-        add_with_reset(m, f"{name}_walk", walk, ~running)
+        add_in_domain(m, f"{name}_walk", walk, ~running)
         started = Signal(name=f"{name}_started", reset_less=True)
         m.d.sync += started.eq(self.start)
         m.d.comb += [*take_settings(walk, self.settings), walk.start.eq(started)]

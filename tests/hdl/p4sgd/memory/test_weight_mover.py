@@ -211,12 +211,11 @@ async def a_reset_in_a_run_leaves_nothing(dut):
         cut.cancel()
         bench.set(start=0)
         await bench.reset(1)
-        await bench.wait()
+        await bench.wait(3)
+        assert not dut.finished.value
         bench.load.append({"chunk": 0, "group": 0, "weights": [0] * GROUP})
         await bench.wait(int(bench.rng.integers(2, 12)))
         await bench.reset(1)
-        await bench.wait()
-        assert not dut.finished.value
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
