@@ -1,6 +1,6 @@
 """Shares an AXI4 bus for reads between masters."""
 
-from amaranth.hdl import Cat, Module
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -54,13 +54,15 @@ class AxiReadArbiter(Component):
             shape=ceil_log2(params.masters), depth=BURSTS, style="distributed"
         )
         request, due = bursts.o, order.o
+        takes = Signal(params.masters)
         m.d.comb += [
             o.arvalid.eq(request.valid & order.i.ready),
             request.ready.eq(o.arready & order.i.ready),
             order.i.valid.eq(request.valid & o.arready),
             order.i.payload.eq(request.payload.index),
             due.ready.eq(o.rvalid & o.rready & o.rlast),
-            o.rready.eq(Cat(i.rready for i in self.i).bit_select(due.payload, 1)),
+            takes.eq(Cat(i.rready for i in self.i)),
+            o.rready.eq(takes.bit_select(due.payload, 1)),
             *(getattr(o, f"ar{n}").eq(request.payload.payload[n]) for n in params.burst.members),
         ]
         for k, i in enumerate(self.i):

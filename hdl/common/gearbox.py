@@ -1,6 +1,7 @@
 """Serialises wide beats into parts, where wires cost more than time, and deserialises them."""
 
 from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import Out
 from amaranth.utils import bits_for
 
 from hdl.common.component import Component
@@ -23,14 +24,15 @@ class GearboxParams(ShapedParams, suffix="{width}_in_{parts}"):
 class Serializer(Component):
     """Sends each beat of ``i`` as ``params.parts`` beats of ``o``, the lowest bits first.
 
-    Throughput: a beat in ``parts`` cycles. Latency: ``latency`` to the first part. Stalls: a part
-    waits; ``i.ready`` depends on registers only.
+    ``last`` marks the last of them. Throughput: a beat in ``parts`` + 1 cycles. Latency:
+    ``latency`` to the first part. Stalls: a part waits; ``i.ready`` depends on registers only.
     """
 
     latency = 1
 
     def __init__(self, params: GearboxParams) -> None:
-        super().__init__(params, stream_ports(params.shape, params.part_bits))
+        ports = stream_ports(params.shape, params.part_bits)
+        super().__init__(params, ports | {"last": Out(1)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -41,12 +43,13 @@ class Serializer(Component):
         m.d.comb += [
             self.i.ready.eq(empty),
             self.o.valid.eq(~empty),
+            self.last.eq(at == parts - 1),
             self.o.payload.eq(whole.word_select(at, bits)),
         ]
         with m.If(empty):
             m.d.sync += [whole.eq(self.i.payload), empty.eq(~self.i.valid), at.eq(0)]
         with m.Elif(self.o.ready):
-            m.d.sync += [at.eq(at + 1), empty.eq(at == parts - 1)]
+            m.d.sync += [at.eq(at + 1), empty.eq(self.last)]
         return m
 
 

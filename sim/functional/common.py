@@ -28,6 +28,22 @@ ARBITER = UnitGroup(
     },
 )
 
+READ_ARBITER = UnitGroup(
+    name="contest",
+    ports=("i[]_arvalid", "i[]_rready"),
+    bins={
+        "several ask": lambda now, before: sum(now["i[]_arvalid"]) > 1,
+        "all ask": lambda now, before: all(now["i[]_arvalid"]),
+        "memory takes no burst": "o_arvalid and not o_arready",
+        "a master holds the beats of others": lambda now, before: (
+            now["o_rvalid"] and not now["o_rready"] and any(now["i[]_rready"])
+        ),
+        "a burst ends in the cycle before another's beat": (
+            "before.o_rvalid and before.o_rready and before.o_rlast and o_rvalid"
+        ),
+    },
+)
+
 ROUND_ROBIN = UnitGroup(
     name="turns",
     when=("take",),
@@ -81,6 +97,7 @@ ENTERING_BURST = at_once("watch.revive", "bursts_valid and bursts_ready")
 
 GROUPS = {
     "hdl.common.axi_read_port.AxiReadPort": (ENTERING_BURST, at_once("watch.tick", "axi_rvalid")),
+    "hdl.common.axi_read_arbiter.AxiReadArbiter": (READ_ARBITER,),
     "hdl.common.axi_write_port.AxiWritePort": (ENTERING_BURST,),
     "hdl.common.fifo.Fifo": (FIFO,),
     "hdl.common.stream_arbiter.StreamArbiter": (ARBITER,),

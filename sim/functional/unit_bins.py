@@ -30,6 +30,8 @@ class UnitGroup:
     #: ports that functions look at, beside those in expressions; ``i[]_valid`` is all elements'
     ports: tuple[str, ...] = ()
     when: tuple[str, ...] = ()  #: 1-bit ports that must all be high; sampled every cycle if none
+    #: whether a size of the component has the group
+    exists: Callable[[Any], bool] = field(default=lambda params: True)
     #: function of params that returns further values for the bins
     sizes: Callable[[Any], PortValues] = field(default=lambda params: {})
 

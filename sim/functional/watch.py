@@ -91,7 +91,8 @@ def looks_at(dut: Any, component: Any, domain: str) -> Iterator[Callable[[], Non
     if domain != first:
         return
     for group in units().get(unit, ()):
-        yield UnitWatcher(dut, component, unit, group).look
+        if group.exists(component.params):
+            yield UnitWatcher(dut, component, unit, group).look
     map = getattr(component, "registers", None)
     bus = "s_axil" if hasattr(dut, "s_axil_arvalid") else "axil"
     if isinstance(map, RegisterMap):

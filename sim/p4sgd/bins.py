@@ -146,13 +146,100 @@ CONTROL = UnitGroup(
     },
 )
 
+#: what a switch with shadow copies meets beside others
+SHADOW = UnitGroup(
+    name="shadow copies",
+    exists=lambda params: params.shadow,
+    bins={
+        "a use begins in either copy": "verdict.name == 'ADDED' and answer.header.use % 2",
+        "a use comes before a sum is complete": "verdict.name == 'EARLY'",
+        "an acknowledgement is refused": "verdict.name == 'PREMATURE_ACK'",
+        "an old use comes": "verdict.name == 'STALE'",
+    },
+)
+
+HALVES = UnitGroup(
+    name="halves",
+    exists=lambda params: params.ping_pong,
+    bins={
+        "a read waits for a write": "update and write",
+        "one chunk, forward in one half, updated in the other": (
+            "update and update_chunk == forward_chunk and update_half != forward_half"
+        ),
+        "a chunk goes from one half to the other": (
+            "write and write_chunk == before.update_chunk and write_half != before.update_half"
+        ),
+        "the forward stage changes the half": "forward_half != before.forward_half",
+    },
+)
+
+CHUNK_WALK = UnitGroup(
+    name="tiles",
+    when=("active",),
+    sizes=lambda params: {"max_tile": params.max_tile},
+    bins={
+        "of one micro-batch": "size == 1 < max_tile",
+        "of as many as there can be": "size == max_tile",
+        "an epoch's rest": "size < 1 << settings.tile",
+        "a mini-batch of one": "tile.first and tile.last",
+        "a run of one": "tile.first and tile.final and not odd",
+        "of one chunk": "first_chunk and last_chunk and step",
+        "mini-batches change": "odd != before.odd",
+    },
+)
+
+TILE_COUNTER = UnitGroup(
+    name="words of a tile",
+    when=("active",),
+    bins={
+        "one plane": "position.first_plane and position.last_plane",
+        "one micro-batch": "position.first_member and position.last_member",
+        "last plane, micro-batch and chunk at once": (
+            "position.last_plane and position.last_member and position.last_chunk and step"
+        ),
+        "a step in each cycle": "step and before.step",
+    },
+)
+
+TILE_ENGINE = UnitGroup(
+    name="what waits",
+    bins={
+        "for words": "waiting",
+        "for updates": "events.dependency_stall",
+        "for deltas": "events.network_stall",
+        "for weights of a later tile": "events.memory_stall and not waiting",
+        "deltas": "deltas_valid and not deltas_ready",
+        "weights": "updated_valid and not updated_ready",
+        "results": "results_valid and not results_ready",
+        "a chunk that saturated": "events.model_saturation",
+    },
+)
+
+WEIGHT_MOVER = UnitGroup(
+    name="runs and the host",
+    bins={
+        "halted while the host has weights": "halt and busy and load_valid",
+        "the host asks within a run": "peek_valid and not peek_ready and results_ready",
+        "both models at once": "architectural_valid and updated_valid",
+        "results wait": "results_valid and not results_ready and busy",
+        "the bus is broken within a run": "bus.broken and busy and not halt",
+        "an answer is dropped": "bus.dropped",
+        "memory fails": "failed",
+    },
+)
+
 GROUPS = {
     "hdl.p4sgd.loss.loss_unit.LossUnit": (LOSS_UNIT,),
     "hdl.p4sgd.transport.slot_table.SlotTable": (SLOT_TABLE,),
     "hdl.p4sgd.transport.timers.Timers": (TIMERS,),
     "hdl.p4sgd.transport.transmitter.Transmitter": (TRANSMITTER,),
     "hdl.p4sgd.transport.transport.Transport": (TRANSPORT,),
-    "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR, TREE),
+    "hdl.p4sgd.engine.chunk_walk.ChunkWalk": (CHUNK_WALK,),
+    "hdl.p4sgd.engine.model_memory.ModelMemory": (HALVES,),
+    "hdl.p4sgd.engine.tile_counter.TileCounter": (TILE_COUNTER,),
+    "hdl.p4sgd.engine.tile_engine.TileEngine": (TILE_ENGINE,),
+    "hdl.p4sgd.memory.weight_mover.WeightMover": (WEIGHT_MOVER,),
+    "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR, SHADOW, TREE),
     "hdl.switch.job_table.JobTable": (JOB_TABLE,),
     "hdl.p4sgd.host.control.Control": (CONTROL,),
 }

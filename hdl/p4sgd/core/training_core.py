@@ -13,7 +13,7 @@ from hdl.p4sgd.core.network_join import NetworkJoin
 from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
-from hdl.p4sgd.engine.params import PORT_BITS
+from hdl.p4sgd.engine.params import PORT_BITS, take_settings
 from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.host.counters import EVENTS
 from hdl.p4sgd.loss.loss_unit import LossUnit
@@ -100,7 +100,7 @@ class TrainingCore(Component):
         m.d.comb += [
             partial_sum.settings.eq(self.settings),
             join.join.eq(self.join),
-            loss.settings.eq(self.settings),
+            *take_settings(loss, self.settings),
             loss.loss.eq(self.loss),
             loss.start.eq(self.begin),
             self.labels_waiting.eq(join.activations.valid & ~self.labels.valid),

@@ -74,7 +74,7 @@ class BackwardStage(Component):
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(params.some_settings("bits", "chunks", "from_zero")),
                 "start": In(1),
                 "stored": In(stream.Signature(params.word)),
                 "deltas": In(stream.Signature(params.deltas)),

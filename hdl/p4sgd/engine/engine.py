@@ -11,7 +11,7 @@ from hdl.p4sgd.engine.backward import BackwardStage, backward_orders
 from hdl.p4sgd.engine.datapath import Datapath
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS, EngineEvents
 from hdl.p4sgd.engine.forward import ForwardStage, forward_orders
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import EngineParams, take_settings
 from hdl.p4sgd.engine.read_back import ReadBack
 
 
@@ -75,7 +75,7 @@ class Engine(Component):
         m.submodules.read_back = read_back = ReadBack(self.params)
         m.submodules.engine_events = events = EngineEvents(self.params)
         for stage in (forward, backward):
-            m.d.comb += [stage.settings.eq(self.settings), stage.start.eq(self.start)]
+            m.d.comb += [*take_settings(stage, self.settings), stage.start.eq(self.start)]
         connect(m, flipped(self.words), forward.words)
         connect(m, flipped(self.deltas), backward.deltas)
         connect(m, flipped(self.load), backward.load)

@@ -12,7 +12,7 @@ from hdl.common.reserved_fifo import ReservedFifo
 from hdl.p4sgd.engine.bank import tag_layout
 from hdl.p4sgd.engine.model_memory import ModelMemory
 from hdl.p4sgd.engine.model_params import GROUP_LANES
-from hdl.p4sgd.engine.params import EngineParams, take_settings
+from hdl.p4sgd.engine.params import SCHEDULE, EngineParams, take_settings
 from hdl.p4sgd.engine.read_back import probe_layout
 from hdl.p4sgd.engine.schedule import Schedule
 from hdl.p4sgd.engine.word_counter import WordCounter
@@ -55,7 +55,9 @@ class ForwardStage(Component):
         super().__init__(
             params,
             {
-                "settings": In(params.settings),
+                "settings": In(
+                    params.some_settings("signed_features", "bits", "chunks", *SCHEDULE.members)
+                ),
                 "start": In(1),
                 "words": In(stream.Signature(params.word)),
                 "stored": Out(stream.Signature(params.word)),

@@ -8,7 +8,7 @@ from amaranth.utils import bits_for
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
-from hdl.p4sgd.engine.params import take_settings
+from hdl.p4sgd.engine.params import SCHEDULE, take_settings
 from hdl.p4sgd.engine.schedule import MICRO_BATCH, Schedule
 from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
 from hdl.p4sgd.loss.sigmoid import Sigmoid
@@ -41,7 +41,7 @@ class LossUnit(Component):
         super().__init__(
             params,
             {
-                "settings": In(engine.settings),
+                "settings": In(engine.some_settings(*SCHEDULE.members, "tail_samples")),
                 "loss": In(LOSS_SETTINGS),
                 "start": In(1),
                 "activations": In(stream.Signature(engine.activations)),

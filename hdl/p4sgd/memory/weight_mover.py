@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
@@ -230,10 +230,8 @@ class WeightMover(Component):
         running, host, base = state
         weights = self.params.engine.model.weights.size
         m.submodules.serializer = serializer = Serializer.sized(
-            shape=weights + self.params.chunk_beats, parts=self.params.chunk_beats
+            shape=weights, parts=self.params.chunk_beats
         )
-        words = self.results.payload.as_value()
-        ends = [k == self.params.chunk_beats - 1 for k in range(self.params.chunk_beats)]
         under_way = Signal(range(WRITES + 1))
         loading = Signal()  # the host's weights have been sent
         sent = Signal()  # and their beat
@@ -243,9 +241,7 @@ class WeightMover(Component):
         go = bursts.valid & bursts.ready
         takes = running & self.results.valid & serializer.i.ready
         m.d.comb += [
-            serializer.i.payload.eq(
-                Cat(Cat(words.word_select(k, PORT_BITS), last) for k, last in enumerate(ends))
-            ),
+            serializer.i.payload.eq(self.results.payload),
             serializer.i.valid.eq(go & running),
             self.results.ready.eq(running & serializer.i.ready & bursts.ready),
             walk.step.eq(go),
@@ -255,9 +251,10 @@ class WeightMover(Component):
                 Mux(running, Cat(walk.tile.last, walk.tile.final & walk.last_chunk), 1 << 2)
             ),
             beats.valid.eq(serializer.o.valid | (loading & ~sent)),
-            Cat(beats.payload.data, beats.payload.last).eq(
-                Mux(serializer.o.valid, serializer.o.payload, Cat(load.payload.weights, C(1, 1)))
+            beats.payload.data.eq(
+                Mux(serializer.o.valid, serializer.o.payload, load.payload.weights.as_value())
             ),
+            beats.payload.last.eq(serializer.last | ~serializer.o.valid),
             beats.payload.strobes.eq((1 << BEAT_BYTES) - 1),
             serializer.o.ready.eq(beats.ready),
             load.ready.eq(loaded),

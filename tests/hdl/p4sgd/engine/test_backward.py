@@ -14,6 +14,7 @@ from tests.hdl.p4sgd.bench import (
     clock,
     generator,
     load,
+    own,
     position_of,
     put,
     start_run,
@@ -46,7 +47,7 @@ async def go_through(dut, run, stalls=streams.Stalls.NONE, from_zero=False):
     stage = BackwardStage(run.params)
     trace = traced(dut, run.params)
     await start_run(dut, run)
-    put(dut, settings=run.settings | {"from_zero": from_zero})
+    put(dut, settings=own(run.settings) | {"from_zero": from_zero})
     stored = streams.Source(dut, "stored", stall=stalls.value[0])
     deltas = streams.Source(dut, "deltas", stall=stalls.value[1])
     for word in run.words:
@@ -165,7 +166,7 @@ async def loads_the_host_s_weights(dut, stalls):
     groups = -(-params.lanes // GROUP_LANES)
     await streams.start(dut)
     for trial in range(2):
-        put(dut, settings=run.settings | {"from_zero": 1})
+        put(dut, settings=own(run.settings) | {"from_zero": 1})
         trace = traced(dut, params)
         monitor = streams.Monitor(dut, "load")
         await load(dut, params, weights, stall=stalls.value[0])

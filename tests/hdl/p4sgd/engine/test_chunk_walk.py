@@ -38,7 +38,7 @@ async def every_bit_of_the_lengths_counts(dut):
     for turn in range(120):
         tile = random.randrange(params.max_tile.bit_length())
         batch = 1 + random.getrandbits(random.randint(1, 16 - tile) - 1)
-        epoch, epochs = (8 << tile) + random.getrandbits(31), 2 + random.getrandbits(31)
+        epoch, epochs = (max(8 << tile, random.getrandbits(32)) for _ in range(2))
         tiles, rest = -(-epoch >> tile), epoch % (1 << tile)
         lengths = {"batch_micro_batches": batch << tile, "epoch_micro_batches": epoch}
         put(dut, settings=lengths | {"epochs": epochs, "chunks": 1, "tile": tile}, step=0)

@@ -167,7 +167,7 @@ async def a_reset_leaves_nothing(dut):
         cut = cocotb.start_soon(bench.train())
         await bench.wait(int(rng.integers(15, 90)))
         cut.cancel()
-        await bench.reset(1)
+        await bench.reset(1, moves=bool(rng.integers(2)))
         await bench.start_run(run, extreme=True)
         await bench.train()
 

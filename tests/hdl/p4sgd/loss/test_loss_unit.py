@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hdl.p4sgd.core.partial_sum import PartialSum
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import SCHEDULE, EngineParams
 from hdl.p4sgd.loss.loss_unit import DELTAS_DEPTH, DELTAS_LATENCY, LossUnit
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.golden.arithmetic import Step
@@ -96,10 +96,7 @@ async def marks_and_masks(dut, loss, stalls, step):
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def every_bit_of_the_lengths_counts(dut):
-    """Presets are at the last micro-batch of a mini-batch, of an epoch and of a run.
-
-    What the settings say of the engines changes nothing.
-    """
+    """Presets are at the last micro-batch of a mini-batch, of an epoch and of a run."""
     params = params_in_simulator(WorkerParams)
     counts = dut.schedule.mini_batches.in_batch, dut.schedule.mini_batches.in_epoch
     names = ("batch_micro_batches", "epoch_micro_batches", "epochs")
@@ -107,8 +104,7 @@ async def every_bit_of_the_lengths_counts(dut):
     await streams.start(dut)
     put(dut, loss=settings_of(Loss.LINEAR, STEP))
     for turn in range(90):
-        settings = {name: random.getrandbits(field.width) for name, field in params.engine.settings}
-        settings |= {name: settings[name] or 1 for name in names}
+        settings = {name: random.getrandbits(field.width) or 1 for name, field in SCHEDULE}
         batch, epoch, epochs = (settings[name] for name in names)
         put(dut, settings=settings)
         await pulse(dut, "start")

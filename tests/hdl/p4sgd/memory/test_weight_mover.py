@@ -36,6 +36,8 @@ SLOW = 900  #: cycles that a slow memory takes to answer
 class MoverOnMemory(Component):
     """A mover with its memory; all its other ports are the component's."""
 
+    groups_of = WeightMover  #: of functional coverage
+
     def __init__(self, params):
         self.mover = WeightMover(params)
         members = dict(self.mover.signature.members)
@@ -90,7 +92,8 @@ class MoverBench(Bench):
         """Draw a run of tiles, of few mini-batches."""
         batch = self.engine.banks * tile * int(self.rng.integers(1, 4))
         samples = int(self.rng.integers(1, batches * batch))
-        return Run(self.engine, self.rng, samples, chunks, 2, False, batch, epochs=2, tile=tile)
+        epochs = int(self.rng.integers(1, 3))
+        return Run(self.engine, self.rng, samples, chunks, 2, False, batch, epochs, tile=tile)
 
     def draw(self, chunks):
         return self.rng.integers(-(1 << 31), 1 << 31, (chunks, self.engine.lanes))
@@ -234,6 +237,9 @@ async def has_room_for_what_it_reads(dut):
     for sink in sinks[:2]:
         sink.stall = never
     model = await result
+    beats = min(bench.params.prefetch_beats, chunks * bench.params.chunk_beats)
+    for sink in sinks[:2]:  # as many as there is room for were there
+        assert sink.cycles[:beats] == list(range(sink.cycles[0], sink.cycles[0] + beats))
     shown = cocotb.start_soon(bench.model(chunks))
     await bench.wait(8 * bench.params.prefetch_beats)
     bench.peeked.stall = never
