@@ -12,11 +12,11 @@ LICENCE = "Apache-2.0"  #: of ingather, by its SPDX identifier
 #: a comment of one line, by the end of a file's name, or by its whole name
 COMMENTS = {
     **dict.fromkeys((".v", ".sv", ".h", ".rdl"), "// {}"),
-    **dict.fromkeys((".py", ".tcl", ".xdc", "Makefile"), "# {}"),
+    **dict.fromkeys((".py", ".tcl", ".xdc", ".core", "Makefile"), "# {}"),
     **dict.fromkeys((".md", ".html", ".xml"), "<!-- {} -->"),
 }
 #: what has to stay a file's first line
-DECLARATION = re.compile(r"(?:<!DOCTYPE|<\?xml)[^>]*>\n", re.IGNORECASE)
+DECLARATION = re.compile(r"(?:(?:<!DOCTYPE|<\?xml)[^>]*>|CAPI=2:)\n", re.IGNORECASE)
 
 
 def with_heads(files: Mapping[str, str | bytes]) -> dict[str, str | bytes]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from gen.board.hierarchy import Hierarchy, VerilogModule
-from gen.board.ipxact import SPIRIT
+from gen.ip.ipxact import SPIRIT
 
 NS = {"s": SPIRIT}
 

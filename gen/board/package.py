@@ -9,14 +9,14 @@ from gen.base.emission.emit import Emission
 from gen.base.registers.documents import register_documents
 from gen.board.boards import Board
 from gen.board.check import problems
-from gen.board.ipxact import component_xml
 from gen.board.placement import Placement
 from gen.board.templates import environment
 from gen.board.values import below, values_of
 from gen.datasheet.page import datasheet
 from gen.designs.design import Design
+from gen.ip.ipxact import component_xml
 from gen.output.folder import MANIFEST
-from gen.output.manifest import write_files, write_manifest
+from gen.output.manifest import register_map_of, write_files, write_manifest
 
 #: file of the package <- template of the card
 TEMPLATES = {
@@ -40,7 +40,6 @@ TEMPLATES = {
 }
 #: what of a module's estimate is in evidence
 MODULE = ("name", "component", "count", "own", "depth", "children")
-FAMILIES = ("virtexuplus", "virtexuplusHBM")
 
 
 def write_package(
@@ -110,7 +109,7 @@ def package_files(
         core.top,
         [f"rtl/{name}.v" for name in core.modules],
         about=design.about,
-        families=FAMILIES,
+        map=register_map_of(core.top.component),
         mhz=mhz,
     )
     for prefix, map in values["maps"].items():

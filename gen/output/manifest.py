@@ -14,8 +14,11 @@ from gen.base.registers.documents import register_documents
 from gen.datasheet.page import datasheet
 from gen.designs.catalogue import designs
 from gen.designs.design import load
+from gen.ip.files import ip_files
 from gen.output.folder import MADE_BY, MANIFEST
 from gen.output.waivers import waivers
+from hdl.common.component import Component
+from hdl.common.registers import RegisterMap
 
 TOOLS = ("ingather", "amaranth", "pyosys")
 
@@ -48,12 +51,15 @@ def write_design(
     files["filelist.f"] = "".join(f"{name}\n" for name in files)
     files["lint.vlt"] = waivers(emission)
     component = emission.top.component
-    if (register_map := getattr(component, "register_map", None)) is not None:
-        files |= register_documents(register_map(component.params), stored)
+    map = register_map_of(component)
+    if map is not None:
+        files |= register_documents(map, stored)
     guide = guide_of(design, component.params)
     if guide:
         files["GUIDE.md"] = guide
     files |= software_of(design, emission)
+    if (known := designs().get(design)) and is_alone(design, emission):
+        files |= ip_files(emission, design, known.about, map, files)
     files["datasheet.html"] = datasheet(
         emission, design=design, preset=preset, settings=settings, resources=resources, guide=guide
     )
@@ -98,17 +104,28 @@ def guide_of(design: str, params: Any) -> str:
     return load(known.guide)(params) if known and known.guide else ""
 
 
+def register_map_of(component: Component) -> RegisterMap | None:
+    """Return the registers of a component, None if it has none."""
+    make_map = getattr(component, "register_map", None)
+    return make_map(component.params) if make_map else None
+
+
 def software_of(design: str, emission: Emission) -> dict[str, str]:
     """Return the host software of a design of the catalogue, nothing if it has none.
 
     Its bench is of the design alone: around a card's top, the vendor's IP would be missing.
     """
-    known, component = designs().get(design), emission.top.component
+    known = designs().get(design)
     if known is None or not known.software:
         return {}
-    software = load(known.software)(component.params)
-    alone = isinstance(component, load(known.component))
-    return software.package_files() | (software.bench_files(emission.verilog) if alone else {})
+    software = load(known.software)(emission.top.component.params)
+    bench = software.bench_files(emission.verilog) if is_alone(design, emission) else {}
+    return software.package_files() | bench
+
+
+def is_alone(design: str, emission: Emission) -> bool:
+    """Return whether ``emission`` is of a design of the catalogue itself, without a card's top."""
+    return isinstance(emission.top.component, load(designs()[design].component))
 
 
 def describe_modules(emission: Emission, hashes: Mapping[str, str]) -> list[dict[str, Any]]:

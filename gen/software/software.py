@@ -72,7 +72,7 @@ class Software:
             .render(
                 about=self.about,
                 driver=f"{self.map.name}_driver",
-                registers=class_name(self.map),
+                registers=class_name(self.map.name),
                 main=self.main,
                 exports=self.exports,
                 all=sorted(names.union(*self.exports.values())),

@@ -19,9 +19,9 @@ HERE = Path(__file__).parent
 RESERVED = frozenset({"self", "bus"})  #: names that the module's functions use
 
 
-def class_name(map: RegisterMap) -> str:
-    """Name the driver's class: ``p4sgd_worker`` gives ``P4sgdWorker``."""
-    return "".join(part.capitalize() for part in map.name.split("_"))
+def class_name(name: str) -> str:
+    """Return the name of the class of a map or a design: ``p4sgd_worker`` gives ``P4sgdWorker``."""
+    return "".join(part.capitalize() for part in name.split("_"))
 
 
 def python_driver(map: RegisterMap) -> str:
@@ -34,7 +34,7 @@ def python_driver(map: RegisterMap) -> str:
         HERE,
         "python_driver.py.j2",
         name=map.name,
-        class_name=class_name(map),
+        class_name=class_name(map.name),
         size=4 * map.words,
         enums=enumerations(map),
         fields=fields,
@@ -57,7 +57,7 @@ def load(name: str, text: str) -> ModuleType:
 
 def driver_of(map: RegisterMap, bus: Any = None) -> Any:
     """Return an object of the generated driver's class, on ``bus`` if it has one."""
-    return getattr(driver_module(map), class_name(map))(bus)
+    return getattr(driver_module(map), class_name(map.name))(bus)
 
 
 def described_fields(map: RegisterMap) -> list[dict[str, Any]]:

@@ -146,9 +146,9 @@ def test_stands_alone(map, tmp_path):
     (tmp_path / "window").write_bytes(bytes(4096))
     name = next(iter(map.registers)).fields[0].name
     program = (
-        f"from {map.name}_driver import MappedBus, {class_name(map)}\n"
+        f"from {map.name}_driver import MappedBus, {class_name(map.name)}\n"
         "with MappedBus('window') as bus:\n"
-        f"    assert {class_name(map)}(bus).read({name!r}) == 0\n"
+        f"    assert {class_name(map.name)}(bus).read({name!r}) == 0\n"
     )
     subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.append('.')\n{program}"],

@@ -1,7 +1,7 @@
 """Writes IP-XACT of a design's core, as Vivado's catalogue reads it (SPIRIT 1685-2009).
 
-Bus interfaces come from the component's signature, ports from its emitted module. Frequencies are
-those of a clock at ``mhz``; resets are active high.
+Bus interfaces come from the component's signature, ports from its emitted module, registers from
+its register map. Frequencies are those of a clock at ``mhz``; resets are active high.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,11 +22,17 @@ from hdl.common.axi import (
     AxiStreamSignature,
     AxiWriteSignature,
 )
+from hdl.common.registers import WORD_BITS, Placed, Register, RegisterMap
 
 HERE = Path(__file__).parent
 SPIRIT = "http://www.spiritconsortium.org/XMLSchema/SPIRIT/1685-2009"
 VIEW = "xilinx_anylanguagesynthesis"
 INTERRUPTS = ("irq",)  #: ports that are level interrupts, active high
+#: the families of parts that have the primitives of all designs, by Vivado's names
+FAMILIES = ("virtexuplus", "virtexuplusHBM")
+LEAST_RANGE = 4096  #: bytes of the smallest block that Vivado maps
+#: field's access -> IP-XACT's
+ACCESSES = {"rw": "read-write", "ro": "read-only", "pulse": "write-only"}
 
 #: signature -> bus of the catalogue, AXI protocol, which channels it has
 AXI = {
@@ -47,7 +53,7 @@ class Bus:
     library: str = "interface"  #: or signal
     master: bool
     ports: Mapping[str, str]  #: logical -> physical
-    parameters: Mapping[str, object]
+    parameters: Mapping[str, Any]
 
     @property
     def address_bits(self) -> int | None:
@@ -73,7 +79,7 @@ def buses(signature: wiring.Signature) -> Iterator[Bus]:
 def axi_bus(name: str, signature: Any, *, master: bool) -> Bus:
     """Return one AXI interface whose ports are called ``name_...``."""
     kind, protocol, mode = AXI[type(signature)]
-    parameters: dict[str, object] = {}
+    parameters: dict[str, Any] = {}
     if kind == "axis":
         parameters |= {"TDATA_NUM_BYTES": signature.data_bits // 8, "TUSER_WIDTH": 1}
         parameters |= {"HAS_TKEEP": 1, "HAS_TLAST": 1, "HAS_TREADY": 1}
@@ -93,12 +99,52 @@ def axi_bus(name: str, signature: Any, *, master: bool) -> Bus:
     )
 
 
-def signals(module: EmittedModule, buses: Sequence[Bus], mhz: float) -> Iterator[Bus]:
+@dataclass(frozen=True, kw_only=True)
+class MemoryMap:
+    """Describes what a master sees of the component on one of its buses."""
+
+    name: str  #: the bus's, or that of a register map that no AXI bus reaches
+    block: str
+    range: int  #: bytes; Vivado maps 4 KB at least
+    width: int
+    usage: str  #: register or memory
+    registers: Sequence[Placed] = ()
+
+
+def memory_maps(axi: Sequence[Bus], map: RegisterMap | None) -> Iterator[MemoryMap]:
+    """Yield the maps of all subordinate buses; registers are on the AXI4-Lite bus, if any."""
+    placed = () if map is None else map.placed
+    reached = False
+    for bus in axi:
+        if bus.address_bits and not bus.master:
+            lite = bus.parameters["PROTOCOL"] == "AXI4LITE"
+            reached = reached or lite
+            yield MemoryMap(
+                name=bus.name,
+                block="reg0" if lite else "mem0",
+                range=max(LEAST_RANGE, 1 << bus.address_bits),
+                width=bus.parameters["DATA_WIDTH"],
+                usage="register" if lite else "memory",
+                registers=placed if lite else (),
+            )
+    if map is not None and not reached:
+        yield MemoryMap(
+            name=map.name,
+            block="reg0",
+            range=max(LEAST_RANGE, 1 << map.address_bits),
+            width=WORD_BITS,
+            usage="register",
+            registers=placed,
+        )
+
+
+def signals(module: EmittedModule, buses: Sequence[Bus], mhz: float | None) -> Iterator[Bus]:
     """Yield the interfaces of a core's clock, reset and interrupts."""
     if any(port.name == "clk" for port in module.ports):
         associated = ":".join(bus.name for bus in buses)
         clock = {"ASSOCIATED_BUSIF": associated, "ASSOCIATED_RESET": "rst"}
-        yield signal("clk", "clock", "CLK", clock | {"FREQ_HZ": round(mhz * 1e6)})
+        frequency = {} if mhz is None else {"FREQ_HZ": round(mhz * 1e6)}
+        yield signal("clk", "clock", "CLK", clock | frequency)
         yield signal("rst", "reset", "RST", {"POLARITY": "ACTIVE_HIGH"})
     for port in module.ports:
         if port.name in INTERRUPTS:
@@ -121,9 +167,18 @@ def signal(
 
 
 def component_xml(
-    module: EmittedModule, files: Sequence[str], *, about: str, families: Sequence[str], mhz: float
+    module: EmittedModule,
+    files: Sequence[str],
+    *,
+    about: str,
+    map: RegisterMap | None = None,
+    mhz: float | None = None,
 ) -> str:
-    """Return the text of ``component.xml`` for ``module``, which is made of ``files``."""
+    """Return the text of ``component.xml`` for ``module``, which is made of ``files``.
+
+    The registers of ``map`` are those of its AXI4-Lite bus. Without ``mhz`` the clock is the one
+    that a block design connects.
+    """
     axi = list(buses(module.component.signature))
     return render(
         HERE,
@@ -135,5 +190,29 @@ def component_xml(
         ports=module.ports,
         files=files,
         about=escape(about),
-        families=families,
+        families=FAMILIES,
+        memory_maps=list(memory_maps(axi, map)),
+        map=map,
+        word_bits=WORD_BITS,
+        accesses=ACCESSES,
+        access_of=access_of,
+        reset_of=reset_of,
+        escape=escape,
+        zip=zip,
     )
+
+
+def access_of(register: Register) -> str:
+    """Return who may read and write a register of fields that differ in it."""
+    kinds = {ACCESSES[field.access] for field in register.fields}
+    return kinds.pop() if len(kinds) == 1 else "read-write"
+
+
+def reset_of(map: RegisterMap, register: Register) -> tuple[int, int]:
+    """Return a register's value after a reset, and a mask of the bits that are known."""
+    value = mask = 0
+    for field, offset in zip(register.fields, register.offsets, strict=True):
+        if (known := map.reset(field)) is not None:
+            value |= known << offset
+            mask |= ((1 << field.bits) - 1) << offset
+    return value, mask
