@@ -44,7 +44,8 @@ def test_files_and_manifest_agree(generated):
     assert {"clk", "rst", "words_payload"} <= {port["name"] for port in manifest["ports"]}
     # Without registers there are no files of them.
     rest = {name for name in files if not name.startswith("rtl/")}
-    assert rest == {"filelist.f", "lint.vlt", "datasheet.html"}
+    parts = {"component.xml", "p4sgd_engine.core", "p4sgd_engine_amaranth.py"}
+    assert rest == {"filelist.f", "lint.vlt", "datasheet.html", *parts}
 
 
 @pytest.mark.parametrize("design", ["p4sgd-worker", "netsparse-snic"])
