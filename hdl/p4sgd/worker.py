@@ -47,10 +47,15 @@ class Worker(Component):
     ``join`` setting the two are the same, for a single worker. ``busy`` is the field of that name
     in the register ``state``, as a wire for an interrupt.
 
+    With ``params.classes`` above 1, it trains as many models, one of each class, in one pass over
+    the data (:class:`EngineSet`): engines are in sets of one for each class, words are those of a
+    set, labels come class after class in each micro-batch, and so do activations and deltas.
+
     Throughput: a word per engine and cycle, as long as memory delivers. A mini-batch then takes
     ``(B / K) C s + T`` cycles, where ``T`` is the time from its last word to the first word of the
     next mini-batch; :attr:`latencies` has the parts of ``T``. A micro-batch takes at least 5
-    cycles, or 6 with the L2 term.
+    cycles, or 6 with the L2 term. With ``params.classes`` above 1, it takes at least a cycle for
+    each class, or two with 16 banks.
 
     Errors stop the worker, with a cause in ``state``: an error answer of the memory, an answer with
     more or fewer beats than requested, a memory that does not answer within ``memory_timeout``, an

@@ -1,6 +1,7 @@
 """Computes the latencies of a worker's parts around the training loop."""
 
 from hdl.p4sgd.core.engine_chain import EngineChain
+from hdl.p4sgd.core.engine_set import EngineSet
 from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
@@ -10,6 +11,7 @@ from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.transport.transport import Transport
 from hdl.p4sgd.worker_params import WorkerParams
 
+OF_CLASSES = "deltas and partials of several classes, one after the other"  #: a key
 OVER_DIES = "deltas to engines of other dies, and their partials back"  #: a key
 
 
@@ -25,6 +27,8 @@ def worker_latencies(params: WorkerParams) -> dict[str, int]:
         "partial activation to its last frame": Transport.send_latency + exchange.send_latency,
         "last frame to full activation": Transport.receive_latency + exchange.receive_latency,
     }
+    if params.classes > 1:
+        latencies[OF_CLASSES] = EngineSet.latency + params.classes - 1
     if params.slrs > 1:
         latencies[OVER_DIES] = EngineChain(params).latency - TrainingCore.deltas_latency
     return latencies

@@ -10,7 +10,7 @@ from hdl.p4sgd.worker_parts import WorkerParts
 
 
 def connect_words(m: Module, parts: WorkerParts, m_axi: Any) -> None:
-    """Connect readers to the engines; all readers have the same plan."""
+    """Connect readers to the sets of engines; all readers have the same plan."""
     control, settings, params = parts.control, parts.settings, parts.params
     words = [*parts.core.words, *(parts.core.again if params.movers else ())]
     for e, reader in enumerate(parts.readers):
@@ -56,8 +56,12 @@ def plan_labels(m: Module, parts: WorkerParts) -> None:
         labels.plan.payload.beats.eq(settings.label_beats),
         labels.plan.payload.runs.eq(1),
         labels.plan.payload.epochs.eq(settings.epochs),
-        labels.micro_batches.eq(settings.epoch_micro_batches),
     ]
+    if parts.params.classes == 1:
+        m.d.comb += labels.micro_batches.eq(settings.epoch_micro_batches)
+    else:  # it is stable before the plan is
+        count = settings.epoch_micro_batches * parts.params.classes
+        m.d.sync += labels.micro_batches.eq(low_bits(count, len(labels.micro_batches)))
 
 
 def halt_readers(m: Module, parts: WorkerParts) -> None:
@@ -80,7 +84,7 @@ def watch_readers(m: Module, parts: WorkerParts) -> None:
     m.d.sync += [
         control.readers_busy.eq(words_busy.any() | labels.busy | labels.half | weights_busy),
         control.starved.eq(
-            (core.words_waiting & ~words_busy[: parts.params.engines]).any()
+            (core.words_waiting & ~words_busy[: parts.params.sets]).any()
             | (core.labels_waiting & ~labels.busy)
         ),
     ]

@@ -45,6 +45,8 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
     """Sets the sizes of a worker (P4SGD, section 4.1): engines in lock step, and their memory."""
 
     engines: int = whole(1, 16, default=8)  #: N, number of engines
+    #: number of classes that are trained in one pass, each with a model of its own
+    classes: int = whole(1, 16, default=1, tag="_m{}")
     engine: EngineParams = field(default_factory=EngineParams)
     #: width of a memory port's byte address; an HBM channel has 28
     address_bits: int = whole(16, ADDRESS_BITS, default=28, tag="_a{}")
@@ -61,10 +63,19 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.slrs > self.engines:
+        if self.engines % self.classes:
             raise ValueError(
-                f"slrs must be at most engines, as each die needs an engine: {self.slrs} dies,"
-                f" {self.engines} engines"
+                f"engines must be a multiple of classes, because each class has as many:"
+                f" {self.engines} engines, {self.classes} classes"
+            )
+        if self.engine.max_tile and self.classes > 1:
+            raise ValueError(
+                f"classes must be 1 with max_tile, where weights take memory ports: {self.classes}"
+            )
+        if self.slrs > self.sets:
+            raise ValueError(
+                f"slrs must be at most engines / classes, as each die needs an engine of each"
+                f" class: {self.slrs} dies, {self.engines} engines, {self.classes} classes"
             )
         if not is_power_of_two(self.engine.banks):
             raise ValueError(
@@ -110,8 +121,16 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
 
     @property
     def sum_bits(self) -> int:
-        """Return the width of a sample's sum over all engines, which is exact."""
-        return self.engine.bank.partial_bits + ceil_log2(self.engines)
+        """Return the width of a sample's sum over all engines of a class, which is exact."""
+        return self.engine.bank.partial_bits + ceil_log2(self.sets)
+
+    @property
+    def sets(self) -> int:
+        """Return the number of sets of engines: an engine of each class, with the same words.
+
+        Engine number ``set * classes + class`` trains a class on the features of a set.
+        """
+        return self.engines // self.classes
 
     @property
     def engine_index(self) -> range:
@@ -120,15 +139,15 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
 
     @property
     def groups(self) -> tuple[range, ...]:
-        """Return the engines' numbers in each die: evenly distributed, larger groups last.
+        """Return the engines' numbers in each die: whole sets, evenly distributed, most last.
 
         The first die has all else, too.
         """
-        ends = [self.engines * (k + 1) // self.slrs for k in range(self.slrs)]
+        ends = [self.sets * (k + 1) // self.slrs * self.classes for k in range(self.slrs)]
         return tuple(range(a, b) for a, b in zip([0, *ends], ends, strict=False))
 
     def sums(self, engines: int) -> data.ArrayLayout:
-        """Describe the exact partial activations of a micro-batch, added over some engines."""
+        """Describe a micro-batch's exact partial activations, added over engines of a class."""
         bits = self.engine.bank.partial_bits + ceil_log2(engines)
         return data.ArrayLayout(signed(bits), self.engine.banks)
 
@@ -160,8 +179,8 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
 
     @property
     def readers(self) -> int:
-        """Return the number of readers of words: with a model in memory two an engine."""
-        return 2 * self.engines if self.engine.max_tile else self.engines
+        """Return the number of readers of words, one a set: with a model in memory two."""
+        return 2 * self.sets if self.engine.max_tile else self.sets
 
     @property
     def movers(self) -> int:
@@ -175,5 +194,10 @@ class WorkerParams(Params, suffix="{engines}x{engine.suffix}"):
 
     @property
     def frames(self) -> int:
-        """Return the number of packets that carry the activations of a micro-batch."""
+        """Return the number of packets that carry a class's activations of a micro-batch."""
         return -(-self.engine.banks // self.transport.lanes)
+
+    @property
+    def packets(self) -> int:
+        """Return the number of packets that carry the activations of a micro-batch."""
+        return self.classes * self.frames

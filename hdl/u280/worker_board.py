@@ -28,7 +28,8 @@ class WorkerBoard(Board):
 
     HBM's channels of 256 MB are shared out evenly to the ports that carry words: each has as many,
     a power of two, from the channel of its own number on, and no other port's words are there. An
-    engine has four channels, or two if there are more than eight engines. Port 1 carries labels and
+    engine has four channels, or two if there are more than eight engines; sets of engines, one for
+    each class, count as engines here. Port 1 carries labels and
     port 3 all that the host reads and writes; words that need these ports, too, share them
     (:class:`AxiReadArbiter`). A worker's address on a port is one from its first channel on; labels
     that are in the memory of a port of words lie behind these.
@@ -129,7 +130,7 @@ def host_addresses(params: WorkerParams) -> dict[str, Any]:
     Labels that are in the memory of a port of words end with it. Of a build that this board does
     not take, memories follow each other: those of words, of labels, and then the weights.
     """
-    bits, count = params.address_bits, params.engines * params.ports
+    bits, count = params.address_bits, params.sets * params.ports
     words = [port << CHANNEL_BITS for ports in word_ports(params) for port in ports]
     labels, model = side_ports(params)[0] << CHANNEL_BITS >> bits << bits, MODEL_BASE
     if not fits(params):
@@ -143,10 +144,10 @@ def host_addresses(params: WorkerParams) -> dict[str, Any]:
 
 
 def engine_channels(params: WorkerParams) -> int:
-    """Return the number of channels of an engine."""
+    """Return the number of channels of an engine, or of a set of engines."""
     if params.movers:
         return PORTS // TILED_ENGINES
-    return PORTS // (8 if params.engines <= 8 else 16)
+    return PORTS // (8 if params.sets <= 8 else 16)
 
 
 def most_ports(params: WorkerParams) -> int:
@@ -182,9 +183,9 @@ def port_bits(params: WorkerParams) -> int:
 
 
 def word_ports(params: WorkerParams) -> list[list[int]]:
-    """Return the ports of HBM that carry each engine's words."""
+    """Return the ports of HBM that carry the words of each engine, or set of engines."""
     step = channels(params)
     each = engine_channels(params) if params.movers else step * params.ports
     return [
-        [each * engine + step * k for k in range(params.ports)] for engine in range(params.engines)
+        [each * engine + step * k for k in range(params.ports)] for engine in range(params.sets)
     ]

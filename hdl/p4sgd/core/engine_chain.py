@@ -20,13 +20,14 @@ from hdl.p4sgd.worker_params import WorkerParams
 class EngineChain(Component):
     """Connects groups of engines: ``group_0``, then ``group_1`` behind ``crossing_0``, and so on.
 
-    Each engine keeps its own words, events and flags; ``deltas`` go to all of them and ``partials``
-    is their sum. ``load`` and ``peek`` go to one engine at a time. ``load`` is ready when its
-    engine has taken the weights, in whichever die it is; ``peeked`` comes in the order of ``peek``.
-    A bit of ``waiting`` says that an engine lacks a word and none is on its way. ``finished`` falls
-    in the cycle after ``begin``. Words that come before ``begin`` wait, and so do words left over
-    at the end of a run, until a reset; the engines of the first die report that there are some. The
-    reset travels from die to die like the streams, and must last at least :attr:`reset_cycles`.
+    Each set of engines keeps its own words, each engine its events and flags; ``deltas`` go to all
+    and ``partials`` is their sum, class after class. ``load`` and ``peek`` go to one engine at a
+    time. ``load`` is ready when its engine has taken the weights, in whichever die it is;
+    ``peeked`` comes in the order of ``peek``. A bit of ``waiting`` says that a set lacks a word and
+    none is on its way. ``finished`` falls in the cycle after ``begin``. Words that come before
+    ``begin`` wait, and so do words left over at the end of a run, until a reset; the engines of the
+    first die report that there are some. The reset travels from die to die like the streams, and
+    must last at least :attr:`reset_cycles`.
 
     Throughput: that of an engine, but a ``load`` beyond the first die takes a round trip. Latency:
     :attr:`latency` cycles more than an engine's from ``deltas`` to ``partials``, out to the engine
@@ -54,14 +55,14 @@ class EngineChain(Component):
                 "begin": In(1),
                 "exchanging": In(1),
                 "refill": In(1),
-                "words": In(stream.Signature(engine.word)).array(params.engines),
+                "words": In(stream.Signature(engine.word)).array(params.sets),
                 "deltas": In(stream.Signature(engine.deltas)),
-                "partials": Out(stream.Signature(params.sums(params.engines))),
+                "partials": Out(stream.Signature(params.sums(params.sets))),
                 "load": In(stream.Signature(engine.model.load)).array(params.engines),
                 "peek": In(stream.Signature(engine.model.address)).array(params.engines),
                 "peeked": Out(stream.Signature(engine.model.group)).array(params.engines),
                 "updated": Out(params.engines),
-                "waiting": Out(params.engines),
+                "waiting": Out(params.sets),
                 "finished": Out(1),
                 "events": Out(ENGINE_EVENTS).array(params.engines),
             },
@@ -80,8 +81,9 @@ class EngineChain(Component):
             connect(m, near.far, crossing.near)
             connect(m, crossing.far, far.near)
         first = groups[0].near
+        for k in range(self.params.sets):
+            connect(m, flipped(self.words[k]), getattr(first, f"words_{k}"))
         for e in range(self.params.engines):
-            connect(m, flipped(self.words[e]), getattr(first, f"words_{e}"))
             m.d.comb += self.events[e].eq(first.events[e])
         connect(m, flipped(self.deltas), first.deltas)
         connect(m, first.partials, flipped(self.partials))

@@ -7,18 +7,19 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.streams import Fork, StreamRegister, register_stream
+from hdl.p4sgd.core.engine_set import add_set, engines_of
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 from hdl.p4sgd.core.group_routing import Branch, route_loads, route_peeks
 from hdl.p4sgd.core.sum_tree import Term, add_sum_tree
-from hdl.p4sgd.engine.engine import Engine
 
 
 class EngineGroup(Component):
     """Connects a die's engines to the rest of the worker at ``near``, and to more dies at ``far``.
 
-    Words and loads go to their engine, deltas to all of them (:class:`Fork`). The sums of the own
-    engines and that of ``far`` are added exactly (:func:`add_sum_tree`); ``far`` enters the last
-    level of adders, because it comes later. Peeks are answered in order, whatever the engines'
+    Words go to their set of engines and loads to their engine, deltas to all sets (:class:`Fork`).
+    The sums of the own sets and that of ``far`` are added exactly (:func:`add_sum_tree`), those of
+    several classes one after the other; ``far`` enters the last level of adders, because it comes
+    later. Peeks are answered in order, whatever the engines'
     latencies, so that no answer blocks the one that is due.
 
     Throughput: that of an engine. Latency: :attr:`deltas_latency` from ``deltas`` to engines and
@@ -37,18 +38,20 @@ class EngineGroup(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         near, params = self.near, self.params
-        engines = [self.add_engine(m, e) for e in params.own]
+        sets = [self.add_set(m, k) for k in range(params.own_sets)]
+        engines = [engine for item in sets for engine in engines_of(item)]
         far = [self.far] if params.beyond else []  # port to the next die, if there is one
         for target in far:
             self.pass_on(m, target)
         self.share_deltas(
-            m, [*(item.deltas for item in engines), *(flipped(item.deltas) for item in far)]
+            m, [*(item.deltas for item in sets), *(flipped(item.deltas) for item in far)]
         )
+        far_sets = len(params.beyond) // params.worker.classes
         total = add_sum_tree(
             m,
             params.worker,
-            [Term(engine.partials, 1) for engine in engines],
-            [Term(flipped(target.partials), len(params.beyond)) for target in far],
+            [Term(item.partials, 1) for item in sets],
+            [Term(flipped(target.partials), far_sets) for target in far],
         )
         connect(m, total, flipped(near.partials))
         own = zip(params.own, engines, strict=True)
@@ -59,24 +62,23 @@ class EngineGroup(Component):
         m.d.comb += [
             near.events.eq(Cat([e.events for e in engines], [f.events for f in far])),
             near.updated.eq(Cat([e.updated for e in engines], [f.updated for f in far])),
-            near.waiting.eq(Cat([e.waiting for e in engines], [f.waiting for f in far])),
-            near.finished.eq(Cat(part.finished for part in [*engines, *far]).all()),
+            near.waiting.eq(Cat([item.waiting for item in sets], [f.waiting for f in far])),
+            near.finished.eq(Cat(part.finished for part in [*sets, *far]).all()),
         ]
         return m
 
-    def add_engine(self, m: Module, index: int) -> Engine:
-        """Make an engine a submodule, named by its number in the worker."""
-        near = self.near
-        m.submodules[f"engine_{index}"] = engine = Engine(self.params.worker.engine)
-        words = getattr(near, f"words_{index - self.params.own.start}")
-        connect(m, flipped(words), engine.words)
+    def add_set(self, m: Module, index: int) -> Any:
+        """Make a set of engines a submodule, named by its number in the worker."""
+        near, worker = self.near, self.params.worker
+        part = add_set(m, worker, self.params.own.start // worker.classes + index)
+        connect(m, flipped(getattr(near, f"words_{index}")), part.words)
         m.d.comb += [
-            engine.settings.eq(near.settings),
-            engine.start.eq(near.begin),
-            engine.exchanging.eq(near.exchanging),
-            engine.refill.eq(near.refill),
+            part.settings.eq(near.settings),
+            part.start.eq(near.begin),
+            part.exchanging.eq(near.exchanging),
+            part.refill.eq(near.refill),
         ]
-        return engine
+        return part
 
     def pass_on(self, m: Module, far: Any) -> None:
         """Pass the settings and the start of a run, and words, to the engines of the next die."""
@@ -84,8 +86,8 @@ class EngineGroup(Component):
             getattr(far, name).eq(getattr(self.near, name))
             for name in ("settings", "begin", "exchanging", "refill")
         ]
-        for k in range(len(self.params.beyond)):
-            words = getattr(self.near, f"words_{len(self.params.own) + k}")
+        for k in range(len(self.params.beyond) // self.params.worker.classes):
+            words = getattr(self.near, f"words_{self.params.own_sets + k}")
             connect(m, flipped(words), flipped(getattr(far, f"words_{k}")))
 
     def share_deltas(self, m: Module, targets: list) -> None:

@@ -30,6 +30,11 @@ class GroupParams(Params, suffix="{index}_{worker.suffix}"):
         return range(self.own.stop, self.worker.engines)
 
     @property
+    def own_sets(self) -> int:
+        """Return the number of sets of engines of this die."""
+        return len(self.own) // self.worker.classes
+
+    @property
     def engines(self) -> range:
         """Return the numbers of all engines that are reached through this die, its own first."""
         return range(self.own.start, self.worker.engines)
@@ -53,10 +58,11 @@ def group_peeked(params: WorkerParams) -> data.StructLayout:
 class GroupSignature(Signature):
     """Describes the signals between ``engines`` and the rest of a worker; ``Out`` is to engines.
 
-    ``words_k``, ``events[k]``, ``updated[k]`` and ``waiting[k]`` belong to the k-th of them;
-    ``load``, ``peek`` and ``peeked`` name one by its number in the worker. ``deltas`` go to all,
-    ``partials`` is the sum of all. ``settings``, ``exchanging`` and ``refill`` are those of an
-    engine, and have the same delay as ``begin``, which starts all engines.
+    ``events[k]`` and ``updated[k]`` belong to the k-th of them, ``words_k`` and ``waiting[k]`` to
+    the k-th of their sets; ``load``, ``peek`` and ``peeked`` name one by its number in the worker.
+    ``deltas`` go to all sets, ``partials`` is the sum over all sets, class after class.
+    ``settings``, ``exchanging`` and ``refill`` are those of an engine, and have the same delay as
+    ``begin``, which starts all engines.
 
     ``loaded`` is high in the cycle in which an engine has taken the weights of ``load``; no other
     ``load`` may be sent before. ``peeked`` answers in the order of ``peek``. ``waiting`` says that
@@ -66,21 +72,22 @@ class GroupSignature(Signature):
 
     def __init__(self, params: WorkerParams, engines: range) -> None:
         engine, count = params.engine, len(engines)
+        sets = count // params.classes
         super().__init__(
             {
                 "settings": Out(engine.settings),
                 "begin": Out(1),
                 "exchanging": Out(1),
                 "refill": Out(1),
-                **{f"words_{k}": Out(stream.Signature(engine.word)) for k in range(count)},
+                **{f"words_{k}": Out(stream.Signature(engine.word)) for k in range(sets)},
                 "deltas": Out(stream.Signature(engine.deltas)),
                 "load": Out(stream.Signature(group_load(params))),
                 "peek": Out(stream.Signature(group_peek(params))),
-                "partials": In(stream.Signature(params.sums(count))),
+                "partials": In(stream.Signature(params.sums(sets))),
                 "peeked": In(stream.Signature(group_peeked(params))),
                 "loaded": In(1),
                 "updated": In(count),
-                "waiting": In(count),
+                "waiting": In(sets),
                 "finished": In(1),
                 "events": In(data.ArrayLayout(ENGINE_EVENTS, count)),
             }

@@ -17,11 +17,12 @@ from hdl.p4sgd.worker_params import WorkerParams
 class PartialSum(Component):
     """Computes ``PA = sat(round(sum over engines))`` of every sample (P4SGD, 4.1.3, stage 2).
 
-    Engines offer exact sums in units of the last plane, which weighs ``2^-bits`` (``2^-(bits-1)``
-    for signed features); over several dies their groups have added these up to one term. They are
-    added exactly and rounded once, ``floor(x + 1/2)``, so the result does not depend on the number
-    of engines. ``settings`` must be stable from a cycle before the first sum. ``saturations``
-    counts the samples that saturated, in the cycle after a result is accepted.
+    Engines, or sets of engines, offer exact sums in units of the last plane, which weighs
+    ``2^-bits`` (``2^-(bits-1)`` for signed features); over several dies their groups have added
+    these up to one term. They are added exactly and rounded once, ``floor(x + 1/2)``, so the result
+    does not depend on the number of engines. ``settings`` must be stable from a cycle before the
+    first sum. ``saturations`` counts the samples that saturated, in the cycle after a result is
+    accepted.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles: a level of three-input
     adders per factor of three in terms, rounding, clamping. A waiting result holds the pipeline.
@@ -29,7 +30,7 @@ class PartialSum(Component):
 
     def __init__(self, params: WorkerParams) -> None:
         engine = params.engine
-        terms = params.engines if params.slrs == 1 else 1
+        terms = params.sets if params.slrs == 1 else 1
         self.levels = 0
         while 3**self.levels < terms:
             self.levels += 1
@@ -38,7 +39,7 @@ class PartialSum(Component):
             params,
             {
                 "settings": In(engine.settings),
-                "partials": In(stream.Signature(params.sums(params.engines // terms))).array(terms),
+                "partials": In(stream.Signature(params.sums(params.sets // terms))).array(terms),
                 "activations": Out(stream.Signature(engine.activations)),
                 "saturations": Out(bits_for(engine.banks)),
             },

@@ -22,7 +22,7 @@ from hdl.common.streams import connect_by
 from hdl.common.wire_pipeline import WirePipeline
 from hdl.p4sgd.core.group_params import GroupParams, GroupSignature
 
-#: names of the signals that cross as streams, besides the words of each engine beyond
+#: names of the signals that cross as streams, besides the words of each set beyond
 STREAMS = ("deltas", "peek", "load", "partials", "peeked")
 IN_LOOP = ("deltas", "partials")  #: those of them on the way of the training loop
 WEIGHT_PARTS = 4  #: number of parts in which eight weights cross, one after the other
@@ -58,7 +58,8 @@ class SlrCrossing(Component):
             parts = parts_of(stream.payload)
             unused += parts.width - parts.part_bits
         wires = sum(len(Value.cast(v)) for *_, v in signature.flatten(self.near)) - unused
-        resets = len(params.beyond) + len(STREAMS) + 1  # one for each stream, and one for the die
+        self.sets = len(params.beyond) // params.worker.classes
+        resets = self.sets + len(STREAMS) + 1  # one for each stream, and one for the die
         self.wires = wires + resets
 
     def elaborate(self, platform) -> Module:
@@ -67,7 +68,7 @@ class SlrCrossing(Component):
         m.domains.far = ClockDomain(local=True)
         m.d.comb += [ClockSignal("far").eq(ClockSignal()), ResetSignal("far").eq(self.far_reset)]
         self.wire(m, "reset", ResetSignal(), self.far_reset)
-        words = [f"words_{k}" for k in range(len(self.params.beyond))]
+        words = [f"words_{k}" for k in range(self.sets)]
         empty = Cat(self.cross(m, name, getattr(near, name), getattr(far, name)) for name in words)
         for name in ("deltas", "peek"):
             self.cross(m, name, getattr(near, name), getattr(far, name))

@@ -14,12 +14,12 @@ class Term(NamedTuple):
     """Describes a stream of sums, one of the terms to be added."""
 
     sums: Any  #: the stream, a beat of which has the sum of each sample of a micro-batch
-    engines: int  #: number of engines whose partial activations it adds up
+    engines: int  #: number of engines of a class whose partial activations it adds up
 
 
 def sum_levels(params: GroupParams) -> tuple[int, int]:
-    """Return the number of levels of adders from the group's own engines, and from ``far``."""
-    terms, levels = len(params.own), 0
+    """Return the number of levels of adders from the group's own sets, and from ``far``."""
+    terms, levels = params.own_sets, 0
     far = len(params.beyond) > 0
     while terms + far > MAX_TERMS:
         terms, levels = -(-terms // MAX_TERMS), levels + 1

@@ -9,9 +9,9 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.component import Component
 from hdl.common.streams import Fork, StreamRegister, cut_ready, register_stream
 from hdl.p4sgd.core.engine_chain import EngineChain
+from hdl.p4sgd.core.engine_set import add_set, engines_of
 from hdl.p4sgd.core.network_join import NetworkJoin
 from hdl.p4sgd.core.partial_sum import PartialSum
-from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
 from hdl.p4sgd.engine.params import PORT_BITS, take_settings
 from hdl.p4sgd.engine.tile_engine import TileEngine
@@ -23,12 +23,13 @@ from hdl.p4sgd.worker_params import LOSS_SETTINGS, WorkerParams
 class TrainingCore(Component):
     """Implements Algorithm 1 of P4SGD between the readers and the network (section 4.1, figure 5).
 
-    Every engine takes its own ``words``. The adder of partial activations adds the engines' sums;
-    the result leaves on ``partial`` and comes back, added over all workers, on ``full`` (with
-    ``join`` it is used directly). The loss turns it and the ``labels`` into deltas, which go to
-    every engine at once. ``begin`` starts a run with ``settings``, ``loss`` and ``join``;
-    ``finished`` is high when every engine has ended it. ``updated``, ``exchanging`` and ``refill``
-    are those of the engines.
+    Every engine takes its own ``words``, or every set of engines, one for each class
+    (:class:`EngineSet`); then activations, labels and deltas have a beat for each class, class
+    after class. The adder of partial activations adds the engines' sums; the result leaves on
+    ``partial`` and comes back, added over all workers, on ``full`` (with ``join`` it is used
+    directly). The loss turns it and the ``labels`` into deltas, which go to every engine at once.
+    ``begin`` starts a run with ``settings``, ``loss`` and ``join``; ``finished`` is high when every
+    engine has ended it. ``updated``, ``exchanging`` and ``refill`` are those of the engines.
 
     Engines whose model is in memory (:class:`TileEngine`) have streams of weights, and the words
     ``again``, in place of what reaches the model in an engine. ``words_waiting`` and
@@ -50,12 +51,12 @@ class TrainingCore(Component):
             "loss": In(LOSS_SETTINGS),
             "join": In(1),
             "begin": In(1),
-            "words": In(stream.Signature(engine.word)).array(params.engines),
+            "words": In(stream.Signature(engine.word)).array(params.sets),
             "labels": In(activations),
             "partial": Out(activations),
             "full": In(activations),
             **(self.streamed(params) if params.movers else self.resident(params)),
-            "words_waiting": Out(params.engines),
+            "words_waiting": Out(params.sets),
             "labels_waiting": Out(1),
             "events": Out(EVENTS),
             "engine_events": Out(ENGINE_EVENTS).array(params.engines),
@@ -118,42 +119,40 @@ class TrainingCore(Component):
     def add_engines(self, m: Module, loss: LossUnit, partial_sum: PartialSum) -> None:
         """Add all engines in parallel, for a single die."""
         params = self.params
-        m.submodules.fork = fork = Fork.sized(shape=params.engine.deltas, count=params.engines)
+        m.submodules.fork = fork = Fork.sized(shape=params.engine.deltas, count=params.sets)
         register_stream(m, "deltas", loss.deltas, fork.i)
-        engines = []
-        for e in range(params.engines):
-            engine = TileEngine(params.engine) if params.movers else Engine(params.engine)
-            m.submodules[f"engine_{e}"] = engine
-            engines.append(engine)
-            connect(m, flipped(self.words[e]), engine.words)
-            connect(m, engine.partials, partial_sum.partials[e])
-            connect(m, fork.o[e], engine.deltas)
-            if isinstance(engine, Engine):
-                self.share_model(m, e, engine)
+        sets = []
+        for k in range(params.sets):
+            if params.movers:
+                m.submodules[f"engine_{k}"] = part = TileEngine(params.engine)
+                self.stream_model(m, k, part)
             else:
-                self.stream_model(m, e, engine)
+                part = add_set(m, params, k)
+                self.share_models(m, k, part)
+            sets.append(part)
+            connect(m, flipped(self.words[k]), part.words)
+            connect(m, part.partials, partial_sum.partials[k])
+            connect(m, fork.o[k], part.deltas)
+            m.d.comb += [part.settings.eq(self.settings), part.start.eq(self.begin)]
+        m.d.comb += self.words_waiting.eq(Cat(part.waiting for part in sets))
+        if not params.movers:
+            m.d.comb += self.finished.eq(Cat(part.finished for part in sets).all())
+
+    def share_models(self, m: Module, k: int, part: Any) -> None:
+        """Connect what reaches the models in a set of engines, and their events."""
+        m.d.comb += [part.exchanging.eq(self.exchanging), part.refill.eq(self.refill)]
+        for e, engine in enumerate(engines_of(part), k * self.params.classes):
+            connect(m, flipped(self.load[e]), engine.load)
+            connect(m, flipped(self.peek[e]), engine.peek)
+            connect(m, engine.peeked, flipped(self.peeked[e]))
             m.d.comb += [
-                engine.settings.eq(self.settings),
-                engine.start.eq(self.begin),
+                self.updated[e].eq(engine.updated),
                 self.engine_events[e].eq(engine.events),
             ]
-        m.d.comb += self.words_waiting.eq(Cat(engine.waiting for engine in engines))
-        if not params.movers:
-            m.d.comb += self.finished.eq(Cat(engine.finished for engine in engines).all())
-
-    def share_model(self, m: Module, e: int, engine: Engine) -> None:
-        """Connect what reaches the model in an engine."""
-        connect(m, flipped(self.load[e]), engine.load)
-        connect(m, flipped(self.peek[e]), engine.peek)
-        connect(m, engine.peeked, flipped(self.peeked[e]))
-        m.d.comb += [
-            engine.exchanging.eq(self.exchanging),
-            engine.refill.eq(self.refill),
-            self.updated[e].eq(engine.updated),
-        ]
 
     def stream_model(self, m: Module, e: int, engine: TileEngine) -> None:
         """Connect the weights of an engine whose model is in memory, and its words once more."""
+        m.d.comb += self.engine_events[e].eq(engine.events)
         connect(m, flipped(self.again[e]), engine.again)
         connect(m, flipped(self.architectural[e]), engine.architectural)
         connect(m, flipped(self.updated_weights[e]), engine.updated)
@@ -165,8 +164,9 @@ class TrainingCore(Component):
         connect(m, loss.deltas, chain.deltas)
         # This register cuts a path of ready from the adder, all of which it holds, to the engines.
         cut_ready(m, "partials", chain.partials, partial_sum.partials[0])
+        for k in range(self.params.sets):
+            connect(m, flipped(self.words[k]), chain.words[k])
         for e in range(self.params.engines):
-            connect(m, flipped(self.words[e]), chain.words[e])
             connect(m, flipped(self.load[e]), chain.load[e])
             connect(m, flipped(self.peek[e]), chain.peek[e])
             connect(m, chain.peeked[e], flipped(self.peeked[e]))

@@ -244,7 +244,7 @@ class Control(Component):
         deadlock = (
             self.join
             | (batch_words > params.engine.fifo_words)
-            | (batch * params.frames > network.slot_count)
+            | (batch * params.packets > network.slot_count)
         )
         end = network.slot_base + network.slot_count
         bits = ceil_log2(SEQUENCES)

@@ -19,7 +19,7 @@ CLEAR_LATENCY = 2  #: delay of events, so that those in a clear's cycle are coun
 #: Lists every counter, with its description.
 COUNTERS = {
     "cycles": "counts clock cycles with a run in progress",
-    "micro_batches": "counts micro-batches whose deltas reached the engines",
+    "micro_batches": "counts micro-batches whose deltas reached the engines, once for each class",
     "words": "counts words taken by the forward stages, over all engines",
     "memory_stalls": "counts cycles in which a forward stage lacked a word, over all engines",
     "network_stalls": "counts cycles that a forward stage waited for activations, over all engines",

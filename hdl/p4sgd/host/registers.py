@@ -20,7 +20,7 @@ from hdl.p4sgd.worker_params import (
 )
 
 IDENTITY = 0x50345347  #: the letters P4SG
-VERSION = 7
+VERSION = 8
 PLACE = "a multiple of 32 below 2**address_bits"
 
 
@@ -29,7 +29,7 @@ IDENTITY_REGISTERS = (
         "Identifies the design as a P4SGD worker.",
         IDENTITY,
         VERSION,
-        ro("engines", 5, "tells N, the number of engines"),
+        ro("engines", 5, "tells the number of engines"),
         ro("banks", 5, "tells K, the number of samples of a micro-batch"),
         ro("lanes", 10, "tells L, the number of features of a chunk"),
         ro("max_bits", 5, "tells the largest precision of a feature, in bits"),
@@ -47,6 +47,12 @@ IDENTITY_REGISTERS = (
         ro("max_chunks", 17, "tells how many chunks the model memory of an engine holds"),
         ro("address_bits", 6, "tells how many bits a byte address has on a memory port"),
         ro("min_bits", 2, "tells the least precision of a feature, in bits"),
+        ro(
+            "classes",
+            5,
+            "tells how many classes are trained in one pass; engine number set x classes + class"
+            " trains a class on the features of its set of engines",
+        ),
     ),
     Register(
         "tiles",
@@ -305,6 +311,7 @@ def constants(params: WorkerParams) -> dict[str, int]:
         "data_parallel_built": int(engine.data_parallel),
         "max_chunks": engine.chunks,
         "address_bits": params.address_bits,
+        "classes": params.classes,
         "max_tile": engine.max_tile,
         "fifo_words": engine.fifo_words,
         "slots": params.slots,

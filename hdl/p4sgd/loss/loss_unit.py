@@ -8,6 +8,7 @@ from amaranth.utils import bits_for
 from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.reserved_fifo import ReservedFifo
+from hdl.p4sgd.core.class_turn import class_turn
 from hdl.p4sgd.engine.params import SCHEDULE, take_settings
 from hdl.p4sgd.engine.schedule import MICRO_BATCH, Schedule
 from hdl.p4sgd.loss.loss_lane import SCALE_CYCLES, LossLane
@@ -23,9 +24,10 @@ class LossUnit(Component):
 
     It takes a full activation and a label for every sample and returns the deltas, with the marks
     of the schedule: last of its mini-batch, final of the run. An epoch's last micro-batch has
-    ``tail_samples``, at least one; the deltas of those that it lacks are zero. ``saturations``
-    counts the existing samples whose derivative or delta saturated, in the cycle in which their
-    micro-batch enters the queue of deltas.
+    ``tail_samples``, at least one; the deltas of those that it lacks are zero. With several classes
+    a micro-batch comes once for each, class after class. ``saturations`` counts the existing
+    samples whose derivative or delta saturated, in the cycle in which their micro-batch enters the
+    queue of deltas.
 
     Throughput: one micro-batch a cycle. Latency: :attr:`latency` cycles, :attr:`logistic_latency`
     for the logistic loss. A micro-batch enters when the queue has room for it, so the lanes never
@@ -57,7 +59,8 @@ class LossUnit(Component):
         m.submodules.queue = queue = ReservedFifo.sized(
             shape=self.params.engine.deltas, depth=DELTAS_DEPTH
         )
-        enters = Signal()
+        enters, classes = Signal(), self.params.classes
+        last = class_turn(m, classes, enters, "class") == classes - 1 if classes > 1 else Const(1)
         m.d.comb += [
             enters.eq(self.activations.valid & self.labels.valid & queue.room),
             self.activations.ready.eq(self.labels.valid & queue.room),
@@ -65,7 +68,7 @@ class LossUnit(Component):
             queue.reserve.eq(enters),
             *take_settings(schedule, self.settings),
             schedule.start.eq(self.start),
-            schedule.step.eq(enters),
+            schedule.step.eq(enters & last),
         ]
         connect(m, queue.o, flipped(self.deltas))
         banks = self.params.engine.banks

@@ -16,10 +16,11 @@ class LabelReader(Component):
     """Reads ``plan`` and delivers the labels of one micro-batch after the other.
 
     A beat holds 8 labels, sample by sample, so with K banks it serves 8 / K micro-batches, or two
-    beats serve one of 16.
-    ``micro_batches`` is their number in an epoch, at least 1, and must be stable from the plan to
-    the end of ``busy``; the plan must read ``ceil(micro_batches * K / 8)`` beats per epoch. Surplus
-    labels of an epoch's last beat are dropped: each epoch starts with a new beat.
+    beats serve one of 16. With several classes the labels of each micro-batch come class after
+    class, and each counts as a micro-batch here. ``micro_batches`` is their number in an epoch, at
+    least 1, and must be stable from the plan to the end of ``busy``; the plan must read
+    ``ceil(micro_batches * K / 8)`` beats per epoch. Surplus labels of an epoch's last beat are
+    dropped: each epoch starts with a new beat.
 
     ``halt``, ``bus``, ``busy`` and ``failed`` are those of ``ReadMaster``. Throughput: one
     micro-batch a cycle, one in two cycles with 16 banks. Latency: that of ``ReadMaster``. Stalls:

@@ -15,7 +15,7 @@ class BatchGate(Component):
     """Holds full activations back until their mini-batch is complete (P4SGD, section 2.2).
 
     This is vanilla model parallelism. ``seen`` pulses when a packet of full activations comes in,
-    ``delivered`` when one is passed on, both in order; ``params.frames`` make a micro-batch. With
+    ``delivered`` when one is passed on, both in order; ``params.packets`` make a micro-batch. With
     ``vanilla``, ``allowed`` is high while the next one to be delivered belongs to a mini-batch that
     has come in completely, so the backward pass overlaps neither the forward pass nor the
     communication of its mini-batch. Without ``vanilla``, ``allowed`` is always high. ``start``
@@ -58,10 +58,10 @@ class BatchGate(Component):
 
     def whole(self, m: Module, packet: Value, name: str) -> Value:
         """Return a signal that is high with the last packet of each micro-batch."""
-        if self.params.frames == 1:
+        if self.params.packets == 1:
             return packet
-        count = Signal(range(self.params.frames), name=f"{name}_packets")
-        last = count == self.params.frames - 1
+        count = Signal(range(self.params.packets), name=f"{name}_packets")
+        last = count == self.params.packets - 1
         with m.If(self.start):
             m.d.sync += count.eq(0)
         with m.Elif(packet):

@@ -30,7 +30,7 @@ def weight_memory_params(params: WorkerParams) -> AxiRamParams:
 
 def memory_count(params: WorkerParams) -> int:
     """Return the number of memories of a worker: for words, the labels', and for weights."""
-    return params.engines * params.ports + 1 + params.movers
+    return params.sets * params.ports + 1 + params.movers
 
 
 class WorkerSystem(Component):
@@ -73,7 +73,7 @@ class WorkerSystem(Component):
         connect(m, flipped(self.s_axis), worker.s_axis)
         m.d.comb += self.busy.eq(worker.busy)
         missing = Const(0, 32)
-        words = self.params.engines * self.params.ports
+        words = self.params.sets * self.params.ports
         ports = [(k % words, port) for k, port in enumerate(worker.m_axi_words)]
         ports.append((words, worker.m_axi_labels))
         if self.params.movers:

@@ -287,9 +287,14 @@ class Reference:
 
 
 async def load(
-    dut: Any, params: EngineParams, weights: np.ndarray, suffix: str = "", stall: Stall = never
+    dut: Any,
+    params: EngineParams,
+    weights: np.ndarray,
+    suffix: str = "",
+    stall: Stall = never,
+    prefix: str = "",
 ) -> None:
-    """Write weights [chunks, lanes] through ``load``."""
+    """Write weights [chunks, lanes] through ``load``, with what is before and behind its name."""
     groups = -(-params.lanes // GROUP_LANES)
     padded = np.zeros((len(weights), groups * GROUP_LANES), dtype=np.int64)
     padded[:, : params.lanes] = weights
@@ -298,17 +303,22 @@ async def load(
         for chunk, row in enumerate(padded)
         for group, eight in enumerate(row.reshape(groups, GROUP_LANES))
     ]
-    await send(dut, f"load{suffix}", beats, stall)
+    await send(dut, f"{prefix}load{suffix}", beats, stall)
 
 
 async def peek(
-    dut: Any, params: EngineParams, chunks: int, suffix: str = "", stall: Stall = never
+    dut: Any,
+    params: EngineParams,
+    chunks: int,
+    suffix: str = "",
+    stall: Stall = never,
+    prefix: str = "",
 ) -> np.ndarray:
     """Read weights [chunks, lanes] back through ``peek`` and ``peeked``."""
     groups = -(-params.lanes // GROUP_LANES)
     beats = [{"chunk": c, "group": g} for c in range(chunks) for g in range(groups)]
-    requesting = cocotb.start_soon(send(dut, f"peek{suffix}", beats, stall))
-    answers, _ = await receive(dut, f"peeked{suffix}", len(beats), stall)
+    requesting = cocotb.start_soon(send(dut, f"{prefix}peek{suffix}", beats, stall))
+    answers, _ = await receive(dut, f"{prefix}peeked{suffix}", len(beats), stall)
     await requesting
     return np.array(answers).reshape(chunks, groups * GROUP_LANES)[:, : params.lanes]
 

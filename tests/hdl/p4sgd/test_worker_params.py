@@ -38,6 +38,23 @@ def test_engines_are_dealt_evenly(engines, slrs, each):
     assert [e for group in groups for e in group] == list(range(engines))
 
 
-def test_no_die_without_an_engine():
-    with pytest.raises(ValueError, match=r"slrs must be at most engines, .*: 3 dies, 2 engines"):
-        WorkerParams(engines=2, slrs=3)
+@pytest.mark.parametrize(
+    ("engines", "slrs", "classes", "each"), [(12, 3, 2, [4, 4, 4]), (15, 2, 3, [6, 9])]
+)
+def test_a_die_has_whole_sets_of_engines(engines, slrs, classes, each):
+    params = WorkerParams(engines=engines, slrs=slrs, classes=classes)
+    assert [len(group) for group in params.groups] == each
+    assert params.readers == params.sets == engines // classes
+    assert params.packets == classes
+
+
+test_worker_rejects_sets = rejects(
+    WorkerParams,
+    ({"engines": 2, "slrs": 3}, "slrs must be at most engines / classes, .*: 3 dies, 2 engines"),
+    ({"engines": 6, "classes": 3, "slrs": 3}, "slrs .*: 3 dies, 6 engines, 3 classes"),
+    ({"engines": 5, "classes": 3}, "engines must be a multiple of classes, .*: 5 engines, 3 cl"),
+    (
+        {"engines": 2, "classes": 2, "engine": EngineParams(max_tile=2)},
+        "classes must be 1 with max_tile, .*: 2",
+    ),
+)

@@ -43,6 +43,12 @@ def test_sixteen_engines_have_a_port_each():
         WorkerBoard(WorkerParams(engines=16, engine=EngineParams(lanes=96)))
 
 
+def test_a_set_of_engines_has_the_ports_of_one():
+    params = WorkerParams(engines=15, classes=5, engine=TINY.engine)
+    assert hbm_ports(WorkerBoard(params)) == [0, 1, 3, 4, 8, 16]
+    assert host_addresses(params)["words"] == tuple(port << 28 for port in (0, 4, 8))
+
+
 SHARED = replace(TINY, engine=replace(TINY.engine, banks=16, lanes=64))
 
 

@@ -36,7 +36,12 @@ LEGAL = {
 SLOTS = 1 << 16  #: at the switch, of all jobs
 
 test_control = simulated(
-    Control, [WorkerParams(engines=1, engine=engine) for engine in ENGINES], __name__
+    Control,
+    [
+        *(WorkerParams(engines=1, engine=engine) for engine in ENGINES),
+        WorkerParams(engines=3, classes=3, engine=ENGINES[3]),
+    ],
+    __name__,
 )
 
 
@@ -68,7 +73,7 @@ def may_run(params, case):
         legal += [network["workers"] >> network["worker"] & 1]
     if case["vanilla"]:  # all words and slots of a mini-batch are taken before its first is done
         legal += [not case["join"], words * batch <= engine.fifo_words, not engine.max_tile]
-        legal += [batch * params.frames <= network["slot_count"]]
+        legal += [batch * params.packets <= network["slot_count"]]
     if set_["data_parallel"]:
         legal += [not case["join"], not case["vanilla"], engine.data_parallel]
     return all(legal)

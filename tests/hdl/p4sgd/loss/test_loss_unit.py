@@ -14,7 +14,11 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import sgd as golden
 from tests.hdl.p4sgd.bench import Trace, clock, generator, micro_batches, pulse, put, wild
 
-SIZES = [EngineParams(), EngineParams(banks=16), EngineParams(banks=2, lanes=128)]
+SIZES = [
+    WorkerParams(engines=1),
+    WorkerParams(engines=1, engine=EngineParams(banks=16)),
+    WorkerParams(engines=3, classes=3, engine=EngineParams(banks=2, lanes=128)),
+]
 LATENCIES = {
     Loss.LINEAR: LossUnit.latency,
     Loss.LOGISTIC: LossUnit.logistic_latency,
@@ -24,14 +28,19 @@ MARKS = {Loss.LINEAR: 8, Loss.LOGISTIC: 12, Loss.HINGE: 8}  # with the adder of 
 STEP = Step.of(0.7)
 
 
-@pytest.mark.parametrize("engine", SIZES, ids=lambda params: params.suffix)
-def test_loss_unit(engine):
-    counters = ("in_batch", "in_epoch", "epoch")
-    simulate(LossUnit(WorkerParams(engines=1, engine=engine)), __name__, registers=counters)
+@pytest.mark.parametrize("params", SIZES, ids=lambda params: params.suffix)
+def test_loss_unit(params):
+    simulate(LossUnit(params), __name__, registers=("in_batch", "in_epoch", "epoch"))
 
 
 def settings_of(loss, step):
     return {"loss": loss, "mantissa": step.mantissa, "exponent": step.exponent}
+
+
+def marks_of(params, settings):
+    """Return the marks of all beats: each class has each micro-batch."""
+    marks = micro_batches(settings, params.engine.banks)
+    return [mark for mark in marks for _ in range(params.classes)]
 
 
 def expected(loss, activations, labels, marks, step):
@@ -66,7 +75,7 @@ async def marks_and_masks(dut, loss, stalls, step):
         "tail_samples": int(rng.integers(1, banks, endpoint=True)),
         "epochs": 4,
     }
-    marks = micro_batches(settings, banks)
+    marks = marks_of(params, settings)
     await streams.start(dut)
     put(dut, settings=settings, loss=settings_of(loss, step))
     counted = Trace(dut, "saturations")
@@ -123,7 +132,8 @@ async def keeps_room_for_deltas(dut, loss):
     """While nobody takes them, as many micro-batches enter as the queue has room for."""
     params = params_in_simulator(WorkerParams)
     total, banks = 3 * DELTAS_DEPTH, params.engine.banks
-    settings = {"batch_micro_batches": 3, "epoch_micro_batches": total, "epochs": 1}
+    count = total // params.classes
+    settings = {"batch_micro_batches": 3, "epoch_micro_batches": count, "epochs": 1}
     settings["tail_samples"] = banks
     activations, labels = wild(generator(), 32, (2, total, banks))
     await streams.start(dut)
@@ -137,7 +147,7 @@ async def keeps_room_for_deltas(dut, loss):
     await clock(dut, 3 * DELTAS_DEPTH)
     assert len(feed.cycles) == DELTAS_DEPTH
     shown, _ = await streams.receive(dut, "deltas", total, streams.rarely)
-    assert shown == expected(loss, activations, labels, micro_batches(settings, banks), STEP)[0]
+    assert shown == expected(loss, activations, labels, marks_of(params, settings), STEP)[0]
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")

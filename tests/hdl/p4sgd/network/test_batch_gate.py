@@ -13,7 +13,7 @@ from tests.simulated import simulated
 
 test_batch_gate = simulated(
     BatchGate,
-    [WorkerParams(engine=EngineParams(banks=banks)) for banks in (8, 16)],
+    [WorkerParams(), WorkerParams(engines=3, classes=3, engine=EngineParams(banks=16))],
     __name__,
     registers=["gathering", "complete", "in_batch", "in_epoch"],
 )
@@ -74,4 +74,4 @@ class Gate(MiniBatchModel):
 async def counts_over_every_bit(dut):
     """It does so for lengths of any bits; a run that is broken off leaves nothing behind."""
     await Bench(dut).begin()
-    await follow(dut, Gate(params_in_simulator(WorkerParams).frames), runs=1200)
+    await follow(dut, Gate(params_in_simulator(WorkerParams).packets), runs=1200)
