@@ -29,21 +29,23 @@ def estimator_of(weights: Mapping[str, NDArray[Any]]) -> Any:
 
     It is fitted, and takes samples as those that were trained on came, without the constant feature
     of a bias. ``classes_`` are the labels that were negative and positive, or 0 and 1 where several
-    labels were one class. To fit it again trains scikit-learn's own model.
+    labels were one class. Of weights [classes, features], the largest activation predicts the
+    class, and the probabilities of LogisticRegression are its own, the softmax of activations. To
+    fit it again trains scikit-learn's own model.
     """
     from sklearn.linear_model import LogisticRegression, Ridge
     from sklearn.svm import LinearSVC
 
     loss, has_bias = list(Loss)[int(weights["loss"])], bool(weights["has_bias"])
-    original, intercept = weights["original"], float(weights["intercept"])
+    original, intercept = weights["original"], weights["intercept"]
     if has_bias:
-        original, intercept = original[:-1], intercept + original[-1]
+        original, intercept = original[..., :-1], intercept + original[..., -1]
     kinds = {Loss.LINEAR: Ridge, Loss.LOGISTIC: LogisticRegression, Loss.HINGE: LinearSVC}
     result = kinds[loss](fit_intercept=has_bias)
-    result.n_features_in_ = len(original)
+    result.n_features_in_ = original.shape[-1]
     if loss is Loss.LINEAR:
-        result.coef_, result.intercept_ = original, intercept
+        result.coef_, result.intercept_ = original, float(intercept)
     else:
-        result.coef_, result.intercept_ = original[np.newaxis], np.array([intercept])
+        result.coef_, result.intercept_ = np.atleast_2d(original), np.atleast_1d(intercept)
         result.classes_ = weights["classes"]
     return result

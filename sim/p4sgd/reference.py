@@ -61,15 +61,21 @@ class Reference:
 
         limit = min(MOST[run.requested.loss], max(FEWEST, WORK // run.data.features.size))
         model = model_of(run, limit)
+        features, several = run.quantiser.scaled(run.data.features), run.classes > 1
+        iterations, coefficients = 0, np.zeros((run.classes, run.features))
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
-            model.fit(run.quantiser.scaled(run.data.features), run.data.labels)
-        iterations = int(np.max(model.n_iter_))
+            for own, labels in zip(coefficients, np.atleast_2d(run.targets), strict=True):
+                if several and np.all(labels == labels[0]):
+                    continue  # it has no samples, or all
+                own[:] = model.fit(features, labels).coef_.ravel()
+                iterations = max(iterations, int(np.max(model.n_iter_)))
         failed = any(issubclass(each.category, ConvergenceWarning) for each in said)
-        original = model.coef_.ravel() / run.quantiser.scale
+        original = coefficients.reshape(run.shape) / run.quantiser.scale
         strength = next(name for name in ("C", "alpha") if hasattr(model, name))
         return cls(
-            f"{type(model).__name__}({strength}={getattr(model, strength):.3g})",
+            f"{type(model).__name__}({strength}={getattr(model, strength):.3g})"
+            + ", one against the rest" * several,
             iterations,
             iterations < limit and not failed,
             *run.evaluate(original),

@@ -50,5 +50,5 @@ def run_settings(
         "word_runs": 1 if whole else micro_batches * chunks,
         "label_address_low": label_address & 0xFFFF_FFFF,
         "label_address_high": label_address >> 32,
-        "label_beats": -(-micro_batches * geometry.banks // LABELS_PER_BEAT),
+        "label_beats": -(-micro_batches * geometry.banks * geometry.classes // LABELS_PER_BEAT),
     }

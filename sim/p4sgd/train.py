@@ -48,7 +48,7 @@ class Epoch:
     """Holds what the hardware reports after an epoch."""
 
     number: int  #: number of the epoch, from 1
-    weights: NDArray[np.int64]  #: weights [D] after the epoch
+    weights: NDArray[np.int64]  #: weights [D], or [classes, D], after the epoch
     counters: Mapping[str, int]  #: counters of this epoch alone, of all workers together
     workers: Sequence[Mapping[str, int]]  #: counters of this epoch of each worker
     network: Mapping[str, int]  #: packets on all links, of this epoch alone
@@ -122,13 +122,13 @@ def simulate_training(
     If ``enough`` then returns True, no further epoch is reported: the simulator, which may be some
     epochs ahead, ends too.
     ``simulator`` is of a worker, or with ``network`` of a cluster. Weights start at zero or
-    ``initial`` [D]. Raises :class:`TrainingStopped` if a worker stops.
+    ``initial``. Raises :class:`TrainingStopped` if a worker stops.
     """
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
     for name in (PROGRESS, STOP):
         (folder / name).unlink(missing_ok=True)
-    start = np.zeros(training.features, dtype=np.int64) if initial is None else initial
+    start = np.zeros(training.shape, dtype=np.int64) if initial is None else initial
     job = Job(
         settings=[training.settings(1, worker) for worker in range(training.workers)],
         models=training.models(start),

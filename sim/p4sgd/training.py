@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from hdl.p4sgd.host.registers import constants
 from hdl.p4sgd.worker_params import Loss as HardwareLoss
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.golden.arithmetic import Step
+from sim.golden.arithmetic import Integers, Step
 from sim.golden.choices import EtaSchedule, Schedule
 from sim.p4sgd.golden import float_sgd
+from sim.p4sgd.golden.classes import one_against_the_rest, train_classes
 from sim.p4sgd.golden.data_parallel import data_parallel_epoch
 from sim.p4sgd.golden.formula import Machine
 from sim.p4sgd.golden.sgd import L2_SHIFTS, Parts, Saturations, Training
@@ -28,20 +29,25 @@ from sim.workloads.quantise import Quantiser, to_fixed, truncate
 from sim.workloads.step_size import Smoothness, scheduled
 
 
-def data_of(requested: TrainingWorkload, arrays: tuple[Any, Any] | None = None) -> DataSet:
+def data_of(
+    requested: TrainingWorkload, arrays: tuple[Any, Any] | None = None, classes: int = 1
+) -> DataSet:
     """Return the samples that ``requested`` names, or those of two ``arrays``, in training order.
 
-    Raises InputError for what is wrong with them.
+    ``classes`` is how many the hardware trains in one pass. Raises InputError for what is wrong
+    with them.
     """
     if requested.data == ZEROS and arrays is None:
         shape = (requested.samples, requested.features)
-        return DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "")
+        values = tuple(range(max(2, classes)))
+        return DataSet(ZEROS, np.zeros(shape), np.zeros(shape[0]), "", label_values=values)
     how: dict[str, Any] = {
         "loss": requested.loss,
         "positive": requested.positive,
         "bias": requested.has_bias,
         "order": requested.seed if requested.shuffle else None,
         "test": requested.test,
+        "classes": classes,
     }
     return (
         load(requested.data, label=requested.label, **how)
@@ -72,10 +78,11 @@ def machine_of(params: WorkerParams, requested: TrainingWorkload) -> Machine:
     """Return the workers' sizes for the formulas."""
     return Machine(
         workers=requested.workers,
-        engines=params.engines,
+        engines=params.sets,
         banks=params.engine.banks,
         lanes=params.engine.lanes,
         bits=requested.bits,
+        classes=params.classes,
     )
 
 
@@ -105,12 +112,14 @@ class TrainingRun:
         )
         self.stored_codes = self.quantiser.encode(data.features)
         self.codes = truncate(self.stored_codes, stored, requested.bits)
-        self.labels = to_fixed(data.labels, engine.fraction_bits)
+        self.targets = self.targets_of(data)
+        self.labels = to_fixed(self.targets, engine.fraction_bits)
         self.geometry = Geometry(
             workers=1 if self.shares_samples else self.workers,
-            engines=params.engines,
+            engines=params.sets,
             banks=engine.banks,
             lanes=engine.lanes,
+            classes=self.classes,
         )
         self.training = Training(
             loss=requested.loss,
@@ -129,10 +138,26 @@ class TrainingRun:
         return self.requested.shares_samples
 
     @property
+    def classes(self) -> int:
+        """Return how many classes are trained in one pass, each with a model of its own."""
+        return self.params.classes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Return the shape of the weights: [D], or [classes, D]."""
+        return (self.classes, self.features) if self.classes > 1 else (self.features,)
+
+    def targets_of(self, data: DataSet) -> NDArray[np.float64]:
+        """Return the labels [S] that are trained on, or [classes, S], one against the rest."""
+        if self.classes == 1:
+            return data.labels
+        return one_against_the_rest(data.labels, self.classes, self.requested.loss)
+
+    @property
     def under_way(self) -> int:
         """Return the most AllReduces at a time: those of the next mini-batch wait for an update."""
         slots, batch = self.params.slots, self.requested.batch // self.params.engine.banks
-        return slots if self.shares_samples else min(slots, batch * self.params.frames)
+        return slots if self.shares_samples else min(slots, batch * self.params.packets)
 
     def samples_of(self, worker: int) -> NDArray[np.intp]:
         """Return the samples that a worker sees, in order; those from ``samples`` on are absent."""
@@ -245,7 +270,7 @@ class TrainingRun:
             absent = max(0, int(samples.max()) + 1 - self.samples)
             images = hbm_images(
                 np.pad(self.stored_codes, ((0, absent), (0, 0)))[samples],
-                np.pad(self.labels, (0, absent))[samples],
+                np.pad(self.labels.T, [(0, absent), (0, 0)][: self.labels.ndim])[samples].T,
                 self.stored_bits,
                 self.geometry,
                 0 if self.shares_samples else worker,
@@ -256,7 +281,7 @@ class TrainingRun:
         return result
 
     def models(self, weights: NDArray[np.int64]) -> list[NDArray[np.int32]]:
-        """Return what the model memories of each worker hold, of weights [D]."""
+        """Return what the model memories of each worker hold, of weights of :attr:`shape`."""
         if self.shares_samples:
             return [weights_to_model(weights, self.geometry, 0, self.chunks)] * self.workers
         return [
@@ -265,7 +290,7 @@ class TrainingRun:
         ]
 
     def weights(self, models: Sequence[NDArray[np.int32]]) -> NDArray[np.int64]:
-        """Return the weights [D] out of the model memories of all workers."""
+        """Return the weights, of :attr:`shape`, out of the model memories of all workers."""
         if self.shares_samples:
             assert all((model == models[0]).all() for model in models), "the workers' models differ"
             models = models[:1]
@@ -298,31 +323,37 @@ class TrainingRun:
     def golden(
         self, weights: NDArray[np.int64], epoch: int = 1
     ) -> tuple[NDArray[np.int64], Saturations]:
-        """Train an epoch, from 1 on, of the golden model on weights [D]."""
+        """Train an epoch, from 1 on, of the golden model on weights of :attr:`shape`."""
         training = self.training_of(epoch)
         parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
-        if self.shares_samples:
-            return data_parallel_epoch(
-                self.codes, self.labels, weights, training, self.workers, parts
-            )
-        return golden_epoch(self.codes, self.labels, weights, training, parts)
+
+        def train(labels: Integers, own: Integers) -> tuple[Integers, Saturations]:
+            if self.shares_samples:
+                return data_parallel_epoch(self.codes, labels, own, training, self.workers, parts)
+            return golden_epoch(self.codes, labels, own, training, parts)
+
+        return train_classes(train, self.labels, weights)
 
     def original(self, weights: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return fixed-point weights [D] in the units of the data."""
+        """Return fixed-point weights in the units of the data."""
         return self.quantiser.to_original(weights, self.params.engine.fraction_bits)
 
     def float_epoch(self, weights: NDArray[np.float64], epoch: int = 1) -> NDArray[np.float64]:
-        """Train an epoch, from 1 on, of float64 SGD on weights [D] of the scaled features."""
-        return float_sgd.epoch(
-            self.data.features,
-            self.data.labels,
-            weights,
-            seen=self.quantiser.scaled,
-            loss=self.requested.loss,
-            batch=self.requested.batch,
-            step=self.eta_of(epoch) / self.requested.batch,
-            l2_shift=self.l2_shift,
-        )
+        """Train an epoch, from 1 on, of float64 SGD on weights of the scaled features."""
+        own = np.atleast_2d(self.targets), np.atleast_2d(weights)
+        results = [
+            float_sgd.epoch(
+                self.data.features,
+                *pair,
+                seen=self.quantiser.scaled,
+                loss=self.requested.loss,
+                batch=self.requested.batch,
+                step=self.eta_of(epoch) / self.requested.batch,
+                l2_shift=self.l2_shift,
+            )
+            for pair in zip(*own, strict=True)
+        ]
+        return np.reshape(results, weights.shape)
 
     def evaluate(self, original: NDArray[np.float64]) -> tuple[float, float | None]:
         """Return loss and accuracy of weights in original units on the data set as it came."""
@@ -336,13 +367,18 @@ class TrainingRun:
     def evaluated_on(
         self, data: DataSet, original: NDArray[np.float64]
     ) -> tuple[float, float | None]:
-        """Return loss and accuracy on ``data`` of weights in original units."""
+        """Return loss and accuracy on ``data`` of weights in original units.
+
+        Classes that the data lack are left out.
+        """
         intercept = self.quantiser.intercept(original)
-        return float_sgd.evaluate(
-            self.requested.loss, data.features, data.labels, original, intercept
-        )
+        labels = self.targets_of(data)
+        if self.classes > 1:
+            used = slice(max(1, len(self.data.label_values)))
+            labels, original, intercept = labels[used], original[used], intercept[used]
+        return float_sgd.evaluate(self.requested.loss, data.features, labels, original, intercept)
 
     @property
     def chance(self) -> float:
         """Return the loss of weights that are all zero, an untrained model."""
-        return self.evaluate(np.zeros(self.features))[0]
+        return self.evaluate(np.zeros(self.shape))[0]

@@ -51,8 +51,8 @@ class Comparison:
     def __init__(self, training: TrainingRun) -> None:
         self.training = training
         self.rows: list[Row] = []
-        self.golden = np.zeros(training.features, dtype=np.int64)
-        self.float = np.zeros(training.features)
+        self.golden = np.zeros(training.shape, dtype=np.int64)
+        self.float = np.zeros(training.shape)
         self.last: Epoch | None = None
         self.kept: Epoch | None = None  #: whose weights are the result
         self.reference: Reference | None = None  #: fitted when the run has ended
@@ -135,12 +135,12 @@ class Comparison:
 
     @property
     def larger_class(self) -> dict[str, float | None] | None:
-        """Return how often always guessing the larger class is right; None without classes.
+        """Return how often always guessing the larger class is right; None without two classes.
 
         That is of the training samples and, if there are any, of those of the test.
         """
         data = self.training.data
-        if not data.classes:
+        if not data.classes or self.training.classes > 1:
             return None
         positive = bool(np.mean(data.labels > 0) > 0.5)
         shares = [
@@ -163,6 +163,7 @@ class Comparison:
                 "samples": training.samples,
                 "features": training.features,
                 "classes": training.data.classes,
+                "in_one_pass": training.classes,
                 "larger_class": self.larger_class,
                 "order": training.data.order,
                 "test": test and {"name": test.name, "samples": len(test.labels)},
@@ -194,18 +195,21 @@ class Comparison:
         A sample is positive if ``x @ original + intercept > 0``. The weights themselves are for
         ``(x - offset) / scale``. ``has_bias`` says whether the last feature is the constant one
         that was added, ``loss`` is a place in :class:`Loss`, ``classes`` are the labels that are
-        negative and positive.
+        negative and positive. Of several classes that were trained in one pass, weights are
+        [classes, features], and ``classes`` the labels of all.
         """
         assert self.kept is not None
         requested = self.training.requested
         weights: NDArray[np.int64] = self.kept.weights
+        if self.training.classes > 1:  # the hardware may train more than there are
+            weights = weights[: len(self.training.data.label_values)]
         quantiser, original = self.training.quantiser, self.training.original(weights)
         return {
             "fixed_point": weights,
             "original": original,
             "intercept": np.array(quantiser.intercept(original)),
             "scale": quantiser.scale,
-            "offset": np.broadcast_to(quantiser.offset, weights.shape),
+            "offset": np.broadcast_to(quantiser.offset, weights.shape[-1:]),
             "has_bias": np.array(requested.has_bias),
             "loss": np.array(list(Loss).index(requested.loss)),
             "classes": np.array(self.training.data.label_values),

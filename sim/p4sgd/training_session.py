@@ -57,7 +57,9 @@ class TrainingSession(Session):
         self, params: WorkerParams, requested: TrainingWorkload, data: DataSet | None = None
     ) -> None:
         super().__init__(params, requested)
-        self.training = TrainingRun(data_of(requested) if data is None else data, params, requested)
+        self.training = TrainingRun(
+            data_of(requested, classes=params.classes) if data is None else data, params, requested
+        )
         self.comparison = Comparison(self.training)
         refresh = requested.refresh(params)
         self.decided = {"memory_refresh": refresh.pause_ns if refresh else 0}

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from hdl.common.core_clock import CORE_MHZ
 from sim.golden.choices import EtaSchedule
@@ -23,6 +24,7 @@ def title(run: TrainingRun) -> str:
     requested, engine = run.requested, run.params.engine
     hardware = f"{run.workers} x " * (run.workers > 1)
     hardware += f"{run.params.engines} x {engine.banks} x {engine.lanes}"
+    hardware += f", {run.classes} classes in one pass" * (run.classes > 1)
     return (
         f"{run.data.name}, {requested.loss.value}, s = {requested.bits}, B = {requested.batch},"
         f" eta = {run.eta:.3g}; {hardware}"
@@ -43,6 +45,8 @@ def about(run: TrainingRun) -> Iterator[str]:
             f"the memory pauses for {refresh.pause_ns} ns every {INTERVAL_NS / 1000:g} us, as HBM"
             " does to refresh its banks: --memory-refresh 0 is without"
         )
+    if run.classes > 1:
+        yield classes(run)
     if engine.max_tile:
         yield tiled(run)
     if data.test is not None:
@@ -71,6 +75,24 @@ def about(run: TrainingRun) -> Iterator[str]:
             "centred: the mean of every feature is off it, a constant one is added, codes are"
             " signed"
         )
+
+
+def classes(run: TrainingRun) -> str:
+    """Return a line on the classes that are trained in one pass, and what that costs."""
+    machine, batch = machine_of(run.params, run.requested), run.requested.batch
+    alone = replace(machine, classes=1, engines=run.params.engines)
+    cycles = machine.pipelined(run.features, batch, 0)
+    passes = run.classes * alone.pipelined(run.features, batch, 0)
+    idle = run.classes - len(run.data.label_values)
+    return (
+        f"classes: {run.data.classes or 'any'}, in one pass over the data with"
+        f" {run.params.sets} of {run.params.engines} engines for each"
+        + f" ({idle} of {run.classes} for nothing)"
+        * (idle > 0)
+        + f"; a mini-batch takes {cycles / passes:.2f} times the cycles of {run.classes} passes by"
+        f" all engines by the formula, and features are read once instead of {run.classes} times;"
+        " loss is the mean of all classes', accuracy that of the largest activation"
+    )
 
 
 def tiled(run: TrainingRun) -> str:

@@ -47,7 +47,8 @@ class TrainingWorkload(Workload):
     loss: Loss = setting(Loss.LOGISTIC, "Minimise this loss function.")
     positive: str | None = setting(
         None,
-        "Tell this class from the rest, or labels apart by a threshold such as >=5.",
+        "Tell this class from the rest, or labels apart by a threshold such as >=5. Hardware for"
+        " several classes, --set classes=N, takes none: it trains all in one pass.",
         metavar="CLASS",
     )
     bias: bool = setting(False, "Add a constant feature.")
@@ -269,6 +270,11 @@ class TrainingWorkload(Workload):
             raise ValueError(
                 f"batch must be a multiple of {engine.banks * self.tile}, the samples of a tile:"
                 f" {self.batch}"
+            )
+        if params.classes > 1 and self.loss is Loss.LINEAR:
+            raise ValueError(
+                "several classes in one pass are trained with the logistic or the hinge loss:"
+                " --loss logistic, or hardware with --set classes=1"
             )
         if engine.max_tile and self.schedule is Schedule.VANILLA:
             raise ValueError("a model in memory is not trained in vanilla order")

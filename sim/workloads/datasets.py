@@ -37,11 +37,13 @@ class DataSet:
 
     name: str
     features: Floats  # [S, D], not scaled
-    labels: Floats  # [S], logistic 0/1, hinge -1/+1, linear as in the source
+    labels: Floats  # [S], logistic 0/1, hinge -1/+1, linear as in the source; of several classes
+    # that are trained in one pass, their numbers
     classes: str  # what is positive and what is not; "" for linear
     order: str = "in the order of the source"
     test: "DataSet | None" = None  # samples that are not trained on
-    label_values: tuple[float, float] = (0, 1)  # negative and positive label in the source, if two
+    label_values: tuple[float, ...] = (0, 1)  # negative and positive label in the source, if two;
+    # of several classes that are trained in one pass, the labels of all
 
     @property
     def feature_count(self) -> int:
@@ -83,6 +85,7 @@ def load(
     test: str | None = None,
     label: str | None = None,
     most: int | None = None,
+    classes: int = 1,
 ) -> DataSet:
     """Load `source` for training with `loss`; anything wrong with it raises InputError.
 
@@ -95,13 +98,14 @@ def load(
     shuffled; without one they stay as they are. `test` is the share of the samples that is held
     out, the last of that order ("0.2"), or another file, whose labels mean the same: features of
     its own that `source` lacks have the weight zero, and are left out. Of `source`, only the first
-    `most` samples are taken.
+    `most` samples are taken. With more `classes` than one, up to so many are trained in one pass,
+    and labels become the numbers of classes, in rising order.
     """
     if source in BUILT_IN:
         if label is not None:
             raise InputError(f"--label names a column of a CSV file, {source} is none")
         name, (features, labels), names = source, _built_in(source), []
-        if loss is not Loss.LINEAR:
+        if loss is not Loss.LINEAR and classes == 1:
             positive = positive or DEFAULT_POSITIVE.get(source)
     else:
         name, (features, labels, names) = Path(source).name, _read(Path(source), label)
@@ -115,13 +119,13 @@ def load(
         features, held = _alike(name, features, (Path(test).name, test_features, test_labels))
     features, labels = _checked(name, _dense(name, features), labels)
     features = _with_bias(features, bias)
-    rule, classes = labelling(name, labels, loss, positive)
-    data = DataSet(name, features, rule(name, labels), classes)
-    data = replace(data, label_values=_two(data.labels, labels))
+    rule, described = labelling(name, labels, loss, positive, classes)
+    data = DataSet(name, features, rule(name, labels), described)
+    data = replace(data, label_values=_values(data.labels, labels, classes))
     if held:
         name, (features, labels) = held[0], _checked(*held)
         data = replace(
-            data, test=DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
+            data, test=DataSet(name, _with_bias(features, bias), rule(name, labels), described)
         )
     return _ordered(data, order, share)
 
@@ -136,15 +140,16 @@ def from_arrays(
     order: int | None = None,
     test: str | None = None,
     name: str = "arrays",
+    classes: int = 1,
 ) -> DataSet:
     """Make samples of two arrays, of shapes (samples, features) and (samples,).
 
     The rest is as for `load`, but test samples are a share of these. Raises InputError.
     """
     features, labels = _checked(name, np.asarray(features), np.asarray(labels))
-    rule, classes = labelling(name, labels, loss, positive)
-    data = DataSet(name, _with_bias(features, bias), rule(name, labels), classes)
-    data = replace(data, label_values=_two(data.labels, labels))
+    rule, described = labelling(name, labels, loss, positive, classes)
+    data = DataSet(name, _with_bias(features, bias), rule(name, labels), described)
+    data = replace(data, label_values=_values(data.labels, labels, classes))
     return _ordered(data, order, None if test is None else _share(test))
 
 
@@ -155,12 +160,18 @@ def _ordered(data: DataSet, order: int | None, share: float | None) -> DataSet:
     return data if share is None else data.held_out(share)
 
 
-def _two(labels: Floats, source: Floats) -> tuple[float, float]:
-    """Return the labels of the source that are negative and positive, or 0 and 1 if not two."""
+def _values(labels: Floats, source: Floats, classes: int) -> tuple[float, ...]:
+    """Return the labels of the source that are negative and positive, or 0 and 1 if not two.
+
+    With several ``classes``, return the labels of all.
+    """
     values = np.unique(source)
-    if len(values) != 2:
+    plain = tuple(int(value) if value.is_integer() else float(value) for value in values)
+    if classes > 1:
+        return plain
+    if len(plain) != 2:
         return 0, 1
-    low, high = (int(value) if value.is_integer() else float(value) for value in values)
+    low, high = plain
     return (low, high) if labels[source == values[1]][0] > 0 else (high, low)
 
 

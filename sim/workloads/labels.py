@@ -13,28 +13,72 @@ LABEL_LIMIT = 256
 """Real labels must fit signed 32 bits with 23 fraction bits."""
 
 LISTED_CLASSES = 10
+MOST_CLASSES = 16  #: that hardware trains in one pass
 
 Floats = NDArray[np.float64]
 
 
 def labelling(
-    name: str, labels: Floats, loss: Loss, positive: str | None
+    name: str, labels: Floats, loss: Loss, positive: str | None, classes: int = 1
 ) -> tuple[Callable[[str, Floats], Floats], str]:
-    """Return a function that makes labels fit the loss, and the classes in words."""
+    """Return a function that makes labels fit the loss, and the classes in words.
+
+    With several ``classes``, the most that there may be, it makes labels numbers of classes.
+    """
+    if classes > 1:
+        return _numbering(name, labels, positive, classes)
     if loss is Loss.LINEAR:
         return lambda name, labels: _real_labels(name, labels, positive), ""
-    chosen, classes = _positive_class(name, labels, positive)
+    chosen, described = _positive_class(name, labels, positive)
     known = np.unique(labels)
 
     def fitted(name: str, labels: Floats) -> Floats:
-        foreign = np.setdiff1d(labels, known).tolist()
-        if foreign and positive is None:
-            raise InputError(
-                f"{name}: label {_number(foreign[0])} is none to train on: {_listed(known)}"
-            )
+        if positive is None:
+            _check_known(name, labels, known)
         return np.where(chosen(labels), 1.0, -1.0 if loss is Loss.HINGE else 0.0)
 
-    return fitted, classes
+    return fitted, described
+
+
+def _numbering(
+    name: str, labels: Floats, positive: str | None, classes: int
+) -> tuple[Callable[[str, Floats], Floats], str]:
+    if positive is not None:
+        raise InputError(
+            f"{name}: --positive is for hardware that trains one class, with --set classes=1; this"
+            f" trains {classes} in one pass"
+        )
+    known = np.unique(labels)
+    if known.size == 1:
+        raise InputError(f"{name}: only one class ({_listed(known)}), nothing to tell apart")
+    if known.size > classes:
+        raise InputError(
+            f"{name}: {known.size} classes ({_listed(known)}), and the hardware trains {classes} in"
+            f" one pass{_mend(known.size)}"
+        )
+
+    def numbered(name: str, labels: Floats) -> Floats:
+        _check_known(name, labels, known)
+        return np.searchsorted(known, labels).astype(np.float64)
+
+    return numbered, f"each of {_listed(known)} against the rest"
+
+
+def _mend(classes: int) -> str:
+    """Return how hardware is built that trains so many classes in one pass, if there is any."""
+    if classes > MOST_CLASSES:
+        return f"; hardware trains at most {MOST_CLASSES} in one pass"
+    return (
+        f"; --set classes={classes} --set engines={classes}, or a multiple of it as engines, trains"
+        " all in one pass"
+    )
+
+
+def _check_known(name: str, labels: Floats, known: Floats) -> None:
+    if foreign := np.setdiff1d(labels, known).tolist():
+        raise InputError(
+            f"{name}: label {_number(foreign[0])} is none to train on: {_listed(known)}"
+        )
 
 
 def _real_labels(name: str, labels: Floats, positive: str | None) -> Floats:
@@ -60,7 +104,7 @@ def _positive_class(
         if classes.size > 2:
             raise InputError(
                 f"{name}: {classes.size} classes ({listed}), name the positive one "
-                'or a threshold such as ">=5"'
+                f'or a threshold such as ">=5"{_mend(classes.size)}'
             )
         larger, smaller = classes[1], classes[0]
         return lambda labels: labels == larger, f"{_number(larger)} against {_number(smaller)}"

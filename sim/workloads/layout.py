@@ -18,12 +18,13 @@ class Geometry:
     """Partitions the features over workers, engines, chunks and lanes, in that order."""
 
     workers: int = 1  # M
-    engines: int  # N, of one worker
+    engines: int  # N, of one worker, for each class
     banks: int  # K, samples of a micro-batch
     lanes: int  # L, features of a chunk
+    classes: int = 1  # that are trained in one pass, each with engines of its own
 
     def __post_init__(self) -> None:
-        for name in ("workers", "engines", "banks", "lanes"):
+        for name in ("workers", "engines", "banks", "lanes", "classes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
 
@@ -70,7 +71,7 @@ class HbmImages:
     """Holds what the host writes into the memory of one worker before training."""
 
     words: list[list[bytes]]  # of each engine and word port: the port's 32 bytes of each word
-    labels: bytes  # int32, sample i at byte 4 i, zeros up to whole beats and micro-batches
+    labels: bytes  # int32 by micro-batch, class and sample, zeros up to whole ones and beats
 
 
 def pack(
@@ -125,7 +126,7 @@ def hbm_images(
     worker: int = 0,
     tile: int = 1,
 ) -> HbmImages:
-    """Return a worker's memory images of codes[S, D] and fixed-point labels[S].
+    """Return a worker's memory images of codes[S, D] and fixed-point labels[S], or [classes, S].
 
     With a ``tile`` above 1, words are in the order of :func:`in_tiles`. Port p of an engine holds
     bits 256 p .. 256 p + 255 of its words, in address order; beyond the word they are 0.
@@ -159,18 +160,21 @@ def weights_to_model(
 ) -> NDArray[np.int32]:
     """Return a worker's model memories [engines, chunks, lanes] from the weights[D] of all workers.
 
-    Features without a lane to fill leave zeros. `chunks` is the depth of the image, at least (and
-    by default) the C of D features; rows from C on are zero.
+    Of several classes, weights are [classes, D], and the engines of all classes for the same
+    features follow each other. Features without a lane to fill leave zeros. `chunks` is the depth
+    of the image, at least (and by default) the C of D features; rows from C on are zero.
     """
-    used = geometry.chunks(len(weights))
+    features = weights.shape[-1]
+    used = geometry.chunks(features)
     chunks = used if chunks is None else chunks
     if chunks < used:
-        raise ValueError(f"{len(weights)} features need {used} chunks, not {chunks}")
-    model = np.zeros((geometry.engines, chunks * geometry.lanes), dtype=np.int32)
+        raise ValueError(f"{features} features need {used} chunks, not {chunks}")
+    shape = (geometry.engines, geometry.classes, chunks * geometry.lanes)
+    model = np.zeros(shape, dtype=np.int32)
     for engine in range(geometry.engines):
-        part = weights[geometry.feature_slice(worker, engine, len(weights))]
-        model[engine, : len(part)] = part
-    return model.reshape(geometry.engines, chunks, geometry.lanes)
+        part = weights[..., geometry.feature_slice(worker, engine, features)]
+        model[engine, :, : part.shape[-1]] = part
+    return model.reshape(-1, chunks, geometry.lanes)
 
 
 def model_images(model: NDArray[np.integer], stride: int) -> list[bytes]:
@@ -186,11 +190,13 @@ def model_images(model: NDArray[np.integer], stride: int) -> list[bytes]:
 def model_to_weights(
     models: Sequence[NDArray[np.integer]], geometry: Geometry, features: int
 ) -> NDArray[np.int64]:
-    """Return weights[D] from the model memories of all workers, in order."""
+    """Return weights[D] from the model memories of all workers; [classes, D] of several classes."""
     if len(models) != geometry.workers:
         raise ValueError(f"models of {geometry.workers} workers are needed, not {len(models)}")
     used = [np.asarray(model)[:, : geometry.chunks(features)] for model in models]
-    return np.stack(used).reshape(-1)[:features].astype(np.int64)
+    by_class = np.reshape(used, (geometry.workers * geometry.engines, geometry.classes, -1))
+    weights = by_class.swapaxes(0, 1).reshape(geometry.classes, -1)[:, :features]
+    return (weights if geometry.classes > 1 else weights[0]).astype(np.int64)
 
 
 def _blocks(
@@ -212,12 +218,16 @@ def _blocks(
 
 def label_bytes(geometry: Geometry, samples: int) -> int:
     """Return the bytes of the labels: up to whole micro-batches, and whole beats."""
-    slots = geometry.micro_batches(samples) * geometry.banks
+    slots = geometry.micro_batches(samples) * geometry.banks * geometry.classes
     return -(-slots * LABEL_BYTES // BEAT_BYTES) * BEAT_BYTES
 
 
 def _label_image(labels: ArrayLike, geometry: Geometry) -> bytes:
     values = np.asarray(labels)
-    image = np.zeros(label_bytes(geometry, len(values)) // LABEL_BYTES, dtype="<i4")
-    image[: len(values)] = values
+    samples = values.shape[-1]
+    absent = -samples % geometry.banks
+    by_class = np.pad(values.reshape(geometry.classes, samples), ((0, 0), (0, absent)))
+    blocks = by_class.reshape(geometry.classes, -1, geometry.banks).swapaxes(0, 1)
+    image = np.zeros(label_bytes(geometry, samples) // LABEL_BYTES, dtype="<i4")
+    image[: blocks.size] = blocks.ravel()
     return image.tobytes()

@@ -91,9 +91,12 @@ class Quantiser:
         """
         return from_fixed(weights, fraction_bits) / self.scale
 
-    def intercept(self, original: Floats) -> float:
-        """Return what the offset adds to every activation, for weights[D] in original units."""
-        return -float(np.sum(self.offset * original))
+    def intercept(self, original: Floats) -> Floats:
+        """Return what the offset adds to every activation, for weights[D] in original units.
+
+        It has no dimension; for weights [classes, D] it is [classes].
+        """
+        return -np.sum(self.offset * original, axis=-1)
 
 
 def truncate(codes: NDArray[np.integer], from_bits: int, to_bits: int) -> NDArray[np.integer]:

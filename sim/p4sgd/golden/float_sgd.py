@@ -49,14 +49,23 @@ def epoch(
 
 
 def evaluate(
-    loss: Loss, features: Features, labels: Floats, weights: Floats, intercept: float = 0.0
+    loss: Loss,
+    features: Features,
+    labels: Floats,
+    weights: Floats,
+    intercept: Floats | float = 0.0,
 ) -> tuple[float, float | None]:
-    """Return mean loss and, for a classification loss, accuracy: z > 0 predicts the positive."""
-    z = np.asarray(features @ weights) + intercept
+    """Return mean loss and, for a classification loss, accuracy: z > 0 predicts the positive.
+
+    Of weights [classes, D] and labels [classes, S], one against the rest, the largest z predicts
+    the class, and the loss is the mean of all classes' losses.
+    """
+    z = np.transpose(features @ weights.T + intercept)
     if loss is Loss.LINEAR:
         return float(np.mean((z - labels) ** 2) / 2), None
     if loss is Loss.LOGISTIC:
         losses = np.logaddexp(0, z) - labels * z
     else:
         losses = np.maximum(0, 1 - labels * z)
-    return float(np.mean(losses)), float(np.mean((z > 0) == (labels > 0)))
+    right = z.argmax(0) == labels.argmax(0) if z.ndim > 1 else (z > 0) == (labels > 0)
+    return float(np.mean(losses)), float(np.mean(right))

@@ -34,19 +34,23 @@ class Machine:
     """Holds the sizes of workers for the formulas; defaults are those of section 5.1."""
 
     workers: int = 8  #: M, number of workers
-    engines: int = 8  #: N, number of engines of a worker
+    engines: int = 8  #: N, number of engines of a worker, for each class
     banks: int = 8  #: K, number of samples of a micro-batch
     lanes: int = 64  #: L, number of features of a chunk
     bits: int = 4  #: s, precision of a feature
     delivered: float = 1.0  #: words that memory delivers in a cycle, at most
+    classes: int = 1  #: number of classes that are trained in one pass
 
     def words(self, features: int) -> int:
         """Return C s, the words of a micro-batch in an engine, the model split over workers."""
         return -(-features // (self.workers * self.engines * self.lanes)) * self.bits
 
     def pace(self, features: int) -> int:
-        """Return the cycles of a micro-batch in a stage."""
-        return max(self.words(features), LOOP_CYCLES)
+        """Return the cycles of a micro-batch in a stage: ``max(C s, 5)``, or more classes.
+
+        Each class has its activations, eight in a cycle.
+        """
+        return max(self.words(features), LOOP_CYCLES, self.classes * -(-self.banks // GROUP))
 
     def micro_batches(self, samples: int) -> int:
         """Return the number of micro-batches that hold the samples."""
@@ -125,9 +129,9 @@ class Machine:
         return replace(self, workers=1)
 
     def groups(self, features: int) -> int:
-        """Return G: the number of packets of a worker's whole model."""
+        """Return G: the number of packets of a worker's whole models."""
         lanes = self.engines * self.lanes
-        return -(-features // lanes) * lanes // GROUP
+        return -(-features // lanes) * lanes // GROUP * self.classes
 
 
 PAPER_MACHINE = Machine()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sim.p4sgd.host.capacity import geometry_of
 from sim.workloads.layout import Geometry
 
 
@@ -31,5 +32,9 @@ class Build:
     @property
     def geometry(self) -> Geometry:
         """Return how features and samples are shared out in this build."""
-        fixed = self.fixed
-        return Geometry(engines=fixed["engines"], banks=fixed["banks"], lanes=fixed["lanes"])
+        return geometry_of(self.fixed)
+
+    def shape(self, count: int) -> tuple[int, ...]:
+        """Return the shape of a number for each of ``count`` samples or features, and class."""
+        classes = self.fixed["classes"]
+        return (classes, count) if classes > 1 else (count,)

@@ -1,7 +1,7 @@
 """Computes how much data P4SGD workers hold, and says why other data do not fit."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sim.workloads.layout import BEAT_BYTES, LABEL_BYTES, Geometry, label_bytes
 
@@ -12,15 +12,25 @@ class DoesNotFit(ValueError):
     """Says that the data do not fit the hardware; the text gives the numbers."""
 
 
+def geometry_of(fixed: Mapping[str, int]) -> Geometry:
+    """Return how a worker with these sizes shares out features and samples."""
+    return Geometry(
+        engines=fixed["engines"] // fixed["classes"],
+        banks=fixed["banks"],
+        lanes=fixed["lanes"],
+        classes=fixed["classes"],
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
     """Computes what workers of one build hold that share the features.
 
-    ``fixed`` has a worker's sizes as its registers tell them: ``engines``, ``banks``, ``lanes``,
-    ``min_bits``, ``max_bits``, ``max_chunks``, ``max_tile``, ``fifo_words``, ``address_bits`` and
-    ``slots``. An engine has all its chunks in the model memory, and a micro-batch in the word FIFO
-    (P4SGD, section 4.1.2), or all of them in memory beside it, and no such FIFO. A memory port has
-    32 bytes of each word of its engine.
+    ``fixed`` has a worker's sizes as its registers tell them: ``engines``, ``classes``, ``banks``,
+    ``lanes``, ``min_bits``, ``max_bits``, ``max_chunks``, ``max_tile``, ``fifo_words``,
+    ``address_bits`` and ``slots``. An engine has all its chunks in the model memory, and a
+    micro-batch in the word FIFO (P4SGD, section 4.1.2), or all of them in memory beside it, and no
+    such FIFO. A memory port has 32 bytes of each word of its engine.
     """
 
     fixed: Mapping[str, int]
@@ -30,19 +40,19 @@ class Capacity:
     @property
     def geometry(self) -> Geometry:
         """Return how features and samples are shared out."""
-        sizes = {name: self.fixed[name] for name in ("engines", "banks", "lanes")}
-        return Geometry(workers=self.workers, **sizes)
+        return replace(geometry_of(self.fixed), workers=self.workers)
 
     def features(self, bits: int) -> int:
         """Return the most features of ``bits`` bits that model memory and word FIFO hold."""
         chunks = self.fixed["max_chunks"]
         if not self.fixed["max_tile"]:
             chunks = min(chunks, self.fixed["fifo_words"] // bits)
-        return self.workers * self.fixed["engines"] * chunks * self.fixed["lanes"]
+        return self.workers * self.geometry.engines * chunks * self.fixed["lanes"]
 
     def samples(self, features: int, stored: int) -> int:
         """Return the most samples of so many features, stored with ``stored`` bits, in memory."""
-        size = self.used(self.word_bytes(features, stored), LABEL_BYTES * self.fixed["banks"])
+        labels = LABEL_BYTES * self.fixed["banks"] * self.fixed["classes"]
+        size = self.used(self.word_bytes(features, stored), labels)
         return self.room // size * self.fixed["banks"]
 
     def used(self, words: int, labels: int) -> int:
@@ -111,7 +121,8 @@ class Capacity:
                 f" {self.fixed['fifo_words']}; a smaller batch, more workers or more fifo_words"
                 f" help"
             )
-        packets = micro_batches * -(-self.fixed["banks"] // ACTIVATIONS)
+        each = -(-self.fixed["banks"] // ACTIVATIONS) * self.fixed["classes"]
+        packets = micro_batches * each
         if packets > self.fixed["slots"]:
             raise DoesNotFit(
                 f"in vanilla order every packet of a mini-batch needs a slot: {packets}"

@@ -84,7 +84,9 @@ class Job:
         """
         build, count = self.workers[0].build, len(self.workers)
         samples = Samples.checked(build, codes, labels, bits, signed, count, tile)
-        first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
+        first = (
+            np.zeros(build.shape(samples.features), dtype=np.int64) if weights is None else weights
+        )
         list(samples.model(first))  # checks the weights before anything is written
         for index, worker in enumerate(self.workers):
             worker.put(samples, first, index)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.golden.arithmetic import Step
+from sim.p4sgd.golden.classes import train_classes
 from sim.p4sgd.golden.sgd import Loss, Parts, Training, epoch
 from sim.p4sgd.host.build import Build
 from sim.p4sgd.host.capacity import Capacity
@@ -29,7 +30,7 @@ class Samples:
 
     build: Build
     codes: NDArray[np.integer]  #: [samples, features]
-    labels: NDArray[np.int64]  #: [samples], in fixed point
+    labels: NDArray[np.int64]  #: [samples], or of several classes [classes, samples], fixed point
     bits: int  #: of a code
     signed: bool  #: codes are two's complement
     workers: int = 1  #: that have the features in turn
@@ -61,8 +62,10 @@ class Samples:
         if tile not in (1 << k for k in range(max(1, fixed["max_tile"]).bit_length())):
             most = max(1, fixed["max_tile"])
             raise ValueError(f"tile must be a power of two from 1 to {most}: {tile}")
-        if real.shape != table.shape[:1] or not np.isfinite(real).all():
-            raise ValueError(f"labels must be {len(table)} finite numbers, one for each sample")
+        if real.shape != build.shape(len(table)) or not np.isfinite(real).all():
+            each = f"{len(table)} finite numbers, one for each sample"
+            several = f" of each of {fixed['classes']} classes" * (fixed["classes"] > 1)
+            raise ValueError(f"labels must be {each}{several}")
         held = Capacity(fixed=fixed, workers=workers, labels_apart=not build.labels_end)
         held.check(len(table), table.shape[1], bits)
         return cls(
@@ -110,8 +113,12 @@ class Samples:
         ValueError if they are bad.
         """
         provided, build = np.asarray(weights), self.build
-        if provided.shape != (self.features,) or provided.dtype.kind not in "iu":
-            raise ValueError(f"weights must be {self.features} integers, one for each feature")
+        if provided.shape != build.shape(self.features) or provided.dtype.kind not in "iu":
+            several = f" of each of {build.fixed['classes']} classes"
+            raise ValueError(
+                f"weights must be {self.features} integers, one for each feature"
+                + several * (build.fixed["classes"] > 1)
+            )
         if not -(1 << 31) <= provided.min() <= provided.max() < 1 << 31:
             raise ValueError("weights must fit 32 bits")
         model = weights_to_model(provided, self.geometry, worker)
@@ -154,7 +161,11 @@ class Samples:
         parts = Parts(self.geometry.worker_of(self.features), self.geometry.group_of(self.features))
         result = np.asarray(weights, dtype=np.int64)
         for _ in range(epochs):
-            result, _ = epoch(self.codes, self.labels, result, training, parts)
+            result, _ = train_classes(
+                lambda labels, own: epoch(self.codes, labels, own, training, parts),
+                self.labels,
+                result,
+            )
         return result
 
     def training(self, loss: str, batch: int, rate: float, l2_shift: int) -> Training:

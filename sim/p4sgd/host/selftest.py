@@ -88,7 +88,7 @@ def send_packets(worker: Worker) -> None:
     fixed, before = worker.build.fixed, worker.registers.read("retries")
     slots = min(fixed["slots"], MAX_SLOTS)  # packets that are under way at a time
     samples = np.ones((slots * fixed["banks"], 1), int)
-    worker.load(samples, np.ones(len(samples)), bits=fixed["min_bits"])
+    worker.load(samples, np.ones(worker.build.shape(len(samples))), bits=fixed["min_bits"])
     open_job(worker, 0, 0b11, job=0, epoch=0, base=0, slots=slots, timeout=TIMEOUT, retries=RETRIES)
     try:
         settings = worker.samples.settings(loss="linear", batch=len(samples), rate=1.0)
@@ -109,9 +109,10 @@ def check_epoch(worker: Worker, tell: Tell) -> str:
     fixed, rng = worker.build.fixed, np.random.default_rng(SEED)
     features = fixed["lanes"] * fixed["engines"] + 3
     codes = rng.integers(0, 1 << BITS, (SAMPLES, features))
-    worker.load(codes, rng.integers(0, 2, SAMPLES), bits=BITS)
+    shape = worker.build.shape
+    worker.load(codes, rng.integers(0, 2, shape(SAMPLES)), bits=BITS)
     worker.run(**HOW)
-    result, golden = worker.weights(), worker.golden(np.zeros(features), **HOW)
+    result, golden = worker.weights(), worker.golden(np.zeros(shape(features)), **HOW)
     if wrong := int((result != golden).sum()):
-        raise CheckFailed(f"{wrong} of {features} weights differ from the golden model's")
-    return f"all {features} weights are the golden model's"
+        raise CheckFailed(f"{wrong} of {result.size} weights differ from the golden model's")
+    return f"all {result.size} weights are the golden model's"

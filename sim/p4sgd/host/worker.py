@@ -61,12 +61,17 @@ class Worker:
 
         ``codes`` are integers of ``bits`` bits, as :class:`Quantiser` makes them of features.
         ``labels`` are real numbers: any for the linear loss, 0 or 1 for the logistic, -1 or 1 for
-        hinge. ``weights`` are as for :meth:`set_weights`, zeros unless given. Where the weights are
-        in memory, ``tile`` micro-batches share a read of them. ValueError, before
-        anything is written, for what does not fit each other or the hardware.
+        hinge. A build for several classes takes labels [classes, samples], one against the rest,
+        and has weights [classes, features]. ``weights`` are as for :meth:`set_weights`, zeros
+        unless given. Where the weights are in memory, ``tile`` micro-batches share a read of them.
+        ValueError, before anything is written, for what does not fit each other or the hardware.
         """
         samples = Samples.checked(self.build, codes, labels, bits, signed, tile=tile)
-        first = np.zeros(samples.features, dtype=np.int64) if weights is None else weights
+        first = (
+            np.zeros(self.build.shape(samples.features), dtype=np.int64)
+            if weights is None
+            else weights
+        )
         self.put(samples, first)
 
     def put(self, samples: Samples, weights: ArrayLike, index: int = 0) -> None:
@@ -151,7 +156,10 @@ class Worker:
         return self.samples.golden(weights, **how)
 
     def weights(self) -> NDArray[np.int64]:
-        """Return the weights [features] as the integers that the hardware has."""
+        """Return the weights [features] as the integers that the hardware has.
+
+        A build for several classes has weights [classes, features].
+        """
         return model_to_weights([self.model()], self.samples.geometry, self.samples.features)
 
     def model(self, chunks: int | None = None) -> NDArray[np.int32]:
@@ -165,7 +173,7 @@ class Worker:
             np.frombuffer(
                 self.device.read_memory(build.model + engine * build.engine_stride, size), "<i4"
             )
-            for engine in range(build.geometry.engines)
+            for engine in range(build.fixed["engines"])
         ]
         whole = np.stack(rows).reshape(len(rows), chunks, -1)
         return whole[:, :, : build.geometry.lanes]

@@ -54,6 +54,7 @@ async def reports_what_it_is(dut):
         "l2_built": engine.l2,
         "max_chunks": engine.chunks,
         "address_bits": bench.params.address_bits,
+        "classes": bench.params.classes,
         "fifo_words": engine.fifo_words,
         "slots": bench.params.slots,
     }.items():
@@ -108,9 +109,11 @@ async def every_cycle_of_the_forward_stages_has_a_cause(dut):
 async def what_saturates_takes_no_cycle(dut):
     """With weights at their limits, values differ, but cycles do not."""
     bench = await WorkerBench(dut).begin()
-    limits = random.choices([(1 << 31) - 1, -(1 << 31)], k=bench.training.features)
+    limits = np.random.default_rng(cocotb.RANDOM_SEED).choice(
+        [(1 << 31) - 1, -(1 << 31)], bench.training.shape
+    )
     counts = []
-    for before in (bench.weights, np.array(limits)):
+    for before in (bench.weights, limits):
         await bench.train_once(before)
         counts.append(await bench.driver.counters())
     others = [name for name in counts[0] if not name.endswith("saturations")]
@@ -146,7 +149,7 @@ async def activations_through_the_network(dut, network):
     """With ``join`` off, micro-batches go out and come back, in each of two runs."""
     bench = await WorkerBench(dut).begin()
     await bench.join_network(**network)
-    packets = bench.params.frames * bench.training.micro_batches
+    packets = bench.params.packets * bench.training.micro_batches
     for _ in range(2):
         await bench.train_once()
         counters = await bench.driver.counters()
@@ -206,7 +209,8 @@ async def a_run_starts_with_the_settings_before_it(dut):
 async def vanilla_order(dut):
     """Weights are the same, but no backward pass begins before its mini-batch is back."""
     bench = await WorkerBench(dut).begin()
-    await bench.join_network()
+    batch = bench.training.settings(1)["batch_micro_batches"] * bench.params.packets
+    await bench.join_network(slots=max(6, batch))
     await bench.train_once()
     pipelined = await bench.read("cycles")
     await bench.write(vanilla=1)

@@ -36,12 +36,13 @@ async def a_switch_that_is_gone_stops_it(dut):
 async def a_switch_that_is_lost_on_the_path_stops_it(dut):
     """The host learns how far the job has come."""
     bench = await WorkerBench(dut).begin()
-    epochs = 7
-    others = await bench.join_network(slots=100, runs=epochs, delay=2)
+    each, slots = bench.training.micro_batches * bench.params.packets, 120
+    epochs = (slots - 1) // each
+    others = await bench.join_network(slots=slots, runs=epochs, delay=2)
     await bench.write(epochs=epochs)
     await bench.driver.train()
-    done = epochs * bench.training.micro_batches * bench.params.frames
-    assert 64 < done < 100
+    done = epochs * each
+    assert 64 < done < slots
     assert await bench.read("oldest_slot") == done
     others.task.cancel()
     await bench.write(epochs=1)

@@ -40,6 +40,7 @@ SIZES = {
     ),
     "three dies": WorkerParams(engines=3, engine=replace(ENGINE, ping_pong=True), slrs=3),
     "tiled": WorkerParams(engines=2, engine=EngineParams(lanes=32, chunks=8, max_tile=2)),
+    "three classes": WorkerParams(engines=6, classes=3, engine=ENGINE),
 }
 
 
@@ -51,7 +52,7 @@ def workers(module):
     )
     def test_worker(size, tmp_path, rng):
         hardware = SIZES[size]
-        data = random_data(rng, 75, 150 * hardware.engines, Loss.LOGISTIC)
+        data = random_data(rng, 75, 150 * hardware.sets, Loss.LOGISTIC)
         workload = TrainingWorkload(eta=1.0, bits=4, batch=16, epochs=2)
         training = TrainingRun(data, hardware, workload)
         # So many beats precede what is read that a run's first burst ends within its window.
@@ -90,7 +91,7 @@ class WorkerBench(Bench):
         # A model in memory is no worker's without one: its first engine's then stands for labels.
         self.memories["weights"] = labels + bool(self.params.movers)
         rng = np.random.default_rng(cocotb.RANDOM_SEED)
-        self.weights = rng.integers(-(1 << 24), 1 << 24, size=self.training.features)
+        self.weights = rng.integers(-(1 << 24), 1 << 24, size=self.training.shape)
 
     async def begin(self, **memory):
         self.set_memory(**memory)
@@ -104,7 +105,7 @@ class WorkerBench(Bench):
     def ports_of(self, memory):
         """Return the ports at which a memory is: that of words has another one if tiles are."""
         index, count = self.memories[memory], self.params.readers * self.params.ports
-        words = self.params.engines * self.params.ports
+        words = self.params.sets * self.params.ports
         return [*range(index, count, words)] if index < words else [index - words + count]
 
     def set_memory(self, **fields):
@@ -149,7 +150,7 @@ class WorkerBench(Bench):
         """Join a job of two, of whom the other adds nothing, mostly with more work than slots."""
         await self.driver.open_job(**settings(slots, 2, timeout=400, retries=20))
         await self.write(join=0)
-        nothing = [[0] * LANES] * (runs * self.params.frames * self.training.micro_batches)
+        nothing = [[0] * LANES] * (runs * self.params.packets * self.training.micro_batches)
         return Others(self.dut, slots, 2, Network(**network), {0: nothing})
 
     async def write_together(self, *writes):

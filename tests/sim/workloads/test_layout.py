@@ -214,3 +214,18 @@ def test_tiles_have_the_chunks_of_all_their_micro_batches():
     ]
     assert in_tiles(words, 2, 3, 2).ravel().tolist() == expected
     assert (in_tiles(words, 2, 3, 1) == words).all()
+
+
+def test_engines_of_all_classes_for_the_same_features_follow_each_other() -> None:
+    geometry = Geometry(workers=2, engines=2, banks=1, lanes=2, classes=3)
+    weights = np.arange(3 * 7).reshape(3, 7)
+    models = [weights_to_model(weights, geometry, worker) for worker in (0, 1)]
+    assert [engine[0].tolist() for engine in models[0]] == [
+        [0, 1],
+        [7, 8],
+        [14, 15],
+        [2, 3],
+        [9, 10],
+        [16, 17],
+    ]
+    assert (model_to_weights(models, geometry, 7) == weights).all()

@@ -15,12 +15,13 @@ from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.word_counter import WordCounter
 from hdl.p4sgd.worker import Worker
-from hdl.p4sgd.worker_latencies import OVER_DIES
+from hdl.p4sgd.worker_latencies import OF_CLASSES, OVER_DIES
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.golden.arithmetic import Step
 from sim.harness import streams
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import sgd as golden
+from sim.p4sgd.golden.classes import train_classes
 from sim.workloads import layout
 from tests.hdl.p4sgd.bench import (
     ONE,
@@ -43,13 +44,15 @@ SIZES = {
     "one die": WorkerParams(engines=2, engine=ENGINE),
     "three dies": WorkerParams(engines=4, engine=ENGINE, slrs=3),
     "exchanging": WorkerParams(engines=2, engine=replace(ENGINE, l2=False, data_parallel=True)),
+    "three classes": WorkerParams(engines=6, classes=3, engine=ENGINE),
+    "five classes on two dies": WorkerParams(engines=10, classes=5, engine=ENGINE, slrs=2),
 }
 #: cycles by dies: two crossings, out and back, an adder a die, and a register at each fork beyond
-APART = {1: 0, 3: 2 * 2 * 2 + 3 + 2}
+APART = {1: 0, 2: 2 * 2 + 1 + 1, 3: 2 * 2 * 2 + 3 + 2}
 EPOCHS = 2
 
 
-@pytest.mark.parametrize("size", short_and_long(SIZES, ["one die", "exchanging"]))
+@pytest.mark.parametrize("size", short_and_long(SIZES, ["one die", "exchanging", "three classes"]))
 def test_training_core(size):
     params = SIZES[size]
     blocks = [module_name(Engine(params.engine))]
@@ -75,7 +78,7 @@ class Job:
         chunks = int(rng.integers(1, min(engine.chunks, engine.fifo_words // bits), endpoint=True))
         self.params, self.chunks = params, chunks
         self.geometry = layout.Geometry(
-            engines=params.engines, banks=engine.banks, lanes=engine.lanes
+            engines=params.sets, banks=engine.banks, lanes=engine.lanes, classes=params.classes
         )
         batch = 8 * int(rng.integers(1, 3, endpoint=True))
         self.training = golden.Training(
@@ -88,14 +91,15 @@ class Job:
             l2_shift=6 * engine.l2,
         )
         self.loss = {"loss": loss, **asdict(self.training.step)}
-        samples, features = int(rng.integers(1, 40)), chunks * engine.lanes * params.engines
+        samples, features = int(rng.integers(1, 40)), chunks * engine.lanes * params.sets
         self.codes = random_codes(rng, bits, self.training.signed, (samples, features))
-        self.labels = rng.integers(0, 2, samples) * ONE
+        several = [params.classes] * (params.classes > 1)
+        self.labels = rng.integers(0, 2, (*several, samples)) * ONE
         if wild and loss is Loss.LINEAR:
-            self.labels = any_numbers(rng, 32, samples)
+            self.labels = any_numbers(rng, 32, (*several, samples))
         scale = 31 if wild else 20
-        self.weights = rng.integers(-(1 << scale), 1 << scale, features)
-        self.weights[:3] = -(1 << scale), (1 << scale) - 1, 0
+        self.weights = rng.integers(-(1 << scale), 1 << scale, (*several, features))
+        self.weights[..., :3] = -(1 << scale), (1 << scale) - 1, 0
         self.micro_batches = self.geometry.micro_batches(samples)
         self.settings = {
             "bits": bits,
@@ -108,29 +112,39 @@ class Job:
             "l2_shift": self.training.l2_shift,
         }
 
-    def words(self, engine):
-        packed = layout.pack(self.codes, self.training.bits, self.geometry, 0, engine)
+    def words(self, part):
+        packed = layout.pack(self.codes, self.training.bits, self.geometry, 0, part)
         return as_numbers(packed) * EPOCHS
 
     def label_beats(self):
-        banks = self.geometry.banks
-        padded = np.zeros(self.micro_batches * banks, dtype=np.int64)
-        padded[: len(self.labels)] = self.labels
-        return [*padded.reshape(-1, banks)] * EPOCHS
+        absent = self.micro_batches * self.geometry.banks - self.labels.shape[-1]
+        return (
+            beats(self, np.pad(self.labels.T, [(0, absent), (0, 0)][: self.labels.ndim])) * EPOCHS
+        )
 
     def trained(self):
         """Return weights and saturations after the run."""
-        features = len(self.weights)
+        features = self.weights.shape[-1]
         parts = golden.Parts(np.zeros(features, int), self.geometry.group_of(features))
         weights, total = self.weights, golden.Saturations()
         for _ in range(EPOCHS):
-            weights, counts = golden.epoch(self.codes, self.labels, weights, self.training, parts)
+            weights, counts = train_classes(
+                lambda *own: golden.epoch(self.codes, *own, self.training, parts),
+                self.labels,
+                weights,
+            )
             total += counts
         return weights, total
 
     def shares(self, weights):
         """Return weights [engines, chunks, lanes]."""
-        return weights.reshape(self.params.engines, self.chunks, -1)
+        return layout.weights_to_model(weights, self.geometry, 0)
+
+
+def beats(job, values):
+    """Return numbers of samples [S], or of each class [S, classes], as a stream has them."""
+    classes, banks = job.geometry.classes, job.geometry.banks
+    return [*values.reshape(-1, banks, classes).swapaxes(1, 2).reshape(-1, banks)]
 
 
 async def network(dut, count, sink, delay):
@@ -160,7 +174,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     trace = Trace(dut, "events", "finished", *(f"engine_events_{e}" for e in engines))
     await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
-    total = job.micro_batches * EPOCHS
+    total = job.micro_batches * EPOCHS * params.classes
     if delay is not None:
         exchange = cocotb.start_soon(network(dut, total, sink, delay))
     else:
@@ -168,9 +182,9 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     labels = streams.Source(dut, "labels", stall=lingers(sink))
     for beat in job.label_beats():
         labels.append(beat)
-    for e in engines:
-        words = streams.Source(dut, f"words_{e}", stall=[source, sink][e % 2])
-        for word in job.words(e):
+    for k in range(params.sets):
+        words = streams.Source(dut, f"words_{k}", stall=[source, sink][k % 2])
+        for word in job.words(k):
             words.append(word)
     while not dut.finished.value:
         await RisingEdge(dut.clk)
@@ -202,18 +216,21 @@ async def mark_turnaround(dut, loss):
         loss={"loss": loss, "mantissa": 1, "exponent": 1},
         join=1,
     )
+    last = f"engine_events_{params.classes - 1}"  # of the engine whose class comes last
+    trace = Trace(dut, last)
     await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     labels = streams.Source(dut, "labels")
-    for _ in range(count):
+    for _ in range(count * params.classes):
         labels.append([0] * params.engine.banks)
-    words = [streams.Source(dut, f"words_{e}") for e in range(params.engines)]
+    words = [streams.Source(dut, f"words_{k}") for k in range(params.sets)]
     for source in words:
         for _ in range(count * bits):
             source.append(0)
     while not dut.finished.value:
         await RisingEdge(dut.clk)
-    cycles = words[0].cycles
+    await clock(dut, 3)
+    cycles = [k for k, event in enumerate(trace[last]) if event["word"]]
     delays = [a - b for a, b in zip(cycles[bits::bits], cycles[bits - 1 :: bits], strict=False)]
     dut._log.info("turnaround with %s loss: %s cycles", loss.name, delays)
     parts = Worker(params).latencies
@@ -221,26 +238,31 @@ async def mark_turnaround(dut, loss):
     kind = "logistic" if loss is Loss.LOGISTIC else "linear and hinge"
     names += [f"partials to deltas, {kind}", "deltas to the engines of the first die"]
     apart = parts[OVER_DIES] if params.slrs > 1 else 0
+    assert apart == APART[params.slrs]
+    if params.classes > 1:  # two registers, and the classes after the first
+        assert parts[OF_CLASSES] == 2 + params.classes - 1
+        apart += parts[OF_CLASSES]
     golden = sum(parts[name] for name in names) + bits - 1 + apart
     assert set(delays[1:]) == {golden}
     assert delays[0] <= golden, "engines of other dies hear of a beginning before they hear deltas"
     assert golden <= 40 + apart
-    assert apart == APART[params.slrs]
 
 
-def check_partials(job, beats):
+def check_partials(job, shown):
     """Check those of the first mini-batch, which the weights at the start give."""
-    codes = job.codes[: job.training.batch]
-    expected, _ = golden.partial_activation(codes, job.weights, job.training.shift)
-    assert np.ravel(beats)[: len(expected)].tolist() == expected.tolist()
+    codes, models = job.codes[: job.training.batch], np.atleast_2d(job.weights)
+    exact = [golden.partial_activation(codes, own, job.training.shift)[0] for own in models]
+    count = len(codes) // job.geometry.banks * job.geometry.banks  # of whole micro-batches
+    expected = np.ravel(beats(job, np.array(exact).T[:count]))
+    assert np.ravel(shown)[: len(expected)].tolist() == expected.tolist()
 
 
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def reports_what_it_lacks(dut):
     """It lacks words, of every engine by itself, then labels; it tells each last update."""
     params = params_in_simulator(WorkerParams)
-    engines, count, bits = list(range(params.engines)), 3, 2
-    lacking = (1 << params.engines) - 1
+    sets, count, bits = list(range(params.sets)), 3, 2
+    lacking = (1 << params.sets) - 1
     sizes = {"batch_micro_batches": count, "epoch_micro_batches": count, "epochs": 1}
     await streams.start(dut)
     put(
@@ -267,21 +289,24 @@ async def reports_what_it_lacks(dut):
     await clock(dut, WordCounter.settings_latency)
     await pulse(dut, "begin")
     await lacks(lacking, 0)
-    random.shuffle(engines)
-    for e in engines:
-        words = streams.Source(dut, f"words_{e}")
+    random.shuffle(sets)
+    for k in sets:
+        words = streams.Source(dut, f"words_{k}")
         await words.send_all([0] * (count * bits))
-        lacking &= ~(1 << e)
+        lacking &= ~(1 << k)
         await lacks(lacking, not lacking)
     assert not dut.finished.value
     assert not any(trace["updated"])
-    await streams.Source(dut, "labels").send_all([[0] * params.engine.banks] * count)
+    await streams.Source(dut, "labels").send_all(
+        [[0] * params.engine.banks] * (count * params.classes)
+    )
     await lacks(0, 0)
     assert dut.finished.value
-    reported = {e for updated in trace["updated"] for e in engines if updated >> e & 1}
+    engines = range(params.engines)
+    reported = [e for updated in trace["updated"] for e in engines if updated >> e & 1]
     # Other dies tell it only where it is asked for: with data parallelism.
-    assert reported == set(GroupParams(worker=params, index=0).own)
-    assert sum(map(bool, trace["updated"])) == 1
+    assert sorted(reported) == [*GroupParams(worker=params, index=0).own]
+    assert sum(map(bool, trace["updated"])) == params.classes
 
 
 @cocotb.test(timeout_time=40, timeout_unit="us")
@@ -363,4 +388,4 @@ def check_events(job, trace, saturations, total):
     counted = sum(event["model_saturation"] for engine in engines for event in engine)
     assert counted == saturations.model
     for e, engine in enumerate(engines):
-        assert sum(event["word"] for event in engine) == len(job.words(e))
+        assert sum(event["word"] for event in engine) == len(job.words(e // job.params.classes))

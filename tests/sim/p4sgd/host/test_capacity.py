@@ -13,6 +13,7 @@ from sim.workloads.layout import hbm_images
 
 FIXED = {
     "engines": 2,
+    "classes": 1,
     "banks": 8,
     "lanes": 32,
     "min_bits": 1,
@@ -57,7 +58,8 @@ def test_the_limit_is_named():
 def largest_port(held, samples, features, bits):
     """Return the bytes of the fullest memory at a port."""
     codes = np.zeros((samples, features), int)
-    images = hbm_images(codes, np.zeros(samples, np.int64), bits, held.geometry, 0)
+    labels = np.zeros((held.geometry.classes, samples), np.int64)
+    images = hbm_images(codes, labels, bits, held.geometry, 0)
     return max(len(images.labels), *(len(port) for engine in images.words for port in engine))
 
 
@@ -70,6 +72,8 @@ def largest_port(held, samples, features, bits):
         (300, 2, {}),
         (128, 4, {}),
         (64, 1, {"banks": 16, "lanes": 32}),  # labels take more than words
+        (64, 1, {"engines": 4, "classes": 2}),  # and so do those of two classes
+        (65, 2, {"engines": 4, "classes": 4}),
     ],
 )
 def test_samples_are_limited_by_the_fullest_port(features, bits, changes):
@@ -95,20 +99,24 @@ def test_labels_in_the_memory_of_words_take_their_room():
             shared.check(most + 1, features, bits)
 
 
-@pytest.mark.parametrize("end", [0, 1 << 11])
-def test_labels_end_where_their_memory_does(end):
-    build = Build(
-        fixed=capacity().fixed | {"fraction_bits": 23, "l2_built": 0},
+def build_with(labels_end=0, **changes):
+    return Build(
+        fixed=capacity().fixed | {"fraction_bits": 23, "l2_built": 0} | changes,
         losses={"linear": 0},
         causes={},
         counters=(),
-        words=tuple(k << 11 for k in range(capacity().fixed["engines"])),
+        words=tuple(k << 11 for k in range(2)),
         labels=0,
         model=1 << 20,
         engine_stride=1 << 10,
         chunk_stride=1 << 7,
-        labels_end=end,
+        labels_end=labels_end,
     )
+
+
+@pytest.mark.parametrize("end", [0, 1 << 11])
+def test_labels_end_where_their_memory_does(end):
+    build = build_with(end)
     codes = np.ones((13, 20), int)
     samples = Samples.checked(build, codes, np.arange(13), bits=1, signed=False)
     at, image = list(samples.images())[-1]
@@ -116,6 +124,32 @@ def test_labels_end_where_their_memory_does(end):
     assert (at, settings["label_address_high"]) == (settings["label_address_low"], 0)
     assert at == (end - len(image) if end else 0)
     assert np.frombuffer(image, "<i4")[:13].tolist() == [k << 23 for k in range(13)]
+
+
+def test_classes_have_labels_and_weights_of_their_own(rng):
+    """They are where the programming guide says, and each class is trained by itself."""
+    classes, features = 3, 70
+    build = build_with(engines=6, classes=classes)
+    codes, labels = rng.integers(0, 2, (13, features)), rng.integers(-9, 9, (classes, 13))
+    samples = Samples.checked(build, codes, labels, bits=1, signed=False)
+    held = np.frombuffer(list(samples.images())[-1][1], "<i4")
+    assert len(held) == 2 * classes * 8
+    for i, z in np.ndindex(13, classes):
+        assert held[(i // 8 * classes + z) * 8 + i % 8] == labels[z, i] << 23
+    weights = rng.integers(-1000, 1000, (classes, features))
+    model = {at: np.frombuffer(image, "<i4") for at, image in samples.model(weights)}
+    for j, z in np.ndindex(features, classes):
+        engine = j // 64 * classes + z  # two chunks of each engine
+        assert model[(1 << 20) + (engine << 10)][j % 64] == weights[z, j]
+    how = {"loss": "linear", "batch": 8, "rate": 0.1, "epochs": 2}
+    alone = [Samples.checked(build_with(), codes, own, bits=1, signed=False) for own in labels]
+    golden = [own.golden(before, **how) for own, before in zip(alone, weights, strict=True)]
+    assert (samples.golden(weights, **how) == golden).all()
+    assert samples.settings(**how)["label_beats"] == 2 * classes
+    with pytest.raises(ValueError, match="13 finite numbers, one for each sample of each of 3 cl"):
+        Samples.checked(build, codes, labels[0], bits=1, signed=False)
+    with pytest.raises(ValueError, match="70 integers, one for each feature of each of 3 classes"):
+        list(samples.model(weights[0]))
 
 
 def test_stored_bits_take_memory_and_read_bits_the_fifo():
@@ -154,6 +188,11 @@ def test_vanilla_order_holds_a_mini_batch():
         held.check_vanilla(64, 2, 32)
     with pytest.raises(DoesNotFit, match="needs a slot: 4 of 3"):  # two packets each
         capacity(banks=16).check_vanilla(64, 2, 32)
+    each = capacity(engines=6, classes=3)
+    assert each.features(4) == held.features(4)
+    each.check_vanilla(64, 2, 8)
+    with pytest.raises(DoesNotFit, match="needs a slot: 6 of 3"):
+        each.check_vanilla(64, 2, 16)
 
 
 @pytest.mark.parametrize("bits", [1, 4])
