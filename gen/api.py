@@ -155,8 +155,9 @@ class ChosenDesign:
 
         session_class = self.find_run("train").session_class
         requested = TrainingWorkload(**self.converted(TrainingWorkload, workload))
-        data = data_of(requested, (features, labels))
-        session = session_class(self.needed(session_class, requested), requested, data)
+        params = self.needed(session_class, requested)
+        data = data_of(requested, (features, labels), params.classes)
+        session = session_class(params, requested, data)
         return self.do(session, on_line)
 
     def find_run(self, command: str) -> Run:

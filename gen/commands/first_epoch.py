@@ -52,20 +52,20 @@ def first_epoch(
         raise UserError(f"{package} is no package: its {MANIFEST} is damaged ({error})") from error
     try:
         requested = TrainingWorkload(data=data, epochs=1)
-        run = TrainingRun(data_of(requested), params, requested)
+        run = TrainingRun(data_of(requested, classes=params.classes), params, requested)
     except ValueError as error:
         raise UserError(str(error)) from error
     try:
         weights = train_an_epoch(run, device)
     except DeviceError as error:
         raise UserError(str(error)) from error
-    golden, _ = run.golden(np.zeros(run.features, np.int64))
+    golden, _ = run.golden(np.zeros(run.shape, np.int64))
     wrong = int((weights != golden).sum())
     console = Console(highlight=False)
     if wrong:
-        console.print(f"{wrong} of {run.features} weights differ from the golden model's")
+        console.print(f"{wrong} of {golden.size} weights differ from the golden model's")
         raise typer.Exit(1)
-    console.print(f"{run.samples} samples: all {run.features} weights equal the golden model's")
+    console.print(f"{run.samples} samples: all {golden.size} weights equal the golden model's")
 
 
 def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "NDArray[np.int64]":
@@ -85,7 +85,7 @@ def train_an_epoch(run: "TrainingRun", device: str, seconds: float = 60.0) -> "N
     with opened(module.MappedBus, device, build.board["memory_ready"][:2]) as card:
         worker = Worker(card, driver_of(built.map, card), build)
         worker.seconds = seconds
-        worker.load(run.codes, run.data.labels, bits=requested.bits, signed=run.quantiser.signed)
+        worker.load(run.codes, run.targets, bits=requested.bits, signed=run.quantiser.signed)
         worker.clear_counters()
         worker.run(loss=requested.loss, batch=requested.batch, rate=run.eta, l2_shift=run.l2_shift)
         return worker.weights()

@@ -108,7 +108,8 @@ def capacity_of(design: str, params: Any) -> dict[str, Any]:
     if known is None or not known.capacity:
         return {"capacity": []}
     function = load(known.capacity)
-    return {"capacity": function(params), "held": paragraphs(function.__doc__)[1:]}
+    texts = (of_build(text, params) for text in paragraphs(function.__doc__)[1:])
+    return {"capacity": function(params), "held": [*filter(None, texts)]}
 
 
 def rules_of(buses: Sequence[Interface]) -> dict[str, list[str]]:

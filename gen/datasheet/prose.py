@@ -2,7 +2,8 @@
 
 A reference to a part of the project in parentheses is left out; elsewhere its last name stays. A
 sentence that begins with "With ``params.NAME``," stays if the parameter is set, one with "With
-``params.NAME`` VALUE," if it has this value, and "Without" says the contrary.
+``params.NAME`` VALUE," if it has this value or, with VALUE "above 1", a larger one, and "Without"
+says the contrary.
 """
 
 import re
@@ -13,7 +14,7 @@ from markupsafe import Markup, escape
 ROLE = re.compile(r":[a-z]+:`~?([^`]*)`")
 ASIDE = re.compile(r" \(:[a-z]+:`[^`]*`\)")
 OWN = re.compile(r"(?:gen|hdl|sim|tests)\.[\w.]*\b(\w+)$")
-OPTION = re.compile(r"\b(With|Without) ``params\.(\w+)``( \w+)?,.*?\.(?= [A-Z]|$)")
+OPTION = re.compile(r"\b(With|Without) ``params\.(\w+)``( above \d+| \w+)?,.*?\.(?= [A-Z]|$)")
 CODE = re.compile(r"``([^`]*)``|`([^`]*)`")
 TIMING = re.compile(r"\b(?=Throughput[^.:]*:)")
 
@@ -40,7 +41,10 @@ def of_build(text: str, params: Any) -> str:
     def stored(sentence: re.Match[str]) -> str:
         begins, name, word = sentence.groups()
         value = getattr(params, name)
-        holds = str(value) == word.strip() if word else bool(value)
+        if word and word.startswith(" above "):
+            holds = value > int(word.removeprefix(" above "))
+        else:
+            holds = str(value) == word.strip() if word else bool(value)
         return sentence[0].replace("params.", "") if holds == (begins == "With") else ""
 
     return " ".join(OPTION.sub(stored, text).split())

@@ -31,7 +31,7 @@ TABLES = {
     "counters": " ".join(f"{name}_count" for name in COUNTERS),
 }
 ALSO = {
-    "engines": "N",
+    "engines": "N x classes",
     "banks": "K",
     "lanes": "L",
     "min_bits": "R",
@@ -44,7 +44,7 @@ ALSO = {
     "word_beats": "ceil(A / K) x C x s where all planes are read",
     "word_stride": "s where all planes are read",
     "word_runs": "1 where all planes are read",
-    "label_beats": "ceil(ceil(A / K) x K / 8)",
+    "label_beats": "ceil(ceil(A / K) x K x classes / 8)",
 }
 KNOWN_CODES = ((1, -2), (0, 1), (-1, 1), (1, 0), (-2, -1), (1, 1), (0, -2), (-1, 0), (1, -1))
 KNOWN_LABELS = (1, 0, 0, 1, 0, 1, 1, 0, 1)
@@ -57,6 +57,14 @@ def guide(params: WorkerParams) -> str:
     return filled("p4sgd_worker.md.j2", values(params))
 
 
+def also(classes: int) -> dict[str, str]:
+    """Return what the guide adds to what is said of fields; one class is not mentioned."""
+    return {
+        name: text.replace(" x classes", "" if classes == 1 else " x classes")
+        for name, text in ALSO.items()
+    }
+
+
 def values(params: WorkerParams) -> dict[str, Any]:
     """Return what the template of the guide names."""
     engine, registers = params.engine, worker_registers(params)
@@ -64,7 +72,8 @@ def values(params: WorkerParams) -> dict[str, Any]:
     layout = group_address(params)
     return {
         "name": "a P4SGD worker",
-        "N": params.engines,
+        "N": params.sets,
+        "classes": params.classes,
         "K": engine.banks,
         "L": engine.lanes,
         "F": engine.fraction_bits,
@@ -91,9 +100,9 @@ def values(params: WorkerParams) -> dict[str, Any]:
         "board_base": f"0x{BASE:X}",
         "card": card_memory(params),
         "start_cycles": START_CYCLES,
-        **tables(registers, TABLES, ALSO),
+        **tables(registers, TABLES, also(params.classes)),
         "ex": example(params),
-        "known": known_answer(engine),
+        "known": known_answer(engine) if params.classes == 1 else None,
     }
 
 
@@ -137,7 +146,7 @@ def known_answer(engine: EngineParams) -> dict[str, Any] | None:
 def example(params: WorkerParams) -> dict[str, int]:
     """Return where a bit of a code is, of a feature and a sample that are not the first ones."""
     engine = params.engine
-    count = 2 * params.engines * engine.lanes - engine.lanes // 2  # so that C is 2
+    count = 2 * params.sets * engine.lanes - engine.lanes // 2  # so that C is 2
     sample, feature = engine.banks + engine.banks // 2, min(engine.lanes + 5, count - 1)
     bank, lane = sample % engine.banks, feature % engine.lanes
     chunk, bit = feature // engine.lanes % 2, bank * engine.lanes + lane
@@ -148,7 +157,7 @@ def example(params: WorkerParams) -> dict[str, int]:
         "C": 2,
         "i": sample,
         "j": feature,
-        "n": feature // (2 * engine.lanes) % params.engines,
+        "n": feature // (2 * engine.lanes) % params.sets,
         "c": chunk,
         "l": lane,
         "b": sample // engine.banks,

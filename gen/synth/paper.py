@@ -66,6 +66,10 @@ def p4sgd(synthesis: Synthesis) -> Comparisons | None:
         ("PCI-Express", table_three(63, 98, 4.3, 0)),
     ]
     estimated = [total(engines), total(transports), {}, {}]
+    if sets := synthesis.of_class("EngineSet"):  # each has an engine of every class
+        classes = count // sum(module.count for module in sets)
+        paper.append((f"a class, of {classes}", {}))
+        estimated.append({name: round(of / classes, 2) for name, of in total(sets).items()})
     name = f"8 engines (ours: {count})" if count != 8 else "8 engines"
     return Comparisons(
         title="P4SGD, Table III (the vendor's IP for HBM and PCI-Express is not estimated)",

@@ -39,15 +39,16 @@ def program(device: Device) -> None:
     assert (result == worker.golden(np.zeros_like(result), **HOW)).all()
     assert result.any()
     print(
-        f"all {len(result)} weights equal the golden model's; {worker.counters()['cycles']} cycles"
+        f"all {result.size} weights equal the golden model's; {worker.counters()['cycles']} cycles"
     )
 
 
 def data() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the features and labels of the file that is named, or drawn ones."""
+    """Return the features and labels of the file that is named, or drawn ones, for each class."""
     if file := cocotb.plusargs.get("data"):
         with np.load(str(file)) as arrays:
             return arrays["X"], arrays["y"]
     rng = np.random.default_rng(SEED)
     features = rng.random((SAMPLES, BUILD.geometry.lanes * BUILD.geometry.engines + 3))
-    return features, (features @ rng.normal(size=features.shape[1]) > 0).astype(int)
+    planes = rng.normal(size=BUILD.shape(features.shape[1]))
+    return features, (planes @ features.T > 0).astype(int)

@@ -77,6 +77,12 @@ def test_options_with_a_value(bus, reported):
     assert of_build("With ``params.bus`` pcie, it is so.", SimpleNamespace(bus=bus)) == reported
 
 
+@pytest.mark.parametrize(("count", "reported"), [(1, ""), (2, "With ``count`` above 1, it is so.")])
+def test_options_with_a_number(count, reported):
+    text = "With ``params.count`` above 1, it is so."
+    assert of_build(text, SimpleNamespace(count=count)) == reported
+
+
 def test_the_sentence_about_a_port_or_its_group():
     text = "It is. ``busy`` is high; ``done`` is not. The ports ``msix`` ask."
     assert sentence_about("done", text) == "``done`` is not"

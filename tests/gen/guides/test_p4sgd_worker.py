@@ -20,3 +20,14 @@ def test_the_text_is_whole(preset):
     text = guide(params)
     check_text(text, worker_registers(params))
     assert text.count("\n## ") == 13
+
+
+def test_several_classes_are_explained():
+    """There is no known answer, which is of a single class."""
+    params = DESIGN.params_of("u280", engines=10, classes=5)
+    text = guide(params)
+    check_text(text, worker_registers(params))
+    assert text.count("\n## ") == 12
+    assert "| N | sets of engines of a worker; they share the worker's features | 2 |" in text
+    assert "`label_address` + 4 ((b x 5 + z) x K + k)" in text
+    assert "ceil(ceil(A / K) x K x classes / 8)" in text

@@ -41,12 +41,19 @@ REPORTS = Path(__file__).parent / "reports"
 ENGINE = Resources(lut=9_000, lutram=1_000, ff=18_000, dsp=512, uram=66)
 
 
-def worker(engines):
+def worker(engines, classes=1):
+    """Return the estimate of a worker, whose engines are in sets if there are several classes."""
+    count, sets = engines // classes, []
+    if classes > 1:
+        sets = [
+            module("set", "EngineSet", Resources(lut=classes * 200), count, {"engine": classes})
+        ]
     return synthesis_of(
         module("memory", "DualPortMemory", Resources(uram=6), count=engines),
         module("engine", "Engine", ENGINE - Resources(uram=6), engines, {"memory": 1}),
+        *sets,
         module("transport", "Transport", Resources(lut=1_250, ff=800, bram18=57)),
-        module("worker", "Worker", children={"engine": engines, "transport": 1}),
+        module("worker", "Worker", children={"set" if sets else "engine": count, "transport": 1}),
     )
 
 

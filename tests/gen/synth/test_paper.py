@@ -19,6 +19,13 @@ def test_another_number_of_engines_is_said():
     assert p4sgd(worker(4)).rows[0].part == "8 engines (ours: 4)"
 
 
+def test_a_class_takes_its_share_of_the_sets_of_engines():
+    row = p4sgd(worker(8, classes=4)).rows[-1]
+    assert (row.part, row.paper) == ("a class, of 4", {})
+    # of two engines, and of two sets
+    assert row.own == {"LUT K": 20.4, "FF K": 36.0, "RAM Mb": 37.12, "DSP": 1024}
+
+
 def test_a_design_without_the_parts_has_no_comparison():
     alone = synthesis_of(module("fifo", "Fifo"))
     assert p4sgd(alone) is None
