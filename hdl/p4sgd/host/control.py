@@ -233,18 +233,22 @@ class Control(Component):
     def check_network(self, m: Module, words: Signal) -> Value:
         """Return whether a run over the network must not start, or could not end.
 
-        The result follows a setting at once, or two cycles later if it depends on the words of a
-        mini-batch.
+        The result follows a setting at once, or up to two cycles later if it depends on the words
+        or the packets of a mini-batch.
         """
         network, params = self.network, self.params
         batch = self.settings.batch_micro_batches
         batch_words = Signal(len(batch) + params.fifo_bits, reset_less=True)
         # A micro-batch with more words is refused by another check.
         m.d.sync += batch_words.eq(batch * words[: params.fifo_bits])
+        batch_packets = batch * params.packets
+        if params.classes > 1:  # a register, because the product takes an adder
+            product, batch_packets = batch_packets, Signal(len(batch_packets), reset_less=True)
+            m.d.sync += batch_packets.eq(product)
         deadlock = (
             self.join
             | (batch_words > params.engine.fifo_words)
-            | (batch * params.packets > network.slot_count)
+            | (batch_packets > network.slot_count)
         )
         end = network.slot_base + network.slot_count
         bits = ceil_log2(SEQUENCES)
