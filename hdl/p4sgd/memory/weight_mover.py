@@ -42,11 +42,11 @@ class WeightMover(Component):
     copied. A chunk is read again when the answer to its write has come.
 
     ``architectural`` and ``updated`` have the beats of each tile in turn, read ahead into buffers;
-    ``results`` are the chunks to write. A run goes from ``start`` to ``finished``, which is high
-    when memory has answered its last write. Between runs ``load`` and ``peek`` reach the
-    architectural model, eight weights at a time. ``halt``, ``watch``, ``bus`` and ``busy`` are
-    those of ``ReadMaster``, but that the host's accesses go on; ``failed`` is high for a cycle when
-    memory did not answer OKAY.
+    ``results`` are the chunks to write. A run goes from ``start``, while the host has no access
+    under way, to ``finished``, which is high when memory has answered its last write. Between runs
+    ``load`` and ``peek`` reach the architectural model, eight weights at a time. ``halt``,
+    ``watch``, ``bus`` and ``busy`` are those of ``ReadMaster``, but that the host's accesses go on;
+    ``failed`` is high for a cycle when memory did not answer OKAY.
 
     Throughput: a beat a cycle read, shared by both models, and one written, less one for each
     chunk. Latency: three cycles from ``start`` to the first ``arvalid``, one from an answer on B
@@ -139,7 +139,7 @@ class WeightMover(Component):
 
     def pace(self, m: Module, walks: dict[str, ChunkWalk], answers: Any) -> None:
         """Count the chunks that each model may be read of: those whose writes are answered."""
-        for name, returned in (("forward", answers.tag[0]), ("update", ~answers.tag[2])):
+        for name, returned in (("forward", answers.tag[0]), ("update", 1)):
             walk, credits = walks[name], self.credits[name]
             spent = walk.step & (walk.tile.first if name == "forward" else 1)
             with m.If(self.start):

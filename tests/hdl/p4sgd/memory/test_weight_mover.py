@@ -17,17 +17,15 @@ from sim.harness.verilator import simulate
 from sim.p4sgd.surroundings.worker_system import weight_memory_params
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 from tests.hdl.p4sgd.bench import Run, generator
+from tests.hdl.p4sgd.engine.tile_model import long_lengths
 
 GROUP = 8  #: weights of a beat
 SIZES = [
     WorkerParams(
-        engines=1, engine=EngineParams(lanes=32, chunks=12, max_tile=4), prefetch_beats=32
+        engines=1, engine=EngineParams(lanes=32, chunks=72, max_tile=4), prefetch_beats=32
     ),
     WorkerParams(
         engines=1, engine=EngineParams(lanes=128, chunks=3, max_tile=1), prefetch_beats=64
-    ),
-    WorkerParams(
-        engines=1, engine=EngineParams(lanes=16, chunks=90, max_tile=2), prefetch_beats=32
     ),
 ]
 SLOW = 900  #: cycles that a slow memory takes to answer
@@ -338,3 +336,25 @@ def tiles_of(run):
     """Return the first micro-batch of each tile."""
     starts = range(0, run.micro_batches, run.tile)
     return [epoch * run.micro_batches + start for epoch in range(run.epochs) for start in starts]
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def goes_on_by_each_bit_of_a_length(dut):
+    """Each bit of a length alone makes a run go on behind its first tile, of one chunk."""
+    bench = await MoverBench(dut, (never, never)).begin()
+    for name, lengths in long_lengths():
+        model, (first, second) = await bench.works(1), bench.draw(2)
+        bench.set(settings=bench.drawn(1).settings | lengths | {"tile": 0})
+        bench.forget()
+        bench.results.append(first.tolist())
+        await bench.wait(4)
+        await bench.strobe(start=1)
+        await bench.wait(150)
+        bench.results.append(second.tolist())
+        await bench.wait(10)
+        assert len(bench.results.cycles) == 2
+        before = first if name == "epochs" else model[0]  # a mini-batch later, or not
+        for stream, chunks in ((bench.architectural, before), (bench.updated, first)):
+            beats = beats_of(np.array([model[0], chunks]))
+            assert [weights_of(beat) for beat in stream.beats][: len(beats)] == beats
+        await bench.halt()
