@@ -4,7 +4,7 @@ import cocotb
 import numpy as np
 import pytest
 from amaranth.hdl import Module
-from amaranth.lib.wiring import In, connect
+from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.axi import Response
 from hdl.common.component import Component
@@ -52,20 +52,10 @@ class MoverOnMemory(Component):
         for name in self.kept:
             own, part = getattr(self, name), getattr(mover, name)
             member = self.signature.members[name]
-            if not member.is_signature:
-                m.d.comb += part.eq(own) if member.flow == In else own.eq(part)
-            elif member.flow == In:
-                m.d.comb += [
-                    part.payload.eq(own.payload),
-                    part.valid.eq(own.valid),
-                    own.ready.eq(part.ready),
-                ]
+            if member.is_signature:
+                connect(m, flipped(own), part)
             else:
-                m.d.comb += [
-                    own.payload.eq(part.payload),
-                    own.valid.eq(part.valid),
-                    part.ready.eq(own.ready),
-                ]
+                m.d.comb += part.eq(own) if member.flow == In else own.eq(part)
         return m
 
 
