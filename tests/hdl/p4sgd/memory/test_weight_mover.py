@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.axi import Response
 from hdl.common.component import Component
-from hdl.p4sgd.engine.params import EngineParams
+from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.memory.weight_mover import WeightMover
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.bench import Bench
@@ -18,6 +18,7 @@ from sim.p4sgd.surroundings.worker_system import weight_memory_params
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 from tests.hdl.p4sgd.bench import Run, generator
 from tests.hdl.p4sgd.engine.tile_model import long_lengths
+from tests.long import short_and_long
 
 GROUP = 8  #: weights of a beat
 SIZES = [
@@ -59,7 +60,9 @@ class MoverOnMemory(Component):
         return m
 
 
-@pytest.mark.parametrize("worker", SIZES, ids=lambda worker: worker.suffix)
+@pytest.mark.parametrize(
+    "worker", short_and_long(SIZES, SIZES[:1]), ids=lambda worker: worker.suffix
+)
 def test_weight_mover(worker, tmp_path, rng):
     path = tmp_path / "memory.bin"
     path.write_bytes(rng.bytes(1 << worker.weight_address_bits))
@@ -202,8 +205,9 @@ async def a_reset_in_a_run_leaves_nothing(dut):
         cut.cancel()
         bench.set(start=0)
         await bench.reset(1)
-        await bench.wait(3)
-        assert not dut.finished.value
+        for _ in range(3):
+            await bench.wait()
+            assert not dut.finished.value
         bench.load.append({"chunk": 0, "group": 0, "weights": [0] * GROUP})
         await bench.wait(int(bench.rng.integers(2, 12)))
         await bench.reset(1)
@@ -259,15 +263,15 @@ async def the_host_waits_for_the_end_of_a_run(dut):
 async def says_what_fails(dut, channel):
     """A beat, or a burst written, that memory does not answer with OKAY is said once."""
     bench = await MoverBench(dut, (never, never)).begin()
-    failing = {f"fail_{channel}": 1, f"fail_{channel}_beat": 1, "fail_response": Response.SLVERR}
+    failing = {f"fail_{channel}": 1, "fail_response": Response.SLVERR}
+    half = (1 << bench.params.weight_address_bits) // (2 * PORT_BITS // 8)
     await bench.store(bench.draw(1))
-    bench.set(memory=bench.memory | failing)
     assert not bench.failed.beats
-    if channel == "read":
-        await bench.model(1)
-    else:
-        await bench.store(bench.draw(1))
-    await bench.settle()
+    for beat in (1, half + 1):  # of which one is in the half that the host reaches
+        bench.set(memory=bench.memory | failing | {f"fail_{channel}_beat": beat})
+        await (bench.model(1) if channel == "read" else bench.store(bench.draw(1)))
+        await bench.settle()
+        bench.forget()
     assert len(bench.failed.beats) == 1
 
 
