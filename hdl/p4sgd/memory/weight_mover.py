@@ -81,7 +81,7 @@ class WeightMover(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        running, draining = Signal(), Signal()
+        running, draining = Signal(), Signal(reset_less=True)
         base = Signal(reset_less=True)  # half of the architectural model: any, at first
         m.submodules.read_port = reads = AxiReadPort(self.reads)
         m.submodules.write_port = writes = AxiWritePort(self.writes)
@@ -105,7 +105,7 @@ class WeightMover(Component):
         m.d.comb += [
             reads.watch.eq(self.watch),
             writes.watch.eq(self.watch),
-            self.busy.eq(running | draining | ~idle | ~quiet),
+            self.busy.eq(running | ~idle | ~quiet),
         ]
         m.d.sync += self.failed.eq(
             (reads.beats.valid & reads.beats.failed)

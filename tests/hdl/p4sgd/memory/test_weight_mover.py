@@ -110,6 +110,8 @@ class MoverBench(Bench):
         self.set(settings=run.settings)
         await self.wait(4)
         await self.strobe(start=1)
+        await self.wait()
+        assert not self.dut.finished.value
         updated = architectural = model
         for number, first in enumerate(tiles_of(run)):
             if run.marks[first]["first"]:
@@ -187,12 +189,16 @@ async def halts_at_any_moment(dut, stall):
     """What it had to move is dropped, and nothing is left to the host or to the next run."""
     bench = await MoverBench(dut, (never, never), w_stall=stall, ar_stall=stall).begin()
     model = await bench.works(chunks := 2)
-    for cycles in [*range(20), *random.sample(range(20, 200), 10)]:
+    for cycles in [*range(20), *random.sample(range(20, 200), 10), None, None]:
         bench.forget()
-        cut = cocotb.start_soon(bench.train(bench.drawn(chunks), model))
-        await bench.wait(cycles)
+        run = bench.drawn(chunks)
+        cut = cocotb.start_soon(bench.train(run, model))
+        while cycles is None and len(bench.results.cycles) < chunks * len(tiles_of(run)):
+            await bench.wait()  # the last answer is to come
+        await bench.wait(5 if cycles is None else cycles)
         cut.cancel()
         await bench.halt()
+        assert cycles is not None or not dut.finished.value
         model = await bench.works(chunks)
 
 
@@ -267,7 +273,8 @@ async def says_what_fails(dut, channel):
     half = (1 << bench.params.weight_address_bits) // (2 * PORT_BITS // 8)
     await bench.store(bench.draw(1))
     assert not bench.failed.beats
-    for beat in (1, half + 1):  # of which one is in the half that the host reaches
+    last = bench.engine.lanes // GROUP - 1
+    for beat in (last, half + last):  # of which one is in the half that the host reaches
         bench.set(memory=bench.memory | failing | {f"fail_{channel}_beat": beat})
         await (bench.model(1) if channel == "read" else bench.store(bench.draw(1)))
         await bench.settle()
