@@ -19,7 +19,9 @@ OPTIONS = "options"  #: file name of the compiler and its options
 HEADERS = "runtime.h"
 NATIVE = "-march=native"
 BLOCKS = "blocks"  #: the cache's folder of hierarchical blocks
-HEADER_TEXT = "".join(f'#include "verilated{part}.h"\n' for part in ("", "_dpi", "_vpi"))
+# Bessel's functions and their like, which nobody calls, would be instantiated in each unit.
+HEADER_TEXT = "#define _GLIBCXX_BITS_SPECFUN_H 1\n"
+HEADER_TEXT += "".join(f'#include "verilated{part}.h"\n' for part in ("", "_dpi", "_vpi"))
 # What runs once, before the first clock edge, is nearly half of a design's code. It is optimised no
 # more than it is worth.
 HEADER_TEXT += "#undef VL_ATTR_COLD\n"

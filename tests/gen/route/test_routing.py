@@ -1,5 +1,7 @@
 """Routes components of a few registers, and compares the results with what is known of them."""
 
+from functools import partial
+
 import pytest
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
@@ -15,6 +17,7 @@ from hdl.common.component import Component
 from hdl.common.memory import DualPortMemory
 from hdl.common.params import Params
 from sim.harness.cache import cached_folder
+from sim.harness.emissions import emission_of
 
 
 class ChainParams(Params, suffix="{length}x{bits}"):
@@ -102,7 +105,8 @@ def test_pins_are_few():
 
 @pytest.mark.parametrize("name", ["adder-tree", "pending-row"])
 def test_leaves_are_there(name):
-    assert type(component_of(name, emit)).__name__ == LEAVES[name].kind
+    emitted = partial(emission_of, generated=True)  # as other tests have emitted it
+    assert type(component_of(name, emitted)).__name__ == LEAVES[name].kind
 
 
 def test_a_module_of_a_design():

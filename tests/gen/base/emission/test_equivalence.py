@@ -17,7 +17,7 @@ from tests.formal.equivalence import difference
 from tests.gen.sample import Leaf, LeafParams
 
 TOPS = [name for name, design in designs().items() if not design.within]
-SAMPLE = 6  #: modules of a design, drawn by the seed
+SAMPLE = 3  #: modules of a design, drawn by the seed
 MAX_TEXT = 60_000  #: characters of RTLIL of a module that is proven in the short form
 
 
