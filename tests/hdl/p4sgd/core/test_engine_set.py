@@ -80,6 +80,7 @@ async def trains_each_class_in_turn(dut, stalls):
             while len(partials.beats) < (j + 1) * len(golden):
                 await RisingEdge(dut.clk)
                 assert not dut.finished.value
+                assert not (dut.waiting.value and dut.words_valid.value)
             shown = partials.beats[j * len(golden) :]
             assert shown[: len(golden)] == [own.sums(j).tolist() for own in golden]
             mark = {name: marks[name] for name in ("first", "last", "final")}
