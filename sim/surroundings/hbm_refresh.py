@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from hdl.common.core_clock import CORE_MHZ
 
-INTERVAL_NS = 3900  #: tREFI of HBM2: time between refreshes of a pseudo channel (JESD235)
-#: tRFC: all banks pause. 260 to 350 ns are published for dies of 8 Gb, as the U280's are. The
+#: tREFI: time between refreshes of a pseudo channel, in Ramulator 2's HBM2 and in gem5's
+INTERVAL_NS = 3900
+#: tRFC: all banks pause. gem5's HBM2 has 220 ns, Ramulator 2's 260 for 4 Gb and 350 for 8 Gb. The
 #: longest leaves 13.1 of a port's 14.4 GB/s; Shuhai (FCCM 2020) measures 13.3 on a U280.
 PAUSE_NS = 350
 
