@@ -62,6 +62,7 @@ module axi_decoder #(
   typedef enum {REST, ASKED, TOLD, REFUSED} step_t;
   step_t w, r;
   int w_side, r_side;
+  logic w_told;  // all data of the burst have passed: those behind are of the next one
   logic [7:0] r_left;
   logic [ID-1:0] w_id, r_id;
 
@@ -78,8 +79,8 @@ module axi_decoder #(
     end
     if (w == TOLD && w_side == COUNT) s_axi_wready = 1;
     else if (w == TOLD) begin
-      m_axi_wvalid[w_side] = s_axi_wvalid;
-      s_axi_wready = m_axi_wready[w_side];
+      m_axi_wvalid[w_side] = s_axi_wvalid & ~w_told;
+      s_axi_wready = m_axi_wready[w_side] & ~w_told;
       m_axi_bready[w_side] = s_axi_bready;
       s_axi_bvalid = m_axi_bvalid[w_side];
       s_axi_bresp = m_axi_bresp[w_side];
@@ -87,6 +88,9 @@ module axi_decoder #(
     end
     if (w == REFUSED) {s_axi_bvalid, s_axi_bresp, s_axi_bid} = {1'b1, DECERR, w_id};
   end
+  always_ff @(posedge aclk)
+    if (!aresetn || w != TOLD) w_told <= 0;
+    else if (s_axi_wvalid && s_axi_wready && s_axi_wlast) w_told <= 1;
   always_ff @(posedge aclk)
     if (!aresetn) w <= REST;
     else case (w)
