@@ -44,9 +44,10 @@ def drawn(rng, params, i):
 
 
 async def play_rows(dut, params, rows):
-    """Play rows, and no writes until all columns have been read; return both outputs."""
+    """Play rows, and no accesses until all columns have been read; return both outputs."""
     await streams.start(dut)
-    idle = [{**rows[-1], "write": 0}] * (update_latency(params) + MAX_SLICES)
+    none = dict.fromkeys({"write", "update"} & rows[-1].keys(), 0)
+    idle = [rows[-1] | none] * (update_latency(params) + MAX_SLICES)
     trace = await play(dut, rows + idle, "architectural", "updated")
     return trace["architectural"], trace["updated"]
 
