@@ -46,8 +46,8 @@ def drawn(rng, params, i):
 async def play_rows(dut, params, rows):
     """Play rows, and no accesses until all columns have been read; return both outputs."""
     await streams.start(dut)
-    none = dict.fromkeys({"write", "update"} & rows[-1].keys(), 0)
-    idle = [rows[-1] | none] * (update_latency(params) + MAX_SLICES)
+    steady = dict.fromkeys({"write", "update"} & rows[-1].keys(), 0)
+    idle = [rows[-1] | steady] * (update_latency(params) + MAX_SLICES)
     trace = await play(dut, rows + idle, "architectural", "updated")
     return trace["architectural"], trace["updated"]
 
