@@ -7,7 +7,7 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, Signature, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.streams import Fork, StreamRegister
+from hdl.common.streams import Fork, StreamRegister, register_stream
 from hdl.p4sgd.core.class_turn import class_turn
 from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.engine_events import ENGINE_EVENTS
@@ -70,7 +70,8 @@ class EngineSet(Component):
             for name in ("settings", "start", "exchanging", "refill"):
                 m.d.comb += getattr(engine, name).eq(getattr(self, name))
             connect(m, flipped(own.load), engine.load)
-            connect(m, flipped(own.peek), engine.peek)
+            # Without a register, a peek's path from the die before goes far into each engine.
+            register_stream(m, f"peek_{k}", flipped(own.peek), engine.peek)
             connect(m, engine.peeked, flipped(own.peeked))
             m.d.comb += [own.updated.eq(engine.updated), own.events.eq(engine.events)]
         self.share_words(m, engines)
@@ -81,9 +82,17 @@ class EngineSet(Component):
         return m
 
     def share_words(self, m: Module, engines: list[Engine]) -> None:
-        """Copy each word to all engines; none waits here, so that a surplus word stays outside."""
+        """Copy each word to all engines; none waits here, so that a surplus word stays outside.
+
+        The last engine is ready last, since its deltas come last and its sums leave last: so its
+        ready is that of the set, by a path that is shorter than through all engines.
+        """
         m.submodules.fork = fork = Fork.sized(shape=self.params.engine.word, count=len(engines))
-        connect(m, flipped(self.words), fork.i)
+        m.d.comb += [
+            fork.i.payload.eq(self.words.payload),
+            fork.i.valid.eq(self.words.valid),
+            self.words.ready.eq(engines[-1].words.ready),
+        ]
         for copy, engine in zip(fork.o, engines, strict=True):
             connect(m, copy, engine.words)
         # An engine without a word here has taken all that came, as all others have.
