@@ -60,7 +60,7 @@ class LossUnit(Component):
             shape=self.params.engine.deltas, depth=DELTAS_DEPTH
         )
         enters, classes = Signal(), self.params.classes
-        last = class_turn(m, classes, enters, "class") == classes - 1 if classes > 1 else Const(1)
+        last = class_turn(m, classes, enters, "turn") == classes - 1 if classes > 1 else Const(1)
         m.d.comb += [
             enters.eq(self.activations.valid & self.labels.valid & queue.room),
             self.activations.ready.eq(self.labels.valid & queue.room),
