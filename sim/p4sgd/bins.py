@@ -228,17 +228,46 @@ WEIGHT_MOVER = UnitGroup(
     },
 )
 
+ENGINE_SET = UnitGroup(
+    name="classes",
+    sizes=lambda params: {"classes": params.classes},
+    bins={
+        "fewer than words of a micro-batch": (
+            "classes < settings.bits * settings.chunks and partials_valid"
+        ),
+        "more than words of a micro-batch": (
+            "classes > settings.bits * settings.chunks and partials_valid"
+        ),
+        "deltas of one wait": "deltas_valid and not deltas_ready",
+        "sums of one wait": "partials_valid and not partials_ready",
+        "words wait": "words_valid and not words_ready",
+        "models are exchanged": "exchanging and settings.data_parallel",
+    },
+)
+
+BATCH_GATE = UnitGroup(
+    name="packets of several classes",
+    exists=lambda params: params.classes > 1,
+    bins={
+        "one comes while one is delivered": "seen and delivered and not vanilla",
+        "one comes while one is delivered, in vanilla order": "seen and delivered and vanilla",
+        "vanilla order holds one": "vanilla and not allowed",
+    },
+)
+
 GROUPS = {
     "hdl.p4sgd.loss.loss_unit.LossUnit": (LOSS_UNIT,),
     "hdl.p4sgd.transport.slot_table.SlotTable": (SLOT_TABLE,),
     "hdl.p4sgd.transport.timers.Timers": (TIMERS,),
     "hdl.p4sgd.transport.transmitter.Transmitter": (TRANSMITTER,),
     "hdl.p4sgd.transport.transport.Transport": (TRANSPORT,),
+    "hdl.p4sgd.core.engine_set.EngineSet": (ENGINE_SET,),
     "hdl.p4sgd.engine.chunk_walk.ChunkWalk": (CHUNK_WALK,),
     "hdl.p4sgd.engine.model_memory.ModelMemory": (HALVES,),
     "hdl.p4sgd.engine.tile_counter.TileCounter": (TILE_COUNTER,),
     "hdl.p4sgd.engine.tile_engine.TileEngine": (TILE_ENGINE,),
     "hdl.p4sgd.memory.weight_mover.WeightMover": (WEIGHT_MOVER,),
+    "hdl.p4sgd.network.batch_gate.BatchGate": (BATCH_GATE,),
     "hdl.p4sgd.switch.aggregator.Aggregator": (AGGREGATOR, SHADOW, TREE),
     "hdl.switch.job_table.JobTable": (JOB_TABLE,),
     "hdl.p4sgd.host.control.Control": (CONTROL,),
