@@ -43,6 +43,7 @@ DESIGN = Design(
         "small": {"engines": 2, **ENGINE["small"]},
         "u280": {"engines": 8, **ENGINE["u280"]},
         "u280-16": {"engines": 16, **ENGINE["u280-16"]},
+        "u280-classes": {"engines": 15, "classes": 5, **ENGINE["u280-16"]},
         "tiled": {"engines": 4, "max_tile": 8, "chunks": 65536, **ENGINE["u280"]},
     },
     preset="u280",
@@ -71,6 +72,7 @@ DESIGN = Design(
             presets={
                 "u280": {"slrs": 3, "address_bits": 29},
                 "u280-16": {"slrs": 3},
+                "u280-classes": {"slrs": 3},
                 "tiled": {"address_bits": 29},
             },
             preset="u280",
@@ -111,6 +113,11 @@ DESIGN = Design(
             title="Cycles of an epoch, by the banks of an engine, beside the ideal ones",
             rows="sim.p4sgd.bench.cycles:bank_rows",
             preset="u280-16",
+        ),
+        "classes": Bench(
+            title="Cycles of an epoch of several classes in one pass beside the ideal ones",
+            rows="sim.p4sgd.bench.cycles:class_rows",
+            preset="u280-classes",
         ),
         "refresh": Bench(
             title="Epochs of 16 engines while HBM is refreshed, beside the formula",

@@ -20,7 +20,8 @@ from tests.gen.sample import Pair, PairParams
 from tests.icarus import STANDARDS, with_icarus
 
 PORTS = Path(__file__).parent / "ports"
-BETWEEN = {"small", "8-port", "paper", "spine", "least"}  # what a commit leaves to the long form
+#: what a commit leaves to the long form
+BETWEEN = {"small", "8-port", "paper", "spine", "least", "u280-classes"}
 PRESETS = [
     pytest.param(design, preset, marks=pytest.mark.long if preset in BETWEEN else [])
     for design in designs().values()

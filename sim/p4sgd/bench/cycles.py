@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from hdl.p4sgd.worker_params import WorkerParams
 from sim.bench.limits import Limit, Row
 from sim.harness.verilate import Build
 from sim.p4sgd.bench.replay import FREE_RUNNING, replay
+from sim.p4sgd.golden.formula import PAPER_DATA
 from sim.p4sgd.train import build_worker
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import MemorySettings
@@ -22,6 +24,7 @@ MAX_TURNAROUND = {1: Limit(40), 3: Limit(50)}  #: by dies: of one engine, and of
 SAMPLES, BATCH, BITS = 512, 64, 4
 FEATURES = (64, 1 << 10, 1 << 14)
 WORD_BITS, BANKS = 128, (1, 2, 4, 8, 16)  #: of engines that differ in their banks alone
+CLASSES, CLASS_CHUNKS = (2, 5, 10), (1, 256)  #: words of a chunk, fewer than ten classes, and many
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def ideal_cycles(
 ) -> int:
     """Return the cycles of an epoch in the steady state: ``(B / K) C s + T`` for each mini-batch.
 
-    ``words`` is C s, at least the cycles of the ``update_loop``. The formula's ``C s`` once, the
+    ``words`` is C s, at least the cycles of the ``update_loop``, or of all classes. The formula's ``C s`` once, the
     last micro-batch's way backward, belongs to a run and not to its epochs: the next epoch's
     words follow the model's update as any next mini-batch's do.
     """
@@ -60,9 +63,10 @@ def workload(
     tile: int = 0,
 ) -> TrainingRun:
     """Draw random data, and make it ready for ``params``."""
-    rng = np.random.default_rng(features)
-    labels = rng.integers(0, 2, size=samples).astype(float)
-    data = DataSet("random", rng.random((samples, features)), labels, "")
+    rng, classes = np.random.default_rng(features), max(2, params.classes)
+    labels = rng.integers(0, classes, size=samples).astype(float)
+    X = rng.random((samples, features))
+    data = DataSet("random", X, labels, "", label_values=tuple(range(classes)))
     how = TrainingWorkload(eta=1.0, bits=bits, batch=batch, epochs=epochs, tile=tile)
     return TrainingRun(data, params, how)
 
@@ -94,7 +98,7 @@ def turnaround(params: WorkerParams, simulator: Build) -> int:
     It is measured where it stands alone: mini-batches of one micro-batch take ``C s + T``.
     """
     banks, lanes = params.engine.banks, params.engine.lanes
-    features, batches = 2 * params.engines * lanes, 16  # two chunks: more than the update loop
+    features, batches = 2 * params.sets * lanes, 16  # two chunks: more than the update loop
     batch = max(banks, 8)
     cycles = epoch_cycles(params, simulator, features, samples=batches * batch, batch=batch)
     each, rest = divmod(cycles, batches)
@@ -113,7 +117,7 @@ def compare(
         batches=-(-samples // BATCH),
         words=training.chunks * BITS,
         turnaround=turnaround,
-        update_loop=params.engine.update_loop,
+        update_loop=max(params.engine.update_loop, params.packets),
     )
     return Epoch(measured, ideal)
 
@@ -146,6 +150,33 @@ def bank_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row
         epoch = compare(params, simulator, max(FEATURES), cycles)
         result.append(epoch_row(f"{name}: D = {max(FEATURES)}, T = {cycles}", epoch, limited=True))
     return result
+
+
+def class_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Row]:
+    """Measure several classes in one pass, with engines of 8 and of 16 banks and equal words.
+
+    The last row is all of ``worker`` on a mini-batch of data of amazon_fashion's shape.
+    """
+    result = []
+    for classes, banks in product(CLASSES, (8, 16)):
+        engine = replace(worker.engine, banks=banks, lanes=worker.engine.word_bits // banks)
+        params = replace(worker, engines=classes, classes=classes, engine=engine)
+        name = f"{classes} classes, {banks} banks"
+        progress(f"building the simulator of {name}")
+        simulator = build_worker(params, second_main=FREE_RUNNING)
+        cycles = turnaround(params, simulator)
+        for chunks in CLASS_CHUNKS:
+            epoch = compare(params, simulator, chunks * engine.lanes, cycles)
+            what = f"{name}: C s = {chunks * BITS}, T = {cycles}"
+            result.append(epoch_row(what, epoch, limited=True))
+    data = next(data for data in PAPER_DATA if data.name == "amazon_fashion")
+    progress(f"building the simulator of {worker.engines} engines")
+    simulator = build_worker(worker, second_main=FREE_RUNNING)
+    cycles = turnaround(worker, simulator)
+    progress(f"a mini-batch of {data.features} features")
+    epoch = compare(worker, simulator, data.features, cycles, samples=BATCH)
+    what = f"{worker.classes} classes, {worker.engines} engines: {data.name}'s features, T = {cycles}"
+    return [*result, epoch_row(what, epoch, limited=True)]
 
 
 def hardware_rows(

@@ -70,7 +70,7 @@ def script(training: TrainingRun, memory: MemorySettings) -> list[str]:
     settings = memory_params(params).settings
     packed = pack(settings, memory.fields)
     words = [packed >> shift & 0xFFFFFFFF for shift in range(0, settings.size, 32)]
-    start = np.zeros(training.features, dtype=np.int64)
+    start = np.zeros(training.shape, dtype=np.int64)
     model = weights_to_model(start, training.geometry, 0, training.chunks)
     return [
         " ".join(["memory", *(f"{word:x}" for word in words)]),
@@ -112,7 +112,7 @@ def read_replay(text: str, training: TrainingRun) -> Replay:
     names = looked_at(training.params)
     counters = {names[int(address)]: int(word) for address, word in reads}
     state = counters.pop("state")
-    expected = training.micro_batches * training.requested.epochs
+    expected = training.micro_batches * training.classes * training.requested.epochs
     if state != done_state(training.params) or counters["micro_batches"] != expected:
         raise RuntimeError(
             f"the run without Python ended in state {state:#x} after"
