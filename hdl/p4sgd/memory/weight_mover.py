@@ -48,9 +48,10 @@ class WeightMover(Component):
     ``watch``, ``bus`` and ``busy`` are those of ``ReadMaster``, but that the host's accesses go on;
     ``failed`` is high for a cycle when memory did not answer OKAY.
 
-    Throughput: a beat a cycle read, shared by both models, and one written, less one for each
-    chunk. Latency: three cycles from ``start`` to the first ``arvalid``, one from an answer on B
-    to the read that waits for it. Stalls: each buffer has room for what is read into it.
+    Throughput: a beat a cycle read, shared by both models, and one written, less two for each
+    chunk: it needs its AW first. So reads, of two beats for each one written, decide the pace.
+    Latency: three cycles from ``start`` to the first ``arvalid``, one from an answer on B to the
+    read that waits for it. Stalls: each buffer has room for what is read into it.
     """
 
     def __init__(self, params: WorkerParams) -> None:

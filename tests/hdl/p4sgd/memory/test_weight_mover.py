@@ -162,7 +162,10 @@ class MoverBench(Bench):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS, stall=[0, 60], tile=[1, 2, 4])
 async def moves_each_tile(dut, stalls, stall, tile):
-    """Every tile gets what the one before it left, and the host what the last one did."""
+    """Every tile gets what the one before it left, and the host what the last one did.
+
+    Without stalls a chunk is written in two cycles more than it has beats.
+    """
     rates = dict.fromkeys(("ar_stall", "r_stall", "aw_stall", "w_stall", "b_stall"), stall)
     bench = MoverBench(dut, stalls, **rates)
     engine, rng = bench.engine, bench.rng
@@ -177,6 +180,9 @@ async def moves_each_tile(dut, stalls, stall, tile):
         assert busy.cycles == list(range(busy.cycles[0], cycle() - 2))
         assert not dut.busy.value
         assert not dut.results_ready.value
+        if stalls.absent and not stall:
+            taken = np.reshape(bench.results.cycles, (-1, run.chunks))
+            assert (np.diff(taken) == bench.params.chunk_beats + 2).all()
         assert (await bench.model(run.chunks) == model).all()
     assert not bench.failed.beats
     assert not bench.said["broken"]
