@@ -41,15 +41,16 @@ class Epoch:
 
 
 def ideal_cycles(
-    *, micro_batches: int, batches: int, words: int, turnaround: int, update_loop: int
+    *, micro_batches: int, batches: int, words: int, turnaround: int, pace: int
 ) -> int:
     """Return the cycles of an epoch in the steady state: ``(B / K) C s + T`` for each mini-batch.
 
-    ``words`` is C s, at least the cycles of the ``update_loop``, or of all classes. The formula's ``C s`` once, the
-    last micro-batch's way backward, belongs to a run and not to its epochs: the next epoch's
-    words follow the model's update as any next mini-batch's do.
+    ``words`` is C s. Where it is less than ``pace``, the cycles of the update loop or of all
+    classes, micro-batches but the last take these. The formula's ``C s`` once, the last
+    micro-batch's way backward, belongs to a run and not to its epochs: the next epoch's words
+    follow the model's update as any next mini-batch's do.
     """
-    return micro_batches * max(words, update_loop) + batches * turnaround
+    return (micro_batches - batches) * max(words, pace) + batches * (words + turnaround)
 
 
 def workload(
@@ -117,7 +118,7 @@ def compare(
         batches=-(-samples // BATCH),
         words=training.chunks * BITS,
         turnaround=turnaround,
-        update_loop=max(params.engine.update_loop, params.packets),
+        pace=max(params.engine.update_loop, params.packets),
     )
     return Epoch(measured, ideal)
 
@@ -175,7 +176,7 @@ def class_rows(progress: Callable[[str], None], worker: WorkerParams) -> list[Ro
     cycles = turnaround(worker, simulator)
     progress(f"a mini-batch of {data.features} features")
     epoch = compare(worker, simulator, data.features, cycles, samples=BATCH)
-    what = f"{worker.classes} classes, {worker.engines} engines: {data.name}'s features, T = {cycles}"
+    what = f"{worker.classes} classes, {data.name}'s features: T = {cycles}"
     return [*result, epoch_row(what, epoch, limited=True)]
 
 

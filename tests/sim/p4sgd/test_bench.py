@@ -157,13 +157,11 @@ def simulator():
 
 
 def test_ideal_cycles():
+    sizes = {"micro_batches": 6, "batches": 2, "turnaround": 30}
     # Two mini-batches of three micro-batches of 10 words.
-    assert ideal_cycles(micro_batches=6, batches=2, words=10, turnaround=30, update_loop=5) == 2 * (
-        3 * 10 + 30
-    )
-    # The update loop is longer than four words.
-    short = ideal_cycles(micro_batches=6, batches=2, words=4, turnaround=30, update_loop=5)
-    assert short == 2 * (3 * 5 + 30)
+    assert ideal_cycles(words=10, pace=5, **sizes) == 2 * (3 * 10 + 30)
+    # The update loop is longer than four words, which are all that the last micro-batch takes.
+    assert ideal_cycles(words=4, pace=5, **sizes) == 2 * (2 * 5 + 4 + 30)
 
 
 def test_deviation_counts_in_both_directions():
