@@ -19,15 +19,12 @@ def test_the_text_is_whole(preset):
     params = DESIGN.params_of(preset)
     text = guide(params)
     check_text(text, worker_registers(params))
-    assert text.count("\n## ") == 13
+    # There is no known answer of several classes.
+    assert text.count("\n## ") == (13 if params.classes == 1 else 12)
 
 
 def test_several_classes_are_explained():
-    """There is no known answer, which is of a single class."""
-    params = DESIGN.params_of("u280", engines=10, classes=5)
-    text = guide(params)
-    check_text(text, worker_registers(params))
-    assert text.count("\n## ") == 12
-    assert "| N | sets of engines of a worker; they share the worker's features | 2 |" in text
+    text = guide(DESIGN.params_of("u280-classes"))
+    assert "| N | sets of engines of a worker; they share the worker's features | 3 |" in text
     assert "`label_address` + 4 ((b x 5 + z) x K + k)" in text
     assert "ceil(ceil(A / K) x K x classes / 8)" in text
