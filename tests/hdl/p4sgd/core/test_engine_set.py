@@ -29,7 +29,7 @@ from tests.hdl.p4sgd.bench import (
 )
 
 PARAMS = WorkerParams(
-    engines=3, classes=3, engine=EngineParams(lanes=16, chunks=4, fifo_words=40, data_parallel=True)
+    engines=3, classes=3, engine=EngineParams(lanes=16, chunks=8, fifo_words=40, data_parallel=True)
 )
 CLASSES = range(PARAMS.classes)
 
@@ -57,7 +57,10 @@ async def check_weights(dut, golden, chunks, stall=streams.never):
 @cocotb.test(timeout_time=200, timeout_unit="us")
 @cocotb.parametrize(stalls=streams.STALLS)
 async def trains_each_class_in_turn(dut, stalls):
-    """Deltas of the classes, of few and of many words a micro-batch, follow each other."""
+    """Deltas of the classes, of few and of many words a micro-batch, follow each other.
+
+    All weights are read in more peeks than an engine has under way.
+    """
     params, rng, (source, sink) = params_in_simulator(WorkerParams), generator(), stalls
     await streams.start(dut)
     put(dut, exchanging=0, refill=0)
@@ -65,7 +68,7 @@ async def trains_each_class_in_turn(dut, stalls):
     partials = streams.Sink(dut, "partials", stall=lingers(sink))
     deltas = streams.Source(dut, "deltas", stall=lingers(source))
     for sizes in (
-        {"samples": 44, "chunks": 3, "bits": 5, "signed": True, "batch": 32},
+        {"samples": 44, "chunks": 8, "bits": 5, "signed": True, "batch": 32},
         {"samples": 100, "chunks": 1, "bits": 1, "signed": False, "batch": 80},
     ):
         run = Run(params.engine, rng, **sizes)
