@@ -33,6 +33,7 @@ class AxiStream(streams.Stream):
 
     _signals = {"valid": "tvalid", "ready": "tready"}
     _payload = ("tdata", "tkeep", "tstrb", "tlast", "tid", "tdest", "tuser")
+    _payload += ("tuser_size", "tuser_src", "tuser_dst")  # of OpenNIC's streams
 
     def __init__(self, dut: Any, name: str, *, beside: Sequence[str] = (), **options: Any) -> None:
         self.beside = beside

@@ -1,0 +1,43 @@
+import random
+
+import cocotb
+
+from hdl.opennic.ether_split import OWN, EtherSplit, EtherSplitParams
+from sim.harness.records import Recorder
+from sim.harness.streams import edges, never, often, start
+from sim.harness.verilator import simulate
+from tests.hdl.opennic import packets
+from tests.hdl.u280.packet_bench import Taker, send
+
+
+def test_ether_split():
+    simulate(EtherSplit(EtherSplitParams(ethertype=packets.OWN, rest=True)), __name__)
+
+
+def some_packet():
+    types = [packets.OWN, packets.OWN ^ 1 << random.randrange(16), 0xB588, 0x0800]
+    sizes = [13, 14, 60, 64, 65, random.randrange(1, 300)]
+    return packets.frame(random.choice(sizes), random.choice(types))
+
+
+def is_own(octets):
+    return len(octets) >= 14 and octets[12:14] == packets.OWN.to_bytes(2, "big")
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often])
+async def packets_of_the_type_leave_apart_from_all_others(dut, stall):
+    await start(dut)
+    sent = [some_packet() for _ in range(300)]
+    takers, foreign = [Taker(dut, f"o_{k}") for k in range(2)], Recorder(dut, "foreign", {})
+    broken = set(random.sample(range(300), 30))
+    await send(dut, "mac", sent, stall=stall, broken=broken, waits=False)
+    await edges(dut.clk, 3)
+    for k, taker in enumerate(takers):
+        ends = [bool(beat["tuser"]) for beat in taker.beats if beat["tlast"]]
+        assert [*zip(taker.packets(), ends, strict=True)] == [
+            (octets, number in broken)
+            for number, octets in enumerate(sent)
+            if is_own(octets) == (k == OWN)
+        ]
+    assert len(foreign.cycles) == sum(not is_own(octets) for octets in sent)
