@@ -11,7 +11,7 @@ HTML_FOLDER = "registers_html"  #: pages of the registers, which PeakRDL-html ma
 LICENCE = "Apache-2.0"  #: of ingather, by its SPDX identifier
 #: a comment of one line, by the end of a file's name, or by its whole name
 COMMENTS = {
-    **dict.fromkeys((".v", ".sv", ".h", ".rdl"), "// {}"),
+    **dict.fromkeys((".v", ".vh", ".sv", ".h", ".rdl"), "// {}"),
     **dict.fromkeys((".py", ".tcl", ".xdc", ".core", "Makefile"), "# {}"),
     **dict.fromkeys((".md", ".html", ".xml"), "<!-- {} -->"),
 }

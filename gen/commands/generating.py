@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from gen.base.emission.emit import Emission
-from gen.base.errors import UserError
+from gen.base.errors import UserError, unknown
 from gen.board import placement
 from gen.board.black_boxes import with_boxes
-from gen.board.boards import BoardDesign, find_board
+from gen.board.boards import BOARDS, BoardDesign, find_board
 from gen.designs.design import Design
 from gen.output.folder import written_whole
 from gen.output.manifest import write_design
 from gen.packages import require
+from gen.shells.shells import SHELLS, Shell
 from sim.harness.cache import cached_folder
 from sim.harness.emissions import emission_of
 from sim.reproduce.outcomes import stored
@@ -47,7 +48,16 @@ class Order:
         """Return the object that has presets and is made: the design, or its top on the card."""
         if self.board is None:
             return self.design
+        if self.shell is not None:
+            return self.shell.find(self.design.name)
+        if self.board not in BOARDS:
+            raise unknown("board", self.board, [*BOARDS, *SHELLS])
         return find_board(self.board).find(self.design.name, self.core_mhz)
+
+    @property
+    def shell(self) -> Shell | None:
+        """Return the shell that it is for, in place of a card, or None."""
+        return SHELLS.get(self.board or "")
 
     @property
     def preset_name(self) -> str:
@@ -70,9 +80,10 @@ def generate(
     Raises UserError for parameters that are illegal, for a card that has no room, and for a folder
     that holds something else; ``progress`` hears what is going on.
     """
-    card = None if order.board is None else find_board(order.board)
-    if card is not None:
-        floorplan = () if order.estimate is False else ("highspy",)
+    shell = order.shell
+    card = None if order.board is None or shell else find_board(order.board)
+    if card is not None or shell is not None:
+        floorplan = () if order.estimate is False or shell else ("highspy",)
         require("generate --board", "pyslang", *floorplan)
     component = order.target.make(order.params())
     emission = emission_of(
@@ -101,5 +112,7 @@ def generate(
             from gen.board.package import write_package
 
             files |= write_package(folder, emission, card, order.design, placed, resources)
+        if shell is not None:
+            files |= shell.write(folder, emission, order.design)
         size = sum((folder / name).stat().st_size for name in files)
     return Generated(emission=emission, files=list(files), size=size, misfits=misfits)

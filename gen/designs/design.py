@@ -80,6 +80,7 @@ class Design:
     preset: str  #: the one that is used unless another is named
     runs: Sequence[Run] = ()  #: a sweep that names none measures the first
     cards: Mapping[str, Card] = field(default_factory=dict)  #: tops by names of cards
+    shells: Mapping[str, Card] = field(default_factory=dict)  #: plugins by names of shells
     within: str = ""  #: the design that holds this one on a card, if it has no top of its own
     plan: str = ""  #: path of a function of params and name that returns the floorplan's parts
     paper: str = ""  #: path of a function that compares an estimate with the paper's table

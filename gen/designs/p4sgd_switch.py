@@ -24,6 +24,14 @@ DESIGN = Design(
             most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )
     },
+    shells={
+        "opennic": Card(
+            component="hdl.opennic.p4sgd_plugin:P4sgdPlugin",
+            presets={"opennic": {"ports": 2}},
+            preset="opennic",
+            most={"ports": Most(value=2, because="the shell has two MACs")},
+        )
+    },
     benches={
         "network": Bench(
             title="Network: AllReduce, switch, scale-out", rows="sim.p4sgd.bench.network:rows"

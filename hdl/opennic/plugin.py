@@ -9,7 +9,6 @@ from hdl.common.axi import AxiLiteSignature
 from hdl.common.axi_guard import AxiGuardParams
 from hdl.common.component import Component
 from hdl.common.crossing.axi_crossing import AxiCrossing
-from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
 from hdl.common.event_counters import EventCounters
 from hdl.common.register_block import RegisterBlock
@@ -100,14 +99,14 @@ class SwitchPlugin(Component):
     def add_reset(self, m: Module) -> ModuleReset:
         """Add the reset's sequence, and the clock domains that it resets."""
         m.submodules.sequence = sequence = DomainRenamer("axil")(ModuleReset())
-        m.submodules.reset = crossed = ResetSynchroniser(ResetSynchroniserParams())
+        m.submodules.crossed_reset = crossed = Synchroniser(SynchroniserParams())
         m.d.comb += [
             crossed.i.eq(sequence.reset),
             sequence.mod_rstn.eq(self.mod_rstn),
             self.mod_rst_done.eq(sequence.mod_rst_done),
             self.resets.eq(sequence.reset),
         ]
-        for name, source in (("bus", sequence.reset), ("running", crossed.reset)):
+        for name, source in (("bus", sequence.reset), ("running", crossed.o)):
             m.domains += (domain := ClockDomain(name, local=True))
             m.d.comb += [domain.clk.eq(ClockSignal(RESET_DOMAINS[name])), domain.rst.eq(source)]
         return sequence

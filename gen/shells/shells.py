@@ -1,0 +1,42 @@
+"""Lists the shells in which a design can be user logic, and what each design becomes there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gen.base.errors import UserError
+from gen.board.boards import BoardDesign
+from gen.designs.catalogue import find_design
+from gen.designs.design import load
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shell:
+    """Describes a shell of others, which has the card's pins and gives user logic streams."""
+
+    name: str
+    writes: str  #: path of a function that adds a plugin's files to a generated folder
+    without: Mapping[str, str] = field(default_factory=dict)  #: designs it cannot hold, and why
+
+    def find(self, name: str) -> BoardDesign:
+        """Return what design ``name`` becomes in the shell; raise UserError if it cannot be."""
+        design = find_design(name)
+        if self.name in design.shells:
+            return BoardDesign(design, design.shells[self.name])
+        why = self.without.get(name, "it is no switch of two ports")
+        raise UserError(f"{name} cannot be a plugin of {self.name}: {why}")
+
+    def write(self, *args):
+        """Add what the shell's build needs to a generated folder; return its files' hashes."""
+        return load(self.writes)(*args)
+
+
+OPENNIC = Shell(
+    name="opennic",
+    writes="gen.shells.opennic.package:write_plugin",
+    without={
+        "netsparse-snic": "it reads and writes host memory by itself, and OpenNIC's QDMA moves"
+        " packets only"
+    },
+)
+
+SHELLS: Mapping[str, Shell] = {OPENNIC.name: OPENNIC}
