@@ -43,7 +43,7 @@ class PacketSplit(Component):
         mac, outputs = self.mac, len(self.o)
         first = Signal(self.kinds)
         begins = Signal(init=1)
-        chosen = Signal(outputs)  # of the packet inside
+        chosen = Signal(outputs, reset_less=True)  # of the packet inside
         where = Signal(outputs)
         m.d.comb += first.eq(self.kind_of(m, mac))
         known = first.any()

@@ -41,5 +41,7 @@ class OutputGate(Component):
         ]
         with m.If(o.valid):
             m.d.sync += inside.eq(~(o.ready & last))
-        m.d.sync += self.idle.eq(self.hold & ~inside)
+        idle = Signal(reset_less=True)
+        m.d.sync += idle.eq(self.hold & ~inside)
+        m.d.comb += self.idle.eq(idle)
         return m

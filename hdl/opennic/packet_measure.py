@@ -51,7 +51,7 @@ class PacketMeasure(Component):
         m.d.sync += [
             come.eq(axis.tvalid & self.room),
             last.eq(axis.tlast),
-            broken.eq(axis.tuser & axis.tlast),
+            broken.eq(axis.tuser),
             *(register.eq(getattr(axis, name)) for name, register in beat.items()),
         ]
         keep = beat["tkeep"]

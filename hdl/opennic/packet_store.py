@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.common.fifo import Fifo
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from hdl.common.packets import AXIS, BEAT
@@ -66,39 +67,38 @@ class PacketStore(Component):
         m.submodules.sizes = sizes
         most = params.buffer.max_packet_words
         count = Signal(range(most + 1))  # beats of the packet so far, as far as it is not lost
-        full, long = Signal(), Signal()  # the packet is lost: a beat had no room or is too many
-        fits = delay(m, packets.room, params.behind, "room", reset_less=False)
-        finds_none = i.tvalid & ~fits
-        too_long = i.tvalid & (count == most)
-        lost = full | long | finds_none | too_long
+        lost = Signal()  # a beat of the packet found no room, or was one too many
+        long = Signal()
+        too_long = count == most
+        gone = lost | too_long | ~delay(m, packets.room, params.behind, "room")
         bad = long | too_long | i.tuser
         ends = i.tvalid & i.tlast
         m.d.comb += [
             i.tready.eq(1),
             self.room.eq(packets.room),
-            packets.write.eq(i.tvalid & ~lost),
+            packets.write.eq(i.tvalid & ~gone),
             packets.word.eq(Cat(i.tdata, i.tkeep, i.tlast)),
-            packets.ends.eq(i.tvalid & (lost | i.tlast)),
-            packets.keep.eq(~lost & ~i.tuser),
+            packets.ends.eq(i.tvalid & (gone | i.tlast)),
+            packets.keep.eq(~gone & ~i.tuser),
             self.kept.eq(ends & packets.keep),
             self.malformed.eq(ends & bad),
-            self.dropped.eq(ends & lost & ~bad),
+            self.dropped.eq(ends & gone & ~bad),
             sizes.i.valid.eq(self.kept),
             sizes.i.payload.eq(self.size),
         ]
         with m.If(i.tvalid):
             m.d.sync += [
-                full.eq((full | finds_none) & ~i.tlast),
+                lost.eq(gone & ~i.tlast),
                 long.eq((long | too_long) & ~i.tlast),
-                count.eq(Mux(i.tlast | lost, 0, (count + 1)[: len(count)])),
+                count.eq(Mux(i.tlast | gone, 0, (count + 1)[: len(count)])),
             ]
         beat = BEAT(packets.o.payload)
-        valid = packets.o.valid & sizes.o.valid
-        m.d.comb += [
-            self.o.valid.eq(valid),
+        m.d.comb += [  # a size is at the end of its queue before its packet is at the buffer's
+            self.o.valid.eq(packets.o.valid),
             *(self.o.payload[name].eq(beat[name]) for name, _ in BEAT),
             self.o.payload.size.eq(sizes.o.payload),
-            packets.o.ready.eq(self.o.ready & sizes.o.valid),
+            packets.o.ready.eq(self.o.ready),
             sizes.o.ready.eq(packets.o.valid & self.o.ready & beat.last),
         ]
+        expect(m, self, knows_the_size=lambda: ~packets.o.valid | sizes.o.valid)
         return m

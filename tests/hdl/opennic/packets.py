@@ -5,6 +5,10 @@ The rules are those of the README of Xilinx/open-nic-shell, "User Plugin Integra
 
 import random
 
+from cocotb.triggers import RisingEdge
+
+from sim.harness.streams import edges
+
 BEAT = 64
 OWN = 0x88B5
 FAULTS = ["stated", "restated", "gap", "empty", "short beat"]
@@ -46,6 +50,16 @@ def box_beats(octets, *, fault="", src=0, dst=0):
 def possible(octets):
     """Return the faults that a packet can have."""
     return FAULTS if len(octets) > 2 * BEAT else ["stated", "empty"]
+
+
+async def reset_at_once(dut, *sources):
+    """Reset the component for a cycle, and return in the next one; its sources begin anew."""
+    for source in sources:
+        source.abandon()
+    dut.rst.value = 1
+    await RisingEdge(dut.clk)
+    dut.rst.value = 0
+    await edges(dut.clk, 1)
 
 
 def packets_of(beats, src=None, dst=None):

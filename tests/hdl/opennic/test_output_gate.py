@@ -4,8 +4,9 @@ import cocotb
 
 from hdl.opennic.output_gate import OutputGate, OutputGateParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, edges
+from sim.harness.streams import STALLS, always, edges, never
 from sim.harness.verilator import simulate
+from tests.hdl.opennic.packets import reset_at_once
 
 BITS = 9  #: the highest is that of the last beat
 
@@ -46,6 +47,17 @@ async def no_packet_begins_while_it_holds(dut, stalls):
         if cycle["o_valid"]:
             inside = not (cycle["o_ready"] and cycle["o_payload"] >> BITS - 1)
     assert held
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def a_reset_forgets_the_packet(dut):
+    bench = await Bench(dut, (never, always)).begin()
+    bench.i.extend([1, 1 << BITS - 1])
+    await bench.wait(3)
+    dut.hold.value = 1
+    await reset_at_once(dut)
+    assert not dut.o_valid.value
+    bench.i.abandon()
 
 
 @cocotb.test(timeout_time=10, timeout_unit="us")

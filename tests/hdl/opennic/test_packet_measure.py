@@ -8,7 +8,7 @@ from sim.harness.axi_streams import AxiSink, AxiSource
 from sim.harness.records import Recorder
 from sim.harness.streams import STALLS, edges, never, start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.opennic.packets import BEAT, box_beats, frame, possible
+from tests.hdl.opennic.packets import BEAT, box_beats, frame, possible, reset_at_once
 
 
 @pytest.mark.parametrize("stated", [False, True])
@@ -90,14 +90,26 @@ async def the_rest_of_a_packet_that_a_reset_cut_is_marked(dut):
     await start(dut)
     for cut in (1, 2, 5):
         octets = frame(BEAT * 6 + 10)
-        beats = list(driven([(octets, "")]))
+        beats = list(driven([(octets, random.choice(["", "restated"]))]))
         await around.source.send_all(beats[:cut])
-        dut.rst.value = 1
-        await edges(dut.clk, 2)
-        dut.rst.value = 0
-        await edges(dut.clk, 1)
+        await reset_at_once(dut)
+        assert not dut.o_tvalid.value
         first = len(around.sink.beats)
         good = frame(100)
         await around.source.send_all([*beats[cut:], *driven([(good, "")])])
         await edges(dut.clk, 4)
         assert [b["tuser"] for b in around.sink.beats[first:] if b["tlast"]] == [1, 0]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_reset_forgets_what_was_wrong(dut):
+    around = Surroundings(dut, never)
+    await start(dut)
+    for _ in range(4):
+        beats = [beat | {"tkeep": 1} for beat in driven([(frame(BEAT * 4), "")])]
+        await around.source.send_all(beats[:3])
+        await reset_at_once(dut)
+        first = len(around.sink.beats)
+        await around.source.send_all([*driven([(frame(300), "")])])
+        await edges(dut.clk, 4)
+        assert [b["tuser"] for b in around.sink.beats[first:] if b["tlast"]] == [0]

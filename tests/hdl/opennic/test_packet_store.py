@@ -6,9 +6,9 @@ import pytest
 from hdl.opennic.packet_store import PacketStore, PacketStoreParams
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, edges, never, often, start
+from sim.harness.streams import STALLS, Sink, always, edges, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
-from tests.hdl.opennic.packets import BEAT, frame
+from tests.hdl.opennic.packets import BEAT, frame, reset_at_once
 
 EVENTS = ("kept", "dropped", "malformed")
 
@@ -25,7 +25,7 @@ class Surroundings:
         self.dut, self.room = dut, []
         self.source = AxiSource(dut, "i", beside=["size"], stall=source)
         self.sink = Sink(dut, "o", stall=sink)
-        self.ends = Recorder(dut, "i_tlast", dict.fromkeys(("i_tvalid", *EVENTS)))
+        self.said = Recorder(dut, "", dict.fromkeys(("i_tvalid", "i_tlast", *EVENTS)))
         self.most = params_in_simulator().buffer.max_packet_words
 
     async def send(self, octets, *, marked=False):
@@ -37,10 +37,10 @@ class Surroundings:
 
     def verdicts(self):
         """Return what was said of each packet, with its last beat."""
-        for event in self.ends.beats:
-            if event["i_tvalid"]:
-                (verdict,) = [name for name in EVENTS if event[name]]
-                yield verdict
+        for cycle in self.said.beats:
+            verdicts = [name for name in EVENTS if cycle[name]]
+            assert len(verdicts) == (cycle["i_tvalid"] & cycle["i_tlast"])
+            yield from verdicts
 
     def packets(self):
         """Return the packets that have left; each beat has the packet's size."""
@@ -112,17 +112,37 @@ async def leaves_a_fixed_time_after_its_end_and_a_beat_a_cycle(dut):
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
+async def a_reset_forgets_the_packet(dut):
+    """One that was too long, one that found no room, and one that was as long as can be."""
+    around = await begun(dut)
+    for beats, stalled in ((around.most + 5, False), (around.most, False), (8, True)):
+        around.sink.stall = always if stalled else never
+        while stalled and int(dut.room.value):
+            await around.send(frame(BEAT * 4))
+        sent = list(beats_of(frame(BEAT * (beats + 1))))[:-1]
+        await around.source.send_all([beat | {"tuser": 0, "size": 0} for beat in sent])
+        await reset_at_once(dut)
+        around.sink.stall = never
+        around.sink.beats.clear()
+        await edges(dut.clk, 4)
+        octets = frame(BEAT * around.most)
+        await around.send(octets)
+        await around.sink.wait_for(around.most)
+        assert around.packets() == [octets]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
 async def packets_of_a_beat_fill_it(dut):
     """As many sizes wait as there are words; when they have left, as many fit again."""
     around = await begun(dut)
     for _ in range(2):
-        around.sink.stall = lambda: True
-        first = len(around.ends.beats)
+        around.sink.stall = always
+        first = len(list(around.verdicts()))
         for _ in range(params_in_simulator().words + 4):
             await around.send(frame(60))
         await edges(dut.clk, 2)
-        kept = [event["kept"] for event in around.ends.beats[first:] if event["i_tvalid"]]
-        assert around.most <= sum(kept) < len(kept)
+        said = list(around.verdicts())[first:]
+        assert around.most <= said.count("kept") < len(said)
         around.sink.stall = never
         await edges(dut.clk, 100)
     assert len(around.packets()) == list(around.verdicts()).count("kept")
