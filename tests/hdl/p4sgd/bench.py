@@ -313,11 +313,14 @@ async def peek(
     suffix: str = "",
     stall: Stall = never,
     prefix: str = "",
+    late: int = 0,
 ) -> np.ndarray:
-    """Read weights [chunks, lanes] back through ``peek`` and ``peeked``."""
+    """Read weights [chunks, lanes] back through ``peek`` and ``peeked``, ``late`` cycles behind."""
     groups = -(-params.lanes // GROUP_LANES)
     beats = [{"chunk": c, "group": g} for c in range(chunks) for g in range(groups)]
     requesting = cocotb.start_soon(send(dut, f"{prefix}peek{suffix}", beats, stall))
+    if late:
+        await clock(dut, late)
     answers, _ = await receive(dut, f"{prefix}peeked{suffix}", len(beats), stall)
     await requesting
     return np.array(answers).reshape(chunks, groups * GROUP_LANES)[:, : params.lanes]

@@ -50,7 +50,7 @@ async def load_all(dut, rng, chunks, stall=streams.never):
 async def check_weights(dut, golden, chunks, stall=streams.never):
     engine = params_in_simulator(WorkerParams).engine
     for c in CLASSES:
-        shown = await peek(dut, engine, chunks, "", stall, f"engines_{c}_")
+        shown = await peek(dut, engine, chunks, "", stall, f"engines_{c}_", late=30)
         assert (shown == golden[c].architectural.reshape(chunks, -1)).all()
 
 
@@ -59,7 +59,7 @@ async def check_weights(dut, golden, chunks, stall=streams.never):
 async def trains_each_class_in_turn(dut, stalls):
     """Deltas of the classes, of few and of many words a micro-batch, follow each other.
 
-    All weights are read in more peeks than an engine has under way.
+    All weights are read by more peeks than an engine has under way.
     """
     params, rng, (source, sink) = params_in_simulator(WorkerParams), generator(), stalls
     await streams.start(dut)
