@@ -184,6 +184,7 @@ async def moves_each_tile(dut, stalls, stall, tile):
             taken = np.reshape(bench.results.cycles, (-1, run.chunks))
             assert (np.diff(taken) == bench.params.chunk_beats + 2).all()
         assert (await bench.model(run.chunks) == model).all()
+        assert dut.finished.value
     assert not bench.failed.beats
     assert not bench.said["broken"]
     assert not bench.said["dropped"]
