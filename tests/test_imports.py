@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 STANDARD = set(sys.stdlib_module_names)
-BOARDS = ["opennic", "u280"]
+BOARDS = ["opennic", "u280", "vitis"]
 NEUTRAL = ["common", "pcie", "switch"]  #: of no system, each may import those before it
 SYSTEMS = sorted(
     path.name

@@ -81,7 +81,8 @@ def axi_bus(name: str, signature: Any, *, master: bool) -> Bus:
     kind, protocol, mode = AXI[type(signature)]
     parameters: dict[str, Any] = {}
     if kind == "axis":
-        parameters |= {"TDATA_NUM_BYTES": signature.data_bits // 8, "TUSER_WIDTH": 1}
+        parameters |= {"TDATA_NUM_BYTES": signature.data_bits // 8}
+        parameters |= {"TUSER_WIDTH": signature.user_bits}
         parameters |= {"HAS_TKEEP": 1, "HAS_TLAST": 1, "HAS_TREADY": 1}
     else:
         parameters |= {"PROTOCOL": protocol, "READ_WRITE_MODE": mode}

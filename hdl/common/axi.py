@@ -183,18 +183,19 @@ class AxiLiteSignature(BusSignature):
 class AxiStreamSignature(BusSignature):
     """Describes AXI4-Stream with byte enables; byte 0 of a beat is in the lowest bits.
 
-    ``tuser``, valid with the last beat, marks a packet that the MAC found to be corrupt.
+    ``tuser``, valid with the last beat, marks a packet that the MAC found to be corrupt; there is
+    none without ``user``.
     """
 
-    def __init__(self, *, data_bits: int) -> None:
+    def __init__(self, *, data_bits: int, user: bool = True) -> None:
         check_bus(1, data_bits, 0)
-        self.data_bits = data_bits
+        self.data_bits, self.user_bits = data_bits, int(user)
         super().__init__(
             {
                 "tdata": Out(data_bits),
                 "tkeep": Out(data_bits // 8),
                 "tlast": Out(1),
-                "tuser": Out(1),
+                **({"tuser": Out(1)} if user else {}),
                 "tvalid": Out(1),
                 "tready": In(1),
             }

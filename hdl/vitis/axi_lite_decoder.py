@@ -1,0 +1,95 @@
+"""Gives the accesses of an AXI4-Lite manager to subordinates by the top of the address."""
+
+from amaranth.hdl import Array, Module, ResetSignal, Signal, Value
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.params import Params, whole
+
+
+class AxiLiteDecoderParams(Params, suffix="{count}x{address_bits}"):
+    """Sets the number of subordinates and the width of their addresses."""
+
+    count: int = whole(2, 16, power_of_two=True, default=2)  #: number of subordinates
+    address_bits: int = whole(3, 28, default=12)  #: width of a subordinate's byte address
+
+    @property
+    def all_bits(self) -> int:
+        """Return the width of the manager's byte address."""
+        return self.address_bits + exact_log2(self.count)
+
+
+class AxiLiteDecoder(Component):
+    """Passes an access of ``i`` to ``o[k]``, where k is the top of its address.
+
+    Throughput: a read and a write at a time; the next one is taken in the cycle after the response
+    of the last one. Latency: none, but that data of a write are taken from the cycle after its
+    address on. In a reset no access is taken, as a manager may be out of its own reset. Stalls: an
+    access that a subordinate does not answer holds those behind it.
+    """
+
+    latency = 0
+
+    def __init__(self, params: AxiLiteDecoderParams) -> None:
+        inner = AxiLiteSignature(address_bits=params.address_bits)
+        super().__init__(
+            params,
+            {
+                "i": In(AxiLiteSignature(address_bits=params.all_bits)),
+                "o": Out(inner).array(params.count),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        self.route(m, "ar", "r", ("rdata", "rresp"))
+        writing, index, sent = self.route(m, "aw", "b", ("bresp",))
+        wready = Array(o.wready for o in self.o)[index]
+        m.d.comb += self.i.wready.eq(writing & ~sent & wready)
+        with m.If(self.i.wvalid & self.i.wready):
+            m.d.sync += sent.eq(1)
+        for k, o in enumerate(self.o):
+            m.d.comb += [
+                o.wdata.eq(self.i.wdata),
+                o.wstrb.eq(self.i.wstrb),
+                o.wvalid.eq(self.i.wvalid & writing & ~sent & (index == k)),
+            ]
+        return m
+
+    def route(
+        self, m: Module, ask: str, answer: str, fields: tuple[str, ...]
+    ) -> tuple[Signal, Signal, Signal]:
+        """Pass addresses, channel ``ask``, and responses, channel ``answer`` with ``fields``.
+
+        Returns whether an access is under way, at which subordinate, and a bit that the next
+        access clears.
+        """
+        i, bits = self.i, self.params.address_bits
+        under_way, sent = Signal(name=f"{ask}_under_way"), Signal(name=f"{ask}_sent")
+        index = Signal(range(self.params.count), name=f"{ask}_index", reset_less=True)
+        address: Value = getattr(i, f"{ask}addr")
+        top = address[bits:]
+        ask_ready = Array(getattr(o, f"{ask}ready") for o in self.o)
+        has_answer = Array(getattr(o, f"{answer}valid") for o in self.o)
+        takes = getattr(i, f"{ask}valid") & getattr(i, f"{ask}ready")
+        m.d.comb += [
+            getattr(i, f"{ask}ready").eq(~under_way & ask_ready[top] & ~ResetSignal()),
+            getattr(i, f"{answer}valid").eq(under_way & has_answer[index]),
+            *(getattr(i, n).eq(Array(getattr(o, n) for o in self.o)[index]) for n in fields),
+        ]
+        with m.If(takes):
+            m.d.sync += [under_way.eq(1), index.eq(top), sent.eq(0)]
+        with m.Elif(getattr(i, f"{answer}valid") & getattr(i, f"{answer}ready")):
+            m.d.sync += under_way.eq(0)
+        for k, o in enumerate(self.o):
+            m.d.comb += [
+                getattr(o, f"{ask}addr").eq(address[:bits]),
+                getattr(o, f"{ask}prot").eq(getattr(i, f"{ask}prot")),
+                getattr(o, f"{ask}valid").eq(getattr(i, f"{ask}valid") & ~under_way & (top == k)),
+                getattr(o, f"{answer}ready").eq(
+                    getattr(i, f"{answer}ready") & under_way & (index == k)
+                ),
+            ]
+        return under_way, index, sent

@@ -1,0 +1,139 @@
+"""Declares the registers of a Vitis kernel, behind those of the design in it."""
+
+from functools import cache
+
+from hdl.common.params import Params
+from hdl.common.read_plan import COUNT_BITS
+from hdl.common.register_parts import COMMANDS_DOC, memory_timeout, single
+from hdl.common.registers import Register, RegisterMap, pulse, ro, rw, wide
+
+IDENTITY = 0x56495449  #: the letters VITI
+VERSION = 1
+ADDRESS_BITS = 12  #: width of a byte address of these registers, and of the design's
+DROPPED_BITS = 48
+
+
+class KernelParams(Params):
+    """Says which AXI managers a kernel has."""
+
+    managers: tuple[str, ...]  #: names of the managers, without ``m_axi_``
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 1 <= len(self.managers) <= 32:
+            raise ValueError(f"managers must be from 1 to 32: {len(self.managers)}")
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name: what the managers carry."""
+        return f"{len(self.managers)}_{self.managers[0]}"
+
+
+@cache
+def kernel_registers(params: KernelParams) -> RegisterMap:
+    """Return the registers of buffers, of copies of the model, of lost packets, of the interrupt.
+
+    The memory of manager NAME begins at the byte address in pointer_NAME_low and _high.
+    """
+    pointers = [
+        register
+        for name in params.managers
+        for register in wide(
+            f"pointer_{name}",
+            f"Sets where the buffer of m_axi_{name} begins, a multiple of 4 KB. A value that is"
+            " written while the design or a copy is busy takes effect when both are idle.",
+        )
+    ]
+    return RegisterMap(
+        "vitis_kernel",
+        (
+            single(
+                ro("kernel", 32, f"reads {IDENTITY:#x}, the number of a kernel's registers"),
+                "Identifies the kernel's registers.",
+            ),
+            single(
+                ro("kernel_version", 32, f"reads {VERSION}, the version of this register map"),
+                "Tells the version of this register map.",
+            ),
+            single(
+                ro(
+                    "misaligned",
+                    len(params.managers),
+                    "tells with a bit for each manager that its pointer is no multiple of 4 KB; it"
+                    " acts as the multiple below",
+                ),
+                "Shows which pointers are wrong.",
+            ),
+            Register(
+                "interrupt",
+                "Controls the interrupt to the host.",
+                rw("interrupt_enable", 1, "lets the request for an interrupt reach the host"),
+                ro(
+                    "interrupt_request",
+                    1,
+                    "tells that neither the design nor a copy of the model is busy",
+                ),
+            ),
+            Register(
+                "copy_state",
+                "Shows the copy of the model between memory and the design.",
+                ro("copy_busy", 1, "tells that a copy is in progress"),
+                ro("copy_done", 1, "tells that the last copy has ended; a start clears it"),
+                ro(
+                    "copy_broken",
+                    1,
+                    "tells that a bus did not answer within memory_timeout, or out of turn, so that"
+                    " the last copy is not complete",
+                ),
+            ),
+            single(
+                ro(
+                    "failed_beats",
+                    COUNT_BITS,
+                    "counts beats of the last copy that were read with an error",
+                ),
+                "Counts errors of reads.",
+            ),
+            single(
+                ro(
+                    "failed_bursts",
+                    COUNT_BITS,
+                    "counts bursts of the last copy that were written with an error",
+                ),
+                "Counts errors of writes.",
+            ),
+            single(
+                rw(
+                    "copy_offset",
+                    32,
+                    "sets where the next copy begins, in bytes from the beginning of the buffer and"
+                    " of the model, a multiple of a beat",
+                ),
+                "Sets the beginning of the next copy.",
+            ),
+            single(
+                rw("copy_beats", COUNT_BITS, "sets how many beats the next copy has"),
+                "Sets the length of the next copy.",
+            ),
+            Register(
+                "copy_commands",
+                COMMANDS_DOC,
+                pulse("load_model", "copies the model from the buffer of m_axi_model"),
+                pulse("store_model", "copies the model to the buffer of m_axi_model"),
+                pulse("clear_dropped", "sets dropped_packets to 0"),
+            ),
+            memory_timeout("a bus of a copy", "a copy"),
+            single(
+                ro(
+                    "dropped_packets",
+                    DROPPED_BITS,
+                    "counts packets of the network for which there was no room, since"
+                    " clear_dropped",
+                ),
+                "Counts lost packets.",
+            ),
+            *pointers,
+        ),
+        ADDRESS_BITS,
+        constants={"kernel": IDENTITY, "kernel_version": VERSION},
+    )

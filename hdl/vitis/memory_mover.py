@@ -1,0 +1,187 @@
+"""Copies bytes between a buffer in memory and a subordinate of the same address space."""
+
+from amaranth.hdl import Module, Mux, Signal, Value
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
+
+from hdl.common.axi import Axi4Signature
+from hdl.common.axi_write_port import AxiWritePort
+from hdl.common.burst_generator import BurstGenerator
+from hdl.common.component import Component
+from hdl.common.params import Params, whole
+from hdl.common.read_master import ReadMaster
+from hdl.common.read_plan import COUNT_BITS, ReadMasterParams
+
+BURST_BEATS = 16
+PREFETCH_BEATS = 64
+
+#: Describes a transfer: where it begins, in bytes of the common address space, and its length.
+TRANSFER = data.StructLayout({"offset": 32, "beats": COUNT_BITS})
+
+
+class MemoryMoverParams(Params, suffix="{address_bits}x{data_bits}"):
+    """Sets the widths of both buses."""
+
+    address_bits: int = whole(12, 32)  #: width of a byte address, of the subordinate's
+    data_bits: int = whole(64, 512, power_of_two=True, default=256)  #: width of a beat
+
+    @property
+    def reader(self) -> ReadMasterParams:
+        """Return the sizes of the bursts, and of what is read ahead."""
+        return ReadMasterParams(
+            address_bits=self.address_bits,
+            data_bits=self.data_bits,
+            burst_beats=BURST_BEATS,
+            prefetch_beats=PREFETCH_BEATS,
+        )
+
+    @property
+    def axi(self) -> Axi4Signature:
+        """Describe each bus."""
+        return Axi4Signature(address_bits=self.address_bits, data_bits=self.data_bits)
+
+
+class MemoryMover(Component):
+    """Copies beats of ``memory`` to the same addresses of ``inner``, or back.
+
+    ``load``, for a cycle while ``busy`` is low, begins a copy of ``transfer`` from memory;
+    ``store`` begins one to memory. Of both, ``load`` acts; while ``busy`` is high neither does. The
+    lowest bits of ``transfer.offset``, inside a beat, are ignored, and addresses are modulo the
+    address space. ``done`` is high from the end of a copy to the next start. Bursts are INCR, of
+    full width, and stay inside aligned windows of :data:`BURST_BEATS` beats.
+
+    Errors: ``failed_beats`` and ``failed_bursts`` count the beats read and the bursts written that
+    were not answered OKAY, since the start; these beats are written as they came. A bus that makes
+    no progress for two of ``tick``, or that answers out of turn, ends the copy: what has not
+    been read is written without strobes, and ``broken`` is high from then until the next start that
+    finds the buses with nothing to answer. Until then a start fails at once, and moves nothing. So
+    a copy always ends while ``tick`` comes.
+
+    Throughput: a beat a cycle, while PREFETCH_BEATS - BURST_BEATS beats cover the latency of what
+    is read. Latency: ``latency`` cycles from the start to the first ARVALID and AWVALID.
+    """
+
+    latency = ReadMaster.plan_latency
+
+    def __init__(self, params: MemoryMoverParams) -> None:
+        super().__init__(
+            params,
+            {
+                "load": In(1),
+                "store": In(1),
+                "transfer": In(TRANSFER),
+                "tick": In(1),
+                "busy": Out(1),
+                "done": Out(1),
+                "broken": Out(1),
+                "failed_beats": Out(COUNT_BITS),
+                "failed_bursts": Out(COUNT_BITS),
+                "memory": Out(params.axi),
+                "inner": Out(params.axi),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params = self.params.reader
+        m.submodules.reader = reader = ReadMaster(params)
+        m.submodules.bursts = bursts = BurstGenerator(params)
+        m.submodules.writer = writer = AxiWritePort(params.port)
+        storing = Signal(reset_less=True)
+        broken = reader.bus.broken | writer.bus.broken  # as long as it is busy
+        starts, begins, ends = Signal(), Signal(), Signal()
+        m.d.comb += [
+            starts.eq((self.load | self.store) & ~self.busy),
+            begins.eq(starts & ~broken),
+            *self.plan(reader.plan, begins),
+            *self.plan(bursts.plan, begins),
+            reader.watch.tick.eq(self.tick),
+            reader.watch.revive.eq(~self.busy),
+            writer.watch.eq(reader.watch),
+        ]
+        m.d.sync += [
+            self.broken.eq((self.broken & ~begins) | ((self.busy | starts) & broken)),
+            self.busy.eq(begins | (self.busy & ~ends)),
+            self.done.eq((self.done | ends) & ~begins),
+        ]
+        with m.If(begins):
+            m.d.sync += storing.eq(~self.load)
+        writes = self.write(m, reader, bursts, writer, begins)
+        m.d.comb += ends.eq(self.busy & ~(reader.busy | writes))
+        self.count(m, begins, reader.failed, writer.answers)
+        self.choose(m, storing, reader.axi, writer.axi)
+        return m
+
+    def plan(self, plan: data.View, valid: Value) -> list:
+        """Return what offers the beats of the transfer as a single run, which is taken at once."""
+        return [
+            plan.valid.eq(valid),
+            plan.payload.address.eq(self.transfer.offset[: self.params.address_bits]),
+            plan.payload.beats.eq(self.transfer.beats),
+            plan.payload.runs.eq(1),
+            plan.payload.epochs.eq(1),
+        ]
+
+    def write(
+        self,
+        m: Module,
+        reader: ReadMaster,
+        bursts: BurstGenerator,
+        writer: AxiWritePort,
+        begins: Signal,
+    ) -> Value:
+        """Write what is read, or nothing in its place if it is lost; return whether it goes on."""
+        lost = reader.bus.broken
+        params = self.params.reader
+        beat_bits = exact_log2(params.beat_bytes)
+        left = Signal(COUNT_BITS)
+        at = Signal(params.window_bits, reset_less=True)  # the beat's place in its window
+        due = Signal(range(params.port.outstanding + 1))
+        beats = writer.beats
+        moves = beats.valid & beats.ready
+        burst, first = bursts.bursts.payload, self.transfer.offset[beat_bits:][: len(at)]
+        m.d.comb += [
+            writer.bursts.valid.eq(bursts.bursts.valid),
+            bursts.bursts.ready.eq(writer.bursts.ready),
+            writer.bursts.payload.address.eq(burst.beat << beat_bits),
+            writer.bursts.payload.length.eq(burst.length),
+            beats.valid.eq(left.any() & (reader.o.valid | lost)),
+            reader.o.ready.eq(beats.ready),
+            beats.payload.data.eq(reader.o.payload),
+            beats.payload.strobes.eq(Mux(lost, 0, (1 << params.beat_bytes) - 1)),
+            beats.payload.last.eq(at.all() | (left == 1)),
+        ]
+        go = writer.bursts.valid & writer.bursts.ready
+        m.d.sync += [
+            due.eq((due + go - writer.answers.valid)[: len(due)]),
+            left.eq(Mux(begins, self.transfer.beats, left - moves)[: len(left)]),
+            at.eq(Mux(begins, first, at + moves)[: len(at)]),
+        ]
+        return left.any() | due.any()
+
+    def count(self, m: Module, clears: Value, failed_beat: Value, answers: data.View) -> None:
+        """Count errors."""
+        for count, event in (
+            (self.failed_beats, failed_beat),
+            (self.failed_bursts, answers.valid & answers.failed),
+        ):
+            m.d.sync += count.eq(Mux(clears, 0, count + event)[: len(count)])
+
+    def choose(self, m: Module, storing: Value, reader: Value, writer: Value) -> None:
+        """Connect the reader to the bus that is read, the writer to the other one."""
+        for own, reads in ((self.memory, ~storing), (self.inner, storing)):
+            for port, chosen in ((reader, reads), (writer, ~reads)):
+                for name, member in port.signature.members.items():
+                    if member.flow == Out:
+                        value = getattr(port, name)
+                        gate = name in ("arvalid", "awvalid", "wvalid")
+                        m.d.comb += getattr(own, name).eq(value & chosen if gate else value)
+        for port, first, second in (
+            (reader, self.memory, self.inner),
+            (writer, self.inner, self.memory),
+        ):
+            for name, member in port.signature.members.items():
+                if member.flow == In and name not in ("rid", "bid"):
+                    values = (getattr(bus, name) for bus in (second, first))
+                    m.d.comb += getattr(port, name).eq(Mux(storing, *values))

@@ -1,0 +1,68 @@
+"""Takes packets from a stream that must never wait: whole ones, or nothing of them."""
+
+from amaranth.hdl import Module, Signal
+from amaranth.lib.wiring import In, Out
+
+from hdl.common.axi import AxiStreamSignature
+from hdl.common.component import Component
+from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packets import AXIS, BEAT, to_axis
+from hdl.common.params import Params, same_as
+
+#: packets of a kernel's stream, which has no mark of a corrupt packet
+STREAM = AxiStreamSignature(data_bits=AXIS.data_bits, user=False)
+
+
+class PacketEntryParams(Params, suffix="{beats}"):
+    """Sets the size of a packet entry."""
+
+    #: beats that can wait; a packet has 3 less
+    beats: int = same_as(PacketBufferParams, "words", default=512)
+
+    @property
+    def buffer(self) -> PacketBufferParams:
+        """Return the sizes of the buffer of whole packets."""
+        return PacketBufferParams(shape=BEAT, words=self.beats, behind=1)
+
+
+class PacketEntry(Component):
+    """Takes packets of ``i``, whose ``tready`` is always high, to ``o``.
+
+    A packet that does not fit is lost as a whole: ``dropped`` is high for a cycle. What is before
+    the kernel, such as the VNx project's ``cmac``, would otherwise lose the middle of a packet.
+
+    Throughput: a beat a cycle. Latency: ``latency`` cycles from a packet's last beat to its first
+    one at ``o``. Stalls: packets wait up to the buffer's size; longer ones are dropped, and so
+    is the first one after a reset, of which the beginning may be missing.
+    """
+
+    latency = PacketBuffer.latency + 1
+
+    def __init__(self, params: PacketEntryParams) -> None:
+        super().__init__(params, {"i": In(STREAM), "o": Out(AXIS), "dropped": Out(1)})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.packets = packets = PacketBuffer(self.params.buffer)
+        to_axis(m, packets.o, self.o)
+        come, room = Signal(), Signal()
+        word = Signal(BEAT, reset_less=True)
+        lost = Signal(init=1)  # a beat of the packet found no room, or may have come in the reset
+        m.d.sync += [
+            come.eq(self.i.tvalid),
+            room.eq(packets.room),
+            word.data.eq(self.i.tdata),
+            word.keep.eq(self.i.tkeep),
+            word.last.eq(self.i.tlast),
+            self.dropped.eq(packets.ends & ~packets.keep),
+        ]
+        with m.If(come):
+            m.d.sync += lost.eq((lost | ~room) & ~word.last)
+        m.d.comb += [
+            self.i.tready.eq(1),
+            packets.write.eq(come & room),
+            packets.word.eq(word),
+            packets.ends.eq(come & word.last),
+            packets.keep.eq(room & ~lost),
+        ]
+        return m

@@ -1,0 +1,70 @@
+import random
+from itertools import groupby
+
+import cocotb
+
+from hdl.vitis.packet_entry import PacketEntry, PacketEntryParams
+from sim.harness.bench import Bench
+from sim.harness.streams import mostly, never, often
+from tests.simulated import simulated
+
+SIZES = [PacketEntryParams(beats=16), PacketEntryParams(beats=64)]
+
+test_packet_entry = simulated(PacketEntry, SIZES, __name__)
+
+
+def packet(number, beats):
+    """Draw a packet; the number is in all of its beats."""
+    rest = [{"tdata": number << 400 | random.getrandbits(300)} for _ in range(beats)]
+    keep = (1 << random.randint(1, 64)) - 1
+    return [
+        beat | {"tkeep": keep if k == beats - 1 else (1 << 64) - 1, "tlast": int(k == beats - 1)}
+        for k, beat in enumerate(rest)
+    ]
+
+
+def packets_of(beats):
+    """Return what left as packets, by number."""
+    beats = [dict(beat) for beat in beats]
+    assert not any(beat.pop("tuser") for beat in beats)
+    return {k: list(item) for k, item in groupby(beats, lambda beat: beat["tdata"] >> 400)}
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stall=[never, often, mostly])
+async def whole_packets_leave_and_all_others_are_counted(dut, stall):
+    """Nothing waits at the entry, and nothing of a packet that finds no room leaves."""
+    bench = await Bench(dut, (often, stall)).begin(after_anything=True)
+    dropped = bench.record("dropped")
+    most = bench.params.buffer.max_packet_words
+    short = [random.choice((1, 2, 3, most // 2)) for _ in range(150)]
+    long = [random.choice((most, bench.params.beats + 1, *short)) for _ in range(150)]
+    lengths = [3, *(short if stall is never else long)]  # the first one is dropped
+    sent = {k: packet(k, beats) for k, beats in enumerate(lengths)}
+    bench.i.extend([beat for beats in sent.values() for beat in beats])
+    while bench.i.missing:
+        await bench.wait(20)
+        assert dut.i_tready.value
+    await bench.settle(40)
+    left = packets_of(bench.o.beats)
+    assert all(sent[k] == beats for k, beats in left.items())
+    assert len(dropped.beats) == len(sent) - len(left)
+    if stall is never:
+        assert list(left) == list(sent)[1:]
+    else:
+        assert 0 not in left
+        assert 0 < len(left) < sum(length <= most for length in lengths)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def takes_its_latency(dut):
+    bench = await Bench(dut).begin()
+    await bench.i.send_all(packet(0, 2))
+    await bench.settle()
+    assert not bench.o.beats
+    for beats in (1, 2, 5):
+        bench.forget()
+        bench.i.extend(packet(7, beats))
+        await bench.o.wait_for(beats)
+        assert bench.o.cycles[0] == bench.i.cycles[-1] + PacketEntry.latency
+        assert bench.o.cycles[-1] - bench.o.cycles[0] == beats - 1
