@@ -1,5 +1,6 @@
 """Says what the host software of a P4SGD worker is made of."""
 
+from gen.software.kernels import worker_kernel
 from gen.software.software import Software, of_side
 from hdl.p4sgd.worker_params import WorkerParams
 from hdl.u280.registers import board_fields
@@ -21,4 +22,5 @@ def software(params: WorkerParams) -> Software:
         reach="xdma",
         bench="p4sgd_worker",
         selftest="p4sgd.host.selftest",
+        **worker_kernel(params),
     )

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from gen.base.templates import environment
 from gen.software.copies import closure, copied, file_name, source_of, standing
 from hdl.common.registers import RegisterMap
 from sim.harness.host_side import HostSide
+from sim.host.xrt import BUILT
 
 BENCH = "gen.software.bench"
 #: what builds the Verilog and runs the bench, and what looks for outputs that are unknown
@@ -35,6 +36,13 @@ class Software:
     reach: str  #: module that reaches a card: xdma, vfio, or register_window
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
     selftest: str  #: module of ``sim`` whose ``main`` is the package's program
+    kernel: Mapping[str, Any] | None = None  #: fields of sim.host.xrt.Kernel, if there is one
+    places: Mapping[str, Any] = field(default_factory=dict)  #: fields of the build that differ then
+
+    @property
+    def registers_built(self) -> str:
+        """Return the command that builds the library for a kernel's registers."""
+        return BUILT
 
     @property
     def package(self) -> str:
@@ -46,7 +54,11 @@ class Software:
         modules = (*COMMON, f"host.{self.reach}", self.selftest, *self.modules)
         main = environment(HERE).get_template("main.py.j2")
         selftest = self.selftest.rpartition(".")[2]
+        if self.kernel is not None:
+            modules = (*modules, "host.xrt")
+        registers = files("sim.host").joinpath("xrt_registers.cpp").read_text()
         return {
+            **({f"{self.package}/xrt_registers.cpp": registers} if self.kernel else {}),
             **copied((f"sim.{name}" for name in modules), self.package),
             f"{self.package}/__init__.py": self.init(),
             f"{self.package}/__main__.py": main.render(
@@ -77,6 +89,8 @@ class Software:
                 exports=self.exports,
                 all=sorted(names.union(*self.exports.values())),
                 build=build_text(self.build),
+                kernel=self.kernel and build_text(self.kernel, "Kernel"),
+                places=literal(self.places, 4),
                 reach=self.reach,
                 device=device,
                 ready=self.build.get("board", {}).get("memory_ready"),
@@ -93,10 +107,10 @@ def of_side(side: HostSide, **more: Any) -> dict[str, Any]:
     return {"map": side.map, "main": side.main.__name__, "build": {**side.build, **more}}
 
 
-def build_text(fields: Mapping[str, Any]) -> str:
-    """Return Python that makes a Build of these fields, one a line or more."""
+def build_text(fields: Mapping[str, Any], kind: str = "Build") -> str:
+    """Return Python that makes an object of a class of these fields, one a line or more."""
     parts = (f"    {name}={literal(value)},\n" for name, value in fields.items())
-    return f"Build(\n{''.join(parts)})"
+    return f"{kind}(\n{''.join(parts)})"
 
 
 def literal(value: Any, indent: int = 8) -> str:

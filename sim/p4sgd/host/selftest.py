@@ -60,6 +60,8 @@ def check_mac(worker: Worker, mode: str, tell: Tell) -> str:
     The packets are those of a job of two workers, addressed to a switch that is not there. The
     worker counts each one that comes back as foreign, since it is not addressed to the worker.
     """
+    if not worker.build.board:
+        raise CheckFailed("a kernel has no MAC of its own")
     board = Board(worker.device, worker.build.board)
     tell("the MAC hears itself")
     with board.loopback(CAGE, mode, worker.seconds):

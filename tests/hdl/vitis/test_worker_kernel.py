@@ -1,0 +1,149 @@
+"""Trains on two workers that are Vitis kernels, by the host package's path through XRT.
+
+XRT is a stand-in of ours (``pyxrt.py``); kernels, switch and the host's software are real.
+"""
+
+import sys
+
+import cocotb
+import numpy as np
+import pytest
+from cocotb.task import bridge
+from cocotbext.axi import AxiBus, AxiRam, AxiRamRead, AxiReadBus
+from cocotbext.axi.sparse_memory import SparseMemory
+
+from gen.base.registers.python_driver import driver_of
+from gen.designs.catalogue import find_design
+from gen.software import p4sgd_switch, p4sgd_worker
+from sim.harness.payloads import pack
+from sim.harness.streams import start
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.host import xrt
+from sim.host.device import DeviceError
+from sim.host.quiet import quiet
+from sim.host.simulated import SimulatedRegisters
+from sim.host.switch.build import Build as SwitchBuild
+from sim.host.switch.switch import Switch
+from sim.p4sgd.host.build import Build
+from sim.p4sgd.host.job import Job
+from sim.p4sgd.host.worker import Worker
+from sim.p4sgd.train import cluster_params
+from sim.p4sgd.training_job import NetworkSettings
+from tests.gen.software import pyxrt
+from tests.hdl.vitis.kernel_cluster import KernelCluster
+
+WORKER = find_design("p4sgd-worker").params_of("tiny")
+WORKERS, BITS, PATIENCE = 2, 3, 3600
+OUTLIVES_RESET = "the host's software runs in a thread, which goes on when its test is cancelled"
+HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
+
+
+def test_kernels_train_as_the_golden_model_does():
+    simulate(KernelCluster(cluster_params(WORKER, WORKERS)), __name__)
+
+
+class Card:
+    """A card with one kernel: its memory is behind all of the kernel's managers."""
+
+    def __init__(self, dut, number, kernel):
+        self.memory = SparseMemory(1 << 40)
+        for name in kernel["managers"]:
+            bus = f"kernel_{number}_m_axi_{name}"
+            quiet(dut, bus)
+            ram, axi = (AxiRam, AxiBus) if name == "model" else (AxiRamRead, AxiReadBus)
+            ram(axi.from_prefix(dut, bus), dut.clk, dut.rst, size=1 << 40, mem=self.memory)
+        self.registers = SimulatedRegisters(dut, f"kernel_{number}_s_axi_control")
+
+    def read(self, address, size):
+        return bytes(self.memory[address : address + size])
+
+    def write(self, address, data):
+        self.memory[address : address + len(data)] = data
+
+
+async def begin(dut, monkeypatch):
+    """Return the host software of a worker, and the switch's registers, out of reset."""
+    params, built = params_in_simulator(), p4sgd_worker.software(WORKER)
+    cards = [Card(dut, k, built.kernel) for k in range(WORKERS)]
+    switch = SimulatedRegisters(dut, "s_axil_switch")
+    links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
+    dut.link.value = pack(params.network.link.settings, links.fields)
+    await start(dut)
+    pyxrt.cards.update(enumerate(cards))
+    monkeypatch.setitem(sys.modules, "pyxrt", pyxrt)
+
+    def registers(card, uuid, name):
+        assert (uuid, name) == (pyxrt.uuid().to_string(), built.kernel["name"])
+        opened = cards[int(card)].registers
+        opened.close = lambda: None
+        return opened
+
+    monkeypatch.setattr(xrt, "Registers", registers)
+    return built, switch
+
+
+def attached(built, kind, build, device):
+    return kind(device, driver_of(built.map, device), build)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_job_trains_through_xrt(dut):
+    """Buffers lie where XRT puts them, and weights come and go through memory."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        built, switch_card = await begin(dut, monkeypatch)
+        switch_built = p4sgd_switch.software(params_in_simulator().network.switch)
+        build, kernel = Build(**built.build | built.places), xrt.Kernel(**built.kernel)
+
+        def program():
+            with (
+                xrt.opened("w.xclbin", kernel) as first,
+                xrt.opened("w.xclbin@1", kernel) as second,
+            ):
+                workers = [attached(built, Worker, build, card) for card in (first, second)]
+                switch = attached(
+                    switch_built, Switch, SwitchBuild(**switch_built.build), switch_card
+                )
+                for item in (*workers, switch):
+                    item.seconds = PATIENCE
+                train(Job(workers, switch, timeout=600))
+                check_refusals(first)
+
+        await bridge(program)()
+        assert not any(int(getattr(dut, f"lost_{k}").value) for k in range(WORKERS))
+
+
+def train(job):
+    """Train twice: the second run continues from the weights of the first."""
+    rng = np.random.default_rng(1)
+    features = 3 * WORKER.engines * WORKER.engine.lanes - 5
+    codes = rng.integers(0, 1 << BITS, (43, features))
+    job.load(codes, rng.integers(0, 2, len(codes)), bits=BITS)
+    once = job.golden(np.zeros(features), **HOW)
+    job.run(**HOW)
+    assert (job.weights() == once).all()
+    assert once.any()
+    weights = rng.integers(-1000, 1000, features)
+    job.set_weights(weights)
+    job.run(**HOW)
+    assert (job.weights() == job.golden(weights, **HOW)).all()
+
+
+def check_refusals(card):
+    """Wrong accesses end with what is wrong; a buffer that grows keeps its content."""
+    place = card.kernel.model << xrt.PLACE_BITS
+    with pytest.raises(ValueError, match="whole beats of 32 bytes: 8 bytes from 0"):
+        card.write_memory(place, bytes(8))
+    with pytest.raises(DeviceError, match=r"load_model failed: \{'failed_bursts': 1\}"):
+        card.write_memory(place + (1 << 14), bytes(32))  # there is no such engine
+    with pytest.raises(DeviceError, match="m_axi_words_0 reaches 268435456 bytes, not 268435457"):
+        card.write_memory(1 << 28, b"x")
+    with pytest.raises(DeviceError, match=r"no room for 33554432 bytes in HBM\[0\]"):
+        card.write_memory((1 << 25) - 1, b"x")
+    before = card.read_memory(0, 64)
+    old = card.buffers[0].address()
+    card.write_memory(1 << 20, b"more")
+    assert card.buffers[0].address() != old
+    assert card.read_memory(0, 64) == before
+    assert card.read_memory(1 << 20, 4) == b"more"
+    assert not card.fields.read("misaligned")
+    assert card.fields.read("dropped_packets") == 1  # the first one after the reset
