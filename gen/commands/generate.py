@@ -38,7 +38,7 @@ def generate(
         str | None,
         typer.Option(
             help="Build for this card (u280): add its top, Tcl and XDC;"
-            " opennic: as a plugin of OpenNIC's shell."
+            " opennic: as a plugin of OpenNIC's shell; vitis: as a kernel for Vitis."
         ),
     ] = None,
     core_mhz: CoreMhz = None,
@@ -71,7 +71,7 @@ def generate(
         raise UserError("--core-mhz needs --board: without a card you give the clock")
     if strict and estimate is False:
         raise UserError("--strict needs the estimate that --no-estimate leaves out")
-    if board == "opennic" and (strict or core_mhz is not None):
+    if board in ("opennic", "vitis") and (strict or core_mhz is not None):
         raise UserError("--strict and --core-mhz are for cards: the shell has clock and floorplan")
     order = Order(
         design=find_design(design),

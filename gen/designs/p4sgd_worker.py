@@ -78,6 +78,7 @@ DESIGN = Design(
             preset="u280",
         )
     },
+    shells={"vitis": Card(component="hdl.vitis.worker_kernel:WorkerKernel", preset="u280")},
     plan="gen.designs.p4sgd_worker:engine_groups",
     paper="gen.synth.paper:p4sgd",
     benches={

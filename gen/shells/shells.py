@@ -16,13 +16,14 @@ class Shell:
     name: str
     writes: str  #: path of a function that adds a plugin's files to a generated folder
     without: Mapping[str, str] = field(default_factory=dict)  #: designs it cannot hold, and why
+    takes: str  #: what it takes: why it cannot hold any other design
 
     def find(self, name: str) -> BoardDesign:
         """Return what design ``name`` becomes in the shell; raise UserError if it cannot be."""
         design = find_design(name)
         if self.name in design.shells:
             return BoardDesign(design, design.shells[self.name])
-        why = self.without.get(name, "it is no switch of two ports")
+        why = self.without.get(name, f"it is no {self.takes}")
         raise UserError(f"{name} cannot be a plugin of {self.name}: {why}")
 
     def write(self, *args):
@@ -32,6 +33,7 @@ class Shell:
 
 OPENNIC = Shell(
     name="opennic",
+    takes="switch of two ports",
     writes="gen.shells.opennic.package:write_plugin",
     without={
         "netsparse-snic": "it reads and writes host memory by itself, and OpenNIC's QDMA moves"
@@ -39,4 +41,6 @@ OPENNIC = Shell(
     },
 )
 
-SHELLS: Mapping[str, Shell] = {OPENNIC.name: OPENNIC}
+VITIS = Shell(name="vitis", takes="worker", writes="gen.shells.vitis.package:write_kernel")
+
+SHELLS: Mapping[str, Shell] = {shell.name: shell for shell in (OPENNIC, VITIS)}

@@ -372,6 +372,40 @@ proc parse_exception {name valued} {
     }
 }
 
+# A kernel is packaged (UG1118, UG1393 "package_xo Command"): the core is one, in a folder of its own.
+namespace eval ipx {}
+foreach property {sdx_kernel sdx_kernel_type vitis_drc ipi_drc} { lappend ::stub_properties $property }
+proc ipx::package_project {args} {
+    set valued {-root_dir -vendor -library -taxonomy -set_current}
+    lassign [parse ipx::package_project $args {-import_files} $valued] options rest
+    file mkdir [dict get $options -root_dir]
+    made core core
+    made directory [dict get $options -root_dir]
+}
+proc ipx::current_core {} { need core core }
+proc ipx::associate_bus_interfaces {args} {
+    parse ipx::associate_bus_interfaces $args {} {-busif -clock -reset}
+    need core [lindex $args end]
+}
+foreach {name flags} {create_xgui_files {} update_checksums {} check_integrity -kernel} {
+    proc ipx::$name {args} "parse ipx::$name \$args {$flags} {}; need core \[lindex \$args end\]"
+}
+proc ipx::save_core {core} {
+    record ipx::save_core [need core $core]
+    made saved core
+}
+proc package_xo {args} {
+    set valued {-xo_path -kernel_name -ip_directory -kernel_xml -ctrl_protocol -output_kernel_xml}
+    lassign [parse package_xo $args {-force -quiet -verbose} $valued] options rest
+    foreach name {-xo_path -kernel_name} {
+        if {![dict exists $options $name]} { error "package_xo needs $name" }
+    }
+    need saved core
+    need directory [dict get $options -ip_directory]
+    need_file [dict get $options -kernel_xml]
+    close [open [dict get $options -xo_path] w]
+}
+
 set script ""
 for {set k 0} {$k < [llength $argv]} {incr k} {
     switch -- [lindex $argv $k] {

@@ -1,0 +1,106 @@
+"""Writes everything beside the Verilog that Vitis needs to link a design as a kernel."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gen.base.emission.emit import Emission
+from gen.base.errors import UserError
+from gen.base.registers.documents import register_documents
+from gen.board.templates import environment
+from gen.board.values import core_of, register_maps
+from gen.designs.design import Design, load
+from gen.ip.ipxact import Bus, buses
+from gen.output.folder import MANIFEST
+from gen.output.manifest import write_files, write_manifest
+from gen.shells.vitis.check import problems
+from gen.synth.device import U280
+from hdl.common.registers import RegisterMap
+from hdl.vitis.kernel_control import KernelControl
+
+HERE = Path(__file__).parent
+PLATFORM = "xilinx_u280_gen3x16_xdma_1_202211_1"
+KERNEL_MHZ = 300  #: Vitis' own default
+INSTANCE = "worker_0"  #: name of the kernel's only compute unit
+#: file of the package <- template
+TEMPLATES = {
+    "Makefile": "Makefile.j2",
+    "README.md": "README.md.j2",
+    "connectivity.cfg": "connectivity.cfg.j2",
+    "kernel.xml": "kernel.xml.j2",
+    "tcl/package_kernel.tcl": "package_kernel.tcl.j2",
+}
+ALL = (1 << 64) - 1  #: range of a manager, which reaches all memory
+
+
+def write_kernel(folder: Path, emission: Emission, design: Design) -> dict[str, str]:
+    """Add what makes a kernel of ``emission`` to the design in ``folder``, and check the whole.
+
+    Returns the hashes of the files by name, the manifest's too. UserError says what of the
+    package does not fit the Verilog.
+    """
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["board"] = {"name": PLATFORM, "part": U280.part, "core_mhz": KERNEL_MHZ}
+    maps = register_maps(emission, core_of(emission, load(design.component)))
+    values = values_of(emission, design, maps)
+    files: dict[str, str | bytes] = {
+        name: environment(HERE).get_template(template).render(values)
+        for name, template in TEMPLATES.items()
+    }
+    for prefix, map in maps.items():
+        files |= {prefix + name: text for name, text in register_documents(map).items()}
+    hashes = write_files(folder, files)
+    manifest["files"] |= hashes
+    written = write_manifest(folder, manifest)
+    if result := problems(folder):
+        raise UserError("; ".join(result))
+    return hashes | written
+
+
+def values_of(emission: Emission, design: Design, maps: dict[str, RegisterMap]) -> dict[str, Any]:
+    """Return the variables of all templates."""
+    top: Any = emission.top.component
+    interfaces = [interface(bus) for bus in buses(top.signature)]
+    software = load(design.software)(top.params)
+    kernel = software.kernel
+    control = maps[f"{KernelControl(top.kernel).registers.name}/"]
+    base = min(address for address, *_ in kernel["fields"].values())
+    pointers = [
+        {
+            "name": f"pointer_{name}",
+            "port": f"m_axi_{name}",
+            "offset": base + control.address(f"pointer_{name}_low"),
+        }
+        for name in kernel["managers"]
+    ]
+    banks = [
+        (f"m_axi_{name}", bank)
+        for name, bank in zip(kernel["managers"], kernel["banks"], strict=True)
+    ]
+    return {
+        "design": design.name,
+        "kernel": emission.top.name,
+        "instance": INSTANCE,
+        "interfaces": interfaces,
+        "pointers": pointers,
+        "banks": banks,
+        "slr": 0 if getattr(top.params, "slrs", 1) == 1 else None,
+        "platform": PLATFORM,
+        "part": U280.part,
+        "mhz": KERNEL_MHZ,
+        "base": base,
+        "beat": kernel["beat"],
+        "package": software.package,
+        "built": software.registers_built,
+    }
+
+
+def interface(bus: Bus) -> dict[str, Any]:
+    """Return an interface as the templates take it."""
+    parameters = bus.parameters
+    if bus.kind == "axis":
+        bits = 8 * parameters["TDATA_NUM_BYTES"]
+        return {"name": bus.name, "master": bus.master, "kind": "stream", "bits": bits}
+    reach = ALL if bus.master else 1 << parameters["ADDR_WIDTH"]
+    rest = {"bits": parameters["DATA_WIDTH"], "range": reach}
+    return {"name": bus.name, "master": bus.master, "kind": "addressable", **rest}

@@ -1,0 +1,116 @@
+"""Tests ``ingather generate --board vitis``: what is written, its checks, and what builds it."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gen.base.errors import UserError
+from gen.commands.generating import Order
+from gen.designs.catalogue import find_design
+from gen.shells.vitis.check import problems
+from tests.gen.console import ingather
+
+XRT_INCLUDE = Path("/usr/include/xrt")  #: of Debian's libxrt-dev
+COMMAND = ("generate", "p4sgd-worker", "--board", "vitis")
+SOURCE = "p4sgd_worker_host/xrt_registers.cpp"
+
+
+@pytest.fixture(scope="session")
+def kernel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kernel") / "made"
+    result = ingather(*COMMAND, "--preset", "tiny", "-o", folder)
+    assert (result.returncode, "worker_kernel" in result.stdout) == (0, True)
+    return folder
+
+
+def test_it_fits_its_verilog(kernel):
+    assert problems(kernel) == []
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "line"),
+    [
+        ("kernel.xml", 'kernel name="', 'kernel name="x', "kernel.xml is not of worker_kernel"),
+        ("kernel.xml", 'range="0x2000"', 'range="0x4000"', "s_axi_control: araddr is"),
+        ("kernel.xml", 'range="0x2000"', 'range="0x20000"', "more than 65536 bytes"),
+        ("kernel.xml", 'port name="m_axi_model"', 'port name="m_axi_labels"', "labels twice"),
+        ("kernel.xml", 'port name="m_axis"', 'port name="m_axes"', "m_axes, which is not in the"),
+        ("kernel.xml", 'port name="m_axis"', 'port name="m_axes"', "has no port for m_axis_tdata"),
+        ("kernel.xml", 'dataWidth="256"', 'dataWidth="128"', "m_axi_words_0: rdata is"),
+        ("kernel.xml", 'dataWidth="512"', 'dataWidth="384"', "no power of two: 384"),
+        ("kernel.xml", 'mode="write_only"', 'mode="read_only"', "m_axis: tdata is"),
+        ("kernel.xml", 'port="m_axi_model"', 'port="m_axi_odd"', "m_axi_odd, which is no port"),
+        ("kernel.xml", 'port="m_axi_model"', 'port="m_axi_labels"', "m_axi_labels has 2 arguments"),
+        ("kernel.xml", 'offset="0x1034"', 'offset="0x1036"', "cannot be at 0x1036"),
+        ("kernel.xml", 'offset="0x1034"', 'offset="0x2000"', "cannot be at 0x2000"),
+        ("kernel.xml", 'offset="0x1034"', 'offset="0x103C"', "cannot be at 0x103c"),
+        ("kernel.xml", "</root>", "", "the package cannot be read"),
+        ("connectivity.cfg", "nk=worker", "nk=walker", "connectivity.cfg has no kernel worker_k"),
+        ("connectivity.cfg", "m_axi_model:", "m_axi_modal:", "m_axi_model is not in sp"),
+        ("connectivity.cfg", "m_axi_model:", "m_axi_modal:", "sp lists worker_0.m_axi_modal"),
+        ("connectivity.cfg", "m_axi_model:", "m_axi_labels:", "sp has worker_0.m_axi_labels twice"),
+        ("connectivity.cfg", "HBM[0]", "HBM[32]", "there is no memory HBM[32]"),
+        ("connectivity.cfg", "worker_0.s_axis", "cmac_0.s_axis", "s_axis is not in stream_connect"),
+        ("rtl", "input wire ap_clk", "output wire ap_clk", "the Verilog has no input ap_clk"),
+    ],
+)
+def test_what_does_not_fit_is_reported(kernel, tmp_path, file, old, new, line):
+    shutil.copytree(kernel, tmp_path / "copy")
+    path = tmp_path / "copy" / file
+    path = next(path.glob("worker_kernel*.v")) if file == "rtl" else path
+    before = path.read_text()
+    at = before.find(old)
+    assert at >= 0
+    path.write_text(before[:at] + new + before[at + len(old) :])
+    assert any(line in each for each in problems(tmp_path / "copy"))
+
+
+def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
+    """Their stubs, that is: make calls them with options that their documents have."""
+    shutil.copytree(kernel, tmp_path / "copy")
+    link = tmp_path / "bin" / "v++"
+    link.write_text(
+        '#!/bin/sh\necho v++ "$@" >> $STUB_LOG\nwhile [ "$1" != -o ]; do shift; done\ntouch $2\n'
+    )
+    link.chmod(0o755)
+    (tmp_path / "copy" / "cmac_0.xo").touch()
+    result, reported = vivado(tmp_path / "copy", "xclbin", modules=[])
+    assert result.returncode == 0, result.stderr
+    busses = [line for line in reported if line.startswith("ipx::associate_bus_interfaces -busif")]
+    names = re.findall(r'port name="(\w+)"', (kernel / "kernel.xml").read_text())
+    assert [line.split()[2] for line in busses] == names
+    (packaged,) = [line for line in reported if line.startswith("package_xo")]
+    assert packaged.endswith("kernel.xml")
+    assert reported[-1].startswith("v++ -l -t hw --platform xilinx_u280_gen3x16_xdma_1_202211_1")
+    assert "--config connectivity.cfg --kernel_frequency 300" in reported[-1]
+
+
+@pytest.mark.parametrize(
+    ("design", "how", "line"),
+    [
+        ("p4sgd-worker", {"preset": "u280-16"}, "managers must be from 1 to 32: 34"),
+        ("p4sgd-switch", {}, "p4sgd-switch cannot be a plugin of vitis: it is no worker"),
+    ],
+)
+def test_what_cannot_be_is_one_line(design, how, line):
+    order = Order(design=find_design(design), board="vitis", changes={}, **how)
+    with pytest.raises(UserError, match=line):
+        order.target.make(order.params())
+
+
+@pytest.mark.skipif(not XRT_INCLUDE.exists(), reason="libxrt-dev is missing (on Debian)")
+def test_registers_link_against_xrt(kernel, tmp_path):
+    command = [
+        "g++",
+        "-std=c++17",
+        "-shared",
+        "-fPIC",
+        "-Wall",
+        "-Wextra",
+        f"-isystem{XRT_INCLUDE}",
+    ]
+    library = str(tmp_path / "library.so")
+    subprocess.run([*command, str(kernel / SOURCE), "-o", library, "-lxrt_coreutil"], check=True)
