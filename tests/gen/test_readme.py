@@ -1,5 +1,6 @@
 """Checks that what the README promises is there."""
 
+import json
 import re
 import shlex
 import tomllib
@@ -184,3 +185,38 @@ def test_measured_figures_are_detected():
     assert figures("482 times, 9.0 K LUT, 1,347 PRs, at .965 in two minutes; 4,096 of `x 7 %`") == {
         *("482 times", "9.0 K LUT", "1,347 PRs", ".965", "two minutes")
     }
+
+
+PYTHON_OF_DEBIAN = {"bookworm": (3, 11), "trixie": (3, 13)}
+
+
+def test_container_has_what_the_readme_requires():
+    """It is made of Debian's packages, those that `make` names where they are missing."""
+    text = (ROOT / ".devcontainer" / "Dockerfile").read_text().replace("\\\n", " ")
+    (release,) = re.findall(r"^FROM debian:(\w+)-slim$", text, re.M)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    least = re.fullmatch(r">=(\d+)\.(\d+)", project["requires-python"])
+    assert PYTHON_OF_DEBIAN[release] >= tuple(map(int, least.groups()))
+    installed = set(re.search(r"--no-install-recommends +(.*?) +&&", text)[1].split())
+    makefile = (ROOT / "Makefile").read_text()
+    named = {*re.findall(r"\blacks (?:\S+|\".*?\") (\S+?);", makefile), "g++", "perl"}
+    named |= set(re.findall(r"\(on Debian: apt-get install ([a-z][\w+-]+)\)", makefile))
+    assert named >= {"python3", "python3-venv", "libpython3-dev"}
+    for tool in ("g++", "make", "perl", "tclsh"):
+        assert tool in PLAIN
+    assert installed == named | {"make", "tcl", "ca-certificates", "git"}
+    assert not re.search(r"https?:|pip |curl|wget|COPY --from", text)
+    settings = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    assert settings["build"] == {"dockerfile": "Dockerfile"}
+    assert settings["postCreateCommand"].split() == ["make", ".venv/.ready"]
+    assert "READY := .venv/.ready" in makefile
+
+
+def test_each_surrounding_has_one_command():
+    rows = re.findall(
+        r"^\| (.+?) \| (.*) \|$", README.partition("## I have")[2].partition("##")[0], re.M
+    )
+    assert len(rows) > 4
+    for _, begins in rows[2:]:
+        assert begins.startswith(("`make ", "`docker ", "`ingather "))
+        assert begins.count("`") == 2
