@@ -19,6 +19,14 @@ DESIGN = Design(
         Run(session="sim.mina.switch_session:TenantSwitchSession"),
         Run(name="schedule", session="sim.mina.schedule_session:ScheduleSession"),
     ],
+    shells={
+        "opennic": Card(
+            component="hdl.opennic.plugins:P4sgdPlugin",
+            presets={"tiny": {"ports": 2}, "opennic": {"ports": 2}},
+            preset="opennic",
+            most={"ports": Most(value=2, because="the shell has two MACs")},
+        )
+    },
     cards={
         "u280": Card(
             component="hdl.u280.switch_board:SwitchBoard",

@@ -27,6 +27,14 @@ DESIGN = Design(
             rows="sim.netsparse.bench.model:rows",
         ),
     },
+    shells={
+        "opennic": Card(
+            component="hdl.opennic.plugins:NetSparsePlugin",
+            presets={"tiny": {"ports": 2, "pipes": 1}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the shell has two MACs")},
+        )
+    },
     cards={
         "u280": Card(
             component="hdl.u280.netsparse_switch_board:NetSparseSwitchBoard",

@@ -26,7 +26,7 @@ DESIGN = Design(
     },
     shells={
         "opennic": Card(
-            component="hdl.opennic.p4sgd_plugin:P4sgdPlugin",
+            component="hdl.opennic.plugins:P4sgdPlugin",
             presets={"opennic": {"ports": 2}},
             preset="opennic",
             most={"ports": Most(value=2, because="the shell has two MACs")},

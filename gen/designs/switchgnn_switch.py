@@ -54,6 +54,14 @@ DESIGN = Design(
             preset="small",
         ),
     },
+    shells={
+        "opennic": Card(
+            component="hdl.opennic.plugins:GnnPlugin",
+            presets={"tiny": {"ports": 2}, "opennic": {"ports": 2, **ON_TWO_DIES}},
+            preset="opennic",
+            most={"ports": Most(value=2, because="the shell has two MACs")},
+        )
+    },
     cards={
         "u280": Card(
             component="hdl.u280.switchgnn_switch_board:GnnSwitchBoard",

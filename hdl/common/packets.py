@@ -39,9 +39,12 @@ def to_transmitter(m: Module, axis: Any, stream: Any) -> None:
     m.d.comb += BEAT(stream.payload).keep[0].eq(axis.tkeep[0] & whole)
 
 
-def to_axis(m: Module, stream: Any, axis: Any) -> None:
-    """Connect ``stream`` to the sink ``axis``; no packet is marked as broken."""
-    beat = BEAT(stream.payload)
+def to_axis(m: Module, stream: Any, axis: Any, beat: Any = None) -> None:
+    """Connect ``stream`` to the sink ``axis``; no packet is marked as broken.
+
+    ``beat`` has the fields of a beat, if they are not all of the payload.
+    """
+    beat = BEAT(stream.payload) if beat is None else beat
     m.d.comb += [
         axis.tdata.eq(beat.data),
         axis.tkeep.eq(beat.keep),

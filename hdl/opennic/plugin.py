@@ -41,6 +41,7 @@ class SwitchPlugin(Component):
     domains = ("sync", "axil")
     switch: ClassVar[type[Any]]
     ethertype: ClassVar[int]  #: that of the switch's packets
+    streams: ClassVar[tuple[str, ...]] = ("axis",)  #: by class, without ``s_`` and ``m_``
     switch_words: ClassVar[int] = 512  #: beats of the switch's packets that wait for a MAC
 
     def __init__(self, params: Any) -> None:
@@ -116,8 +117,9 @@ class SwitchPlugin(Component):
         m.submodules[f"port_{k}"] = port = DomainRenamer("running")(PortPaths(self.paths))
         connect(m, flipped(self.s_axis_rx[k]), port.rx)
         connect(m, flipped(self.s_axis_h2c[k]), port.h2c)
-        connect(m, port.to_switch, core.s_axis[k])
-        connect(m, core.m_axis[k], port.from_switch)
+        for number, name in enumerate(self.streams):
+            connect(m, port.to_switch[number], getattr(core, f"s_{name}")[k])
+            connect(m, getattr(core, f"m_{name}")[k], port.from_switch[number])
         sent = port.tx.payload
         source = Mux(sent.index == 0, 1 << k, 0)
         to_box(m, port.tx, sent.payload, self.m_axis_tx[k], source, mac_bit(k))

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from amaranth.hdl import Module
+from amaranth.hdl import Cat, Const, Module, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.common.arithmetic import delay
+from hdl.common.arithmetic import count_ones, delay
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBufferParams
-from hdl.common.packet_split import PacketSplit
-from hdl.common.packets import AXIS
+from hdl.common.packet_split import PacketSplit, PacketSplitParams
+from hdl.common.packets import AXIS, to_axis
 from hdl.common.params import Params, same_as, whole
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.opennic.box import BOX_STREAM
@@ -18,12 +18,14 @@ from hdl.opennic.ether_split import EtherSplit, EtherSplitParams
 from hdl.opennic.output_gate import OutputGate, OutputGateParams
 from hdl.opennic.packet_measure import PacketMeasure, PacketMeasureParams
 from hdl.opennic.packet_store import SIZED, PacketStore, PacketStoreParams
+from hdl.u280.kind_split import KINDS, KindSplit
 
 LAST_BIT = SIZED["last"].offset
 #: Describes what is counted at a port: names of events, and what each counts.
 EVENTS = {
     "to_switch": "packets of the MAC for the switch, malformed ones included",
     "to_switch_malformed": "those of them whose size is not the one that the shell stated",
+    "to_switch_dropped": "those of them that found no room, where the switch makes packets wait",
     "to_host": "packets of the MAC to the host",
     "to_host_dropped": "packets of the MAC to the host that were dropped for want of room",
     "to_host_malformed": "packets of the MAC to the host that were dropped as malformed",
@@ -32,13 +34,15 @@ EVENTS = {
     "from_switch": "packets of the switch to the MAC",
     "from_switch_malformed": "packets of the switch that it broke off, or that are too long",
 }
-PORT_EVENTS = data.StructLayout(dict.fromkeys(EVENTS, 1))
+EVENT_BITS = 2  #: width of the number of an event in a cycle, in which two streams may have one
+PORT_EVENTS = data.StructLayout(dict.fromkeys(EVENTS, EVENT_BITS))
 
 
 class PortPathsParams(Params, suffix="{ethertype:04x}_{host_words}_{switch_words}"):
     """Sets which packets are the switch's, and how many beats wait."""
 
-    ethertype: int = whole(0x600, 0xFFFF)  #: that of the switch's packets
+    #: that of the switch's packets; 0: they are NetSparse's, reads and responses apart
+    ethertype: int = whole(0x600, 0xFFFF, or_zero=True)
     #: beats that wait for the host, and for the MAC from the host
     host_words: int = same_as(PacketBufferParams, "words", default=512)
     #: beats that wait for the MAC from the switch
@@ -46,15 +50,29 @@ class PortPathsParams(Params, suffix="{ethertype:04x}_{host_words}_{switch_words
 
     @property
     def arbiter(self) -> StreamArbiterParams:
-        """Return the inputs of the MAC's arbiter: the host, then the switch."""
-        return StreamArbiterParams(shape=SIZED, count=2, last_bit=LAST_BIT)
+        """Return the inputs of the MAC's arbiter: the host, then the switch's streams."""
+        return StreamArbiterParams(shape=SIZED, count=1 + self.streams, last_bit=LAST_BIT)
+
+    @property
+    def streams(self) -> int:
+        """Return the number of streams of the switch, each way."""
+        return 1 if self.ethertype else KINDS
+
+    @property
+    def split(self) -> PacketSplit:
+        """Return what finds the packets of each stream, and all others."""
+        if self.ethertype:
+            return EtherSplit(EtherSplitParams(ethertype=self.ethertype, rest=True))
+        return KindSplit(PacketSplitParams(rest=True))
 
 
 class PortPaths(Component):
     """Leads packets of a MAC's ``rx`` to the switch or to the host, and those of both to ``tx``.
 
-    A packet with the switch's EtherType goes to ``to_switch`` as it comes, and the switch cannot
-    make it wait; a malformed one, whose size is not ``tuser_size``, ends with ``tuser``. All others
+    A packet with the switch's EtherType goes to ``to_switch[0]`` as it comes, and the switch
+    cannot make it wait; a malformed one, whose size is not ``tuser_size``, ends with ``tuser``.
+    NetSparse's are stored first, as that switch may make them wait; a malformed one, and one that
+    finds no room, is dropped. All others
     go to ``c2h`` when they have come whole; one that finds no room, as the host is slow, is dropped
     rather than that the switch's packets wait behind it. Packets of the host from ``h2c``, and of
     ``from_switch``, are stored whole, too, so that a slow one holds up nothing at ``tx``, where
@@ -76,10 +94,10 @@ class PortPaths(Component):
             {
                 "rx": In(BOX_STREAM),
                 "h2c": In(BOX_STREAM),
-                "from_switch": In(AXIS),
+                "from_switch": In(AXIS).array(params.streams),
                 "tx": Out(stream.Signature(params.arbiter.output)),
                 "c2h": Out(stream.Signature(SIZED)),
-                "to_switch": Out(AXIS),
+                "to_switch": Out(AXIS).array(params.streams),
                 "hold": In(1),
                 "idle": Out(1),
                 "events": Out(PORT_EVENTS),
@@ -89,41 +107,60 @@ class PortPaths(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params, events = self.params, self.events
-        split = EtherSplit(EtherSplitParams(ethertype=params.ethertype, rest=True))
-        received = self.measure(m, "received", self.rx)
-        m.submodules.split = split
-        connect(m, received.o, split.mac)
-        own, others = split.o
-        copy_axis(m, own, self.to_switch)
-        to_host = PacketStore(PacketStoreParams(words=params.host_words, behind=1))
-        m.submodules.to_host = to_host
-        connect(m, others, to_host.i)
+        m.submodules.split = split = params.split
         m.submodules.arbiter = arbiter = StreamArbiter(params.arbiter)
-        from_host = self.store(m, "from_host", self.measure(m, "sent", self.h2c), params.host_words)
-        answered = PacketMeasure(PacketMeasureParams())
-        m.submodules.answered = answered
-        connect(m, flipped(self.from_switch), answered.axis)
-        from_switch = self.store(m, "from_switch", answered, params.switch_words)
-        for k, store in enumerate((from_host, from_switch)):
-            connect(m, store.o, arbiter.i[k])
+        received = self.measure(m, "received", self.rx)
+        connect(m, received.o, split.mac)
+        size = delay(m, received.size, split.latency, "received_size")
+        *own, others = split.o
+        dropped = [self.to_stream(m, k, axis, size) for k, axis in enumerate(own)]
+        to_host = self.dropping_store(m, "to_host", others, size, params.host_words)
+        sent = self.measure(m, "sent", self.h2c)
+        stores = [self.waiting_store(m, "from_host", sent, params.host_words)]
+        for k, axis in enumerate(self.from_switch):
+            m.submodules[f"answered_{k}"] = answered = PacketMeasure(PacketMeasureParams())
+            connect(m, flipped(axis), answered.axis)
+            name = f"from_switch_{k}"
+            stores.append(self.waiting_store(m, name, answered, params.switch_words))
+        for store, stream_in in zip(stores, arbiter.i, strict=True):
+            connect(m, store.o, stream_in)
         idle_tx = self.gate(m, "tx", arbiter.o, params.arbiter.output, "payload")
         idle_c2h = self.gate(m, "c2h", to_host.o, SIZED)
-        ends = own.tvalid & own.tlast
+        ends = [axis.tvalid & axis.tlast for axis in own]
+        from_host, *from_switch = stores
         m.d.comb += [
             received.room.eq(1),
-            to_host.size.eq(delay(m, received.size, split.latency, "received_size")),
             self.idle.eq(idle_tx & idle_c2h),
-            events.to_switch.eq(ends),
-            events.to_switch_malformed.eq(ends & own.tuser),
+            events.to_switch.eq(Cat(ends).any()),
+            events.to_switch_malformed.eq(
+                Cat(e & a.tuser for e, a in zip(ends, own, strict=True)).any()
+            ),
+            events.to_switch_dropped.eq(Cat(dropped).any()),
             events.to_host.eq(to_host.kept),
             events.to_host_dropped.eq(to_host.dropped),
             events.to_host_malformed.eq(to_host.malformed),
             events.from_host.eq(from_host.kept),
             events.from_host_malformed.eq(from_host.malformed),
-            events.from_switch.eq(from_switch.kept),
-            events.from_switch_malformed.eq(from_switch.malformed),
+            events.from_switch.eq(count_ones([store.kept for store in from_switch])),
+            events.from_switch_malformed.eq(count_ones([store.malformed for store in from_switch])),
         ]
         return m
+
+    def to_stream(self, m: Module, k: int, axis: Any, size: Value) -> Value:
+        """Lead packets to a stream of the switch; return whether one finds no room."""
+        if self.params.ethertype:
+            copy_axis(m, axis, self.to_switch[k])
+            return Const(0)
+        store = self.dropping_store(m, f"to_switch_{k}", axis, size, self.params.switch_words)
+        to_axis(m, store.o, self.to_switch[k], store.o.payload)
+        return store.dropped
+
+    def dropping_store(self, m: Module, name: str, axis: Any, size: Value, words: int) -> Any:
+        """Return the store of packets of the MAC, which does not wait."""
+        m.submodules[name] = store = PacketStore(PacketStoreParams(words=words, behind=1))
+        connect(m, axis, store.i)
+        m.d.comb += store.size.eq(size)
+        return store
 
     def measure(self, m: Module, name: str, box: Any) -> PacketMeasure:
         """Return what measures the packets of a stream of the shell, and holds it to its size."""
@@ -132,7 +169,9 @@ class PortPaths(Component):
         m.d.comb += measure.stated.eq(box.tuser_size)
         return measure
 
-    def store(self, m: Module, name: str, measure: PacketMeasure, words: int) -> PacketStore:
+    def waiting_store(
+        self, m: Module, name: str, measure: PacketMeasure, words: int
+    ) -> PacketStore:
         """Return the store of the packets that ``measure`` passes, whose source waits for room."""
         store = PacketStore(PacketStoreParams(words=words, behind=PacketMeasure.latency))
         m.submodules[name] = store

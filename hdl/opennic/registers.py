@@ -6,7 +6,7 @@ from hdl.common.event_counters import CountersParams
 from hdl.common.register_parts import commands, single
 from hdl.common.registers import RegisterMap, pulse, ro
 from hdl.opennic.box import PORTS
-from hdl.opennic.port_paths import EVENTS
+from hdl.opennic.port_paths import EVENT_BITS, EVENTS
 
 IDENTITY = 0x4F4E4943  #: the letters ONIC
 VERSION = 1
@@ -14,7 +14,7 @@ BASE = 0x10000  #: address of these registers in the box's window; those of the 
 ADDRESS_BITS = 12
 COUNTERS = CountersParams(
     name="opennic",
-    counters=tuple((f"port_{k}_{event}", 1) for k in range(PORTS) for event in EVENTS),
+    counters=tuple((f"port_{k}_{event}", EVENT_BITS) for k in range(PORTS) for event in EVENTS),
 )
 
 

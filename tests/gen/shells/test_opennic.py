@@ -1,5 +1,6 @@
 """A plugin of each switch for OpenNIC fits the box's ports; what does not fit is noticed."""
 
+import re
 import shutil
 
 import pytest
@@ -10,6 +11,7 @@ from gen.designs.catalogue import find_design
 from gen.shells.opennic.check import problems
 from hdl.opennic.box import box_ports
 from tests.gen.console import ingather, without_progress
+from tests.long import short_and_long
 
 INST = "box_250mhz/user_plugin_250mhz_inst.vh"
 MAP = "box_250mhz/box_250mhz_address_map_inst.vh"
@@ -52,6 +54,17 @@ def test_folder_is_what_the_shell_reads(plugin):
     table = (plugin / "box_250mhz" / "box_250mhz_address_map.v").read_text()
     assert "//   0x10000  commands" in table
     assert (plugin / "registers" / "p4sgd_switch" / "registers.json").exists()
+
+
+OTHERS = ["mina-switch", "switchgnn-switch", "netsparse-switch"]
+
+
+@pytest.mark.parametrize("design", short_and_long(OTHERS, ["netsparse-switch"]))
+def test_every_switch_of_two_ports_is_a_plugin(design, tmp_path):
+    generate(order(design, "tiny"), tmp_path / "new")  # which checks the folder
+    instance = (tmp_path / "new" / INST).read_text()
+    assert re.search(r"^\w+_plugin_\S+ plugin_inst \($", instance, re.M)
+    assert len([*(tmp_path / "new" / "registers").glob("*/registers.json")]) == 2
 
 
 #: file, what is replaced by what, and what is said of it
@@ -100,6 +113,7 @@ def test_what_does_not_fit_is_noticed(plugin, tmp_path, name):
         ("netsparse-snic", {}, "netsparse-snic cannot be a plugin of opennic: it reads and writes"),
         ("p4sgd-worker", {}, "p4sgd-worker cannot be a plugin of opennic: it is no switch"),
         ("p4sgd-switch", {"ports": 4}, "ports can be at most 2, not 4: the shell has two MACs"),
+        ("switchgnn-switch", {"tables": "memory"}, "tables must be chip in OpenNIC's box"),
         ("p4sgd-switch", {"slots": 3}, "slots must be a power of two"),
     ],
 )

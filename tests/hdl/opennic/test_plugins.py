@@ -26,13 +26,13 @@ ADDRESS, GROUP = bytes.fromhex("020000000010"), bytes.fromhex("030000000001")
 CHECKOUT = os.environ.get("OPENNIC", "")
 
 
-def test_box():
+def test_plugins():
     simulate(Box(PARAMS), __name__)
 
 
 @pytest.mark.long
 @pytest.mark.skipif(not CHECKOUT, reason="OPENNIC=PATH names no checkout of open-nic-shell")
-def test_box_of_the_shell():
+def test_plugins_in_the_box_of_the_shell():
     """It is the shell's own box and reset; what is around both holds IP of AMD's: see README."""
     simulate(Box(replace(PARAMS, shell=str(Path(CHECKOUT).resolve()))), __name__)
 
