@@ -5,6 +5,7 @@ from hdl.p4sgd.core.engine_set import EngineSet
 from hdl.p4sgd.core.partial_sum import PartialSum
 from hdl.p4sgd.core.training_core import TrainingCore
 from hdl.p4sgd.engine.engine import Engine
+from hdl.p4sgd.engine.params import LABEL_BITS, PORT_BITS
 from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.loss.loss_unit import LossUnit
 from hdl.p4sgd.network.model_exchange import ModelExchange
@@ -28,7 +29,8 @@ def worker_latencies(params: WorkerParams) -> dict[str, int]:
         "last frame to full activation": Transport.receive_latency + exchange.receive_latency,
     }
     if params.classes > 1:
-        latencies[OF_CLASSES] = EngineSet.latency + params.classes - 1
+        beats = -(-params.engine.banks * LABEL_BITS // PORT_BITS)  # of a class's labels
+        latencies[OF_CLASSES] = EngineSet.latency + (params.classes - 1) * beats
     if params.slrs > 1:
         latencies[OVER_DIES] = EngineChain(params).latency - TrainingCore.deltas_latency
     return latencies
