@@ -46,6 +46,16 @@ async def pointers_change_between_runs_only(dut, busy):
     bench.set(**{busy: 0})
     await bench.wait(2)
     assert bench.pages() == second
+    await bench.host.write(interrupt_enable=1)
+    await bench.wait(2)
+    assert dut.irq.value
+    bench.set(**{busy: 1})
+    dut.rst.value = 1
+    await bench.wait(3)
+    assert not dut.irq.value
+    dut.rst.value = 0
+    await bench.wait()
+    assert bench.pages() == [0] * len(NAMES)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

@@ -8,7 +8,7 @@ from sim.harness.bench import Bench
 from sim.harness.streams import cycle
 from sim.harness.verilator import simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, Fault, ram_file
-from tests.hdl.vitis.mover_on_memories import SIDES, MoverOnMemories
+from tests.hdl.vitis.mover_on_memories import SIDES, STATUS, MoverOnMemories
 
 PARAMS = MemoryMoverParams(address_bits=13)
 BEATS = (1 << PARAMS.address_bits) // 32
@@ -150,7 +150,8 @@ async def a_broken_bus_ends_a_copy_and_is_used_again(dut, fault, way):
     before = list(bench.content[target])
     fails = {"fault": kind.value, f"fail_{direction}": 1, f"fail_{direction}_beat": 70}
     bench.slow(**fails)
-    await bench.start(way, 37, 60)
+    offset = random.randint(30, 45)
+    await bench.start(way, offset, 90 - offset)
     for _ in range(3 if silent else 0):
         await bench.wait(1000)
         await bench.strobe(tick=1)
@@ -171,17 +172,51 @@ async def a_broken_bus_ends_a_copy_and_is_used_again(dut, fault, way):
     for _ in range(4):  # until R has been idle from one tick to the next
         await bench.wait(1000)
         await bench.strobe(tick=1)
-    await bench.start(way, 37, 60)
+    await bench.start(way, offset, 90 - offset)
     await bench.ends()
     assert bench.content[target] == copied
+    await bench.check()
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+async def a_reset_ends_a_copy_and_forgets_the_last_one(dut):
+    bench = await MoverBench(dut).begin()
+    fails = {"fault": Fault.ERROR.value, "fail_response": Response.SLVERR.value}
+    for k in range(6):
+        if k < 2:  # errors have been counted
+            way = ("read", "write")[k]
+            bench.slow(**fails, **{f"fail_{way}": 1, f"fail_{way}_beat": 40})
+            await bench.start("store", 32, 60)
+            await bench.until("busy", 0)
+        elif k == 2:  # a bus has broken
+            bench.slow(fault=Fault.DEAF.value, fail_read=1)
+            await bench.start("store", 32, 60)
+            for _ in range(3):
+                await bench.wait(1000)
+                await bench.strobe(tick=1)
+            await bench.until("busy", 0)
+            assert dut.broken.value
+        else:  # a copy is in progress
+            bench.slow(fault=Fault.MUTE.value, fail_write=k == 4, fail_read=1, fail_read_beat=90)
+            await bench.start("store", 32, 60)
+            await bench.wait(random.randint(1, 60))
+        await bench.reset()
+        assert not any(bench.value(name) for name in STATUS)
+        bench.slow()
+        await bench.start("store", 32, 60)
+        await bench.ends()
     await bench.check()
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def a_start_while_busy_does_nothing_and_load_goes_before_store(dut):
     bench = await MoverBench(dut).begin()
+    assert not dut.done.value
     await bench.start("load", 3, 100, store=1)
+    await bench.wait()
     for _ in range(20):
+        assert dut.busy.value
+        assert not dut.done.value
         await bench.strobe(load=1, store=random.getrandbits(1), transfer={"offset": 0, "beats": 9})
     await bench.ends()
     await bench.check()

@@ -56,6 +56,29 @@ async def whole_packets_leave_and_all_others_are_counted(dut, stall):
         assert 0 < len(left) < sum(length <= most for length in lengths)
 
 
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(cut=range(1, 9))
+async def a_packet_that_a_reset_cuts_is_dropped(dut, cut):
+    """Nothing leaves that came before the reset, and nothing of the packet that it cuts."""
+    bench = await Bench(dut).begin()
+    bench.i.extend([beat for k in range(3) for beat in packet(k, 3)])
+    await bench.wait(cut)
+    dut.rst.value = 1
+    await bench.wait(2)
+    assert not dut.dropped.value | dut.o_tvalid.value
+    dut.rst.value = 0
+    bench.forget()
+    dropped = bench.record("dropped")
+    while bench.i.missing:
+        await bench.wait()
+    bench.i.extend([*packet(3, 2), *packet(4, 2)])
+    await bench.settle(20)
+    left = list(packets_of(bench.o.beats))
+    assert left == list(range(5 - len(left), 5))
+    assert len(dropped.beats) == 1
+    assert len(left) > 0
+
+
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def takes_its_latency(dut):
     bench = await Bench(dut).begin()
