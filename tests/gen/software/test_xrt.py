@@ -9,6 +9,7 @@ import pytest
 from sim.host import xrt
 from sim.host.device import DeviceError
 from tests.gen.software import pyxrt
+from tests.gen.software.generated import poisoned, run, write
 
 SOURCE = Path(xrt.__file__).with_name("xrt_registers.cpp")
 UUID = pyxrt.uuid().to_string()
@@ -79,3 +80,24 @@ def test_what_xrt_refuses_is_reported(library, tmp_path, monkeypatch):
         xrt.opened("f.xclbin@7", None),
     ):
         pass
+
+
+def test_a_package_takes_an_xclbin_for_its_device(tmp_path):
+    """The one that is written with a design, in a program that sees nothing of the project."""
+    folder = poisoned(tmp_path)
+    write("p4sgd-worker", "tiny", folder)
+    program = """
+import pyxrt, p4sgd_worker_host as host
+pyxrt.cards[1] = None
+try:
+    with host.open_card("f.xclbin@1"):
+        pass
+except host.DeviceError as error:
+    print(pyxrt.loaded, error)
+    print(set(host.PLACES) <= set(host.BUILD.__dict__), host.KERNEL.banks)
+"""
+    result = run(f"sys.path += [{str(Path(pyxrt.__file__).parent)!r}]\n{program}", folder)
+    error, described = result.stdout.splitlines() or [result.stderr, ""]
+    assert error.startswith("['f.xclbin'] cannot load")
+    assert "libxrt_registers.so" in error
+    assert described == "True ('HBM[0]', 'HBM[10]', 'HBM[21]')"
