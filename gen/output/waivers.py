@@ -9,6 +9,10 @@ MISSING = """
 // The vendor's primitives and IP are in the vendor's libraries.
 lint_off -rule MODMISSING
 """
+INTERRUPT = """
+// Vitis wants this name for a kernel's port.
+lint_off -rule SYMRSVDWORD -file "*" -match "*'interrupt'"
+"""
 
 
 def waivers(emission: Emission) -> str:
@@ -17,4 +21,6 @@ def waivers(emission: Emission) -> str:
     own = emission.modules.keys()
     outside = [m.name for m in emission.modules.values() if not own >= {*PLACED.findall(m.verilog)}]
     lines = [f'lint_off -rule UNDRIVEN -file "*/{name}.v"\n' for name in outside]
+    if any(port.name == "interrupt" for port in emission.top.ports):
+        text += INTERRUPT
     return text + "".join([MISSING, *lines] if lines else [])

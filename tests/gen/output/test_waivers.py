@@ -6,15 +6,17 @@ import pytest
 
 from gen.designs.catalogue import designs
 from gen.output.waivers import waivers
+from hdl.p4sgd.worker import Worker
+from hdl.vitis.worker_kernel import WorkerKernel
 from sim.harness.build_tools import BuildError, execute, verilator_command
 from sim.harness.emissions import emission_of
 
 
-@pytest.fixture
-def folder(tmp_path):
-    """Write a worker, which places the vendor's primitives, as ``generate`` does."""
-    design = designs()["p4sgd-worker"]
-    emission = emission_of(design.make(design.params_of("tiny")), generated=True)
+@pytest.fixture(params=[Worker, WorkerKernel])
+def folder(request, tmp_path):
+    """Write a worker, which places the vendor's primitives, and a kernel, as ``generate`` does."""
+    params = designs()["p4sgd-worker"].params_of("tiny")
+    emission = emission_of(request.param(params), generated=True)
     for name, module in emission.modules.items():
         (tmp_path / f"{name}.v").write_text(module.verilog)
     (tmp_path / "filelist.f").write_text("".join(f"{name}.v\n" for name in emission.modules))
