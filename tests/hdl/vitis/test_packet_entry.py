@@ -5,7 +5,7 @@ import cocotb
 
 from hdl.vitis.packet_entry import PacketEntry, PacketEntryParams
 from sim.harness.bench import Bench
-from sim.harness.streams import mostly, never, often
+from sim.harness.streams import always, mostly, never, often
 from tests.simulated import simulated
 
 SIZES = [PacketEntryParams(beats=16), PacketEntryParams(beats=64)]
@@ -63,12 +63,15 @@ async def a_packet_that_a_reset_cuts_is_dropped(dut, cut):
     bench = await Bench(dut).begin()
     bench.i.extend([beat for k in range(3) for beat in packet(k, 3)])
     await bench.wait(cut)
+    bench.i.stall = always
     dut.rst.value = 1
     await bench.wait(2)
     assert not dut.dropped.value | dut.o_tvalid.value
     dut.rst.value = 0
     bench.forget()
     dropped = bench.record("dropped")
+    await bench.wait(4)  # then there is room again
+    bench.i.stall = never
     while bench.i.missing:
         await bench.wait()
     bench.i.extend([*packet(3, 2), *packet(4, 2)])
