@@ -51,8 +51,9 @@ class PacketSplit(Component):
             mac.tready.eq(1),
             where.eq(Mux(begins, Cat(first, ~known) if self.params.rest else first, chosen)),
         ]
+        m.d.sync += chosen.eq(where)
         with m.If(mac.tvalid):
-            m.d.sync += [begins.eq(mac.tlast), chosen.eq(where)]
+            m.d.sync += begins.eq(mac.tlast)
         beat = {
             name: Signal.like(getattr(mac, name), name=name, reset_less=True)
             for name in ("tdata", "tkeep", "tlast", "tuser")

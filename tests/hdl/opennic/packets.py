@@ -53,11 +53,14 @@ def possible(octets):
 
 
 async def reset_at_once(dut, *sources):
-    """Reset the component for a cycle, and return in the next one; its sources begin anew."""
-    for source in sources:
-        source.abandon()
+    """Reset the component for a cycle, in which beats come, and return in the next one.
+
+    What ``sources`` have not sent is given up then.
+    """
     dut.rst.value = 1
     await RisingEdge(dut.clk)
+    for source in sources:
+        source.abandon()
     dut.rst.value = 0
     await edges(dut.clk, 1)
 

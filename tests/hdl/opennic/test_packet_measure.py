@@ -107,8 +107,10 @@ async def a_reset_forgets_what_was_wrong(dut):
     await start(dut)
     for _ in range(4):
         beats = [beat | {"tkeep": 1} for beat in driven([(frame(BEAT * 4), "")])]
-        await around.source.send_all(beats[:3])
-        await reset_at_once(dut)
+        around.source.extend(beats)
+        await edges(dut.clk, 2)
+        await reset_at_once(dut, around.source)
+        assert not dut.o_tvalid.value
         first = len(around.sink.beats)
         await around.source.send_all([*driven([(frame(300), "")])])
         await edges(dut.clk, 4)
