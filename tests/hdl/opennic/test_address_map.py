@@ -9,6 +9,7 @@ from hdl.opennic.address_map import AddressMap, AddressMapParams
 from sim.harness.axi_streams import ChannelSink, ChannelSource
 from sim.harness.streams import STALLS, edges, never, start
 from sim.harness.verilator import params_in_simulator, simulate
+from tests.hdl.opennic.packets import reset_at_once
 
 WINDOWS = ((0, 12), (0x10000, 12), (0x40000, 15))
 
@@ -162,3 +163,22 @@ async def what_waits_is_answered_when_the_plugin_is_reset(dut, after):
     assert [item["resp"] for item in responses] == [0, 2]
     assert [len(each.aw.beats) - b for each, b in zip(registers, before, strict=True)] == [1, 0, 1]
     assert registers[2].w.beats[-1]["data"] == 9
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+@cocotb.parametrize(base=[base for base, _ in WINDOWS])
+async def a_reset_forgets_the_access(dut, base):
+    host, registers = await begin(dut)
+    for each in registers:
+        each.silent = True
+    host.ar.append({"addr": base})
+    host.aw.append({"addr": base})
+    host.w.append({"data": 1})
+    await edges(dut.clk, 6)
+    await reset_at_once(dut)
+    for each in registers:
+        each.silent = False
+    results, responses = await host.accesses([base + 4], [(base + 8, 3)])
+    number = [window for window, _ in WINDOWS].index(base)
+    assert results == [registers[number].content(4)]
+    assert [item["resp"] for item in responses] == [1]

@@ -43,7 +43,7 @@ async def a_reset_forgets_the_packet(dut):
     await start(dut)
     source, takers = AxiSource(dut, "mac"), [Taker(dut, f"o_{k}") for k in range(2)]
     for size in (300, 60):
-        source.extend([*beats_of(packets.frame(size))])
+        source.extend([*beats_of(packets.frame(size))] * 4)
         await edges(dut.clk, 1)
         await reset_at_once(dut, source)
         assert not any(int(getattr(dut, n).value) for n in ("o_0_tvalid", "o_1_tvalid", "foreign"))

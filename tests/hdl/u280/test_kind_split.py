@@ -2,11 +2,14 @@ import random
 
 import cocotb
 
+from hdl.netsparse.protocol import Kind
 from hdl.u280.kind_split import KindSplit
+from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import edges, never, often, start
 from sim.harness.verilator import simulate
-from tests.hdl.u280.packet_bench import Taker, random_packet, send
+from tests.hdl.opennic.packets import reset_at_once
+from tests.hdl.u280.packet_bench import Taker, header, random_packet, send
 
 
 def test_kind_split():
@@ -29,3 +32,18 @@ async def every_packet_goes_to_its_class(dut, stall):
         ]
     assert not set(takers[0].cycles) & set(takers[1].cycles)
     assert len(foreign.cycles) == sum(kind is None for _, kind in chosen)
+
+
+@cocotb.test(timeout_time=10, timeout_unit="us")
+async def a_reset_forgets_the_packet(dut):
+    await start(dut)
+    source, taker = AxiSource(dut, "mac"), Taker(dut, "o_0")
+    read = header(Kind.READ.value)
+    for octets in (header(0) + bytes(300), header(0), header(Kind.RESPONSE.value) + bytes(300)):
+        source.extend([*beats_of(octets)] * 4)
+        await edges(dut.clk, 1)
+        await reset_at_once(dut, source)
+        assert not any(int(getattr(dut, n).value) for n in ("o_0_tvalid", "o_1_tvalid", "foreign"))
+        await source.send_all([*beats_of(read)])
+        await edges(dut.clk, 3)
+    assert taker.packets() == [read] * 3
