@@ -27,11 +27,13 @@ from amaranth.hdl._ast import (
     Switch,
     SwitchValue,
     SyntaxWarning,
+    _MappedKeyDict,
 )
 from amaranth.hdl._ir import Design, PortDirection, build_netlist
 from amaranth.hdl._nir import FlipFlop, ModuleNetFlow, Net, Netlist, Value
 from amaranth.hdl._xfrm import DomainLowerer
 
+MappedKeys = _MappedKeyDict
 nir: Any = _nir  #: cells of netlists; it has no types
 
 VERSION = "0.5.10"  #: version of Amaranth, that the digests below are of
@@ -44,6 +46,7 @@ __all__ = [
     "DomainLowerer",
     "FlipFlop",
     "Fragment",
+    "MappedKeys",
     "ModuleNetFlow",
     "Net",
     "Netlist",
@@ -77,6 +80,7 @@ hdl._ast:Const.__init__ ca33abd35396 narrowing replaces it, to find values that 
 hdl._ast:Assign d42c704f6829 narrowing reads lhs and rhs, names the signals of lhs
 hdl._ast:Switch dc82b0b1319e narrowing reads cases, names the signals assigned inside
 hdl._ast:Property 38a1b9b74873 narrowing reads test
+hdl._ast:_MappedKeyDict bde79ac7012d whether it has a key is looked up without an exception
 hdl._ast:SignalKey 73dd57b46cd7 names are given in the order of signals' duid
 hdl._ir:Fragment.__init__ b5ab96e0dd1e statements and subfragments are read
 hdl._ir:Fragment._create_missing_domains e6f4375039ce its domains are sorted by name
@@ -85,6 +89,10 @@ hdl._ir:Design._assign_names 3dd0308f60d8 signals are named before it names the 
 hdl._ir:_add_name dfd5a471d873 replaced: numbers count what shares a name
 hdl._ir:build_netlist b480efbce09d called with a fragment, its ports and a name
 hdl._nir:Value.__new__ d07798c2470e replaced: nets are not asserted to be nets
+hdl._nir:Net df6f77d2aef1 a net is the number that it is
+hdl._nir:Value.from_const bc9417dc4cc3 replaced: bits are not asserted to be nets
+hdl._nir:Netlist.add_value_cell 9edcebe036a9 replaced: nets of a cell are numbers in a row
+hdl._nir:Netlist.alloc_late_value 2768131a0e44 replaced: late nets are numbers in a row
 hdl._nir:Netlist.resolve_value a78884eb2daa replaced: most values have nothing to resolve
 hdl._nir:Netlist.check_comb_cycles 3896dd1aabb3 replaced: Verilator's lint does that
 hdl._nir:FlipFlop.__init__ 56cb39e2cc32 cells of that class are registers, written as processes
@@ -112,6 +120,7 @@ back.rtlil:ModuleEmitter.emit 4a033bc3b7a0 the order of its steps
 back.rtlil:ModuleEmitter.emit_cell_wires 647cc163fcbb parts of registers are named first
 back.rtlil:ModuleEmitter.emit_driven_wire 42a6514a6a51 takes a wire that is there
 back.rtlil:ModuleEmitter.emit_memory 181b0bb8f5d5 contents that are zero are left out
+back.rtlil:ModuleEmitter.sigspec bf378027a97b replaced: a net is the number that it is
 back.rtlil:convert_fragment 93b0e787a7c6 written out again in lean_rtlil.to_rtlil
 """
 

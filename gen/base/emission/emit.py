@@ -16,6 +16,7 @@ from amaranth.lib import wiring
 from gen.base.emission.amaranth_internals import PortDirection
 from gen.base.emission.lean_rtlil import netlist_of, to_rtlil
 from gen.base.emission.narrowing import check, strict_constants
+from gen.base.emission.quick_netlists import quick_netlists
 from gen.base.emission.verilog.writing import written
 from hdl.common.component import Component
 
@@ -275,7 +276,7 @@ def emit(
     is neither elaborated nor translated, and what is not is known afterwards.
     """
     emitter = Emitter(progress, known)
-    with strict_constants(), seldom_collected():
+    with strict_constants(), seldom_collected(), quick_netlists():
         emitter.emit(component)
     if known is not None:
         known.keep(emitter.elaborated)

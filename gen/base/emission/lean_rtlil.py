@@ -5,24 +5,21 @@ and UltraRAM cannot be initialised at all; a ROM keeps its contents. It also giv
 of an array a wire of its own beside the array; the fields of structs keep theirs.
 
 Its search for combinational loops takes most of an emission and ends at the borders of a module.
-Verilator's lint (UNOPTFLAT) finds such loops in the whole design and replaces that search. A sixth
-of the remaining time went into assertions that each part of a value is a net; they are left out.
+Verilator's lint (UNOPTFLAT) finds such loops in the whole design and replaces that search.
 
 It rewrites every expression at each of its uses, so that what is used twice is written twice, with
 all that it is made of. Here an expression is written once.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
 from gen.base.emission.amaranth_internals import (
     DomainLowerer,
     Fragment,
-    Net,
     Netlist,
     SignalDict,
-    Value,
     _ir,
     build_netlist,
     rtlil,  # pyright: ignore[reportAttributeAccessIssue]
@@ -59,18 +56,6 @@ def sorted_domains(
     return sorted(create(fragment, *arguments, **options), key=lambda domain: domain.name)
 
 
-def unasserted(kind: type[Value], nets: Net | Iterable[Net] = ()) -> Value:
-    """Make what Amaranth's ``Value`` makes, without asserting that each part is a net."""
-    return tuple.__new__(kind, (nets,) if isinstance(nets, Net) else nets)
-
-
-def resolved(netlist: Netlist, value: Value) -> Value:
-    """Return ``value`` with late nets replaced; ``value`` itself if it has none, the usual case."""
-    if min(value, default=0) >= 0:
-        return value
-    return Value(map(netlist.resolve_net, value))
-
-
 def lowered(lowerer: Any, value: Any, lower: Callable[..., Any] = DomainLowerer.on_value) -> Any:
     """Return ``value`` with its clock domains resolved: the same object whenever it is met.
 
@@ -88,8 +73,6 @@ def netlist_of(fragment: Fragment, ports: dict[str, Any], name: str) -> Any:
     """Return the netlist of one module, with names that depend on its source alone."""
     with (
         patch.object(Netlist, "check_comb_cycles", lambda netlist: None),
-        patch.object(Netlist, "resolve_value", resolved),
-        patch.object(Value, "__new__", unasserted),
         patch.object(DomainLowerer, "on_value", lowered),
         patch.object(Fragment, "_create_missing_domains", sorted_domains),
         patch.object(_ir.Design, "_assign_names", assign_names),
