@@ -18,6 +18,8 @@ UNIT = "unit.cpp"  #: file name of what includes all of a design
 OPTIONS = "options"  #: file name of the compiler and its options
 HEADERS = "runtime.h"
 NATIVE = "-march=native"
+#: what every design needs of Verilator's own C++; a design's switches do not change it
+COMMON = ("verilated", "verilated_dpi", "verilated_threads", "verilated_vpi")
 BLOCKS = "blocks"  #: the cache's folder of hierarchical blocks
 # Bessel's functions and their like, which nobody calls, would be instantiated in each unit.
 HEADER_TEXT = "#define _GLIBCXX_BITS_SPECFUN_H 1\n"
@@ -122,7 +124,8 @@ def tools() -> tuple[str, ...]:
 def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
     """Compile Verilator's own C++ once for all designs that use the same of it.
 
-    Objects and headers take ten times longer to compile than a small design.
+    Objects and headers take ten times longer to compile than a small design, so that designs with
+    other switches, for waves or times, share what is the same for all.
     """
     classes = (work / "Vtop_classes.mk").read_text()
     listed = re.search(r"^VM_GLOBAL_FAST \+= \\\n((?:  .*\n)+)", classes, re.M)
@@ -143,15 +146,20 @@ def shared_runtime(work: Path, command: list[str], level: str) -> Runtime:
             # What the compiler reads should it ever refuse the precompiled form.
             (target / f"{HEADERS}.fast").write_text(HEADER_TEXT)
 
-        key = digest(*required, *switches, *decisive, OPTIONS, *tools())
+        key = digest(*required, *decisive, OPTIONS, *tools())
         return cached_folder("runtime", key, make_them)[0]
 
-    objects = compiled([f"{name}.o" for name in names], own)
+    objects: list[Path] = []
+    for common in (True, False):
+        if part := [f"{name}.o" for name in names if (name in COMMON) is common]:
+            objects.append(compiled(part, own, *([] if common else switches)))
     (work / HEADERS).write_text(HEADER_TEXT)
-    headers = compiled([f"{HEADERS}.fast.gch"], level, HEADER_TEXT)
+    headers = compiled([f"{HEADERS}.fast.gch"], level, HEADER_TEXT, *switches)
     for path in headers.iterdir():  # work has a path without blanks
         (work / path.name).symlink_to(path)
-    (work / "objects").symlink_to(objects)
-    linked = sorted(map(str, (work / "objects").glob("*.o")))
+    linked: list[str] = []
+    for index, folder in enumerate(objects):
+        (place := work / f"objects_{index}").symlink_to(folder)
+        linked += sorted(map(str, place.glob("*.o")))
     compiler = shlex.split((headers / OPTIONS).read_text())
     return Runtime(linked, f"-include {work / HEADERS}.fast", compiler)

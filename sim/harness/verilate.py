@@ -139,12 +139,13 @@ def build(
         emission = with_branches(emission)
     texts = [emission.verilog] if emission is not None else []
     models = models_of("".join(texts))
+    optimise = optimise and not waves and os.environ.get(OPTIMISE) != "0"
     recipe = Recipe(
         texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
         top=top,
-        flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing),
+        flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing, optimise),
         control=control_file(top, hier_blocks, registers, watched=coverage or all_signals),
-        optimise=optimise and not waves and os.environ.get(OPTIMISE) != "0",
+        optimise=optimise,
         second_main=second_main,
         modules=modules_of(emission) if hier_blocks and not coverage else {},
     )
@@ -172,13 +173,15 @@ def class_path(kind: type) -> str:
 
 
 def verilator_flags(
-    hier: bool, waves: bool, coverage: bool, all_signals: bool, timing: bool
+    hier: bool, waves: bool, coverage: bool, all_signals: bool, timing: bool, optimise: bool
 ) -> tuple[str, ...]:
     """Return Verilator's flags: those that differ from build to build, and the fixed ones."""
     flags = ["--cc", "--exe", "--vpi", "-O3", "-Wall", "--prefix", "Vtop"]
     flags += ["--hierarchical"] * hier + ["--trace"] * waves + ["--timing"] * timing
-    # The names of all signals as one function would take the compiler many minutes.
-    flags += ["--public-flat-rw", "--output-split-cfuncs", "200"] * all_signals
+    flags += ["--public-flat-rw"] * all_signals
+    # A compiler that optimises little takes a quarter longer for functions of a megabyte, and the
+    # names of all signals as one function would take it many minutes.
+    flags += ["--output-split-cfuncs", "200"] * (all_signals or not optimise)
     flags += ["--coverage-line", "--coverage-toggle"] * coverage
     return tuple(flags)
 
