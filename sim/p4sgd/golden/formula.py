@@ -1,6 +1,7 @@
 """Computes cycles of training by formulas, for the paper's data sets and hardware."""
 
 from dataclasses import dataclass, replace
+from math import inf
 
 LOOP_CYCLES = 5  #: cycles of the update loop: the least that a micro-batch takes
 UPDATE_CYCLES = 2  #: least cycles between updates of a chunk in a tile
@@ -40,6 +41,8 @@ class Machine:
     bits: int = 4  #: s, precision of a feature
     delivered: float = 1.0  #: words that memory delivers in a cycle, at most
     classes: int = 1  #: number of classes that are trained in one pass
+    #: cycles of T that a packet is under way to the last other worker; all of T unless given
+    network: float = inf
 
     def words(self, features: int) -> int:
         """Return C s, the words of a micro-batch in an engine, the model split over workers."""
@@ -50,7 +53,12 @@ class Machine:
 
         Each class has its activations, eight in a cycle.
         """
-        return max(self.words(features), LOOP_CYCLES, self.classes * -(-self.banks // GROUP))
+        return max(self.words(features), LOOP_CYCLES, self.packets)
+
+    @property
+    def packets(self) -> int:
+        """Return the packets of a worker's partial sums in a micro-batch."""
+        return self.classes * -(-self.banks // GROUP)
 
     def micro_batches(self, samples: int) -> int:
         """Return the number of micro-batches that hold the samples."""
@@ -60,9 +68,29 @@ class Machine:
         """Return the cycles of a mini-batch of P4SGD: ``(B/K) C s + T``.
 
         They are at least ``(B/K) C s`` divided by what memory delivers; it catches up during T.
+        They are also at least the cycles of :meth:`switch`.
         """
         count = self.micro_batches(batch)
-        return max(count * self.pace(features) + turnaround, self.read(features, count))
+        return max(
+            count * self.pace(features) + turnaround,
+            self.read(features, count),
+            self.switch(count, turnaround),
+        )
+
+    def forward(self, features: int, batch: int) -> float:
+        """Return the cycles of a mini-batch in a stage: ``(B/K) C s``, if memory delivers that."""
+        count = self.micro_batches(batch)
+        return max(count * self.pace(features), self.read(features, count))
+
+    def switch(self, count: int, turnaround: float) -> float:
+        """Return the least cycles in which the switch takes the packets of micro-batches.
+
+        It takes a packet a cycle: a partial sum and an acknowledgement of each worker. It is idle
+        from the last acknowledgement to the first partial sum of the next mini-batch, while the
+        workers update and begin, which is the part of T that is not in the ``network``.
+        """
+        idle = max(turnaround - self.network, 0)
+        return 2 * self.workers * self.packets * count + idle
 
     def read(self, features: int, count: int) -> float:
         """Return the least cycles in which memory delivers ``count`` micro-batches."""
@@ -103,8 +131,9 @@ class Machine:
 
     def vanilla(self, features: int, batch: int, turnaround: float) -> float:
         """Return the cycles of a mini-batch without overlap: ``(2 B/K - 1) C s + T``."""
-        forward = self.pipelined(features, batch, 0)
-        return forward + (self.micro_batches(batch) - 1) * self.pace(features) + turnaround
+        count = self.micro_batches(batch)
+        stages = self.forward(features, batch) + (count - 1) * self.pace(features)
+        return max(stages + turnaround, self.switch(count, turnaround))
 
     def data_parallel(self, features: int, batch: int, turnaround: float) -> float:
         """Return the cycles of a data-parallel mini-batch: ``B/(M K) C s + T + G max(5.5, 2 M)``.
@@ -117,8 +146,7 @@ class Machine:
         cycles do. T contains the worker's turnaround and a packet's way over the network. Near
         G = SLOTS, between the two, the formula is up to 15 % off.
         """
-        alone = self.alone
-        share = alone.pipelined(features, -(-batch // self.workers), 0)
+        share = self.alone.forward(features, -(-batch // self.workers))
         groups = self.groups(features)
         packets = self.workers if groups <= SLOTS else 2 * self.workers
         return share + turnaround + groups * max(LOAD_CYCLES, packets)

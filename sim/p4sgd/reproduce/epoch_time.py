@@ -55,7 +55,9 @@ def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure
     requested = sizes(workers)
     if quick:
         shown = {n: turnaround(each, measurements) for n, each in small(link_latency).items()}
-        rows = [row_of(size, None, shown[size.machine.workers], {}) for size in requested]
+        rows = [
+            row_of(size, None, link_latency, shown[size.machine.workers], {}) for size in requested
+        ]
     else:
         rows = rows_of(requested, link_latency, measurements)
     lines = [own for own in in_groups(rows, len(workers)) if not any(r["refused"] for r in own)]

@@ -123,9 +123,12 @@ def requested_points(sizes: Sequence[Size], link_latency: int) -> list[Point]:
     return list(dict.fromkeys([*simulated, *of_workers]))
 
 
-def row_of(size: Size, point: Point | None, result: float, measurements: Measurements) -> Row:
+def row_of(
+    size: Size, point: Point | None, link_latency: int, result: float, measurements: Measurements
+) -> Row:
     """Return the row of a size: measured if ``point`` was simulated, else by the formula with T."""
-    cycles = size.machine.pipelined(size.data.features, size.batch, result)
+    machine = size.point(link_latency).machine
+    cycles = machine.pipelined(size.data.features, size.batch, result)
     row = by_formula(size.data, size.machine, size.batch, Schedule.PIPELINED, result, cycles)
     if point is None:
         return row
@@ -147,6 +150,7 @@ def rows_of(sizes: Sequence[Size], link_latency: int, measurements: Measurements
         row_of(
             size,
             simulated.get(size),
+            link_latency,
             turnaround(size.point(link_latency), measurements),
             measurements,
         )

@@ -13,7 +13,7 @@ from sim.golden.choices import Schedule
 from sim.p4sgd.golden.formula import PAPER_DATA, SLOTS, Machine
 from sim.p4sgd.host.capacity import Capacity, DoesNotFit
 from sim.p4sgd.reproduce.fitting import Row, refusal, remarks
-from sim.p4sgd.reproduce.points import BITS, Measurements, Point, turnaround
+from sim.p4sgd.reproduce.points import BITS, PACKET_CYCLES, Measurements, Point, turnaround
 from sim.p4sgd.reproduce.table import by_formula, follows_formula, measured
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
@@ -102,7 +102,7 @@ def figure(quick: bool, link_latency: int, measurements: Measurements) -> Figure
         schedule: turnaround(replace(requested[0], schedule=schedule), measurements)
         for schedule in Schedule
     }
-    paper_rows, paper = extend(batches, result)
+    paper_rows, paper = extend(batches, result, link_latency)
     shown = ", ".join(f"{schedule.value} {cycles:g}" for schedule, cycles in result.items())
     return Figure(
         name="parallelism",
@@ -161,13 +161,15 @@ def measured_curve(rows: dict[Point, Row], features: int, batches: Sequence[int]
     return Curve(label, features, batches, ratios("mini_batch_cycles"), ratios("formula_cycles"))
 
 
-def extend(batches: Sequence[int], result: dict[Schedule, float]) -> tuple[list[Row], list[Curve]]:
+def extend(
+    batches: Sequence[int], result: dict[Schedule, float], link_latency: int
+) -> tuple[list[Row], list[Curve]]:
     """Return rows and curves by the formula, of the paper's data and hardware.
 
     Data sets whose models the hardware refuses have no curve.
     """
     rows, curves = [], []
-    machine = PAPER_MACHINE
+    machine = replace(PAPER_MACHINE, network=2 * link_latency + PACKET_CYCLES)
     ways = {
         Schedule.PIPELINED: machine.pipelined,
         Schedule.VANILLA: machine.vanilla,

@@ -35,6 +35,7 @@ PARALLEL = 2  #: number of simulations at a time
 POLL_SECONDS = 0.2
 
 BITS = 4
+PACKET_CYCLES = 20  #: cycles of a packet in both transports and the switch: measured, to and fro
 SCALING = EngineParams(lanes=32, max_bits=BITS, chunks=512, fifo_words=4096)
 
 
@@ -61,6 +62,7 @@ class Point:
             banks=engine.banks,
             lanes=engine.lanes,
             bits=BITS,
+            network=2 * self.link_latency + PACKET_CYCLES,
         )
 
     @property
@@ -242,4 +244,6 @@ def read(folder: Path) -> list[list[dict]]:
 def turnaround(point: Point, measurements: Measurements) -> float:
     """Return T of the hardware, network and schedule of ``point``, from what was measured."""
     small = point.turnaround
-    return measurements[small].batch_cycles - small.ideal(0)
+    alone = point.schedule is Schedule.DATA_PARALLEL
+    own = small.ideal(0) if alone else small.machine.forward(small.features, small.batch)
+    return measurements[small].batch_cycles - own

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise, repeat
+from itertools import pairwise
 
 from matplotlib.axes import Axes
 
@@ -98,7 +98,10 @@ class Sweep:
         sizes = self.sizes(values)
         if quick:
             results = turnarounds * len(PAPER_DATA)
-            paper_rows = [row_of(*each, {}) for each in zip(sizes, repeat(None), results)]
+            paper_rows = [
+                row_of(size, None, link_latency, each, {})
+                for size, each in zip(sizes, results, strict=True)
+            ]
         else:
             paper_rows = rows_of(sizes, link_latency, measurements)
         paper = self.paper_curves(values, paper_rows)

@@ -1,5 +1,7 @@
 """Compares cycles by the formulas with a count by hand."""
 
+from dataclasses import replace
+
 from sim.p4sgd.golden.formula import (
     ANSWER,
     LOOP_CYCLES,
@@ -26,6 +28,21 @@ def test_memory_bounds_what_it_delivers_late():
     # Eight micro-batches of 400 words, as 16 beats of weights for each of both stages.
     assert machine.tiled(3_200, 64, 50, 4) == 8 * 100 * 4 / 0.8
     assert machine.alone.delivered == 0.8
+
+
+def test_the_switch_takes_a_packet_a_cycle():
+    # 8 workers: 16 packets for each of 64 micro-batches, whose words take 8 cycles.
+    machine = replace(PAPER_MACHINE, network=260)
+    assert machine.pipelined(5_000, 512, 300) == 64 * 16 + 40
+    assert machine.vanilla(5_000, 512, 300) == 127 * 8 + 300
+    # A round trip takes longer than all packets.
+    assert machine.pipelined(5_000, 128, 300) == 16 * 8 + 300
+    # Without the network's part of T it counts packets alone: 32 of 16 banks, 80 of 5 classes.
+    wide, many = replace(PAPER_MACHINE, banks=16), replace(PAPER_MACHINE, classes=5)
+    assert wide.pipelined(5_000, 1024, 300) == 64 * 32
+    assert many.pipelined(5_000, 512, 300) == 64 * 80
+    # Workers that share no samples send no partial sums of activations.
+    assert many.data_parallel(64, 512, 0) == 8 * 5 + 8 * 8 * 5 * 16
 
 
 def test_vanilla_does_backward_after_forward():

@@ -75,6 +75,17 @@ def test_cycles_are_the_formula_s(measured, batch, schedule):
     assert measured[requested].batch_cycles == pytest.approx(requested.ideal(stated), rel=most)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("batch", [768, 1024, 2048])
+def test_the_switch_bounds_the_cycles(batch):
+    """Four workers send eight packets in the five cycles of a micro-batch."""
+    requested = point(workers=4, features=256, batch=batch)
+    result = measure([requested, requested.turnaround], lambda *_: None)
+    cycles, shown = result[requested].batch_cycles, turnaround(requested, result)
+    assert cycles > 1.2 * (batch // 8 * 5 + shown)
+    assert cycles == pytest.approx(requested.ideal(shown), rel=0.03)
+
+
 class SeveralPasses(TrainingRun):
     """A point whose epoch has all passes of a measurement."""
 
@@ -111,7 +122,7 @@ def test_turnaround_is_measured_on_two_chunks():
     assert small == small.turnaround
     shared = replace(small, schedule=Schedule.DATA_PARALLEL).turnaround
     assert (shared.features, shared.batch) == (2 * 64, 16)
-    assert small.ideal(0) == 2 * BITS
+    assert small.machine.forward(small.features, small.batch) == 2 * BITS
 
 
 def test_failure_of_a_simulation_is_heard(monkeypatch):
