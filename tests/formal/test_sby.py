@@ -52,8 +52,18 @@ def test_what_is_not_proven_is_named_though_the_solver_stops_at_the_trace():
     assert (proof.holds, proof.failed) == (False, ("count_is_small",))
 
 
-def test_a_bound_too_short_finds_nothing():
-    assert sby.prove(Counter(Limits(5, 4)), mode="bmc", depth=4).holds
+@pytest.mark.parametrize("engine", [sby.ENGINE, sby.BOUNDED])
+def test_a_bound_too_short_finds_nothing(engine):
+    """Of five steps, the last is in the sixth cycle; both engines count cycles alike."""
+    counter = Counter(Limits(5, 4))
+    assert sby.prove(counter, mode="bmc", depth=5, engine=engine).holds
+    assert not sby.prove(counter, mode="bmc", depth=6, engine=engine).holds
+
+
+def test_what_does_not_hold_for_some_cycles_is_named():
+    sby.hold(Counter(Limits(5, 5)), mode="bmc", depth=10)
+    with pytest.raises(AssertionError, match="count_is_small"):
+        sby.hold(Counter(Limits(5, 4)), mode="bmc", depth=10)
 
 
 def test_what_cannot_be_reached_is_named():
