@@ -191,8 +191,9 @@ def test_holds_for_all_time(kind):
     hold(built(kind), mode="prove", depth=STEPS)
 
 
-def test_holds_for_some_cycles():
-    hold(ConcatenatorProof(SMALL), mode="bmc", depth=BOUND)
+@pytest.mark.parametrize("depth", [BOUND, pytest.param(BOUND + 3, marks=pytest.mark.long)])
+def test_holds_for_some_cycles(depth):
+    hold(ConcatenatorProof(SMALL), mode="bmc", depth=depth)
 
 
 @pytest.mark.parametrize("kind", COVER, ids=lambda kind: kind.__name__)
