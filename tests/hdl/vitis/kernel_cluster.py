@@ -1,15 +1,29 @@
-"""Connects workers that are kernels, by models of VNx's cmac kernels, to a P4SGD switch."""
+"""Connects workers that are kernels, by models of VNx's cmac kernels, to a P4SGD switch.
+
+The switch stands alone, or is a plugin in OpenNIC's box.
+"""
+
+from dataclasses import field
 
 from amaranth.hdl import ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
+from hdl.common.params import Params, tagged
 from hdl.vitis.worker_kernel import WorkerKernel
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import Network
 from sim.surroundings.cmac_kernel import CmacKernel
+from tests.hdl.vitis.boxed_network import BoxedNetwork
 
 INNER = ("ap_clk", "ap_rst_n", "m_axis", "s_axis")  #: ports of a kernel that lead to no host
+
+
+class KernelClusterParams(Params, suffix="{cluster.suffix}"):
+    """Says which cluster it is, and whether its switch is in the box."""
+
+    cluster: ClusterParams = field(default_factory=ClusterParams)
+    boxed: bool = tagged("_boxed", default=False)
 
 
 class KernelCluster(Component):
@@ -17,25 +31,27 @@ class KernelCluster(Component):
 
     groups_of = WorkerKernel  #: of functional coverage
 
-    def __init__(self, params: ClusterParams) -> None:
-        self.kernels = [WorkerKernel(params.worker) for _ in range(params.workers)]
+    def __init__(self, params: KernelClusterParams) -> None:
+        cluster = params.cluster
+        self.kernels = [WorkerKernel(cluster.worker) for _ in range(cluster.workers)]
         members = self.kernels[0].signature.members
         self.outer = {name: member for name, member in members.items() if name not in INNER}
         ports = {
             f"kernel_{k}_{name}": member
-            for k in range(params.workers)
+            for k in range(cluster.workers)
             for name, member in self.outer.items()
         }
-        ports |= {f"lost_{k}": Out(16) for k in range(params.workers)}
+        ports |= {f"lost_{k}": Out(16) for k in range(cluster.workers)}
         network = {
-            "s_axil_switch": In(params.network.axil),
-            "link": In(params.network.link.settings),
+            "s_axil_switch": In(cluster.network.axil),
+            "link": In(cluster.network.link.settings),
         }
         super().__init__(params, ports | network)
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.network = network = Network(self.params.network)
+        kind = BoxedNetwork if self.params.boxed else Network
+        m.submodules.network = network = kind(self.params.cluster.network)
         connect(m, flipped(self.s_axil_switch), network.s_axil)
         running = Signal(reset_less=True)
         m.d.comb += network.link.eq(self.link)

@@ -16,7 +16,7 @@ from gen.base.registers.python_driver import driver_of
 from gen.designs.catalogue import find_design
 from gen.software import p4sgd_switch, p4sgd_worker
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.host import xrt
 from sim.host.device import DeviceError
@@ -30,16 +30,25 @@ from sim.p4sgd.host.worker import Worker
 from sim.p4sgd.train import cluster_params
 from sim.p4sgd.training_job import NetworkSettings
 from tests.gen.software import pyxrt
-from tests.hdl.vitis.kernel_cluster import KernelCluster
+from tests.hdl.vitis.kernel_cluster import KernelCluster, KernelClusterParams
 
 WORKER = find_design("p4sgd-worker").params_of("tiny")
 WORKERS, BITS, PATIENCE = 2, 3, 3600
 OUTLIVES_RESET = "the host's software runs in a thread, which goes on when its test is cancelled"
+BOX_RESET = 200  #: cycles after which OpenNIC's shell has reset its plugin
 HOW = {"loss": "logistic", "batch": 16, "rate": 0.5}
 
 
-def test_kernels_train_as_the_golden_model_does():
-    simulate(KernelCluster(cluster_params(WORKER, WORKERS)), __name__)
+@pytest.mark.parametrize(
+    "boxed",
+    [
+        pytest.param(False, id="switch alone", marks=pytest.mark.long),
+        pytest.param(True, id="switch in the box of OpenNIC"),
+    ],
+)
+def test_kernels_train_as_the_golden_model_does(boxed):
+    cluster = cluster_params(WORKER, WORKERS)
+    simulate(KernelCluster(KernelClusterParams(cluster=cluster, boxed=boxed)), __name__)
 
 
 class Card:
@@ -63,12 +72,13 @@ class Card:
 
 async def begin(dut, monkeypatch):
     """Return the host software of a worker, and the switch's registers, out of reset."""
-    params, built = params_in_simulator(), p4sgd_worker.software(WORKER)
+    params, built = params_in_simulator().cluster, p4sgd_worker.software(WORKER)
     cards = [Card(dut, k, built.kernel) for k in range(WORKERS)]
     switch = SimulatedRegisters(dut, "s_axil_switch")
     links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
     dut.link.value = pack(params.network.link.settings, links.fields)
     await start(dut)
+    await edges(dut.clk, BOX_RESET)
     pyxrt.cards.update(enumerate(cards))
     monkeypatch.setitem(sys.modules, "pyxrt", pyxrt)
 
@@ -91,7 +101,7 @@ async def a_job_trains_through_xrt(dut):
     """Buffers lie where XRT puts them, and weights come and go through memory."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         built, switch_card = await begin(dut, monkeypatch)
-        switch_built = p4sgd_switch.software(params_in_simulator().network.switch)
+        switch_built = p4sgd_switch.software(params_in_simulator().cluster.network.switch)
         build, kernel = Build(**built.build | built.places), xrt.Kernel(**built.kernel)
 
         def program():
