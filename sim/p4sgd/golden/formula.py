@@ -87,8 +87,11 @@ class Machine:
 
         It takes a packet a cycle: a partial sum and an acknowledgement of each worker. It is idle
         from the last acknowledgement to the first partial sum of the next mini-batch, while the
-        workers update and begin, which is the part of T that is not in the ``network``.
+        workers update and begin, which is the part of T that is not in the ``network``. A worker
+        alone needs no switch.
         """
+        if self.workers == 1:
+            return 0
         idle = max(turnaround - self.network, 0)
         return 2 * self.workers * self.packets * count + idle
 

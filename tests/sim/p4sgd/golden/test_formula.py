@@ -41,6 +41,7 @@ def test_the_switch_takes_a_packet_a_cycle():
     wide, many = replace(PAPER_MACHINE, banks=16), replace(PAPER_MACHINE, classes=5)
     assert wide.pipelined(5_000, 1024, 300) == 64 * 32
     assert many.pipelined(5_000, 512, 300) == 64 * 80
+    assert replace(many, workers=1).pipelined(64, 512, 300) == 64 * 5 + 300  # it needs no switch
     # Workers that share no samples send no partial sums of activations.
     assert many.data_parallel(64, 512, 0) == 8 * 5 + 8 * 8 * 5 * 16
 
