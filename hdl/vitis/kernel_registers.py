@@ -1,5 +1,6 @@
 """Declares the registers of a Vitis kernel, behind those of the design in it."""
 
+from collections.abc import Iterator
 from functools import cache
 
 from hdl.common.params import Params
@@ -29,111 +30,118 @@ class KernelParams(Params):
         return f"{len(self.managers)}_{self.managers[0]}"
 
 
+#: registers of copies of the model between memory and the design
+COPIES: tuple[Register, ...] = (
+    Register(
+        "copy_state",
+        "Shows the copy of the model between memory and the design.",
+        ro("copy_busy", 1, "tells that a copy is in progress"),
+        ro("copy_done", 1, "tells that the last copy has ended; a start clears it"),
+        ro(
+            "copy_broken",
+            1,
+            "tells that a bus did not answer within memory_timeout, or out of turn, so that"
+            " the last copy is not complete",
+        ),
+    ),
+    single(
+        ro(
+            "failed_beats",
+            COUNT_BITS,
+            "counts beats of the last copy that were read with an error",
+        ),
+        "Counts errors of reads.",
+    ),
+    single(
+        ro(
+            "failed_bursts",
+            COUNT_BITS,
+            "counts bursts of the last copy that were written with an error",
+        ),
+        "Counts errors of writes.",
+    ),
+    single(
+        rw(
+            "copy_offset",
+            32,
+            "sets where the next copy begins, in bytes from the beginning of the buffer and"
+            " of the model, a multiple of a beat",
+        ),
+        "Sets the beginning of the next copy.",
+    ),
+    single(
+        rw("copy_beats", COUNT_BITS, "sets how many beats the next copy has"),
+        "Sets the length of the next copy.",
+    ),
+    Register(
+        "copy_commands",
+        COMMANDS_DOC,
+        pulse("load_model", "copies the model from the buffer of m_axi_model"),
+        pulse("store_model", "copies the model to the buffer of m_axi_model"),
+        pulse("clear_dropped", "sets dropped_packets to 0"),
+    ),
+    memory_timeout("a bus of a copy", "a copy"),
+)
+INTERRUPT = Register(
+    "interrupt",
+    "Controls the interrupt to the host.",
+    rw("interrupt_enable", 1, "lets the request for an interrupt reach the host"),
+    ro(
+        "interrupt_request",
+        1,
+        "tells that neither the design nor a copy of the model is busy",
+    ),
+)
+DROPPED = single(
+    ro(
+        "dropped_packets",
+        DROPPED_BITS,
+        "counts packets of the network for which there was no room, since clear_dropped",
+    ),
+    "Counts lost packets.",
+)
+
+
+def identity(params: KernelParams) -> Iterator[Register]:
+    """Yield the registers that say what the kernel is, and whether its pointers are right."""
+    yield single(
+        ro("kernel", 32, f"reads {IDENTITY:#x}, the number of a kernel's registers"),
+        "Identifies the kernel's registers.",
+    )
+    yield single(
+        ro("kernel_version", 32, f"reads {VERSION}, the version of this register map"),
+        "Tells the version of this register map.",
+    )
+    yield single(
+        ro(
+            "misaligned",
+            len(params.managers),
+            "tells with a bit for each manager that its pointer is no multiple of 4 KB; it"
+            " acts as the multiple below",
+        ),
+        "Shows which pointers are wrong.",
+    )
+
+
+def pointers(params: KernelParams) -> Iterator[Register]:
+    """Yield the registers of where the buffer of each manager is."""
+    for name in params.managers:
+        yield from wide(
+            f"pointer_{name}",
+            f"Sets where the buffer of m_axi_{name} begins, a multiple of 4 KB. A value that is"
+            " written while the design or a copy is busy takes effect when both are idle.",
+        )
+
+
 @cache
 def kernel_registers(params: KernelParams) -> RegisterMap:
     """Return the registers of buffers, of copies of the model, of lost packets, of the interrupt.
 
     The memory of manager NAME begins at the byte address in pointer_NAME_low and _high.
     """
-    pointers = [
-        register
-        for name in params.managers
-        for register in wide(
-            f"pointer_{name}",
-            f"Sets where the buffer of m_axi_{name} begins, a multiple of 4 KB. A value that is"
-            " written while the design or a copy is busy takes effect when both are idle.",
-        )
-    ]
     return RegisterMap(
         "vitis_kernel",
-        (
-            single(
-                ro("kernel", 32, f"reads {IDENTITY:#x}, the number of a kernel's registers"),
-                "Identifies the kernel's registers.",
-            ),
-            single(
-                ro("kernel_version", 32, f"reads {VERSION}, the version of this register map"),
-                "Tells the version of this register map.",
-            ),
-            single(
-                ro(
-                    "misaligned",
-                    len(params.managers),
-                    "tells with a bit for each manager that its pointer is no multiple of 4 KB; it"
-                    " acts as the multiple below",
-                ),
-                "Shows which pointers are wrong.",
-            ),
-            Register(
-                "interrupt",
-                "Controls the interrupt to the host.",
-                rw("interrupt_enable", 1, "lets the request for an interrupt reach the host"),
-                ro(
-                    "interrupt_request",
-                    1,
-                    "tells that neither the design nor a copy of the model is busy",
-                ),
-            ),
-            Register(
-                "copy_state",
-                "Shows the copy of the model between memory and the design.",
-                ro("copy_busy", 1, "tells that a copy is in progress"),
-                ro("copy_done", 1, "tells that the last copy has ended; a start clears it"),
-                ro(
-                    "copy_broken",
-                    1,
-                    "tells that a bus did not answer within memory_timeout, or out of turn, so that"
-                    " the last copy is not complete",
-                ),
-            ),
-            single(
-                ro(
-                    "failed_beats",
-                    COUNT_BITS,
-                    "counts beats of the last copy that were read with an error",
-                ),
-                "Counts errors of reads.",
-            ),
-            single(
-                ro(
-                    "failed_bursts",
-                    COUNT_BITS,
-                    "counts bursts of the last copy that were written with an error",
-                ),
-                "Counts errors of writes.",
-            ),
-            single(
-                rw(
-                    "copy_offset",
-                    32,
-                    "sets where the next copy begins, in bytes from the beginning of the buffer and"
-                    " of the model, a multiple of a beat",
-                ),
-                "Sets the beginning of the next copy.",
-            ),
-            single(
-                rw("copy_beats", COUNT_BITS, "sets how many beats the next copy has"),
-                "Sets the length of the next copy.",
-            ),
-            Register(
-                "copy_commands",
-                COMMANDS_DOC,
-                pulse("load_model", "copies the model from the buffer of m_axi_model"),
-                pulse("store_model", "copies the model to the buffer of m_axi_model"),
-                pulse("clear_dropped", "sets dropped_packets to 0"),
-            ),
-            memory_timeout("a bus of a copy", "a copy"),
-            single(
-                ro(
-                    "dropped_packets",
-                    DROPPED_BITS,
-                    "counts packets of the network for which there was no room, since"
-                    " clear_dropped",
-                ),
-                "Counts lost packets.",
-            ),
-            *pointers,
-        ),
+        (*identity(params), INTERRUPT, *COPIES, DROPPED, *pointers(params)),
         ADDRESS_BITS,
         constants={"kernel": IDENTITY, "kernel_version": VERSION},
     )
