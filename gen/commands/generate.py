@@ -71,8 +71,6 @@ def generate(
         raise UserError("--core-mhz needs --board: without a card you give the clock")
     if strict and estimate is False:
         raise UserError("--strict needs the estimate that --no-estimate leaves out")
-    if board in ("opennic", "vitis") and (strict or core_mhz is not None):
-        raise UserError("--strict and --core-mhz are for cards: the shell has clock and floorplan")
     order = Order(
         design=find_design(design),
         board=board,
@@ -83,6 +81,8 @@ def generate(
         strict=strict,
         sources=source,
     )
+    if order.shell and (strict or core_mhz is not None):
+        raise UserError("--strict and --core-mhz are for cards: the shell has clock and floorplan")
     order.params()
     check_target(output)
     with waiting(Console(stderr=True), f"generating {design}") as update:

@@ -33,6 +33,8 @@ def engine_groups(params: Any, worker: str = "") -> tuple[PlanPart, ...]:
     )
 
 
+ON_ALL_DIES = {"slrs": 3}  #: engines whose memories one die does not have
+
 DESIGN = Design(
     name="p4sgd-worker",
     about="a P4SGD worker: engines in lock step, and their memory ports",
@@ -70,15 +72,21 @@ DESIGN = Design(
         "u280": Card(
             component="hdl.u280.worker_board:WorkerBoard",
             presets={
-                "u280": {"slrs": 3, "address_bits": 29},
-                "u280-16": {"slrs": 3},
-                "u280-classes": {"slrs": 3},
+                "u280": {"address_bits": 29, **ON_ALL_DIES},
+                "u280-16": ON_ALL_DIES,
+                "u280-classes": ON_ALL_DIES,
                 "tiled": {"address_bits": 29},
             },
             preset="u280",
         )
     },
-    shells={"vitis": Card(component="hdl.vitis.worker_kernel:WorkerKernel", preset="u280")},
+    shells={
+        "vitis": Card(
+            component="hdl.vitis.worker_kernel:WorkerKernel",
+            presets={name: ON_ALL_DIES for name in ("u280", "u280-16", "u280-classes")},
+            preset="u280",
+        )
+    },
     plan="gen.designs.p4sgd_worker:engine_groups",
     paper="gen.synth.paper:p4sgd",
     benches={

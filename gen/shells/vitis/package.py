@@ -15,12 +15,13 @@ from gen.output.folder import MANIFEST
 from gen.output.manifest import write_files, write_manifest
 from gen.shells.vitis.check import problems
 from gen.synth.device import U280
+from hdl.common.core_clock import CORE_MHZ
 from hdl.common.registers import RegisterMap
 from hdl.vitis.kernel_control import KernelControl
 
 HERE = Path(__file__).parent
 PLATFORM = "xilinx_u280_gen3x16_xdma_1_202211_1"
-KERNEL_MHZ = 300  #: Vitis' own default
+KERNEL_MHZ = CORE_MHZ  #: what designs have levels of logic for; Vitis' own default is 300
 INSTANCE = "worker_0"  #: name of the kernel's only compute unit
 #: file of the package <- template
 TEMPLATES = {

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from gen.base.errors import UserError
+from gen.board.boards import find_board
 from gen.commands.generating import Order
 from gen.designs.catalogue import find_design
+from gen.shells.shells import SHELLS
 from gen.shells.vitis.check import problems
 from tests.gen.console import ingather
 
@@ -24,6 +26,15 @@ def kernel(tmp_path_factory):
     result = ingather(*COMMAND, "--preset", "tiny", "-o", folder)
     assert (result.returncode, "worker_kernel" in result.stdout) == (0, True)
     return folder
+
+
+def test_a_preset_lies_on_as_many_dies_as_on_the_card():
+    """A kernel of one die is bound to it, where the memories of ``u280`` would not fit."""
+    design = find_design("p4sgd-worker")
+    targets = SHELLS["vitis"].find(design.name), find_board("u280").find(design.name)
+    for preset in design.presets:
+        shell, card = (target.settings_of(preset).get("slrs", 1) for target in targets)
+        assert shell == card
 
 
 def test_it_fits_its_verilog(kernel):
@@ -85,7 +96,7 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
     (packaged,) = [line for line in reported if line.startswith("package_xo")]
     assert packaged.endswith("kernel.xml")
     assert reported[-1].startswith("v++ -l -t hw --platform xilinx_u280_gen3x16_xdma_1_202211_1")
-    assert "--config connectivity.cfg --kernel_frequency 300" in reported[-1]
+    assert "--config connectivity.cfg --kernel_frequency 250" in reported[-1]
 
 
 @pytest.mark.parametrize(
