@@ -47,6 +47,17 @@ def starts(name, *prefixes):
     )
 
 
+def test_yosys_is_loaded_in_one_way():
+    """``import pyosys`` changes how this process loads every later library: see native_yosys."""
+    files = {
+        i[0].as_posix()
+        for top in ("gen", "sim", "tests")
+        for i in imports_of(top)
+        if starts(i[1], "pyosys")
+    }
+    assert files == {"tests/formal/native_yosys.py"}, "call gen.base.emission.yosys.native_yosys"
+
+
 def test_hdl_imports_only_amaranth():
     allowed = STANDARD | {"amaranth", "hdl"}
     assert [i for i in imports_of("hdl") if i[1].partition(".")[0] not in allowed] == []

@@ -8,10 +8,9 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import distribution
 from pathlib import Path
 from time import perf_counter
-
-import pyosys
 
 from gen.base.emission.branches import with_branches
 from gen.base.emission.emit import Emission, emit
@@ -28,7 +27,7 @@ TOOLS = {  # program -> package
 ENGINE = "smtbmc --nopresat --syn --unroll z3"  # with single gates Z3 is by far the fastest
 #: takes a ninth of the time for some cycles, but names nothing that does not hold
 BOUNDED = "abc bmc3"
-ABC = Path(pyosys.__file__).with_name("yosys-abc")
+ABC = Path(str(distribution("pyosys").locate_file("pyosys/yosys-abc")))
 YOSYS = Path(__file__).with_name("native_yosys.py")
 
 

@@ -11,6 +11,7 @@ import os
 import pickle
 import re
 import signal
+import sys
 import traceback
 from collections.abc import Callable
 from importlib import import_module
@@ -134,8 +135,15 @@ def last_words(said: str, status: int) -> str:
 
 
 def native_yosys() -> Any:
-    """Import Yosys as a library; raise UserError if it is not installed."""
+    """Import Yosys as a library; raise UserError if it is not installed.
+
+    pyosys asks the loader to share the symbols of every library that is loaded after it: two
+    libraries made with pybind11 then take each other's functions. So the setting is put back.
+    """
+    flags = sys.getdlopenflags()
     try:
+        import_module("pyosys")
+        sys.setdlopenflags(flags)
         return import_module("pyosys.libyosys")
     except ImportError as error:
         raise UserError("Yosys is missing: pip install ingather, which brings pyosys") from error

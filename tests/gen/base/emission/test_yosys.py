@@ -1,6 +1,8 @@
 """Tests that no error of Yosys, and no name of a folder, ends or misleads this process."""
 
 import os
+import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -52,3 +54,10 @@ def test_what_goes_wrong_is_raised(work, error, words, capfd):
 def test_what_yosys_says_is_returned_and_not_shown(capfd):
     assert "hello" in apart(lambda: Yosys().run("log hello"))
     assert capfd.readouterr().out == ""
+
+
+def test_the_symbols_of_libraries_that_are_loaded_later_stay_their_own():
+    """Else the exceptions of what pybind11 has made, matplotlib's and SciPy's, would be lost."""
+    code = "import sys; from gen.base.emission.yosys import native_yosys; "
+    code += "flags = sys.getdlopenflags(); native_yosys(); sys.exit(flags != sys.getdlopenflags())"
+    subprocess.run([sys.executable, "-c", code], check=True)
