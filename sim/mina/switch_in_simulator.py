@@ -27,22 +27,33 @@ TAKING = (Verdict.ADDED, Verdict.ACKNOWLEDGED)
 class TenantBench:
     """Drives all ports of a switch, the root of its jobs' trees, beside its golden model."""
 
+    late = 0  #: cycles that a frame may take longer than through the switch alone
+
     def __init__(self, dut: Any, params: TreeSwitchParams, requested: TenantSwitchWorkload) -> None:
         self.dut, self.params, self.requested = dut, params, requested
         self.random = random.Random()
         self.random.setstate(random.getstate())  # streams draw from what all share
-        self.host = HostProgram(dut, "s_axil", switch_side(params))
         self.model = TreeSwitchModel(params.ports, params.slots, params.jobs, ADDRESS, GROUP)
-        self.sources = [AxiSource(dut, f"s_axis_{k}") for k in range(params.ports)]
-        self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in range(params.ports)]
         self.control = params.ports - 1  # the port that the controller is behind
         self.last = [0] * params.jobs  # number of a job's last grant
         self.longest: Counter[str] = Counter()  # cycles until an answer, by what it says
-        self.expected: list[list[bytes]] = [[] for _ in self.sinks]  # frames that leave, by port
+        self.expected: list[list[bytes]] = [[] for _ in range(params.ports)]  # that leave, by port
+        self.open()
+
+    def open(self) -> None:
+        """Open the host's bus and the links of all ports."""
+        dut, ports = self.dut, range(self.params.ports)
+        self.host = HostProgram(dut, "s_axil", switch_side(self.params))
+        self.sources = [AxiSource(dut, f"s_axis_{k}") for k in ports]
+        self.sinks = [AxiSink(dut, f"m_axis_{k}") for k in ports]
 
     async def begin(self) -> None:
-        """Register every job with ports and slots that others have, too."""
+        """Start the clock and set the switch up."""
         await start(self.dut)
+        await self.set_up()
+
+    async def set_up(self) -> None:
+        """Register every job with ports and slots that others have, too."""
         await self.host.set_addresses(ADDRESS, GROUP)
         await self.host.share(most=self.requested.most, ports_apart=self.requested.apart)
         await self.host.open_ports([self.control])
@@ -61,18 +72,22 @@ class TenantBench:
         """Send a frame in a cycle of its own; the switch always takes it."""
         for where, answer in self.model.take(port, data):
             self.expected[where].append(answer)
+        await self.deliver(port, data)
+
+    async def deliver(self, port: int, data: bytes) -> None:
+        """Let a frame arrive at a port."""
         self.sources[port].extend(list(beats_of(data)))
         await edges(self.dut.clk, 1)
 
     async def quiet(self) -> int:
         """Pass cycles until all that is expected has left, and return them; then all is idle."""
-        begun, most = cycle(), 4 * self.params.slots + 20 * self.params.jobs + 100
+        begun, most = cycle(), 4 * self.params.slots + 20 * self.params.jobs + 100 + self.late
         pairs = list(zip(self.sinks, self.expected, strict=True))
         while any(len(sink.beats) < len(frames) for sink, frames in pairs):
             await edges(self.dut.clk, 1)
             assert cycle() - begun < most, "no answer"
         cycles = cycle() - begun
-        await edges(self.dut.clk, QUIET)
+        await edges(self.dut.clk, QUIET + self.late)
         self.model.settle()
         return cycles
 

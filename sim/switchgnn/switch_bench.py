@@ -68,11 +68,16 @@ class SwitchBench:
         self.sinks: list[PacketSink] = []
         self.shown: list[Recorder] = []
         for k in range(self.params.ports):
-            self.sources.append(AxiSource(dut, f"{prefix}s_axis_{k}"))
-            self.lasts.append([])
-            self.sinks.append(self.sink(f"{prefix}m_axis_{k}", k))
-            ports = dict.fromkeys(f"{prefix}m_axis_{k}_{name}" for name in ("tready", "tlast"))
-            self.shown.append(Recorder(dut, f"{prefix}m_axis_{k}_tvalid", ports))
+            self.add_port(k)
+
+    def add_port(self, k: int) -> None:
+        """Add what sends and takes the frames of a port."""
+        name = f"{self.prefix}m_axis_{k}"
+        self.sources.append(AxiSource(self.dut, f"{self.prefix}s_axis_{k}"))
+        self.lasts.append([])
+        self.sinks.append(self.sink(name, k))
+        ports = dict.fromkeys(f"{name}_{part}" for part in ("tready", "tlast"))
+        self.shown.append(Recorder(self.dut, f"{name}_tvalid", ports))
 
     def sink(self, name: str, port: int) -> PacketSink:
         """Return what takes the frames of a port."""

@@ -7,6 +7,7 @@ from typing import Any
 from cocotb.clock import Clock
 from cocotb.triggers import Timer
 
+from gen.commands.generating import Order
 from gen.designs.catalogue import find_design
 from gen.shells.opennic.package import plugin_files
 from hdl.opennic.address_map import AddressMap
@@ -18,7 +19,7 @@ from sim.harness.axi_streams import AxiSink, AxiSource
 from sim.harness.register_driver import RegisterDriver
 from sim.harness.streams import edges, never, until
 from tests.hdl.common.crossing.clocks import Side
-from tests.hdl.opennic.packets import box_beats
+from tests.hdl.opennic.packets import box_beats, packets_of
 
 #: what stands for the shell's file
 BOX = """
@@ -81,6 +82,12 @@ class Box(Assembly):
             texts | {"box_250mhz": box, "box_bench": bench_text()},
             emit,
         )
+
+
+def tiny(design):
+    """Return the box with the smallest preset of a design."""
+    order = Order(design=find_design(design), board="opennic", preset="tiny", changes={})
+    return Box(BoxParams(design=design, params=order.params()))
 
 
 def find_plugin(design, params):
@@ -183,6 +190,19 @@ class BoxBench:
 
     def from_host(self, k, octets, **more):
         self.h2c[k].extend(box_beats(octets, src=1 << k, **more))
+
+    def watch(self, k, reported):
+        """Call ``reported`` with the octets of each packet that leaves by MAC ``k``."""
+        beats = []
+
+        def moved(beat):
+            beats.append(beat)
+            if beat["tlast"]:
+                (octets,) = packets_of(beats, src=[0, 1 << k], dst=mac_bit(k))
+                beats.clear()
+                reported(octets)
+
+        self.tx[k].add_callback(moved)
 
     async def wait(self, cycles=1):
         await edges(self.dut.clk, cycles)

@@ -21,6 +21,11 @@ def frame(size, ethertype=0x0800):
     return bytes(octets[:size])
 
 
+def is_own(octets):
+    """Return whether a packet has the EtherType of the switches, but for NetSparse's."""
+    return octets[12:14] == OWN.to_bytes(2, "big")
+
+
 def box_beats(octets, *, fault="", src=0, dst=0):
     """Return the beats of a packet; a ``fault`` of FAULTS breaks the shell's rules."""
     beats = []

@@ -18,7 +18,8 @@ from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.frame_worker import FrameWorker
 from sim.p4sgd.switch_side import switch_side
 from tests.hdl.opennic.box import Box, BoxBench, BoxParams, ended
-from tests.hdl.opennic.packets import OWN, box_beats, frame, packets_of, possible
+from tests.hdl.opennic.others import Others
+from tests.hdl.opennic.packets import box_beats, frame, is_own, packets_of
 
 SWITCH = SwitchParams(ports=2, slots=16, jobs=2, ingress_depth=16, egress_depth=16)
 PARAMS = BoxParams(design="p4sgd-switch", params=SWITCH)
@@ -43,10 +44,6 @@ async def begin(dut, stalls=(rarely, rarely)):
     await bench.host.set_addresses(ADDRESS, GROUP)
     await bench.host.start_job(1, ports=[0, 1], epoch=9, base=4, slots=4)
     return bench
-
-
-def is_own(octets):
-    return octets[12:14] == OWN.to_bytes(2, "big")
 
 
 class Network:
@@ -115,51 +112,12 @@ def workers(count):
     return both, dict(enumerate(sums))
 
 
-class Others:
-    """Sends packets of no switch, some of them malformed, and keeps what must become of them."""
-
-    def __init__(self, bench):
-        self.bench = bench
-        self.to_host, self.from_host = [[], []], [[], []]
-        self.spoilt = {"to_host": [0, 0], "from_host": [0, 0]}
-
-    def __call__(self):
-        k, octets = random.randrange(2), frame(random.choice([60, 64, 65, 700, 1514]))
-        fault = random.choice(["", "", *possible(octets)])
-        path = random.choice(["to_host", "from_host"])
-        (self.bench.from_mac if path == "to_host" else self.bench.from_host)(k, octets, fault=fault)
-        if fault:
-            self.spoilt[path][k] += 1
-        else:
-            getattr(self, path)[k].append(octets)
-
-    async def check(self):
-        """Check that what left is what was sent, and that the counters say so."""
-        bench = self.bench
-        await bench.wait(600)
-        for k in range(2):
-            hosts = packets_of(bench.c2h[k].beats, src=[mac_bit(k)], dst=1 << k)
-            assert hosts == self.to_host[k]
-            beats = bench.tx[k].beats
-            packets = packets_of(beats, src=[0, 1 << k], dst=mac_bit(k))
-            assert [p for p in packets if not is_own(p)] == self.from_host[k]
-            sources = {
-                beat["tuser_src"] for beat in beats if not (beat["tdata"] >> 96 & 0xFFFF) ^ 0xB588
-            }
-            assert sources <= {0, 1 << k}
-            for path in ("to_host", "from_host"):
-                passed = await bench.plugin.read(f"port_{k}_{path}")
-                assert passed == len(getattr(self, path)[k])
-                malformed = await bench.plugin.read(f"port_{k}_{path}_malformed")
-                assert malformed == self.spoilt[path][k]
-
-
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
     bench = await begin(dut, stalls)
     both, sums = workers(20)
-    others = Others(bench)
+    others = Others(bench, is_own)
     await Network(bench, both, 0.3).run(others)
     assert all(worker.sums == sums for worker in both)
     await others.check()

@@ -23,14 +23,19 @@ ADDRESSES = Addresses(mac_base=0x0200_0000_0000, ip_base=0x0A00_0000)
 class Links:
     """Has all links of a switch, and a ledger of what went over them."""
 
-    def __init__(self, dut, ledger, stalls=(never, never)):
-        self.dut, self._ledger = dut, ledger
-        self.params = params_in_simulator(NetSparseSwitchParams)
+    def __init__(self, dut, params, ledger, stalls=(never, never)):
+        self.dut, self.params, self._ledger = dut, params, ledger
         self.sent = {}  # bytes of packets that are to leave as they are, in the spine form
         self.broken = 0  # packets that may leave marked as broken
         self.deaf = False  # to what leaves
         self.cuts = 0  # broken packets that have left meanwhile
-        source, sink = stalls
+        self.next_id = 0
+        self.senders, self.receivers = {}, {}
+        self.open(*stalls)
+
+    def open(self, source, sink):
+        """Open the links of all ports."""
+        dut = self.dut
         self.senders = {
             (name, port): Sender(dut, f"s_axis_{name}_{port}", stall=source)
             for name in CLASSES
@@ -41,7 +46,6 @@ class Links:
             for name in CLASSES
             for port in range(self.params.ports)
         }
-        self.next_id = 0
 
     @property
     def ledger(self):
@@ -59,7 +63,10 @@ class Links:
             assert self.broken, "a broken packet has left"
             self.broken -= 1
             return
-        wire = packet.wire
+        self.take_whole(port, packet.wire)
+
+    def take_whole(self, port, wire):
+        """Note that a packet that nothing has broken has left by ``port``."""
         requests = from_bytes(wire)
         if self.params.pipes:
             assert len(wire) <= self.params.mtu
@@ -144,9 +151,11 @@ LENGTH = 32  #: bytes of the properties that are cached
 class Bench(Links):
     """A switch that is set up."""
 
-    def __init__(self, dut, stalls=(never, never), routes=None, **rules):
-        params = params_in_simulator(NetSparseSwitchParams)
-        self.uplinks = (2, 3) if params.pipes else ()
+    def __init__(
+        self, dut, stalls=(never, never), routes=None, params=None, uplinks=(2, 3), **rules
+    ):
+        params = params or params_in_simulator(NetSparseSwitchParams)
+        self.uplinks = uplinks if params.pipes else ()
         # Nodes 0 and 1 are at ports of their own, the others behind uplinks.
         routes = routes or {
             node: node if node < 2 else 2 + node % (params.ports - 2)
@@ -155,18 +164,22 @@ class Bench(Links):
         self.rules = SwitchRules(
             routes=routes, uplinks=self.uplinks, property_bytes=LENGTH, **rules
         )
-        super().__init__(dut, SwitchLedger(self.rules, params.mtu), stalls)
+        super().__init__(dut, params, SwitchLedger(self.rules, params.mtu), stalls)
 
     async def start(self, **settings):
         await start(self.dut)
         bus = AxiLiteMaster(AxiLiteBus.from_prefix(self.dut, "s_axil"), self.dut.clk, self.dut.rst)
         quiet(self.dut, "s_axil")
-        self.driver = HostProgram(self.dut, bus, switch_side(self.params))
-        await self.driver.set_routes(self.rules.routes, self.uplinks)
-        await self.driver.set_addresses(NODE)
-        await self.driver.set_delays(60, 60)
-        await self.driver.write(**settings)
-        await self.driver.configure(LENGTH if self.params.pipes else 0)
+        await self.set_up(HostProgram(self.dut, bus, switch_side(self.params)), **settings)
+
+    async def set_up(self, driver, **settings):
+        """Set the switch by its host's software."""
+        self.driver = driver
+        await driver.set_routes(self.rules.routes, self.uplinks)
+        await driver.set_addresses(NODE)
+        await driver.set_delays(60, 60)
+        await driver.write(**settings)
+        await driver.configure(LENGTH if self.params.pipes else 0)
 
     async def compare_counts(self):
         """The switch has counted what its links have taken, cut packets too."""

@@ -18,9 +18,10 @@ MEMORY = 60  #: cycles more with tables in memory
 
 
 def cuts_of(bench, rng, open_turns, blocks):
-    """Draw tables for two jobs; return number, cut and first aggregator of each."""
+    """Draw tables for two jobs, or one at two ports; yield number, cut, first aggregator."""
     params, base = bench.params, 0
-    for number, ports, depth in ((0, [0, 2, 3], 5), (1, [1, 4], 3)):
+    jobs = ((0, [0, 2, 3], 5), (1, [1, 4], 3)) if params.ports > 2 else ((0, [0, 1], 5),)
+    for number, ports, depth in jobs:
         cut = Cut(
             rng,
             ports=ports,
@@ -36,7 +37,7 @@ def cuts_of(bench, rng, open_turns, blocks):
 
 
 async def start_jobs(bench, rng, open_turns, blocks, epoch=7):
-    """Start two jobs, one behind the other in all tables; return their cuts."""
+    """Start the jobs, one behind the other in all tables; return their cuts."""
     cuts, lists, descriptors = {}, 0, 0
     for number, cut, base in cuts_of(bench, rng, open_turns, blocks):
         setup = replace(cut.setup(), window=bench.params.window)
@@ -117,7 +118,7 @@ def spoilt(octets):
 
 
 async def compare(bench, open_turns, frames):
-    """Send frames one at a time, for two new jobs; what leaves is what leaves the model.
+    """Send frames one at a time, for new jobs; what leaves is what leaves the model.
 
     Return the model, and its verdicts by port and name. Hardware counts a FETCH as FETCHED wherever
     it has the aggregator: it looks at the sum later.
