@@ -10,11 +10,11 @@ COMMIT_SEED = $$((0x$$(git rev-parse HEAD 2>/dev/null | grep -o '^.......' || ec
 # An environment that was made in another place is of no use.
 $(shell test "$$(cat $(READY) 2>/dev/null)" = "$$PWD" || rm -f $(READY))
 
-.PHONY: help run test test-all bench lint clean distclean lock tools
+.PHONY: help run test test-all bench lint style types regression clean distclean lock tools
 
 help:
 	@echo "make run    train on the smallest worker in simulation, then generate the U280's and train on it"
-	@echo "make test   lint, the whole regression, a size of each component on a drawn seed"
+	@echo "make test   lint, the regression, of each component a size and a seed that the commit draws"
 	@echo "make test-all  before a release: also every size, long run and mutant of a proof, ten seeds,"
 	@echo "               a sample of broken RTL of each component (hours)"
 	@echo "make bench  measure"
@@ -30,7 +30,10 @@ run: $(READY)
 # Hundreds of processes import the same sources. What pytest runs is said here, not by a shell.
 unexport PYTHONDONTWRITEBYTECODE PYTEST_ADDOPTS PYTEST_PLUGINS PYTEST_DISABLE_PLUGIN_AUTOLOAD
 
-test: lint
+test: style
+	@$(MAKE) --no-print-directory -j 2 types regression
+
+regression: $(READY)
 	$(PYTHON) -m pytest -n 2 --dist worksteal --drawn-seed $(COMMIT_SEED)
 
 # What `make test` leaves out is marked as long; it says how much that is.
@@ -43,9 +46,13 @@ test-all: lint
 bench: $(READY)
 	$(PYTHON) -m gen.commands.bench
 
-lint: $(READY)
+lint: style types
+
+style: $(READY)
 	$(PYTHON) -m ruff check --quiet
 	$(PYTHON) -m ruff format --check --quiet
+
+types: $(READY)
 	$(PYTHON) -m pyright --pythonpath $(PYTHON)
 
 clean:

@@ -2,7 +2,8 @@
 
 The seed draws the size, so that in the course of time every size runs on many seeds. With
 ``--drawn-seed`` that size of each test of a component runs on a seed of its own while all else
-runs on the session's: ``make test`` does so, with a seed that the commit draws.
+runs on the session's; where its items differ in nothing but the component's parameters, the others
+are left out as long ones are. ``make test`` does so, with a seed that the commit draws.
 """
 
 import random
@@ -10,9 +11,11 @@ from collections.abc import Iterable
 
 import pytest
 
+from sim.verify.long import LONG
 from sim.verify.seeds import MARK, OWN_SEED, seed_of, shares_a_simulation
 
 COMPONENTS = "tests/hdl/"  #: where tests of components by themselves are
+SIZE = "params"  #: name of a test's parameter that is its component's
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--drawn-seed",
         type=int,
         metavar="SEED",
-        help="run on this seed the one size that it draws of each test of a component",
+        help="run of each test of a component the one size that this seed draws, on this seed",
     )
 
 
@@ -47,14 +50,33 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(item, pytest.Function) and item.get_closest_marker(MARK)
     ]
     if (seed := config.getoption("--drawn-seed")) is not None:
-        for item in drawn(simulating, seed):
-            if item.nodeid.startswith(COMPONENTS) and not shares_a_simulation(item):
-                item.stash[OWN_SEED] = seed
+        own = [i for i in simulating if i.nodeid.startswith(COMPONENTS)]
+        draw(items, [item for item in own if not shares_a_simulation(item)], seed)
     if config.getoption("--one-size") and simulating:
         chosen = drawn(simulating, seed_of(simulating[0]))
         stored = set(map(id, chosen))
         config.hook.pytest_deselected(items=[item for item in items if id(item) not in stored])
         items[:] = chosen
+
+
+def draw(items: list[pytest.Item], components: list[pytest.Function], seed: int) -> None:
+    """Let one size of each test of ``components`` run on ``seed``; leave out its further sizes."""
+    chosen = drawn(components, seed)
+    for item in chosen:
+        item.stash[OWN_SEED] = seed
+    if not components or components[0].config.getoption("--all"):
+        return
+    left = {item for item in components if is_size(item)}.difference(chosen)
+    for item in left:
+        item.add_marker(LONG)
+    if left:
+        components[0].config.hook.pytest_deselected(items=list(left))
+        items[:] = [item for item in items if item not in left]
+
+
+def is_size(item: pytest.Function) -> bool:
+    """Return whether ``item`` has its component's parameters as its only parameter."""
+    return hasattr(item, "callspec") and set(item.callspec.params) == {SIZE}
 
 
 def drawn(items: Iterable[pytest.Function], seed: int) -> list[pytest.Function]:

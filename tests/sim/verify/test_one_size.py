@@ -69,6 +69,41 @@ def test_one_size_of_a_component_runs_on_a_drawn_seed(tmp_path):
     assert f"replay: pytest '{sizes}' --seed 5" in out
 
 
+PARAMS = """
+@pytest.mark.parametrize("params", range(6))
+def test_component(params):
+    simulate()
+
+
+@pytest.mark.parametrize("params", range(2))
+@pytest.mark.parametrize("fault", range(3))
+def test_faults(params, fault):
+    simulate()
+
+
+@pytest.mark.parametrize("params", range(4))
+def test_golden(params):
+    pass
+"""
+
+
+def test_other_sizes_are_left_to_other_commits(tmp_path):
+    """What differs in more than a component's parameters, or does not simulate, is not."""
+    root = sandbox.make(tmp_path, PARAMS)
+    (root / "tests/hdl").mkdir()
+    (root / "tests/sim/test_fake.py").rename(root / "tests/hdl/test_fake.py")
+    options = {"what": "tests/hdl"}
+    drawn = {run(root, "--drawn-seed", seed, **options)[0][0] for seed in (5, 6, 7)}
+    assert len(drawn) > 1
+    ran, out = run(root, "--drawn-seed", "5", **options)
+    assert "5 long items are left out: make test-all, or --all" in out
+    assert len(ran) == 1 + 6 + 4
+    for everything in ([], ["--drawn-seed", "5", "--all"]):
+        ran, out = run(root, *everything, **options)
+        assert len(ran) == 6 + 6 + 4
+        assert "left out" not in out
+
+
 def test_without_the_option_everything_runs(root):
     ran, out = run(root, "--seed", "5")
     assert len(ran) == 12 + 2 + 1 + 2 + 1
