@@ -47,7 +47,7 @@ def starts(name, *prefixes):
     )
 
 
-def test_yosys_is_loaded_in_one_way():
+def test_one_function_loads_yosys():
     """``import pyosys`` changes how this process loads every later library: see native_yosys."""
     files = {
         i[0].as_posix()
