@@ -14,6 +14,7 @@ from gen.commands.options import options_of, parameter, requested_from, with_opt
 from gen.commands.run import write_json
 from gen.output.consoles import Console, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from hdl.common.core_clock import CORE_MHZ
 from sim.mina.workload import ScheduleWorkload
 
 HERE = Path(__file__).parent
@@ -55,7 +56,7 @@ def execute(values: Mapping[str, Any]) -> None:
             bound = bound_of(result)
             bound_s = time.perf_counter() - began
         agreement = compare_with_switches(on_switches, console) if requested.rtl else None
-        notes = [line_of(agreement)] if agreement is not None else []
+        notes = [line_of(agreement), rates_of(agreement)] if agreement is not None else []
         files = write_files(folder, result, bound, bound_s)
         with waiting(console, "drawing"):
             pictures = draw_all(folder, result)
@@ -112,6 +113,20 @@ def line_of(agreement: Any) -> str:
         f" ({agreement.cycles:,} cycles; INA takes {agreement.latency_cycles:.0f} cycles and"
         f" {agreement.frame_cycles:.2f} for each frame)"
     )
+
+
+def rates_of(agreement: Any) -> str:
+    """Return how fast INA is in hardware beside what the schedule assumes, and what would be so."""
+    own, assumed, plain = (
+        rate / 1e9 for rate in (agreement.rate, agreement.assumed_rate, agreement.plain_rate)
+    )
+    text = (
+        f"INA moves {own:.2f} GB/s on these switches at {CORE_MHZ} MHz, and the schedule assumes"
+        f" {assumed:.2f}, and {plain:.2f} without INA:"
+    )
+    if own <= plain:
+        return f"{text} here INA only delays jobs, and --sharing never is the best schedule"
+    return f"{text} --ratio {own / plain:.3g} is what these switches do"
 
 
 def tiles_of(summary: Mapping[str, Any]) -> dict[str, str]:

@@ -76,6 +76,13 @@ class Agreement:
     differs_at: int | None  #: index of the first grant that differs, if any
     steps: int
     worst_step: float  #: largest difference of a step's time, as a share
+    assumed_rate: float  #: bytes a second of an all-reduce with INA, as the schedule has them
+    plain_rate: float  #: bytes a second of one without INA, as the schedule has them
+
+    @property
+    def rate(self) -> float:
+        """Return the bytes a second that an all-reduce with INA moves on the hardware."""
+        return FRAME_BYTES / (self.frame_cycles * SECONDS)
 
     @property
     def holds(self) -> bool:
@@ -84,7 +91,7 @@ class Agreement:
 
     def as_json(self) -> dict[str, Any]:
         """Return all figures."""
-        return {**asdict(self), "holds": self.holds}
+        return {**asdict(self), "rate": self.rate, "holds": self.holds}
 
 
 def scaled(requested: ScheduleWorkload, provided: JobList) -> SwitchRun:
@@ -156,7 +163,7 @@ def compare(requested: SwitchRun, folder: Path) -> Agreement:
 
     SimulationError if a sum is wrong, or the switches do not answer in time.
     """
-    params = requested.params
+    params, assumed = requested.params, requested.requested
     simulation = Simulation(
         test_module="sim.mina.rtl.in_simulator",
         params=params,
@@ -177,6 +184,8 @@ def compare(requested: SwitchRun, folder: Path) -> Agreement:
             float(abs(np.diff(own) / np.diff(reference) - 1).max())
             for own, reference in zip(result["begins"], begins, strict=True)
         ),
+        assumed_rate=assumed.bandwidth * assumed.ratio,
+        plain_rate=assumed.bandwidth,
     )
 
 

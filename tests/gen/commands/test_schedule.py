@@ -80,6 +80,8 @@ AGREEMENT = Agreement(
     differs_at=None,
     steps=17,
     worst_step=0.0018,
+    assumed_rate=12e9,
+    plain_rate=8e9,
 )
 
 
@@ -101,6 +103,25 @@ def test_switches_that_do_otherwise_are_status_1(
     assert says in (tmp_path / "made" / "index.html").read_text()
     assert strict(tmp_path / "made" / "rtl.json")["holds"] == (status == 0)
     assert "rtl.json" in strict(tmp_path / "made" / "manifest.json")["files"]
+
+
+@pytest.mark.parametrize(
+    ("cycles", "says"),
+    [
+        (8.0, "INA moves 1.00 GB/s on these switches at 250 MHz, and the schedule assumes 12.00"),
+        (8.0, "and 8.00 without INA: here INA only delays jobs"),
+        (0.8, "--ratio 1.25 is what these switches do"),
+    ],
+)
+def test_the_rate_of_the_hardware_stands_beside_the_assumed_one(
+    ingather, tmp_path, monkeypatch, cycles, says
+):
+    agreement = replace(AGREEMENT, frame_cycles=cycles)
+    monkeypatch.setattr(comparison, "compare", lambda requested, folder: agreement)
+    _, out, _ = ingather(*FOUR_JOBS, "-o", "made")
+    assert says in " ".join(out.split())
+    assert says in (tmp_path / "made" / "index.html").read_text()
+    assert strict(tmp_path / "made" / "rtl.json")["rate"] == pytest.approx(8e9 / cycles)
 
 
 @pytest.mark.long
