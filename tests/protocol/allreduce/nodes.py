@@ -22,6 +22,7 @@ from sim.golden.reduction.allreduce import (
     worker_starts,
 )
 from sim.golden.reduction.tree_rule import TreeOutcome, TreeSlot, child_rule, parent_rule, root_rule
+from sim.golden.reduction.wide_rule import acknowledges
 from sim.golden.tree_plan import Member, TreePlan
 from tests.protocol.network import Change, Flight, Node
 
@@ -50,6 +51,10 @@ class Rules:
     child: Callable[[TreeSlot, Packet, int, int], TreeOutcome] = child_rule
     parent: Callable[[TreeSlot, Packet, int], TreeOutcome] = parent_rule
     worker: Callable[[WorkerSlot, Packet], tuple[WorkerSlot, Verdict]] = worker_rule
+    #: phases in which a worker may start a use, and those in which it may acknowledge its own
+    starts_in: tuple[Phase, ...] = (Phase.FREE,)
+    acknowledges_in: tuple[Phase, ...] = ()
+    finished: Callable[[Any, int], bool] = lambda slot, everyone: slot.ack_bm == everyone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +245,7 @@ class SwitchNode(Node):
         slot = held.slot
         if isinstance(slot, TreeSlot):
             return slot.finished
-        return slot.ack_bm == self.member.everyone
+        return self.job.rules.finished(slot, self.member.everyone)
 
 
 def use_of(slot: Any) -> int:
@@ -278,10 +283,15 @@ class WorkerNode(Node):
         return Change(End(held.number, slot), (), step, fault, event)
 
     def moves(self, held: End) -> Iterator[Change]:
-        """Return the start of its next use, if it may."""
-        if held.slot.phase is Phase.FREE and self.job.goes_on(held.number):
+        """Return the start of its next use, and its acknowledgement of the last, if it may."""
+        free, rules = replace(held.slot, phase=Phase.FREE), self.job.rules
+        used = self.job.total is None or held.number != self.job.start
+        if used and held.slot.phase in rules.acknowledges_in:
+            ends = End(held.number, acknowledges(free))
+            yield Change(ends, (), f"{self.name} acknowledges use {held.number}")
+        if held.slot.phase in rules.starts_in and self.job.goes_on(held.number):
             number = self.job.ahead(held.number, 1)
-            slot = worker_starts(held.slot, self.job.distinguished)
+            slot = worker_starts(free, self.job.distinguished)
             event = Event(Kind.STARTED, self.node, number)
             yield Change(End(number, slot), (), f"{self.name} starts use {number}", "", event)
 
