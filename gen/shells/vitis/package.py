@@ -27,6 +27,7 @@ INSTANCE = "worker_0"  #: name of the kernel's only compute unit
 TEMPLATES = {
     "Makefile": "Makefile.j2",
     "README.md": "README.md.j2",
+    "example.cpp": "example.cpp.j2",
     "connectivity.cfg": "connectivity.cfg.j2",
     "kernel.xml": "kernel.xml.j2",
     "tcl/package_kernel.tcl": "package_kernel.tcl.j2",
