@@ -1,8 +1,11 @@
 """Implements the registers of a Vitis kernel, and what they set and count."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.arithmetic import count_ones
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.bus_watch import BusTimer
 from hdl.common.component import Component
@@ -21,14 +24,25 @@ from hdl.vitis.kernel_registers import (
 )
 from hdl.vitis.memory_mover import TRANSFER
 
+BUSY = ("design_busy", "copy_busy")
+#: ports from a MemoryMover, whose names are those of fields
+STATES = {
+    **{f"copy_{name}": In(1) for name in ("busy", "done", "broken")},
+    **{f"failed_{name}": In(COUNT_BITS) for name in ("beats", "bursts")},
+}
+#: ports of copies of the model
+COPIES = {"load": Out(1), "store": Out(1), "transfer": Out(TRANSFER), "tick": Out(1), **STATES}
+
 
 class KernelControl(Component):
     """Shows the host a kernel (:func:`kernel_registers`), through ``axil``.
 
     ``pages`` are the pointers of the managers in units of 4 KB. They follow the registers, a cycle
-    later, while neither the design (``design_busy``) nor a copy (``copy_busy``) is busy, and stay
-    as they are otherwise. ``load`` to ``tick`` go to a :class:`MemoryMover`, whose state comes
-    back. ``irq`` is a register: it is high while both are idle and the host has enabled it.
+    later, while neither the design (``design_busy``, if it has that) nor a copy (``copy_busy``) is
+    busy, and stay as they are otherwise. With ``params.copies``, ``load`` to ``tick`` go to a
+    :class:`MemoryMover`, whose state comes back. ``irq`` is a register: it is high while the host
+    has enabled it and both are idle, or ``design_irq`` is high. ``dropped`` has a bit for each
+    entry that has dropped a packet.
     """
 
     register_map = staticmethod(kernel_registers)
@@ -40,43 +54,46 @@ class KernelControl(Component):
             {
                 "axil": In(AxiLiteSignature(address_bits=REGISTER_BITS)),
                 "pages": Out(ADDRESS_BITS - PAGE_BITS).array(len(params.managers)),
-                "design_busy": In(1),
-                "load": Out(1),
-                "store": Out(1),
-                "transfer": Out(TRANSFER),
-                "tick": Out(1),
-                "copy_busy": In(1),
-                "copy_done": In(1),
-                "copy_broken": In(1),
-                "failed_beats": In(COUNT_BITS),
-                "failed_bursts": In(COUNT_BITS),
-                "dropped": In(1),
-                "irq": Out(1),
+                "dropped": In(params.entries),
+                **({f"design_{params.interrupt}": In(1), "irq": Out(1)} if params.requests else {}),
+                **(COPIES if params.copies else {}),
             },
         )
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
-        m.submodules.timer = timer = BusTimer.sized()
         connect(m, flipped(self.axil), registers.axil)
         control, status = registers.control, registers.status
         idle = Signal()
         m.d.comb += [
-            idle.eq(~(self.design_busy | self.copy_busy)),
+            idle.eq(~Cat(getattr(self, n) for n in BUSY if n in self.signature.members).any()),
             status.kernel.eq(IDENTITY),
             status.kernel_version.eq(VERSION),
-            status.interrupt_request.eq(idle),
-            *(
-                status[name].eq(getattr(self, name))
-                for name in (
-                    "copy_busy",
-                    "copy_done",
-                    "copy_broken",
-                    "failed_beats",
-                    "failed_bursts",
-                )
-            ),
+        ]
+        if params.requests:
+            request = self.design_irq if params.interrupt == "irq" else idle
+            m.d.comb += status.interrupt_request.eq(request)
+            m.d.sync += self.irq.eq(request & control.interrupt_enable)
+        if params.copies:
+            self.control_copies(m, control, status)
+        count = Signal(DROPPED_BITS)
+        m.d.comb += status.dropped_packets.eq(count)
+        more = count + count_ones(list(self.dropped))
+        m.d.sync += count.eq(Mux(control.clear_dropped, 0, more)[:DROPPED_BITS])
+        for k, (name, page) in enumerate(zip(params.managers, self.pages, strict=True)):
+            pointer = Cat(control[f"pointer_{name}_low"], control[f"pointer_{name}_high"])
+            m.d.comb += status.misaligned[k].eq(pointer[:PAGE_BITS].any())
+            with m.If(idle):
+                m.d.sync += page.eq(pointer[PAGE_BITS:])
+        return m
+
+    def control_copies(self, m: Module, control: Any, status: Any) -> None:
+        """Connect the registers of copies of the model."""
+        m.submodules.timer = timer = BusTimer.sized()
+        m.d.comb += [
+            *(status[name].eq(getattr(self, name)) for name in STATES),
             self.load.eq(control.load_model),
             self.store.eq(control.store_model),
             self.transfer.offset.eq(control.copy_offset),
@@ -84,15 +101,3 @@ class KernelControl(Component):
             timer.limit.eq(control.memory_timeout),
             self.tick.eq(timer.tick),
         ]
-        count = Signal(DROPPED_BITS)
-        m.d.comb += status.dropped_packets.eq(count)
-        m.d.sync += [
-            self.irq.eq(idle & control.interrupt_enable),
-            count.eq(Mux(control.clear_dropped, 0, count + self.dropped)[:DROPPED_BITS]),
-        ]
-        for k, (name, page) in enumerate(zip(self.params.managers, self.pages, strict=True)):
-            pointer = Cat(control[f"pointer_{name}_low"], control[f"pointer_{name}_high"])
-            m.d.comb += status.misaligned[k].eq(pointer[:PAGE_BITS].any())
-            with m.If(idle):
-                m.d.sync += page.eq(pointer[PAGE_BITS:])
-        return m

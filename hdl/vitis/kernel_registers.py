@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from functools import cache
 
-from hdl.common.params import Params
+from hdl.common.params import Params, choice, whole
 from hdl.common.read_plan import COUNT_BITS
-from hdl.common.register_parts import COMMANDS_DOC, memory_timeout, single
+from hdl.common.register_parts import COMMANDS_DOC, commands, memory_timeout, single
 from hdl.common.registers import Register, RegisterMap, pulse, ro, rw, wide
 
 IDENTITY = 0x56495449  #: the letters VITI
@@ -15,21 +15,33 @@ DROPPED_BITS = 48
 
 
 class KernelParams(Params):
-    """Says which AXI managers a kernel has."""
+    """Says what a kernel has of memories, packets and interrupts."""
 
-    managers: tuple[str, ...]  #: names of the managers, without ``m_axi_``
+    managers: tuple[str, ...]  #: names of the AXI managers, without ``m_axi_``
+    entries: int = whole(1, 4, default=1)  #: entries that drop packets for want of room
+    copies: bool = False  #: whether a model is copied between memory and the design
+    #: the design's output from which the request for an interrupt follows
+    interrupt: str = choice("busy", "irq", "none", default="busy")
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 1 <= len(self.managers) <= 32:
-            raise ValueError(f"managers must be from 1 to 32: {len(self.managers)}")
+        if len(self.managers) > 32:
+            raise ValueError(f"managers must be at most 32: {len(self.managers)}")
+        if self.copies and self.interrupt != "busy":
+            raise ValueError(f"copies need a design with busy, not {self.interrupt}")
+
+    @property
+    def requests(self) -> bool:
+        """Return whether there is an interrupt."""
+        return self.interrupt != "none"
 
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: what the managers carry."""
-        return f"{len(self.managers)}_{self.managers[0]}"
+        return "_".join([str(len(self.managers)), *self.managers[:1]])
 
 
+CLEAR = pulse("clear_dropped", "sets dropped_packets to 0")
 #: registers of copies of the model between memory and the design
 COPIES: tuple[Register, ...] = (
     Register(
@@ -78,19 +90,9 @@ COPIES: tuple[Register, ...] = (
         COMMANDS_DOC,
         pulse("load_model", "copies the model from the buffer of m_axi_model"),
         pulse("store_model", "copies the model to the buffer of m_axi_model"),
-        pulse("clear_dropped", "sets dropped_packets to 0"),
+        CLEAR,
     ),
     memory_timeout("a bus of a copy", "a copy"),
-)
-INTERRUPT = Register(
-    "interrupt",
-    "Controls the interrupt to the host.",
-    rw("interrupt_enable", 1, "lets the request for an interrupt reach the host"),
-    ro(
-        "interrupt_request",
-        1,
-        "tells that neither the design nor a copy of the model is busy",
-    ),
 )
 DROPPED = single(
     ro(
@@ -102,8 +104,25 @@ DROPPED = single(
 )
 
 
+#: what a request for an interrupt says: by its source, and whether there are copies
+REQUESTS = {
+    ("busy", True): "tells that neither the design nor a copy of the model is busy",
+    ("busy", False): "tells that the design is not busy",
+    ("irq", False): "tells that the design requests an interrupt",
+}
+#: when a pointer that is written takes effect, likewise
+EFFECTS = {
+    ("busy", True): "A value that is written while the design or a copy is busy takes effect when"
+    " both are idle.",
+    ("busy", False): "A value that is written while the design is busy takes effect when it is"
+    " idle.",
+    ("irq", False): "A value takes effect with the next burst.",
+    ("none", False): "A value takes effect with the next burst.",
+}
+
+
 def identity(params: KernelParams) -> Iterator[Register]:
-    """Yield the registers that say what the kernel is, and whether its pointers are right."""
+    """Yield the registers that say what the kernel is, and what concerns all of it."""
     yield single(
         ro("kernel", 32, f"reads {IDENTITY:#x}, the number of a kernel's registers"),
         "Identifies the kernel's registers.",
@@ -112,15 +131,23 @@ def identity(params: KernelParams) -> Iterator[Register]:
         ro("kernel_version", 32, f"reads {VERSION}, the version of this register map"),
         "Tells the version of this register map.",
     )
-    yield single(
-        ro(
-            "misaligned",
-            len(params.managers),
-            "tells with a bit for each manager that its pointer is no multiple of 4 KB; it"
-            " acts as the multiple below",
-        ),
-        "Shows which pointers are wrong.",
-    )
+    if params.managers:
+        yield single(
+            ro(
+                "misaligned",
+                len(params.managers),
+                "tells with a bit for each manager that its pointer is no multiple of 4 KB; it"
+                " acts as the multiple below",
+            ),
+            "Shows which pointers are wrong.",
+        )
+    if params.requests:
+        yield Register(
+            "interrupt",
+            "Controls the interrupt to the host.",
+            rw("interrupt_enable", 1, "lets the request for an interrupt reach the host"),
+            ro("interrupt_request", 1, REQUESTS[params.interrupt, params.copies]),
+        )
 
 
 def pointers(params: KernelParams) -> Iterator[Register]:
@@ -128,8 +155,8 @@ def pointers(params: KernelParams) -> Iterator[Register]:
     for name in params.managers:
         yield from wide(
             f"pointer_{name}",
-            f"Sets where the buffer of m_axi_{name} begins, a multiple of 4 KB. A value that is"
-            " written while the design or a copy is busy takes effect when both are idle.",
+            f"Sets where the buffer of m_axi_{name} begins, a multiple of 4 KB."
+            f" {EFFECTS[params.interrupt, params.copies]}",
         )
 
 
@@ -141,7 +168,12 @@ def kernel_registers(params: KernelParams) -> RegisterMap:
     """
     return RegisterMap(
         "vitis_kernel",
-        (*identity(params), INTERRUPT, *COPIES, DROPPED, *pointers(params)),
+        (
+            *identity(params),
+            *(COPIES if params.copies else (commands(CLEAR),)),
+            DROPPED,
+            *pointers(params),
+        ),
         ADDRESS_BITS,
         constants={"kernel": IDENTITY, "kernel_version": VERSION},
     )

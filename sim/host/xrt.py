@@ -7,7 +7,7 @@ registers go through ``libxrt_registers.so``, which is built of ``xrt_registers.
 import ctypes
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from sim.host.selftest.board import Board
 
 PLACE_BITS = 40  #: the buffer of manager k is memory from k << PLACE_BITS on
 PAGE = 4096
+HOST = "HOST"  #: the tag of a bank of host memory begins so
 SECONDS = 10.0  #: the longest that a copy of the model may take
 LIBRARY = Path(__file__).with_name("libxrt_registers.so")
 BUILT = (
@@ -33,8 +34,8 @@ class Kernel:
     name: str  #: name of the kernel in the xclbin
     managers: tuple[str, ...]  #: names of the AXI managers, without ``m_axi_``
     banks: tuple[str, ...]  #: the memory bank of each manager's buffer, by XRT's tag
-    most: int  #: bytes of the largest buffer: of a bank
-    model: int  #: number of the manager whose buffer the model is copied from and to
+    most: tuple[int, ...]  #: bytes of each manager's largest buffer
+    model: int | None = None  #: number of the manager for copies of the model, if there is one
     beat: int  #: bytes of which a copy has a whole number
     reserved: Mapping[int, int]  #: bytes of buffers that only the kernel uses, by manager's number
     identity: int  #: what the field ``kernel`` reads
@@ -131,8 +132,8 @@ class Xrt(Window):
         old, name = self.buffers.get(number), self.kernel.managers[number]
         if old is not None and old.size() >= size:
             return old
-        if size > self.kernel.most:
-            raise DeviceError(f"m_axi_{name} reaches {self.kernel.most} bytes, not {size}")
+        if size > (most := self.kernel.most[number]):
+            raise DeviceError(f"m_axi_{name} reaches {most} bytes, not {size}")
         new = self.allocate(-(-size // PAGE) * PAGE, self.kernel.banks[number])
         if old is not None:
             old.sync(direction("FROM"))
@@ -173,11 +174,12 @@ def pyxrt() -> Any:
 
 
 @contextmanager
-def opened(place: str, kernel: Kernel) -> Iterator[Xrt]:
+def opened(place: str, kernel: Kernel, host_bytes: int = 0) -> Iterator[Xrt]:
     """Load ``FILE.xclbin``, or ``FILE.xclbin@CARD``, and open its kernel.
 
-    CARD is a card's number, 0 unless given, or its PCI address. :class:`DeviceError` if XRT
-    refuses, or if the file has another kernel.
+    CARD is a card's number, 0 unless given, or its PCI address. The buffer of a manager in host
+    memory has ``host_bytes`` from the beginning. :class:`DeviceError` if XRT refuses, or if the
+    file has another kernel.
     """
     path, _, card = place.partition("@")
     xrt, card = pyxrt(), card or "0"
@@ -190,10 +192,14 @@ def opened(place: str, kernel: Kernel) -> Iterator[Xrt]:
 
     def allocate(size: int, bank: str) -> Any:
         try:
-            return xrt.bo(device, size, xrt.bo.flags.normal, groups[bank])
+            flags = xrt.bo.flags
+            kind = flags.host_only if bank.startswith(HOST) else flags.normal
+            return xrt.bo(device, size, kind, groups[bank])
         except (KeyError, RuntimeError) as error:
             raise DeviceError(f"there is no room for {size} bytes in {bank}: {error}") from error
 
+    in_host = {k: host_bytes for k, bank in enumerate(kernel.banks) if bank.startswith(HOST)}
+    kernel = replace(kernel, reserved={**kernel.reserved, **in_host})
     registers = Registers(card, uuid.to_string(), kernel.name)
     try:
         yield Xrt(registers, allocate, kernel)

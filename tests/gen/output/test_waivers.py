@@ -7,7 +7,7 @@ import pytest
 from gen.designs.catalogue import designs
 from gen.output.waivers import waivers
 from hdl.p4sgd.worker import Worker
-from hdl.vitis.worker_kernel import WorkerKernel
+from hdl.vitis.kernels import WorkerKernel
 from sim.harness.build_tools import BuildError, execute, verilator_command
 from sim.harness.emissions import emission_of
 

@@ -11,6 +11,7 @@ from itertools import count
 import numpy as np
 
 CHANNEL_BYTES = 1 << 28
+HOST = 32  #: the group of host memory, behind those of HBM's channels
 cards = {}  #: memory by a card's number
 loaded = []  #: files that were loaded
 xclBOSyncDirection = Enum(
@@ -29,7 +30,7 @@ class mem:
         self.index = index
 
     def get_tag(self):
-        return f"HBM[{self.index}]"
+        return "HOST[0]" if self.index == HOST else f"HBM[{self.index}]"
 
     def get_index(self):
         return self.index
@@ -40,7 +41,7 @@ class xclbin:
         assert path in loaded
 
     def get_mems(self):
-        return [mem(k) for k in range(32)]
+        return [mem(k) for k in range(HOST + 1)]
 
 
 class device:
@@ -58,7 +59,7 @@ class bo:
     flags = Enum("flags", ["normal", "host_only"])
 
     def __init__(self, device, size, flags, group):
-        assert flags is bo.flags.normal
+        assert flags is (bo.flags.host_only if group == HOST else bo.flags.normal)
         if size > CHANNEL_BYTES >> 4:
             raise RuntimeError("Cannot allocate memory")
         self.memory, self.held = device.memory, bytearray(size)

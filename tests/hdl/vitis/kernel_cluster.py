@@ -5,18 +5,18 @@ The switch stands alone, or is a plugin in OpenNIC's box.
 
 from dataclasses import field
 
-from amaranth.hdl import ClockSignal, Module, ResetSignal, Signal
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.hdl import Module
+from amaranth.lib.wiring import In, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.params import Params, tagged
-from hdl.vitis.worker_kernel import WorkerKernel
+from hdl.vitis.kernels import WorkerKernel
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import Network
-from sim.surroundings.cmac_kernel import CmacKernel
 from tests.hdl.vitis.boxed_network import BoxedNetwork
+from tests.hdl.vitis.kernel_on_cmacs import WorkerOnCmac, lead_out
 
-INNER = ("ap_clk", "ap_rst_n", "m_axis", "s_axis")  #: ports of a kernel that lead to no host
+INNER = ("m_axis", "s_axis")  #: ports of a kernel that lead to the network
 
 
 class KernelClusterParams(Params, suffix="{cluster.suffix}"):
@@ -33,7 +33,7 @@ class KernelCluster(Component):
 
     def __init__(self, params: KernelClusterParams) -> None:
         cluster = params.cluster
-        self.kernels = [WorkerKernel(cluster.worker) for _ in range(cluster.workers)]
+        self.kernels = [WorkerOnCmac(cluster.worker) for _ in range(cluster.workers)]
         members = self.kernels[0].signature.members
         self.outer = {name: member for name, member in members.items() if name not in INNER}
         ports = {
@@ -41,7 +41,6 @@ class KernelCluster(Component):
             for k in range(cluster.workers)
             for name, member in self.outer.items()
         }
-        ports |= {f"lost_{k}": Out(16) for k in range(cluster.workers)}
         network = {
             "s_axil_switch": In(cluster.network.axil),
             "link": In(cluster.network.link.settings),
@@ -53,24 +52,10 @@ class KernelCluster(Component):
         kind = BoxedNetwork if self.params.boxed else Network
         m.submodules.network = network = kind(self.params.cluster.network)
         connect(m, flipped(self.s_axil_switch), network.s_axil)
-        running = Signal(reset_less=True)
         m.d.comb += network.link.eq(self.link)
-        m.d.sync += running.eq(~ResetSignal())
         for k, kernel in enumerate(self.kernels):
             m.submodules[f"kernel_{k}"] = kernel
-            m.submodules[f"cmac_{k}"] = cmac = CmacKernel()
-            m.d.comb += [kernel.ap_clk.eq(ClockSignal()), kernel.ap_rst_n.eq(running)]
-            connect(m, kernel.m_axis, cmac.s_axis)
-            connect(m, cmac.m_axis, kernel.s_axis)
-            connect(m, cmac.to_link, network.from_workers[k])
-            connect(m, network.to_workers[k], cmac.of_link)
-            m.d.comb += getattr(self, f"lost_{k}").eq(cmac.lost)
-            for name, member in self.outer.items():
-                own, part = getattr(self, f"kernel_{k}_{name}"), getattr(kernel, name)
-                if member.is_port:
-                    m.d.comb += own.eq(part)
-                    continue
-                pairs = zip(own, part, strict=True) if member.dimensions else [(own, part)]
-                for outside, inside in pairs:
-                    connect(m, flipped(outside), inside)
+            connect(m, kernel.m_axis, network.from_workers[k])
+            connect(m, network.to_workers[k], kernel.s_axis)
+            lead_out(m, self.outer, kernel, self, f"kernel_{k}_")
         return m

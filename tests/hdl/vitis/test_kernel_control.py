@@ -10,10 +10,14 @@ from tests.rejects import rejects
 from tests.simulated import simulated
 
 NAMES = ("words_0", "labels", "model")
-PARAMS = KernelParams(managers=NAMES)
+PARAMS = KernelParams(managers=NAMES, copies=True)
 
 test_kernel_control = simulated(KernelControl, [PARAMS], __name__)
-test_rejects = rejects(KernelParams, ({"managers": ()}, "managers must be from 1 to 32: 0"))
+test_rejects = rejects(
+    KernelParams,
+    ({"managers": ("a",) * 33}, "managers must be at most 32: 33"),
+    ({"managers": (), "copies": True, "interrupt": "irq"}, "copies need a design with busy, not"),
+)
 
 
 class ControlBench(Bench):

@@ -6,21 +6,12 @@ import cocotb
 from hdl.vitis.packet_entry import PacketEntry, PacketEntryParams
 from sim.harness.bench import Bench
 from sim.harness.streams import always, mostly, never, often
+from tests.hdl.vitis.packets import packet
 from tests.simulated import simulated
 
 SIZES = [PacketEntryParams(beats=16), PacketEntryParams(beats=64)]
 
 test_packet_entry = simulated(PacketEntry, SIZES, __name__)
-
-
-def packet(number, beats):
-    """Draw a packet; the number is in all of its beats."""
-    rest = [{"tdata": number << 400 | random.getrandbits(300)} for _ in range(beats)]
-    keep = (1 << random.randint(1, 64)) - 1
-    return [
-        beat | {"tkeep": keep if k == beats - 1 else (1 << 64) - 1, "tlast": int(k == beats - 1)}
-        for k, beat in enumerate(rest)
-    ]
 
 
 def packets_of(beats):

@@ -3,14 +3,10 @@
 XRT is a stand-in of ours (``pyxrt.py``); kernels, switch and the host's software are real.
 """
 
-import sys
-
 import cocotb
 import numpy as np
 import pytest
 from cocotb.task import bridge
-from cocotbext.axi import AxiBus, AxiRam, AxiRamRead, AxiReadBus
-from cocotbext.axi.sparse_memory import SparseMemory
 
 from gen.base.registers.python_driver import driver_of
 from gen.designs.catalogue import find_design
@@ -20,7 +16,6 @@ from sim.harness.streams import edges, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.host import xrt
 from sim.host.device import DeviceError
-from sim.host.quiet import quiet
 from sim.host.simulated import SimulatedRegisters
 from sim.host.switch.build import Build as SwitchBuild
 from sim.host.switch.switch import Switch
@@ -29,7 +24,7 @@ from sim.p4sgd.host.job import Job
 from sim.p4sgd.host.worker import Worker
 from sim.p4sgd.train import cluster_params
 from sim.p4sgd.training_job import NetworkSettings
-from tests.gen.software import pyxrt
+from tests.hdl.vitis.cards import Card, put_in
 from tests.hdl.vitis.kernel_cluster import KernelCluster, KernelClusterParams
 
 WORKER = find_design("p4sgd-worker").params_of("tiny")
@@ -51,44 +46,19 @@ def test_kernels_train_as_the_golden_model_does(boxed):
     simulate(KernelCluster(KernelClusterParams(cluster=cluster, boxed=boxed)), __name__)
 
 
-class Card:
-    """A card with one kernel: its memory is behind all of the kernel's managers."""
-
-    def __init__(self, dut, number, kernel):
-        self.memory = SparseMemory(1 << 40)
-        for name in kernel["managers"]:
-            bus = f"kernel_{number}_m_axi_{name}"
-            quiet(dut, bus)
-            ram, axi = (AxiRam, AxiBus) if name == "model" else (AxiRamRead, AxiReadBus)
-            ram(axi.from_prefix(dut, bus), dut.clk, dut.rst, size=1 << 40, mem=self.memory)
-        self.registers = SimulatedRegisters(dut, f"kernel_{number}_s_axi_control")
-
-    def read(self, address, size):
-        return bytes(self.memory[address : address + size])
-
-    def write(self, address, data):
-        self.memory[address : address + len(data)] = data
-
-
 async def begin(dut, monkeypatch):
     """Return the host software of a worker, and the switch's registers, out of reset."""
     params, built = params_in_simulator().cluster, p4sgd_worker.software(WORKER)
-    cards = [Card(dut, k, built.kernel) for k in range(WORKERS)]
+    cards = [
+        Card(dut, built.kernel["managers"], SimulatedRegisters(dut, f"{at}s_axil"), at)
+        for at in (f"kernel_{k}_" for k in range(WORKERS))
+    ]
     switch = SimulatedRegisters(dut, "s_axil_switch")
     links = NetworkSettings(latency=40, seed=1, drop=0.05, reorder=0.05)
     dut.link.value = pack(params.network.link.settings, links.fields)
     await start(dut)
     await edges(dut.clk, BOX_RESET)
-    pyxrt.cards.update(enumerate(cards))
-    monkeypatch.setitem(sys.modules, "pyxrt", pyxrt)
-
-    def registers(card, uuid, name):
-        assert (uuid, name) == (pyxrt.uuid().to_string(), built.kernel["name"])
-        opened = cards[int(card)].registers
-        opened.close = lambda: None
-        return opened
-
-    monkeypatch.setattr(xrt, "Registers", registers)
+    put_in(monkeypatch, xrt, cards, built.kernel["name"])
     return built, switch
 
 
@@ -119,7 +89,7 @@ async def a_job_trains_through_xrt(dut):
                 check_refusals(first)
 
         await bridge(program)()
-        assert not any(int(getattr(dut, f"lost_{k}").value) for k in range(WORKERS))
+        assert not any(int(getattr(dut, f"kernel_{k}_lost").value) for k in range(WORKERS))
 
 
 def train(job):

@@ -1,0 +1,54 @@
+"""Stores packets until they are whole, and drops those that are marked as broken."""
+
+from amaranth.hdl import Module
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packets import AXIS, BEAT
+from hdl.common.params import Params, same_as
+
+
+class PacketExitParams(Params, suffix="{beats}"):
+    """Sets the size of a packet exit."""
+
+    #: beats that can wait; a packet has 3 less
+    beats: int = same_as(PacketBufferParams, "words", default=512)
+
+    @property
+    def buffer(self) -> PacketBufferParams:
+        """Return the sizes of the buffer of whole packets."""
+        return PacketBufferParams(shape=BEAT, words=self.beats, behind=1)
+
+
+class PacketExit(Component):
+    """Passes packets of ``i`` to ``o`` when they have come whole; one that is broken is dropped.
+
+    ``tuser`` marks a packet as broken, such as one that a reset of packets has cut. So no packet
+    at ``o`` waits for a beat, and a MAC without such a mark sends none that is broken.
+
+    Throughput: a beat a cycle. Latency: ``latency`` cycles from a packet's last beat to its first
+    one at ``o``. Stalls: packets wait up to the buffer's size, and then at ``i``; a packet has at
+    most 3 beats less than the buffer.
+    """
+
+    latency = PacketBuffer.latency
+
+    def __init__(self, params: PacketExitParams) -> None:
+        super().__init__(params, {"i": In(AXIS), "o": Out(stream.Signature(BEAT))})
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.packets = packets = PacketBuffer(self.params.buffer)
+        connect(m, packets.o, flipped(self.o))
+        m.d.comb += [
+            self.i.tready.eq(packets.room),
+            packets.write.eq(self.i.tvalid & packets.room),
+            packets.word.data.eq(self.i.tdata),
+            packets.word.keep.eq(self.i.tkeep),
+            packets.word.last.eq(self.i.tlast),
+            packets.ends.eq(packets.write & self.i.tlast),
+            packets.keep.eq(~self.i.tuser),
+        ]
+        return m

@@ -1,0 +1,49 @@
+"""Puts simulated cards behind XRT: our stand-in for ``pyxrt``, with kernels that are real."""
+
+import sys
+
+from cocotbext.axi.sparse_memory import SparseMemory
+
+from sim.host.memory_port import KINDS
+from sim.host.quiet import quiet
+from tests.gen.software import pyxrt
+
+SIZE = 1 << 40
+
+
+class Card:
+    """A card with one kernel: its memory is behind all of the kernel's managers.
+
+    Ports of the kernel begin with ``prefix``; ``registers`` reach its s_axi_control.
+    """
+
+    def __init__(self, dut, managers, registers, prefix=""):
+        self.memory, self.registers = SparseMemory(SIZE), registers
+        for name in managers:
+            self.reach(dut, f"{prefix}m_axi_{name}")
+
+    def reach(self, dut, port):
+        """Connect the memory to a port."""
+        kind, bus = KINDS[hasattr(dut, f"{port}_araddr"), hasattr(dut, f"{port}_awaddr")]
+        quiet(dut, port)
+        kind(bus.from_prefix(dut, port), dut.clk, dut.rst, size=SIZE, mem=self.memory)
+
+    def read(self, address, size):
+        return bytes(self.memory[address : address + size])
+
+    def write(self, address, data):
+        self.memory[address : address + len(data)] = data
+
+
+def put_in(monkeypatch, xrt, cards, name):
+    """Let ``xrt``, a module of a host package, find these cards, whose kernel has this name."""
+    pyxrt.cards.update(enumerate(cards))
+    monkeypatch.setitem(sys.modules, "pyxrt", pyxrt)
+
+    def registers(card, uuid, kernel):
+        assert (uuid, kernel) == (pyxrt.uuid().to_string(), name)
+        opened = cards[int(card)].registers
+        opened.close = lambda: None
+        return opened
+
+    monkeypatch.setattr(xrt, "Registers", registers)

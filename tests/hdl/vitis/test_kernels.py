@@ -1,0 +1,123 @@
+"""Runs each design's bench on its kernel, by the kernel's host package and its path through XRT.
+
+A bench is the program that is written with a design alone. Here its registers and memories are a
+kernel's, which a stand-in of ours for XRT (``pyxrt.py``) reaches, and its packets pass a model of
+VNx's cmac kernel. The package is the one that ``ingather generate --board vitis`` writes.
+"""
+
+import os
+import random
+import sys
+from contextlib import ExitStack
+from importlib import import_module
+
+import cocotb
+import pytest
+from cocotb.task import bridge
+from cocotb.triggers import ClockCycles
+
+from gen.commands.generating import Order, generate
+from gen.designs.catalogue import find_design
+from gen.designs.design import load
+from sim.harness.verilator import params_in_simulator, simulate
+from sim.host.device import write_wide
+from sim.host.packet_ports import send, take
+from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
+from tests.hdl.vitis import kernel_on_cmacs
+from tests.hdl.vitis.cards import Card, put_in
+from tests.long import short_and_long
+
+FOLDER, DESIGN = "KERNEL_FOLDER", "KERNEL_DESIGN"  #: environment of the simulation
+OWN, SERVED = 100, 0x10000  #: first row of the bench's other node; where the rows are served
+OWN_RESET = 32  #: cycles in which a kernel's own reset ends
+OUTLIVES_RESET = "the host's software runs in a thread, which goes on when its test is cancelled"
+PORTS = {f"s_axis_{k}": bytes(60) for k in range(2)}
+#: a packet of each of NetSparse's classes, by the stream's name
+KINDS = {
+    f"s_axis_{name}": to_bytes([Request(kind=kind, dest=0, length=4, src=0)], 0, Addresses())
+    for name, kind in (("reads", Kind.READ), ("responses", Kind.ERROR))
+}
+#: surroundings of a design's kernel, what stands for a card in its bench, and a packet for each
+#: entry, which drops the first one
+CASES = {
+    "switchgnn-endpoint": ("EndpointOnCmac", "simulated_endpoint", {"s_axis": bytes(60)}),
+    "netsparse-snic": ("SnicOnCmac", "simulated_snic", KINDS),
+    "p4sgd-switch": ("SwitchOnCmacs", "simulated_switch", PORTS),
+    "mina-switch": ("SwitchOnCmacs", "simulated_switch", PORTS),
+    "switchgnn-switch": ("GnnSwitchOnCmacs", "simulated_switch", PORTS),
+    "netsparse-switch": (
+        "NetSparseSwitchOnCmacs",
+        "simulated_nodes",
+        {f"{name}_{k}": packet for name, packet in KINDS.items() for k in range(2)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", short_and_long(CASES, list(CASES)))
+def test_the_bench_of_a_design_runs_on_its_kernel(name, tmp_path):
+    order = Order(design=find_design(name), board="vitis", preset="tiny", changes={})
+    generate(order, tmp_path / "kernel")
+    top = getattr(kernel_on_cmacs, CASES[name][0])(order.params())
+    env = {FOLDER: str(tmp_path / "kernel"), DESIGN: name}
+    simulate(top, __name__, env=env)
+
+
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+async def the_bench_passes(dut):
+    """Nothing is lost at the cmacs, and at the kernel only the first packets after the reset."""
+    name = os.environ[DESIGN]
+    sys.path.insert(0, os.environ[FOLDER])
+    built = load(find_design(name).software)(params_in_simulator())
+    package, (_, device_module, first) = import_module(built.package), CASES[name]
+    simulated, xrt = (import_module(f"{package.__name__}.{n}") for n in ("simulated", "xrt"))
+    start, opened = simulated.SimulatedRegisters.start, []
+    with pytest.MonkeyPatch.context() as monkeypatch, ExitStack() as stack:
+        module = import_module(f"{package.__name__}.{device_module}")
+        monkeypatch.setattr(module, "memory_behind", lambda *_: None, raising=False)
+
+        async def begin(device):
+            await start(device)
+            card = Card(dut, package.KERNEL.managers, device)
+            put_in(monkeypatch, xrt, [card], package.KERNEL.name)
+            monkeypatch.setattr(xrt.Xrt, "pause", lambda _: device.pause())
+            await ClockCycles(dut.clk, OWN_RESET)
+            for stream, packet in first.items():
+                await send(dut, stream, packet)
+            await ClockCycles(dut.clk, OWN_RESET)
+
+        def attach(_):
+            opened.append(stack.enter_context(package.open_card("kernel.xclbin")))
+            return opened[0]
+
+        monkeypatch.setattr(simulated.SimulatedRegisters, "start", begin)
+        bench = import_module(f"gen.software.bench.{built.bench}")
+        monkeypatch.setattr(bench, "attach", attach)
+        (test,) = (
+            item for item in vars(bench).values() if isinstance(item, type(the_bench_passes))
+        )
+        await test.func(dut)
+        if name == "netsparse-snic":
+            await serve(dut, opened[0])
+        fields = opened[0].device.fields
+        assert await bridge(fields.read)("dropped_packets") == len(first)
+        assert not dut.lost.value
+
+
+async def serve(dut, snic):
+    """Let the other node read rows of this one, which its server unit takes from host memory."""
+    rows, size = {idx: random.randbytes(24) for idx in random.sample(range(OWN), 20)}, 24
+
+    @bridge
+    def prepare():
+        write_wide(snic.registers, served_address=SERVED)
+        snic.registers.write(served_bytes=size)
+        for idx, row in rows.items():
+            snic.device.write_memory(SERVED + idx * size, row)
+
+    await prepare()
+    reads = [Request(kind=Kind.READ, dest=0, src=1, length=size, idx=k, id=k) for k in rows]
+    await send(dut, "s_axis_reads", to_bytes(reads, 1, Addresses()))
+    answers = {}
+    while len(answers) < len(rows):
+        answers |= {a.idx: a.data for a in from_bytes(await take(dut, "m_axis_responses"))}
+    assert answers == rows
