@@ -20,12 +20,18 @@ DESIGN = Design(
         Run(name="schedule", session="sim.mina.schedule_session:ScheduleSession"),
     ],
     shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:SwitchKernel",
+            presets={"tiny": {"ports": 2}, "u280": {"ports": 2}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        ),
         "opennic": Card(
             component="hdl.opennic.plugins:P4sgdPlugin",
             presets={"tiny": {"ports": 2}, "opennic": {"ports": 2}},
             preset="opennic",
             most={"ports": Most(value=2, because="the shell has two MACs")},
-        )
+        ),
     },
     cards={
         "u280": Card(

@@ -2,6 +2,8 @@
 
 from gen.designs.design import Bench, Card, Design, Run
 
+IN_A_CHANNEL = {"dram_address_bits": 28}
+
 DESIGN = Design(
     name="netsparse-snic",
     about="a NetSparse NIC: gathers the properties of remote idxs, PRs joined to packets",
@@ -102,6 +104,14 @@ DESIGN = Design(
             section="gen.report.gather_section:gather_section",
         )
     ],
+    shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:SnicKernel",
+            # The filter has a channel of HBM, and a bit in it for each idx.
+            presets={"small": IN_A_CHANNEL, "u280": {**IN_A_CHANNEL, "idx_bits": 31}},
+            preset="u280",
+        ),
+    },
     cards={
         "u280": Card(
             component="hdl.u280.snic_board:SnicBoard",

@@ -28,12 +28,18 @@ DESIGN = Design(
         ),
     },
     shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:NetSparseSwitchKernel",
+            presets={"tiny": {"ports": 2, "pipes": 1}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        ),
         "opennic": Card(
             component="hdl.opennic.plugins:NetSparsePlugin",
             presets={"tiny": {"ports": 2, "pipes": 1}},
             preset="u280",
             most={"ports": Most(value=2, because="the shell has two MACs")},
-        )
+        ),
     },
     cards={
         "u280": Card(

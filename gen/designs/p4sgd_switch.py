@@ -25,12 +25,18 @@ DESIGN = Design(
         )
     },
     shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:SwitchKernel",
+            presets={"u280": {"ports": 2}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        ),
         "opennic": Card(
             component="hdl.opennic.plugins:P4sgdPlugin",
             presets={"opennic": {"ports": 2}},
             preset="opennic",
             most={"ports": Most(value=2, because="the shell has two MACs")},
-        )
+        ),
     },
     benches={
         "network": Bench(

@@ -82,7 +82,7 @@ DESIGN = Design(
     },
     shells={
         "vitis": Card(
-            component="hdl.vitis.worker_kernel:WorkerKernel",
+            component="hdl.vitis.kernels:WorkerKernel",
             presets={name: ON_ALL_DIES for name in ("u280", "u280-16", "u280-classes")},
             preset="u280",
         )

@@ -20,4 +20,11 @@ DESIGN = Design(
             preset="u280",
         )
     },
+    shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:EndpointKernel",
+            presets={"u280": {"address_bits": 28}},  # a channel of HBM for each manager
+            preset="u280",
+        )
+    },
 )

@@ -55,12 +55,18 @@ DESIGN = Design(
         ),
     },
     shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:GnnSwitchKernel",
+            presets={"tiny": {"ports": 2}, "u280": {"ports": 2, **ON_TWO_DIES}},
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        ),
         "opennic": Card(
             component="hdl.opennic.plugins:GnnPlugin",
             presets={"tiny": {"ports": 2}, "opennic": {"ports": 2, **ON_TWO_DIES}},
             preset="opennic",
             most={"ports": Most(value=2, because="the shell has two MACs")},
-        )
+        ),
     },
     cards={
         "u280": Card(

@@ -17,6 +17,7 @@ class Shell:
     writes: str  #: path of a function that adds a plugin's files to a generated folder
     without: Mapping[str, str] = field(default_factory=dict)  #: designs it cannot hold, and why
     takes: str  #: what it takes: why it cannot hold any other design
+    part: str = "plugin"  #: what a design is in it
 
     def find(self, name: str) -> BoardDesign:
         """Return what design ``name`` becomes in the shell; raise UserError if it cannot be."""
@@ -24,7 +25,7 @@ class Shell:
         if self.name in design.shells:
             return BoardDesign(design, design.shells[self.name])
         why = self.without.get(name, f"it is no {self.takes}")
-        raise UserError(f"{name} cannot be a plugin of {self.name}: {why}")
+        raise UserError(f"{name} cannot be a {self.part} of {self.name}: {why}")
 
     def write(self, *args):
         """Add what the shell's build needs to a generated folder; return its files' hashes."""
@@ -41,6 +42,16 @@ OPENNIC = Shell(
     },
 )
 
-VITIS = Shell(name="vitis", takes="worker", writes="gen.shells.vitis.package:write_kernel")
+VITIS = Shell(
+    name="vitis",
+    part="kernel",
+    takes="design with registers and a network",
+    writes="gen.shells.vitis.package:write_kernel",
+    without={
+        "p4sgd-engine": "it has no registers; use p4sgd-worker, which holds it",
+        "gather-engine": "its registers and host memory are behind the streams of a block for PCI"
+        " Express (cq, cc, rq, rc), which Vitis gives to no kernel",
+    },
+)
 
 SHELLS: Mapping[str, Shell] = {shell.name: shell for shell in (OPENNIC, VITIS)}

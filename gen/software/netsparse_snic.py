@@ -1,8 +1,10 @@
 """Says what the host software of a NetSparse SNIC is made of."""
 
+from gen.software.kernels import kernel_of
 from gen.software.software import Software, of_side
 from hdl.netsparse.params import SnicParams
 from hdl.u280.registers import board_fields
+from hdl.vitis.kernels import SnicKernel
 from sim.netsparse.snic_side import snic_side
 
 
@@ -24,4 +26,5 @@ def software(params: SnicParams) -> Software:
         reach="vfio",
         bench="netsparse_snic",
         selftest="netsparse.host.snic.selftest",
+        **kernel_of(SnicKernel, params, reserved={"dram": 1 << params.dram_address_bits}),
     )

@@ -1,10 +1,12 @@
 """Says what the host software of a NetSparse switch is made of."""
 
 from gen.guides.netsparse_switch import counter_texts
+from gen.software.kernels import kernel_of
 from gen.software.software import Software, of_side
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.registers import board_fields
+from hdl.vitis.kernels import NetSparseSwitchKernel
 from sim.netsparse.switch_side import switch_side
 
 
@@ -28,4 +30,5 @@ def software(params: NetSparseSwitchParams) -> Software:
         reach="register_window",
         bench="netsparse_switch",
         selftest="netsparse.host.switch.selftest",
+        **kernel_of(NetSparseSwitchKernel, params),
     )

@@ -1,9 +1,11 @@
 """Says what the host software of P4SGD's and MINA's switches is made of."""
 
+from gen.software.kernels import kernel_of
 from gen.software.software import Software, of_side
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.registers import board_fields
+from hdl.vitis.kernels import SwitchKernel
 from sim.p4sgd.switch_side import switch_side
 
 
@@ -19,4 +21,5 @@ def software(params: SwitchParams) -> Software:
         reach="register_window",
         bench="mina_switch" if tenants else "p4sgd_switch",
         selftest="host.switch.selftest",
+        **kernel_of(SwitchKernel, params),
     )

@@ -38,6 +38,7 @@ class Software:
     selftest: str  #: module of ``sim`` whose ``main`` is the package's program
     kernel: Mapping[str, Any] | None = None  #: fields of sim.host.xrt.Kernel, if there is one
     places: Mapping[str, Any] = field(default_factory=dict)  #: fields of the build that differ then
+    kernel_checks: Sequence[str] = ()  #: checks of the package's program that a kernel passes
 
     @property
     def registers_built(self) -> str:

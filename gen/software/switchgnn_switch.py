@@ -1,9 +1,11 @@
 """Says what the host software of a SwitchGNN switch is made of."""
 
+from gen.software.kernels import kernel_of
 from gen.software.software import Software, of_side
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.u280.cmac_ip import CAGES
 from hdl.u280.registers import board_fields
+from hdl.vitis.kernels import GnnSwitchKernel
 from sim.switchgnn.switch_side import switch_side
 
 
@@ -21,4 +23,5 @@ def software(params: GnnSwitchParams) -> Software:
         reach="xdma" if params.in_memory else "register_window",
         bench="switchgnn_switch" if whole else "",
         selftest=f"switchgnn.host.gnn_{'memory_' * params.in_memory}selftest",
+        **kernel_of(GnnSwitchKernel, params),
     )

@@ -10,10 +10,11 @@ from xml.etree import ElementTree as ET
 from gen.board.check import compare
 from gen.board.hierarchy import read_verilog
 from gen.output.folder import MANIFEST
+from hdl.vitis.kernel import HBM_CHANNELS, HOST
 
-SINGLE = {"ap_clk": "input", "ap_rst_n": "input", "interrupt": "output"}
+CLOCKING = {"ap_clk": "input", "ap_rst_n": "input"}
+INTERRUPT = {"interrupt": "output"}
 MOST_REGISTERS = 1 << 16  #: bytes of a kernel's registers that XRT maps
-HBM_CHANNELS = 32
 Ports = Mapping[str, tuple[str, int]]
 
 
@@ -37,10 +38,11 @@ def check_kernel(kernel: ET.Element, ports: Ports) -> Iterator[str]:
     """Report ports and arguments of kernel.xml that are not as in the Verilog."""
     names = [port.get("name", "") for port in kernel.iterfind("ports/port")]
     yield from (f"kernel.xml has port {n} twice" for n, k in Counter(names).items() if k > 1)
-    for name, direction in SINGLE.items():
+    single = CLOCKING | (INTERRUPT if kernel.get("interrupt") == "true" else {})
+    for name, direction in single.items():
         if ports.get(name) != (direction, 1):
             yield f"the Verilog has no {direction} {name} of one bit"
-    left = {name for name in ports if name not in SINGLE}
+    left = {name for name in ports if name not in single}
     for port in kernel.iterfind("ports/port"):
         own = {name for name in left if name.startswith(f"{port.get('name')}_")}
         left -= own
@@ -101,16 +103,22 @@ def check_connectivity(kernel: ET.Element, text: str) -> Iterator[str]:
     if not instance:
         yield f"connectivity.cfg has no kernel {kernel.get('name')}"
     used: dict[str, list[str]] = {"sp": [], "stream_connect": []}
+    ends: list[str] = []  # of streams, at other kernels
     for option, value in lines:
         places = value.split(":")
         if option == "sp":
             used[option].append(places[0])
             channel = re.fullmatch(r"HBM\[(\d+)\]", places[1])
-            if not channel or int(channel[1]) >= HBM_CHANNELS:
+            if places[1] != HOST and (not channel or int(channel[1]) >= HBM_CHANNELS):
                 yield f"connectivity.cfg: there is no memory {places[1]}"
         elif option == "stream_connect":
             used[option] += [place for place in places if place.startswith(f"{instance}.")]
+            ends += [place for place in places if not place.startswith(f"{instance}.")]
     for option, kinds in (("sp", ("master",)), ("stream_connect", ("write_only", "read_only"))):
         ports = [p.get("name") for p in kernel.iterfind("ports/port") if p.get("mode") in kinds]
         yield from compare({f"{instance}.{p}" for p in ports}, set(used[option]), option)
         yield from (f"{option} has {p} twice" for p, k in Counter(used[option]).items() if k > 1)
+    cmacs = {name for name in kernels.values() if name != instance}
+    expected = {f"{cmac}.{name}" for cmac in cmacs for name in ("S_AXIS", "M_AXIS")}
+    yield from compare(expected, set(ends), "stream_connect")
+    yield from (f"stream_connect has {p} twice" for p, k in Counter(ends).items() if k > 1)

@@ -22,7 +22,6 @@ from hdl.vitis.kernel_control import KernelControl
 HERE = Path(__file__).parent
 PLATFORM = "xilinx_u280_gen3x16_xdma_1_202211_1"
 KERNEL_MHZ = CORE_MHZ  #: what designs have levels of logic for; Vitis' own default is 300
-INSTANCE = "worker_0"  #: name of the kernel's only compute unit
 #: file of the package <- template
 TEMPLATES = {
     "Makefile": "Makefile.j2",
@@ -63,6 +62,7 @@ def values_of(emission: Emission, design: Design, maps: dict[str, RegisterMap]) 
     """Return the variables of all templates."""
     top: Any = emission.top.component
     interfaces = [interface(bus) for bus in buses(top.signature)]
+    streams = [item["name"] for item in interfaces if item["kind"] == "stream"]
     software = load(design.software)(top.params)
     kernel = software.kernel
     control = maps[f"{KernelControl(top.kernel).registers.name}/"]
@@ -79,19 +79,30 @@ def values_of(emission: Emission, design: Design, maps: dict[str, RegisterMap]) 
         (f"m_axi_{name}", bank)
         for name, bank in zip(kernel["managers"], kernel["banks"], strict=True)
     ]
+    # m and s: the streams to a cmac and from it
+    cmacs = [
+        {"name": f"cmac_{k}", **{s[0]: s for s in streams if s.endswith(f"axis{tail}")}}
+        for k, tail in enumerate("" if end is None else f"_{end}" for end in top.ends())
+    ]
     return {
         "design": design.name,
         "kernel": emission.top.name,
-        "instance": INSTANCE,
+        "instance": f"{design.name.rpartition('-')[2]}_0",
         "interfaces": interfaces,
         "pointers": pointers,
         "banks": banks,
-        "slr": 0 if getattr(top.params, "slrs", 1) == 1 else None,
+        "cmacs": cmacs,
+        "files": " ".join(f"{cmac['name']}.xo" for cmac in cmacs),
+        "interrupt": top.kernel.requests,
+        "breaks_off": top.breaks_off,
+        # A worker without registers between dies must lie on one.
+        "slr": 0 if getattr(top.params, "slrs", 0) == 1 else None,
         "platform": PLATFORM,
         "part": U280.part,
         "mhz": KERNEL_MHZ,
         "base": base,
-        "beat": kernel["beat"],
+        "beat": kernel["beat"] if top.mover else 0,
+        "checks": software.kernel_checks,
         "package": software.package,
         "built": software.registers_built,
     }

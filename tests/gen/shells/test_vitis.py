@@ -9,11 +9,12 @@ import pytest
 
 from gen.base.errors import UserError
 from gen.board.boards import find_board
-from gen.commands.generating import Order
+from gen.commands.generating import Order, generate
 from gen.designs.catalogue import find_design
 from gen.shells.shells import SHELLS
 from gen.shells.vitis.check import problems
 from tests.gen.console import ingather
+from tests.long import short_and_long
 
 XRT_INCLUDE = Path("/usr/include/xrt")  #: of Debian's libxrt-dev
 COMMAND = ("generate", "p4sgd-worker", "--board", "vitis")
@@ -26,6 +27,75 @@ def kernel(tmp_path_factory):
     result = ingather(*COMMAND, "--preset", "tiny", "-o", folder)
     assert (result.returncode, "worker_kernel" in result.stdout) == (0, True)
     return folder
+
+
+OTHERS = {
+    "switchgnn-endpoint": {"HBM[0]", "HBM[10]", "HBM[21]"},
+    "netsparse-snic": {"HOST[0]", "HBM[0]"},
+    "p4sgd-switch": set(),
+    "mina-switch": set(),
+    "switchgnn-switch": set(),
+    "netsparse-switch": set(),
+}
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory):
+    """Return what writes the kernel of a design, once."""
+    root = tmp_path_factory.mktemp("kernels")
+
+    def written(name):
+        if not (root / name).exists():
+            order = Order(design=find_design(name), board="vitis", preset="tiny", changes={})
+            generate(order, root / name)  # which checks the folder
+        return root / name
+
+    return written
+
+
+@pytest.mark.parametrize("design", short_and_long(OTHERS, ["netsparse-snic", "netsparse-switch"]))
+def test_every_design_with_a_network_is_a_kernel(folders, design):
+    folder = folders(design)
+    text = (folder / "connectivity.cfg").read_text()
+    assert {*re.findall(r"^sp=\S+:(\S+)$", text, re.M)} == OTHERS[design]
+    ports = 2 if design.endswith("switch") else 1
+    assert len(re.findall(r"^stream_connect=", text, re.M)) == 2 * ports
+    cmacs = " ".join(f"cmac_{k}.xo" for k in range(ports))
+    assert f"CMAC ?= {cmacs}\n" in (folder / "Makefile").read_text()
+    xml = (folder / "kernel.xml").read_text()
+    assert ('interrupt="true"' in xml) == (ports == 1)
+    readme = (folder / "README.md").read_text()
+    assert ("rate is the shell's" in readme) == ("HOST[0]" in OTHERS[design])
+    assert 'if ".xclbin" in' in next(folder.glob("*_host/__init__.py")).read_text()
+
+
+@pytest.mark.parametrize(
+    ("design", "file", "old", "new", "line"),
+    [
+        ("netsparse-snic", "connectivity.cfg", "HOST[0]", "HOST[1]", "no memory HOST[1]"),
+        ("netsparse-snic", "kernel.xml", 'interrupt="true"', 'interrupt="false"', "for interrupt"),
+        ("netsparse-switch", "kernel.xml", '="false"', '="true"', "has no output interrupt"),
+        ("netsparse-switch", "connectivity.cfg", "cmac_1.S_", "cmac_0.S_", "cmac_0.S_AXIS twice"),
+        ("netsparse-switch", "connectivity.cfg", "cmac_1.S_", "cmac_0.S_", "cmac_1.S_AXIS is not"),
+        ("netsparse-switch", "connectivity.cfg", "0.s_axis_1", "0.s_axis_0", "0.s_axis_0 twice"),
+        ("netsparse-switch", "connectivity.cfg", "nk=cmac_1:1:cmac_1\n", "", "lists cmac_1.M_"),
+    ],
+)
+def test_what_does_not_fit_another_design_is_reported(
+    folders, tmp_path, design, file, old, new, line
+):
+    spoil(folders(design), tmp_path, file, old, new)
+    assert any(line in each for each in problems(tmp_path / "copy"))
+
+
+def spoil(folder, tmp_path, file, old, new):
+    """Copy a folder; replace a text of a file by another."""
+    shutil.copytree(folder, tmp_path / "copy")
+    path = tmp_path / "copy" / file
+    path = next(path.glob("worker_kernel*.v")) if file == "rtl" else path
+    before = path.read_text()
+    assert old in before
+    path.write_text(before.replace(old, new, 1))
 
 
 def test_a_preset_lies_on_as_many_dies_as_on_the_card():
@@ -69,13 +139,7 @@ def test_it_fits_its_verilog(kernel):
     ],
 )
 def test_what_does_not_fit_is_reported(kernel, tmp_path, file, old, new, line):
-    shutil.copytree(kernel, tmp_path / "copy")
-    path = tmp_path / "copy" / file
-    path = next(path.glob("worker_kernel*.v")) if file == "rtl" else path
-    before = path.read_text()
-    at = before.find(old)
-    assert at >= 0
-    path.write_text(before[:at] + new + before[at + len(old) :])
+    spoil(kernel, tmp_path, file, old, new)
     assert any(line in each for each in problems(tmp_path / "copy"))
 
 
@@ -102,12 +166,16 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
 @pytest.mark.parametrize(
     ("design", "how", "line"),
     [
-        ("p4sgd-worker", {"preset": "u280-16"}, "managers must be from 1 to 32: 34"),
-        ("p4sgd-switch", {}, "p4sgd-switch cannot be a plugin of vitis: it is no worker"),
+        ("p4sgd-worker", {"preset": "u280-16"}, "managers must be at most 32: 34"),
+        ("p4sgd-engine", {}, "p4sgd-engine cannot be a kernel of vitis: it has no registers; use"),
+        ("p4sgd-switch", {"changes": {"ports": 4}}, "ports can be at most 2, not 4: the card has"),
+        ("switchgnn-switch", {"changes": {"tables": "memory"}}, "tables must be chip in a kernel"),
+        ("netsparse-snic", {"changes": {"host_bus": "pcie"}}, "host_bus must be axi in a kernel"),
+        ("netsparse-snic", {"preset": "paper"}, "dram_address_bits must be at most 28 in a kernel"),
     ],
 )
 def test_what_cannot_be_is_one_line(design, how, line):
-    order = Order(design=find_design(design), board="vitis", changes={}, **how)
+    order = Order(design=find_design(design), board="vitis", **{"changes": {}, **how})
     with pytest.raises(UserError, match=line):
         order.target.make(order.params())
 
