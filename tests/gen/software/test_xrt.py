@@ -13,7 +13,7 @@ from tests.gen.software.generated import poisoned, run, write
 
 SOURCE = Path(xrt.__file__).with_name("xrt_registers.cpp")
 UUID = pyxrt.uuid().to_string()
-#: what the C++ needs of XRT (xrt_device.h, xrt_uuid.h, experimental/xrt_ip.h), with 16 registers
+#: what the C++ needs of XRT (xrt_device.h, xrt_uuid.h, xrt_ip.h), with 16 registers
 XRT = f"""#pragma once
 #include <cstdint>
 #include <stdexcept>
@@ -45,8 +45,9 @@ struct ip {{
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     folder = tmp_path_factory.mktemp("xrt")
-    for name in ("xrt/xrt_device.h", "xrt/xrt_uuid.h", "experimental/xrt_ip.h"):
-        (folder / name).parent.mkdir(exist_ok=True)
+    # where Debian has XRT's own, so that these hide them
+    for name in ("xrt/xrt_device.h", "xrt/xrt_uuid.h", "xrt/experimental/xrt_ip.h"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text("#include <all.h>\n")
     (folder / "all.h").write_text(XRT)
     built = folder / "libxrt_registers.so"
