@@ -26,6 +26,7 @@ class Verdict(StrEnum):
     PREVIOUS_ACK = "previous ack"  # switch: it acknowledges the use before, and is answered
     EARLY = "early"  # switch: it is a partial activation of the next use, while this one goes on
     PREMATURE_ACK = "premature ack"  # switch: it acknowledges a sum that is not complete
+    DIFFERENT = "different"  # its operation or count of numbers is not its use's
     FULL = "full"  # worker: it is the full activation that the slot waits for
     FREED = "freed"  # worker: it is the confirmation that the slot waits for
     PENDING = "pending"  # worker: it says that the switch waits for other workers
@@ -50,7 +51,7 @@ class Packet:
     bm: int  # the sending worker's bit; from the switch, the workers it is for
     use: int
     acked: bool = False  # from the switch: every worker has acknowledged
-    payload: tuple[int, ...] = ()
+    payload: Any = ()  # numbers; a tuple of them in P4SGD's frames
     saturated: int = 0  # a bit for each lane of a full activation whose sum was clamped
 
     @property

@@ -102,7 +102,7 @@ class SwitchModel:
             return Verdict.MALFORMED
         return self.judge_job(port, frame)
 
-    def judge_job(self, port: int, frame: WireFrame) -> StrEnum | None:
+    def judge_job(self, port: int, frame: Any) -> StrEnum | None:
         """Return why a frame belongs to no slot of a job that is active; None if it does."""
         job = self.table.judge(port, number=frame.job, bm=frame.bm, epoch=frame.epoch)
         if isinstance(job, Stranger):

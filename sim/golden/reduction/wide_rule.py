@@ -16,15 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sim.golden.reduction.allreduce import (
-    USES,
-    Outcome,
-    Packet,
-    Phase,
-    Verdict,
-    WorkerSlot,
-    pending,
-)
+from sim.golden.reduction import allreduce
+from sim.golden.reduction.allreduce import USES, Outcome, Packet, Phase, Verdict, WorkerSlot
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ def wide_rule(
 
     A sum goes to everyone when it is complete, and again to a worker that repeats its packet; a
     worker that repeats it before is answered pending. So it is with acknowledgements. The payload
-    of an answer is exact; `combined` is the operation.
+    of an answer is exact; `combined` is the operation, and returns None for what does not fit.
     """
     behind, complete = (slot.use - packet.use) % uses, slot.agg_bm == everyone
     if not packet.is_agg:
@@ -73,11 +66,13 @@ def wide_rule(
     if behind == 1 or (behind == 0 and slot.agg_bm & packet.bm):
         full = Packet(True, packet.bm, packet.use, payload=slot.sums[packet.use & 1])
         waits = behind == 0 and not complete
-        return Outcome(slot, Verdict.REPEATED_PARTIAL, pending(packet) if waits else full)
+        return Outcome(slot, Verdict.REPEATED_PARTIAL, allreduce.pending(packet) if waits else full)
     if behind:
         return Outcome(slot, Verdict.EARLY if behind == uses - 1 else Verdict.STALE)
     both = slot.agg_bm | packet.bm, slot.ack_bm | packet.bm
     total = combined(slot.sums[packet.use & 1], packet.payload)
+    if total is None:
+        return Outcome(slot, Verdict.DIFFERENT)
     return contributed(replace(slot, agg_bm=both[0], ack_bm=both[1]), packet, total, everyone)
 
 
@@ -95,7 +90,7 @@ def acknowledgement_rule(slot: WideSlot, packet: Packet, everyone: int, behind: 
     acked = Packet(False, packet.bm, packet.use, acked=True)
     last = 0 if slot.agg_bm == everyone else 1  # how far the last complete use is behind
     if behind == last and slot.ack_bm & packet.bm:
-        answer = acked if slot.ack_bm == everyone else pending(packet)
+        answer = acked if slot.ack_bm == everyone else allreduce.pending(packet)
         return Outcome(slot, Verdict.REPEATED_ACK, answer)
     if behind == last:
         slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)

@@ -2,42 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from sim.golden.reduction.allreduce import (
-    Outcome,
-    Packet,
-    Phase,
-    SwitchSlot,
-    Verdict,
-    switch_rule,
-    worker_rule,
-)
+from sim.golden.reduction import allreduce
+from sim.golden.reduction.allreduce import Outcome, Packet, Phase, SwitchSlot, Verdict
 from sim.golden.reduction.shadow import shadow_worker_rule
 from sim.golden.reduction.wide_rule import WideSlot, added, wide_rule
-from tests.protocol.allreduce.nodes import (
-    FREED_EARLY,
-    LANES,
-    PARTIAL_AS_FULL,
-    REPEATED_SUM,
-    WRONG_SUM,
-    Rules,
-    slot_at_start,
-)
+from tests.protocol.allreduce import nodes, variants
+from tests.protocol.allreduce.nodes import FREED_EARLY, PARTIAL_AS_FULL, WRONG_SUM, Rules
 from tests.protocol.allreduce.shadow_variants import full_of_any_use, pending_as_full
-from tests.protocol.allreduce.variants import (
-    acked,
-    freed_of_any_use,
-    full_in_any_phase,
-    pending_as_freed,
-    unanswered,
-    waits,
-)
+from tests.protocol.allreduce.variants import acked, unanswered, waits
 from tests.protocol.explore import STUCK
 from tests.protocol.variants import Variant, altered
 
 FREE = Phase.FREE
-NOTHING = (0,) * LANES
+NOTHING = (0,) * nodes.LANES
 _ADDED, _PARTIAL_AGAIN = Verdict.ADDED, Verdict.REPEATED_PARTIAL
 
 
@@ -65,15 +45,9 @@ def of_use_before(change: Callable[..., Outcome]) -> Rules:
     return where(changed, _PARTIAL_AGAIN)
 
 
-def full(outcome: Outcome, slot: WideSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers with what it holds of the use, complete or not."""
-    payload = outcome.slot.sums[packet.use & 1]
-    return replace(outcome, answer=Packet(True, packet.bm, packet.use, payload=payload))
-
-
-def newest(outcome: Outcome, slot: WideSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers with the last sum."""
-    payload = slot.sums[slot.use & 1]
+def full(outcome: Outcome, slot: WideSlot, packet: Packet, *_: int, newer: int = 0) -> Outcome:
+    """The switch answers with what it holds of the use, complete or not, or of a newer one."""
+    payload = outcome.slot.sums[packet.use + newer & 1]
     return replace(outcome, answer=Packet(True, packet.bm, packet.use, payload=payload))
 
 
@@ -127,7 +101,7 @@ def not_ridden(outcome: Outcome, slot: WideSlot, *_: Any) -> Outcome:
 
 def ridden_for_all(outcome: Outcome, slot: WideSlot, packet: Packet, *_: int) -> Outcome:
     """The first partial activation of a use acknowledges the use before for everyone."""
-    begins = outcome.slot.use != slot.use and outcome.answer is None
+    begins = outcome.slot.use != slot.use and not outcome.answer
     return replace(outcome, slot=replace(outcome.slot, ack_bm=slot.agg_bm)) if begins else outcome
 
 
@@ -147,16 +121,12 @@ def counted(outcome: Outcome, slot: WideSlot, packet: Packet, everyone: int, _: 
 
 def waiting(slot: SwitchSlot, packet: Packet, everyone: int, uses: int) -> Outcome:
     """The slot has one sum, and takes the next use when all have acknowledged it by a packet."""
-    outcome = switch_rule(slot, packet, everyone, uses)
-    if outcome.verdict is not Verdict.EARLY or slot.agg_bm != everyone:
-        return outcome
-    slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)
-    if slot.ack_bm == everyone:
-        return switch_rule(slot, packet, everyone, uses)
-    return replace(outcome, slot=slot)
+    if packet.is_agg and (packet.use - slot.use) % uses == 1 and slot.agg_bm == everyone:
+        slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)
+    return allreduce.switch_rule(slot, packet, everyone, uses)
 
 
-#: What goes wrong within the bound, with w = 2.
+#: What goes wrong within the bound: of two workers with w = 2, or of three with w = 1.
 UNSOUND = {
     "partial added again": Variant(where(doubled, _PARTIAL_AGAIN), PARTIAL_AS_FULL),
     "answer before all are in": Variant(where(full, _ADDED), PARTIAL_AS_FULL),
@@ -164,43 +134,34 @@ UNSOUND = {
     "repetition not answered": Variant(where(unanswered, _PARTIAL_AGAIN), STUCK),
     "repetition pending for ever": Variant(where(waits, _PARTIAL_AGAIN), STUCK),
     "use before not answered": Variant(of_use_before(unanswered), STUCK),
-    "use before answered with the last sum": Variant(of_use_before(newest), PARTIAL_AS_FULL),
+    "use before has the last sum": Variant(of_use_before(partial(full, newer=1)), PARTIAL_AS_FULL),
     "one sum": Variant(wide(altered(wide_rule, one_sum)), PARTIAL_AS_FULL),
     "new use without waiting": Variant(where(begun, Verdict.EARLY), PARTIAL_AS_FULL),
     "stale partial begins a use": Variant(where(begun, Verdict.STALE), WRONG_SUM),
     "sum cleared when sent": Variant(where(cleared, _ADDED), PARTIAL_AS_FULL),
     "sum of two uses ago kept": Variant(where(sum_kept, _ADDED), PARTIAL_AS_FULL),
-    "contributors of the use before kept": Variant(
-        where(contributors_kept, _ADDED), PARTIAL_AS_FULL
-    ),
+    "contributors kept": Variant(where(contributors_kept, _ADDED), PARTIAL_AS_FULL),
     "partial does not acknowledge": Variant(where(not_ridden, _ADDED), STUCK),
-    "partial acknowledges for all": Variant(
-        where(ridden_for_all, _ADDED), FREED_EARLY, system={"workers": 3, "width": 1}
-    ),
-    "acknowledgements of the use before kept": Variant(
-        where(acknowledgements_kept, _ADDED), FREED_EARLY
-    ),
-    "acked before all have acknowledged": Variant(where(acked, Verdict.ACKNOWLEDGED), FREED_EARLY),
-    "repetition acked before all have acknowledged": Variant(
-        where(acked, Verdict.REPEATED_ACK), FREED_EARLY
-    ),
+    "partial acknowledges for all": Variant(where(ridden_for_all, _ADDED), FREED_EARLY, None, 3),
+    "acknowledgements kept": Variant(where(acknowledgements_kept, _ADDED), FREED_EARLY),
+    "acked before all have": Variant(where(acked, Verdict.ACKNOWLEDGED), FREED_EARLY),
+    "repetition acked before all have": Variant(where(acked, Verdict.REPEATED_ACK), FREED_EARLY),
     "acknowledgement not confirmed": Variant(where(unanswered, Verdict.REPEATED_ACK), STUCK),
     "acknowledgement pending for ever": Variant(where(waits, Verdict.REPEATED_ACK), STUCK),
     "stale acknowledgement counted": Variant(where(counted, Verdict.STALE), FREED_EARLY),
-    "full activation of any use": Variant(wide(worker=full_of_any_use), WRONG_SUM),
-    "full activation in any phase": Variant(wide(worker=full_in_any_phase), REPEATED_SUM),
-    "pending taken for a sum": Variant(wide(worker=pending_as_full), WRONG_SUM),
-    "pending taken for a confirmation": Variant(wide(worker=pending_as_freed), FREED_EARLY),
-    "confirmation of any use": Variant(wide(worker=freed_of_any_use), FREED_EARLY),
+    "full of any use": Variant(wide(worker=full_of_any_use), WRONG_SUM),
+    "full in any phase": Variant(wide(worker=variants.full_in_any_phase), nodes.REPEATED_SUM),
+    "pending is a sum": Variant(wide(worker=pending_as_full), WRONG_SUM),
+    "pending confirms": Variant(wide(worker=variants.pending_as_freed), FREED_EARLY),
+    "confirmation of any use": Variant(wide(worker=variants.freed_of_any_use), FREED_EARLY),
 }
 
 HARMLESS = {
-    "early partial pending": where(waits, Verdict.EARLY),
-    "stale packets pending": where(waits, Verdict.STALE),
+    "early and stale packets pending": where(waits, Verdict.EARLY, Verdict.STALE),
     "stale acknowledgement answered": where(acked, Verdict.STALE),
     # A worker that waits for a confirmation has the sum, so that it may go on without it.
     "next use before the confirmation": wide(starts_in=(FREE, Phase.ACK)),
-    "each use acknowledged": wide(worker=worker_rule),
+    "each use acknowledged": wide(worker=allreduce.worker_rule),
     # Each use's first activations, which only acknowledge, are sent again.
-    "one sum that waits": wide(waiting, slot=slot_at_start),
+    "one sum that waits": wide(waiting, slot=nodes.slot_at_start),
 }

@@ -1,0 +1,62 @@
+"""Models a switch of the wide AllReduce, frame by frame: bytes in at a port, bytes out at ports."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from sim.golden.reduction.allreduce import Verdict
+from sim.golden.reduction.frames import ACKED, IS_AGG, Quality
+from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.wide_frames import Operation, Total, WideFrame, combined, judge
+from sim.golden.reduction.wide_rule import WideSlot, wide_rule
+
+EMPTY = Total(Operation.SUM, np.zeros(0, np.int64))
+
+
+@dataclass
+class WideSwitchModel(SwitchModel):
+    """Models a switch by :func:`sim.golden.reduction.wide_rule.wide_rule`.
+
+    Worker i of a job is behind port i. ``saturations`` counts numbers of complete sums that were
+    clamped, each once.
+    """
+
+    def take(self, port: int, data: bytes, *, corrupt: bool = False) -> list[tuple[int, bytes]]:
+        """Take a frame that comes in at ``port``; return the ports and frames of its answers."""
+        refused = self.judge(port, data, corrupt)
+        if refused is not None:
+            self.counters[port, refused] += 1
+            return []
+        frame = WideFrame.from_bytes(data)
+        job = self.active[frame.job]
+        slot = job.slots.get(frame.seq) or WideSlot.at_start(job.ports, EMPTY)
+        outcome = wide_rule(slot, frame.packet, job.ports, combined=combined)
+        job.slots[frame.seq], answer = outcome.slot, outcome.answer
+        self.counters[port, outcome.verdict] += 1
+        if answer is None:
+            return []
+        total: Total = answer.payload or EMPTY
+        wire = replace(
+            frame,
+            destination=self.group,
+            source=self.address,
+            flags=IS_AGG * answer.is_agg | ACKED * answer.acked,
+            bm=answer.bm,
+            operation=total.operation,
+            saturated=int(np.count_nonzero(total.clamped != total.numbers)),
+            numbers=total.clamped,
+        )
+        if outcome.verdict is Verdict.ADDED:
+            self.saturations += wire.saturated
+        return [(k, wire.to_bytes()) for k in range(self.ports) if answer.bm >> k & 1]
+
+    def judge(self, port: int, data: bytes, corrupt: bool) -> StrEnum | None:
+        """Return why a frame does not come to a slot; None if it does."""
+        quality = judge(data, corrupt, self.address)
+        if quality is not Quality.GOOD:
+            return Verdict(quality.value)
+        frame = WideFrame.from_bytes(data)
+        if frame.flags & ACKED or frame.saturated:  # only a switch says so
+            return Verdict.MALFORMED
+        return self.judge_job(port, frame)

@@ -1,0 +1,172 @@
+"""Reduces numbers of several workers through the golden switch of wide frames, on bad links."""
+
+from collections import Counter
+from random import Random
+
+import numpy as np
+import pytest
+
+from sim.golden.reduction.allreduce import GaveUp, Verdict
+from sim.golden.reduction.frames import ACKED, IS_AGG, Quality
+from sim.golden.reduction.wide_frames import MOST, Operation, WideFrame, judge, wire_bytes
+from sim.golden.reduction.wide_switch import WideSwitchModel
+from sim.golden.reduction.wide_worker import WideWorker
+from tests.rejects import rejects
+
+ADDRESS, GROUP, OTHER = bytes(range(6)), bytes(range(6, 12)), bytes(6)
+RESULTS = {
+    Operation.SUM: lambda every: np.clip(every.astype(object).sum(0), -(1 << 31), (1 << 31) - 1),
+    Operation.MAX: lambda every: every.max(0),
+    Operation.OR: lambda every: np.bitwise_or.reduce(every),
+}
+
+
+def setup(workers=2, **sizes):
+    switch = WideSwitchModel(ports=4, slots=16, jobs=2, address=ADDRESS, group=GROUP)
+    assert switch.start_job(1, ports=(1 << workers) - 1, epoch=3, base=5, count=8) is None
+    common = {"address": ADDRESS, "group": GROUP, "job": 1, "epoch": 3, "base": 5} | sizes
+    return switch, [WideWorker(port=k, **common) for k in range(workers)]
+
+
+def carried(random, data, bad):
+    """Return what becomes of a frame: copies, each with its bytes, delay, and whether corrupt."""
+    for _ in range(random.choices([0, 1, 2], [bad, 1 - bad, bad / 2])[0]):
+        kind = random.random() if bad else 1
+        data = data[: random.randrange(len(data))] if kind < 0.04 else data
+        data = OTHER + data[6:] if 0.04 < kind < 0.08 else data
+        yield data, random.randint(1, 40 if bad else 1), 0.08 < kind < 0.12
+
+
+def reduced(random, switch, workers, numbers, operation=Operation.SUM, bad=0.0):
+    """Reduce a row of numbers for each worker; return how many frames came in of each quality."""
+    came, flying = Counter(), []
+    for worker, row in zip(workers, numbers, strict=True):
+        worker.begin(row, operation)
+    for now in range(1_000_000):
+        due = [(worker.port, data) for worker in workers for data in worker.due(now)]
+        sent = [(None, *item) for item in due]
+        for item in [item for item in flying if item[0] <= now]:
+            flying.remove(item)
+            _, to, port, data, corrupt = item
+            came[judge(data, corrupt, ADDRESS if to is None else GROUP)] += 1
+            if to is None:
+                answers = switch.take(port, data, corrupt=corrupt)
+                sent += [(k, k, answer) for k, answer in answers]
+            else:
+                workers[to].take(data, corrupt=corrupt)
+        for to, port, data in sent:
+            for copy, delay, corrupt in carried(random, data, bad):
+                flying.append((now + delay, to, port, copy, corrupt))
+        if all(worker.done for worker in workers):
+            return came
+    raise AssertionError("the operation does not end")
+
+
+def check(random, switch, workers, count, operation=Operation.SUM, bad=0.0):
+    generator, before = np.random.default_rng(random.getrandbits(32)), switch.saturations
+    numbers = generator.integers(-(1 << 31), 1 << 31, (len(workers), count)).astype(np.int32)
+    came = reduced(random, switch, workers, numbers, operation, bad)
+    expected = RESULTS[operation](numbers)
+    exact = numbers.astype(object).sum(0) if operation is Operation.SUM else expected
+    for worker in workers:
+        assert worker.result.tolist() == expected.tolist()
+    assert switch.saturations - before == sum(map(int.__ne__, exact.tolist(), expected.tolist()))
+    return came
+
+
+@pytest.mark.parametrize("length", [range(first, first + 32) for first in range(1, MOST, 32)])
+def test_every_length_with_a_shorter_last_frame(length):
+    """Without loss, a part takes one frame of each worker, and a slot one acknowledgement."""
+    for count in length:
+        switch, workers = setup(slots=3, length=count)
+        check(Random(count), switch, workers, 7 * count + max(1, count // 2))
+        counts = {Verdict.ADDED: 8, Verdict.ACKNOWLEDGED: 3}
+        assert switch.counters == {(k, v): n for k in range(2) for v, n in counts.items()}
+        assert [worker.saturated for worker in workers] == [switch.saturations] * 2
+
+
+@pytest.mark.parametrize("operation", Operation)
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_exact_on_links_that_lose_double_reorder_cut_and_corrupt(count, operation, seed):
+    random = Random(f"{seed} {count} {operation}")
+    switch, workers = setup(count, slots=5, length=random.choice([1, 9, 64, MOST]), timeout=90)
+    came = Counter()
+    for _ in range(3):
+        came += check(random, switch, workers, workers[0].length * 25 - 1, operation, bad=0.3)
+    for quality in set(Quality) - {Quality.GOOD}:
+        counted = sum(n for (_, verdict), n in switch.counters.items() if verdict == quality.value)
+        counted += sum(worker.counters[Verdict(quality.value)] for worker in workers)
+        assert counted == came[quality] > 0
+
+
+def test_more_uses_than_a_number_has(seed):
+    switch, workers = setup(3, slots=1, length=1, timeout=90)
+    check(Random(seed), switch, workers, 600, bad=0.1)
+
+
+def test_who_disagrees_is_dropped_and_counted():
+    switch, (first, second) = setup()
+    first.begin(np.arange(9), Operation.MAX)
+    second.begin(np.arange(8), Operation.MAX)
+    for worker in (first, second):
+        assert [switch.take(worker.port, data) for data in worker.due(0)] == [[]]
+    assert switch.counters == {(0, Verdict.ADDED): 1, (1, Verdict.DIFFERENT): 1}
+    fields = {"destination": ADDRESS, "bm": 1, "job": 1, "epoch": 3, "seq": 5}
+    for answer in ({"flags": ACKED}, {"flags": 0, "saturated": 1}):  # only a switch sends these
+        assert switch.take(0, WideFrame(**fields | answer).to_bytes()) == []
+    assert switch.counters[0, Verdict.MALFORMED] == 2
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_gives_up_on_a_silent_switch_and_on_missing_peers(answered):
+    switch, (worker, _) = setup(retries=2, peer_retries=4)
+    worker.begin(np.arange(3))
+    for now in range(0, 1000, 100):
+        for data in worker.due(now):
+            for _, answer in switch.take(0, data) if answered else ():
+                worker.take(answer)
+    assert worker.failure is (GaveUp.PEERS if answered else GaveUp.NETWORK)
+    assert not worker.done
+
+
+FRAME = WideFrame(destination=ADDRESS, source=GROUP, flags=IS_AGG, numbers=np.int32([5, -2]))
+
+
+def test_a_frame_byte_by_byte():
+    fields = {"bm": 0x01020304, "job": 0x0506, "epoch": 0x0708, "seq": 0x090A, "use": 11}
+    frame = WideFrame(**vars(FRAME) | fields | {"operation": 2, "saturated": 0x0D0E})
+    assert frame.to_bytes() == bytes.fromhex(
+        "000102030405 060708090a0b 88b5 03 01 04030201 0605 0807 0a09 0b 02 0200 0e0d"
+        "05000000 feffffff" + 20 * "00"
+    )
+    assert WideFrame.from_bytes(frame.to_bytes()).to_bytes() == frame.to_bytes()
+    assert [wire_bytes(count) for count in (0, 7, 8, 256)] == [60, 60, 64, 1056]
+
+
+@pytest.mark.parametrize(
+    ("change", "quality"),
+    [
+        ({}, Quality.GOOD),
+        ({"destination": GROUP}, Quality.FOREIGN),
+        ({"flags": 0}, Quality.MALFORMED),
+        ({"flags": IS_AGG | 4}, Quality.MALFORMED),
+        ({"flags": IS_AGG | ACKED}, Quality.MALFORMED),
+        ({"operation": 3}, Quality.MALFORMED),
+        ({"numbers": np.int32([])}, Quality.MALFORMED),
+        ({"numbers": np.zeros(MOST + 1, np.int32)}, Quality.MALFORMED),
+    ],
+)
+def test_judges(change, quality):
+    wire = WideFrame(**vars(FRAME) | change).to_bytes()
+    assert judge(wire, False, ADDRESS) is quality
+    assert judge(wire, True, ADDRESS) is Quality.CORRUPT
+    if quality is Quality.GOOD:
+        others = [*(wire[:n] for n in range(60)), wire + bytes(1)]
+        assert {judge(other, False, ADDRESS) for other in others} == {Quality.MALFORMED}
+
+
+test_rejects_what_does_not_fit = rejects(
+    lambda **fields: WideFrame(**fields).to_bytes(),
+    ({"destination": bytes(5)}, "addresses are six bytes"),
+    ({"use": 256}, "Python integer 256 out of bounds for uint8"),
+)
