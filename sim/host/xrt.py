@@ -1,7 +1,8 @@
 """Reaches a kernel on a card that XRT manages: registers by ``xrt::ip``, memory by ``pyxrt``.
 
 XRT's Python module ``pyxrt`` has devices and buffers, but no release of it has ``xrt::ip``: the
-registers go through ``libxrt_registers.so``, which is built of ``xrt_registers.cpp``.
+registers go through ``libxrt_registers.so``, which is built of ``xrt_registers.cpp``. PYNQ, which
+has both, takes its place for a file that is named ``pynq:FILE.xclbin``.
 """
 
 import ctypes
@@ -13,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from sim.host.device import Bus, DeviceError, wait_until
+from sim.host.pynq_overlay import overlay_of
 from sim.host.register_window import Window
 from sim.host.selftest.board import Board
 
 PLACE_BITS = 40  #: the buffer of manager k is memory from k << PLACE_BITS on
 PAGE = 4096
 HOST = "HOST"  #: the tag of a bank of host memory begins so
+PYNQ = "pynq:"  #: before the name of a file that PYNQ loads
 SECONDS = 10.0  #: the longest that a copy of the model may take
 LIBRARY = Path(__file__).with_name("libxrt_registers.so")
 BUILT = (
@@ -97,11 +100,18 @@ class Xrt(Window):
     of a size in a bank, as ``pyxrt.bo``; a buffer is made when it is first used, made anew when it
     is too small, and the kernel is informed where it is. What is written to that of the model
     is copied into the design, and what is read from it is copied out of the design before.
+    ``direction`` makes of TO and FROM what the method ``sync`` of a buffer takes.
     """
 
-    def __init__(self, bus: Bus, allocate: Callable[[int, str], Any], kernel: Kernel) -> None:
+    def __init__(
+        self,
+        bus: Bus,
+        allocate: Callable[[int, str], Any],
+        kernel: Kernel,
+        direction: Callable[[str], Any],
+    ) -> None:
         super().__init__(bus)
-        self.allocate, self.kernel = allocate, kernel
+        self.allocate, self.kernel, self.direction = allocate, kernel, direction
         self.fields = Board(self, kernel.fields)
         self.buffers: dict[int, Any] = {}
         if (number := self.fields.read("kernel")) != kernel.identity:
@@ -115,7 +125,7 @@ class Xrt(Window):
         buffer = self.buffer(number, offset + size)
         if number == self.kernel.model:
             self.copy("store_model", offset, size)
-        buffer.sync(direction("FROM"), size, offset)
+        buffer.sync(self.direction("FROM"), size, offset)
         return bytes(buffer.read(size, offset))
 
     def write_memory(self, address: int, data: bytes) -> None:
@@ -123,7 +133,7 @@ class Xrt(Window):
         number, offset = divmod(address, 1 << PLACE_BITS)
         buffer = self.buffer(number, offset + len(data))
         buffer.write(data, offset)
-        buffer.sync(direction("TO"), len(data), offset)
+        buffer.sync(self.direction("TO"), len(data), offset)
         if number == self.kernel.model:
             self.copy("load_model", offset, len(data))
 
@@ -136,9 +146,9 @@ class Xrt(Window):
             raise DeviceError(f"m_axi_{name} reaches {most} bytes, not {size}")
         new = self.allocate(-(-size // PAGE) * PAGE, self.kernel.banks[number])
         if old is not None:
-            old.sync(direction("FROM"))
+            old.sync(self.direction("FROM"))
             new.write(bytes(old.read(old.size(), 0)), 0)
-            new.sync(direction("TO"))
+            new.sync(self.direction("TO"))
         if (place := new.address()) % PAGE:
             raise DeviceError(f"XRT has put a buffer at {place:#x}, which is no multiple of {PAGE}")
         self.fields.write(f"pointer_{name}_low", place & 0xFFFF_FFFF)
@@ -177,12 +187,18 @@ def pyxrt() -> Any:
 def opened(place: str, kernel: Kernel, host_bytes: int = 0) -> Iterator[Xrt]:
     """Load ``FILE.xclbin``, or ``FILE.xclbin@CARD``, and open its kernel.
 
-    CARD is a card's number, 0 unless given, or its PCI address. The buffer of a manager in host
-    memory has ``host_bytes`` from the beginning. :class:`DeviceError` if XRT refuses, or if the
-    file has another kernel.
+    CARD is a card's number, 0 unless given, or its PCI address, which only XRT takes. PYNQ loads
+    ``pynq:FILE.xclbin``. The buffer of a manager in host memory, which PYNQ does not reach, has
+    ``host_bytes`` from the beginning. :class:`DeviceError` if XRT refuses, or if the file has
+    another kernel.
     """
-    path, _, card = place.partition("@")
-    xrt, card = pyxrt(), card or "0"
+    path, _, card = place.removeprefix(PYNQ).partition("@")
+    card = card or "0"
+    if place.startswith(PYNQ):
+        with overlay_of(path, card, kernel.name) as reached:
+            yield Xrt(*reached, kernel, str)
+        return
+    xrt = pyxrt()
     try:
         device = xrt.device(int(card) if card.isdigit() else card)
         uuid = device.load_xclbin(path)
@@ -202,6 +218,6 @@ def opened(place: str, kernel: Kernel, host_bytes: int = 0) -> Iterator[Xrt]:
     kernel = replace(kernel, reserved={**kernel.reserved, **in_host})
     registers = Registers(card, uuid.to_string(), kernel.name)
     try:
-        yield Xrt(registers, allocate, kernel)
+        yield Xrt(registers, allocate, kernel, direction)
     finally:
         registers.close()

@@ -1,4 +1,4 @@
-"""Puts simulated cards behind XRT: our stand-in for ``pyxrt``, with kernels that are real."""
+"""Puts simulated cards behind stand-ins for ``pyxrt`` and ``pynq``, with kernels that are real."""
 
 import sys
 
@@ -6,7 +6,7 @@ from cocotbext.axi.sparse_memory import SparseMemory
 
 from sim.host.memory_port import KINDS
 from sim.host.quiet import quiet
-from tests.gen.software import pyxrt
+from tests.gen.software import pynq, pyxrt
 
 SIZE = 1 << 40
 
@@ -39,6 +39,10 @@ def put_in(monkeypatch, xrt, cards, name):
     """Let ``xrt``, a module of a host package, find these cards, whose kernel has this name."""
     pyxrt.cards.update(enumerate(cards))
     monkeypatch.setitem(sys.modules, "pyxrt", pyxrt)
+    monkeypatch.setitem(sys.modules, "pynq", pynq)
+    monkeypatch.setattr(pynq.Device, "devices", cards)
+    for card in cards:
+        card.kernel = name
 
     def registers(card, uuid, kernel):
         assert (uuid, kernel) == (pyxrt.uuid().to_string(), name)

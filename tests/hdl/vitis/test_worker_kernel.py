@@ -1,6 +1,7 @@
-"""Trains on two workers that are Vitis kernels, by the host package's path through XRT.
+"""Trains on two workers that are Vitis kernels, by the host package's paths to XRT and to PYNQ.
 
-XRT is a stand-in of ours (``pyxrt.py``); kernels, switch and the host's software are real.
+Both are stand-ins of ours (``pyxrt.py``, ``pynq.py``); kernels, switch and the host's software are
+real.
 """
 
 import cocotb
@@ -67,8 +68,8 @@ def attached(built, kind, build, device):
 
 
 @cocotb.test(timeout_time=4, timeout_unit="ms")
-async def a_job_trains_through_xrt(dut):
-    """Buffers lie where XRT puts them, and weights come and go through memory."""
+async def a_job_trains_through_xrt_and_pynq(dut):
+    """Buffers lie where these put them, and weights come and go through memory."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         built, switch_card = await begin(dut, monkeypatch)
         switch_built = p4sgd_switch.software(params_in_simulator().cluster.network.switch)
@@ -77,7 +78,7 @@ async def a_job_trains_through_xrt(dut):
         def program():
             with (
                 xrt.opened("w.xclbin", kernel) as first,
-                xrt.opened("w.xclbin@1", kernel) as second,
+                xrt.opened("pynq:w.xclbin@1", kernel) as second,
             ):
                 workers = [attached(built, Worker, build, card) for card in (first, second)]
                 switch = attached(
