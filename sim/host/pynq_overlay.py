@@ -5,7 +5,7 @@ of these cards any more.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -14,21 +14,6 @@ from weakref import ref
 import numpy as np
 
 from sim.host.device import Bus, DeviceError
-
-
-class Registers:
-    """Reads and writes registers of a kernel by ``ip``, an IP of an overlay."""
-
-    def __init__(self, ip: Any) -> None:
-        self.ip = ip
-
-    def read(self, address: int) -> int:
-        """Return a register."""
-        return int(self.ip.read(address))
-
-    def write(self, address: int, word: int) -> None:
-        """Write a register."""
-        self.ip.write(address, int(word))
 
 
 class Buffer:
@@ -63,9 +48,7 @@ class Buffer:
 
 
 @contextmanager
-def overlay_of(
-    path: str, card: str, kernel: str
-) -> Iterator[tuple[Bus, Callable[[int, str], Buffer]]]:
+def overlay_of(path: str, card: str, kernel: str) -> Iterator[tuple[Bus, Any]]:
     """Load an xclbin into a card by its number; open the registers of its ``kernel``.
 
     Yields them, and what allocates a buffer of a size in a bank of XRT's tag. :class:`DeviceError`
@@ -79,7 +62,7 @@ def overlay_of(
     try:
         overlay = pynq.Overlay(path, device=pynq.Device.devices[int(card)])
         units = {ip["cu_name"].partition(":")[0]: name for name, ip in overlay.ip_dict.items()}
-        registers = Registers(getattr(overlay, units[kernel]))
+        registers = getattr(overlay, units[kernel])
     except (IndexError, KeyError, ValueError, OSError, RuntimeError) as error:
         why = f"there is no {error}" if isinstance(error, KeyError) else error
         raise DeviceError(f"cannot load {path} into card {card}: {why}") from error

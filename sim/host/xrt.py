@@ -6,7 +6,7 @@ has both, takes its place for a file that is named ``pynq:FILE.xclbin``.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -103,13 +103,7 @@ class Xrt(Window):
     ``direction`` makes of TO and FROM what the method ``sync`` of a buffer takes.
     """
 
-    def __init__(
-        self,
-        bus: Bus,
-        allocate: Callable[[int, str], Any],
-        kernel: Kernel,
-        direction: Callable[[str], Any],
-    ) -> None:
+    def __init__(self, bus: Bus, allocate: Any, kernel: Kernel, direction: Any) -> None:
         super().__init__(bus)
         self.allocate, self.kernel, self.direction = allocate, kernel, direction
         self.fields = Board(self, kernel.fields)

@@ -2,8 +2,6 @@
 
 import re
 import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +13,8 @@ from gen.shells.shells import SHELLS
 from gen.shells.vitis.check import problems
 from tests.gen.console import ingather
 from tests.long import short_and_long
+from tests.xrt import compiled, needs_xrt
 
-XRT_INCLUDE = Path("/usr/include/xrt")  #: of Debian's libxrt-dev
 COMMAND = ("generate", "p4sgd-worker", "--board", "vitis")
 SOURCE = "p4sgd_worker_host/xrt_registers.cpp"
 
@@ -180,16 +178,6 @@ def test_what_cannot_be_is_one_line(design, how, line):
         order.target.make(order.params())
 
 
-@pytest.mark.skipif(not XRT_INCLUDE.exists(), reason="libxrt-dev is missing (on Debian)")
+@needs_xrt
 def test_registers_link_against_xrt(kernel, tmp_path):
-    command = [
-        "g++",
-        "-std=c++17",
-        "-shared",
-        "-fPIC",
-        "-Wall",
-        "-Wextra",
-        f"-isystem{XRT_INCLUDE}",
-    ]
-    library = str(tmp_path / "library.so")
-    subprocess.run([*command, str(kernel / SOURCE), "-o", library, "-lxrt_coreutil"], check=True)
+    compiled(kernel / SOURCE, tmp_path / "library.so", "-shared", "-fPIC")

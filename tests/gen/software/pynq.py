@@ -2,16 +2,14 @@
 
 Names and arguments are those of release 3.0.1 (``pynq/overlay.py``, ``buffer.py``,
 ``pl_server/xrt_device.py``, ``xclbin_parser.py``). A test says in ``Device.devices`` what cards
-there are: each has the name of its ``kernel``, its ``registers``, and memory as ``pyxrt.cards`` has
-it. ``freed`` counts buffers that were freed, ``closed`` the overlays.
+there are: each has the name of its ``kernel``, ``registers``, and memory as ``pyxrt.cards`` has it.
 """
 
 import numpy as np
 
-from tests.gen.software.pyxrt import CHANNEL_BYTES
+from tests.gen.software.pyxrt import CHANNEL_BYTES, places
 
-CHANNELS = (0, 3, 10, 21)  #: of HBM, which the xclbin uses
-freed, closed = [], []
+freed = []  #: channels of buffers that were freed, and overlays
 
 
 class Device:
@@ -20,14 +18,11 @@ class Device:
 
 class DefaultIP:
     def __init__(self, registers):
-        self._registers = registers
-
-    def read(self, offset=0):
-        return np.uint32(self._registers.read(offset))
+        self.read, self.registers = registers.read, registers
 
     def write(self, offset, value):
-        assert type(value) in (int, bytes), "Data type must be int or bytes."
-        self._registers.write(offset, value)
+        assert type(value) is int, "Data type must be int or bytes."
+        self.registers.write(offset, value)
 
 
 class XrtMemory:
@@ -39,17 +34,15 @@ class XrtMemory:
         if array.nbytes > CHANNEL_BYTES >> 4:
             raise RuntimeError("Allocate failed: 4294967295")
         array.card, array.memory = self.device, self
-        self.device.places = getattr(self.device, "places", 0) + 1
-        array.device_address = self.idx * CHANNEL_BYTES + self.device.places * (CHANNEL_BYTES >> 4)
+        array.device_address = self.idx * CHANNEL_BYTES + next(places) % 15 * (CHANNEL_BYTES >> 4)
         return array
 
 
 class PynqBuffer(np.ndarray):
     def __array_finalize__(self, of):
         if isinstance(of, PynqBuffer):
-            self.card = of.card
             moved = self.__array_interface__["data"][0] - of.__array_interface__["data"][0]
-            self.device_address = of.device_address + moved
+            self.card, self.device_address = of.card, of.device_address + moved
 
     def sync_to_device(self):
         self.card.write(self.device_address, self.tobytes())
@@ -63,14 +56,13 @@ class PynqBuffer(np.ndarray):
 
 class Overlay:
     def __init__(self, bitfile_name, device=None):
-        self.device, name = device, "unit_0"
-        self.ip_dict = {name: {"cu_name": f"{device.kernel}:{name}", "phys_addr": 0x1800000}}
-        setattr(self, name, DefaultIP(device.registers))
-        for channel in CHANNELS:
+        self.ip_dict = {"unit_0": {"cu_name": f"{device.kernel}:unit_0", "phys_addr": 0x1800000}}
+        self.unit_0 = DefaultIP(device.registers)
+        for channel in (0, 10, 21):  # that the xclbin uses
             setattr(self, f"HBM{channel}", XrtMemory(device, channel))
 
     def free(self):
-        closed.append(self)
+        freed.append(self)
 
 
 def allocate(shape, dtype="u4", target=None):

@@ -204,10 +204,3 @@ class BoxBench:
 
     async def wait(self, cycles=1):
         await edges(self.dut.clk, cycles)
-
-
-def ended(beats):
-    """Return the beats of packets that have ended."""
-    beats = list(beats)
-    last = max((k for k, beat in enumerate(beats) if beat["tlast"]), default=-1)
-    return beats[: last + 1]

@@ -27,9 +27,9 @@ def test_gnn_plugin():
 class Bench(SwitchBench):
     """Drives the switch's ports by the MACs of the box, and its registers by the box's window."""
 
-    def __init__(self, dut, links, stalls):
+    def __init__(self, dut, chance=0.0, stalls=(never, never)):
         self.box = BoxBench(dut, plugin_registers(), *stalls)
-        super().__init__(dut, links, params=params_in_simulator().params)
+        super().__init__(dut, Links(chance), params=params_in_simulator().params)
 
     def add_port(self, k):
         self.box.watch(k, lambda octets: is_own(octets) and self.left(k, octets))
@@ -50,14 +50,10 @@ class Bench(SwitchBench):
         await super().idle(cycles + BOX)
 
 
-async def begin(dut, chance=0.0, stalls=(never, never)):
-    return await Bench(dut, Links(chance), stalls).begin()
-
-
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
-    bench = await begin(dut, CHANCE, stalls)
+    bench = await Bench(dut, CHANCE, stalls).begin()
     cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), 2, 3)
     bench.workers = workers_of(cuts)
     others = Others(bench.box, is_own)
@@ -77,22 +73,20 @@ async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def equals_the_golden_switch(dut):
     """One frame at a time: all that leaves, and all verdicts, are equal."""
-    bench = await begin(dut, stalls=(rarely, rarely))
+    bench = await Bench(dut, stalls=(rarely, rarely)).begin()
     await bench.host.write(ack_every=1)
     _, counts = await compare(bench, 2, 600)
-    elsewhere = sum(counts.pop((k, "FOREIGN"), 0) for k in range(2))
     verdicts = counted(await bench.host.verdicts())
-    elsewhere -= sum(verdicts.pop((k, "FOREIGN"), 0) for k in range(2))
+    for met in (counts, verdicts):  # frames of other EtherTypes pass the switch by
+        met.pop((0, "FOREIGN"), 0)
+        met.pop((1, "FOREIGN"), 0)
     assert verdicts == counts
-    read = bench.box.plugin.read
-    others = ("to_host", "to_host_malformed")
-    assert sum([await read(f"port_{k}_{n}") for k in range(2) for n in others]) == elsewhere
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
 async def a_reset_in_the_middle_is_survived(dut):
     """All jobs are gone, no packet is cut; the host starts them anew, with another epoch."""
-    bench = await begin(dut, CHANCE, (rarely, mostly))
+    bench = await Bench(dut, CHANCE, (rarely, mostly)).begin()
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     for epoch in (7, 60, 1000):
         cuts = await start_jobs(bench, rng, 2, 2, epoch)

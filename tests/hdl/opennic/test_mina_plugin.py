@@ -1,4 +1,4 @@
-"""MINA's switch as a plugin in the box: frame by frame beside its golden model, and in a tree."""
+"""MINA's switch as a plugin in the box, frame by frame beside its golden model."""
 
 import random
 from functools import partial
@@ -8,8 +8,6 @@ import cocotb
 
 from hdl.opennic.box import PORTS
 from hdl.opennic.registers import plugin_registers
-from sim.golden.reduction.allreduce import saturated
-from sim.golden.reduction.frames import LANES
 from sim.golden.reduction.tree_switch import TreeSwitchModel
 from sim.golden.tenancy import Command, Verb
 from sim.harness.host_program import HostProgram
@@ -17,17 +15,11 @@ from sim.harness.streams import STALLS, mostly, never, rarely
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.mina.switch_in_simulator import ADDRESS, GROUP, TenantBench
 from sim.mina.switch_session import TenantSwitchWorkload
-from sim.p4sgd.golden.frame_worker import FrameWorker
 from sim.p4sgd.switch_side import switch_side
 from tests.hdl.opennic.box import BoxBench, tiny
 from tests.hdl.opennic.others import Others
 from tests.hdl.opennic.packets import is_own
 from tests.hdl.p4sgd.switch import bench as commanded
-from tests.hdl.p4sgd.switch.traffic import choose_payload
-
-ROOT = bytes.fromhex("020000000020")  #: address of the switch above
-JOB = {"job": 0, "epoch": 5, "base": 4, "slots": 4}  #: of the tree
-PATIENCE = 400  #: cycles until a worker asks again
 
 
 def test_mina_plugin():
@@ -38,7 +30,6 @@ class Bench(TenantBench):
     """Drives the switch's ports by the MACs of the box, and its registers by the box's window."""
 
     late = 1500  # packets of others, and stalls, are in the way
-
     order_by_registers = commanded.TenantBench.order_by_registers
 
     def __init__(self, dut, stalls=(never, never), **requested):
@@ -113,96 +104,14 @@ async def a_reset_takes_all_grants(dut):
             await bench.send(*bench.frame(*bench.model.holders))
         await bench.box.reset()
         await bench.box.wait(600)
-        assert not await bench.host.read("active_jobs")
         assert not await bench.host.read("registered_jobs")
         bench.model = TreeSwitchModel(PORTS, bench.params.slots, bench.params.jobs, ADDRESS, GROUP)
         bench.last = [0] * bench.params.jobs
         for sink, frames in zip(bench.sinks, bench.expected, strict=True):
-            assert sink.beats
-            assert len(sink.beats) <= len(frames)
+            assert 0 < len(sink.beats) <= len(frames)
             sink.beats.clear()
             frames.clear()
         await bench.set_up()
     await bench.take_turns(3)
     bench.compare()
     await bench.counters()
-
-
-class Tree:
-    """Is the root above the plugin, a worker below each, and the links between them, with losses.
-
-    Port 0 of the plugin is a worker's and port 0 of the root the plugin's; other ports lead across.
-    """
-
-    def __init__(self, box, partials, chance):
-        self.box, self.chance = box, chance
-        self.root = TreeSwitchModel(2, 16, 2, ROOT, ADDRESS)
-        self.root.share(most=1, apart=False)
-        job, epoch = JOB["job"], JOB["epoch"]
-        places = {"ports": 0b11, "base": JOB["base"], "count": JOB["slots"]}
-        self.root.command(Command(verb=Verb.REGISTER, switch=0, job=job, epoch=0, **places))
-        answer = self.root.command(Command(verb=Verb.ACQUIRE, switch=0, job=job, epoch=epoch))
-        assert answer.verb is Verb.GRANTED
-        self.workers = [
-            FrameWorker(address=own, switch=switch, port=k, partials=partials[k], **JOB)
-            for k, (own, switch) in enumerate(((GROUP, ADDRESS), (ADDRESS, ROOT)))
-        ]
-        box.watch(0, lambda octets: self.to_worker(0, octets))
-        box.watch(1, lambda octets: self.to_root(0, octets))
-
-    def fates(self, frames):
-        """Yield the frames that arrive, which may be none, or one twice."""
-        for octets in frames:
-            yield from [octets] * random.choices((0, 1, 2), (self.chance, 1, self.chance))[0]
-
-    def to_worker(self, k, *frames):
-        for octets in self.fates(frames):
-            self.send(k, self.workers[k].take(octets))
-
-    def to_root(self, port, *frames):
-        for octets in self.fates(frames):
-            for egress, answer in self.root.take(port, octets):
-                if egress == 0:
-                    self.to_plugin(1, answer)
-                else:
-                    self.to_worker(1, answer)
-
-    def to_plugin(self, port, *frames):
-        for octets in self.fates(frames):
-            self.box.from_mac(port, octets)
-
-    def send(self, k, frames):
-        """Send a worker's frames to its switch."""
-        if k:
-            self.to_root(1, *frames)
-        else:
-            self.to_plugin(0, *frames)
-
-    async def run(self):
-        for k, worker in enumerate(self.workers):
-            self.send(k, worker.begin())
-        while not all(worker.done for worker in self.workers):
-            await self.box.wait(PATIENCE)
-            for k, worker in enumerate(self.workers):
-                self.send(k, worker.repeat())
-
-
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
-async def a_tree_adds_up_exactly_on_bad_links(dut, stalls):
-    """The plugin sends exact sums to its parent, in frames of 64 bytes, and passes results down."""
-    box = await BoxBench(dut, plugin_registers(), *stalls).begin()
-    host = HostProgram(box.side, box.master, switch_side(params_in_simulator().params))
-    await host.set_addresses(ADDRESS, GROUP)
-    await host.set_parents(ROOT, 0)
-    await host.share(most=1, ports_apart=False)
-    await host.register(JOB["job"], ports=[0], parent=1, base=JOB["base"], slots=JOB["slots"])
-    await host.acquire(JOB["job"], JOB["epoch"])
-    partials = [[choose_payload(LANES) for _ in range(40)] for _ in range(2)]
-    tree = Tree(box, partials, 0.3)
-    await tree.run()
-    for k, pair in enumerate(zip(*partials, strict=True)):
-        expected = saturated([sum(lane) for lane in zip(*pair, strict=True)])
-        assert [worker.sums[k] for worker in tree.workers] == [expected] * 2
-    malformed = [await box.plugin.read(f"port_{k}_to_switch_malformed") for k in range(PORTS)]
-    assert malformed == [0, 0]

@@ -3,6 +3,7 @@
 import os
 import random
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import cocotb
@@ -17,13 +18,14 @@ from sim.harness.streams import STALLS, edges, often, rarely
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.frame_worker import FrameWorker
 from sim.p4sgd.switch_side import switch_side
-from tests.hdl.opennic.box import Box, BoxBench, BoxParams, ended
+from tests.hdl.opennic.box import Box, BoxBench, BoxParams
 from tests.hdl.opennic.others import Others
 from tests.hdl.opennic.packets import box_beats, frame, is_own, packets_of
 
 SWITCH = SwitchParams(ports=2, slots=16, jobs=2, ingress_depth=16, egress_depth=16)
 PARAMS = BoxParams(design="p4sgd-switch", params=SWITCH)
 ADDRESS, GROUP = bytes.fromhex("020000000010"), bytes.fromhex("030000000001")
+PATIENCE = 300  #: cycles until workers send again what they wait for
 CHECKOUT = os.environ.get("OPENNIC", "")
 
 
@@ -51,10 +53,11 @@ class Network:
 
     def __init__(self, bench, workers, chance):
         self.bench, self.workers, self.chance = bench, workers, chance
-        self.seen = [0 for _ in workers]
+        for k in range(len(workers)):
+            bench.watch(k, partial(self.arrive, k))
 
     def fates(self, frames):
-        """Return the frames that arrive, which may be none, or one twice."""
+        """Yield the frames that arrive, which may be none, or one twice."""
         for octets in frames:
             yield from [octets] * random.choices((0, 1, 2), (self.chance, 1, self.chance))[0]
 
@@ -62,25 +65,18 @@ class Network:
         for octets in self.fates(frames):
             self.bench.from_mac(k, octets)
 
-    async def run(self, meanwhile):
-        """Let workers exchange frames until they have all sums, and call ``meanwhile``."""
+    def arrive(self, k, packet):
+        for octets in self.fates([packet] if is_own(packet) else []):
+            self.send(k, self.workers[k].take(octets))
+
+    async def run(self):
+        """Let workers exchange frames until they have all sums."""
         for k, worker in enumerate(self.workers):
             self.send(k, worker.begin())
-        quiet = 0
         while not all(worker.done for worker in self.workers):
-            meanwhile()
-            await self.bench.wait(25)
-            quiet += 1
+            await self.bench.wait(PATIENCE)
             for k, worker in enumerate(self.workers):
-                frames = [p for p in packets_of(ended(self.bench.tx[k].beats)) if is_own(p)]
-                for octets in self.fates(frames[self.seen[k] :]):
-                    self.send(k, worker.take(octets))
-                quiet = 0 if len(frames) > self.seen[k] else quiet
-                self.seen[k] = len(frames)
-            if quiet > 12:
-                for k, worker in enumerate(self.workers):
-                    self.send(k, worker.repeat())
-                quiet = 0
+                self.send(k, worker.repeat())
 
 
 def workers(count):
@@ -118,7 +114,9 @@ async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
     bench = await begin(dut, stalls)
     both, sums = workers(20)
     others = Others(bench, is_own)
-    await Network(bench, both, 0.3).run(others)
+    sending = others.begin()
+    await Network(bench, both, 0.3).run()
+    sending.cancel()
     assert all(worker.sums == sums for worker in both)
     await others.check()
     verdicts = await bench.host.verdicts()
@@ -144,7 +142,7 @@ async def a_malformed_frame_changes_no_sum(dut):
     for k in range(2):
         assert verdicts[k]["CORRUPT"] == 4
         assert await bench.plugin.read(f"port_{k}_to_switch_malformed") == 4
-    await Network(bench, both, 0).run(lambda: None)
+    await Network(bench, both, 0).run()
     assert all(worker.sums == sums for worker in both)
 
 
@@ -178,9 +176,7 @@ async def a_reset_cuts_no_packet_to_the_shell(dut):
     await bench.host.set_addresses(ADDRESS, GROUP)
     await bench.host.start_job(1, ports=[0, 1], epoch=9, base=4, slots=4)
     both, sums = workers(4)
-    network = Network(bench, both, 0)
-    network.seen = [len([p for p in packets_of(tx.beats) if is_own(p)]) for tx in bench.tx]
-    await network.run(lambda: None)
+    await Network(bench, both, 0).run()
     assert all(worker.sums == sums for worker in both)
 
 

@@ -8,87 +8,69 @@ import os
 import socket
 import struct
 import subprocess
-import tempfile
 from pathlib import Path
 
 import cocotb
 from cocotb.task import bridge
-from cocotbext.axi import AxiBus, AxiRam
 
-from gen.commands.generating import Order, generate
 from gen.designs.catalogue import find_design
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
-from sim.host.quiet import quiet
 from sim.host.simulated import SimulatedRegisters
 from sim.p4sgd.train import cluster_params
-from tests.gen.shells.xclbin import write_xclbin
+from tests.hdl.vitis.cards import Card
 from tests.hdl.vitis.kernel_cluster import KernelCluster, KernelClusterParams
-from tests.xrt import compiled, emulating, needs_xrt
+from tests.xrt import compiled, emulating, needs_xrt, packaged
 
-WORKERS = 2  #: of the cluster, of which one is used
-MODEL = "kernel_0_m_axi_model"
+WORKER = find_design("p4sgd-worker").params_of("tiny")
 FOLDER = "INGATHER_TEST_EXAMPLE"  #: variable of the environment with the example's folder
 OUTLIVES_RESET = "the host's software runs in a thread, which goes on when its test is cancelled"
-SECONDS = 60  #: the longest until the example has loaded the xclbin
 SHIM = Path(__file__).with_name("xrt_on_rtl.cpp")
 
 
 @needs_xrt
 def test_example(tmp_path):
-    order = Order(design=find_design("p4sgd-worker"), board="vitis", preset="tiny", changes={})
-    generate(order, tmp_path / "kernel")
-    write_xclbin(tmp_path / "kernel", tmp_path / "kernel.xclbin")
+    packaged(tmp_path / "kernel")
     compiled(tmp_path / "kernel" / "example.cpp", tmp_path / "example")
     compiled(SHIM, tmp_path / "shim.so", "-shared", "-fPIC")
-    cluster = cluster_params(order.params(), WORKERS)
-    params = KernelClusterParams(cluster=cluster, boxed=True)
+    params = KernelClusterParams(cluster=cluster_params(WORKER, 2), boxed=True)
     simulate(KernelCluster(params), __name__, env={FOLDER: str(tmp_path)})
 
 
-def serve(client, registers, memory):
+def serve(client, card):
     """Carry out what the shim requests until it closes the socket."""
     stream = client.makefile("rwb")
     while head := stream.read(16):
         kind, size, place = struct.unpack("<IIQ", head)
         if chr(kind) == "r":
-            stream.write(registers.read(place).to_bytes(4, "little"))
+            stream.write(struct.pack("<I", card.registers.read(place)))
         elif chr(kind) == "w":
-            registers.write(place, int.from_bytes(stream.read(4), "little"))
+            card.registers.write(place, int.from_bytes(stream.read(4), "little"))
         elif chr(kind) == "R":
-            stream.write(memory.read(place, size))
+            stream.write(card.read(place, size))
         else:
-            memory.write(place, stream.read(size))
+            card.write(place, stream.read(size))
         stream.flush()
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def the_example_copies_through_the_model(dut):
-    registers = SimulatedRegisters(dut, "kernel_0_s_axil")
-    quiet(dut, MODEL)
-    memory = AxiRam(AxiBus.from_prefix(dut, MODEL), dut.clk, dut.rst, size=1 << 30)
+    card = Card(dut, ["model"], SimulatedRegisters(dut, "kernel_0_s_axil"), "kernel_0_")
     dut.link.value = 0
     await start(dut)
     folder = Path(os.environ[FOLDER])
 
     def program():
-        with (
-            tempfile.TemporaryDirectory() as short,  # as the path of a socket must be
-            socket.socket(socket.AF_UNIX) as listener,
-        ):
-            listener.bind(place := f"{short}/socket")
-            listener.listen()
-            listener.settimeout(SECONDS)
-            more = {"LD_PRELOAD": str(folder / "shim.so"), "XRT_ON_RTL": place}
-            running = subprocess.Popen(
-                [folder / "example", folder / "kernel.xclbin"],
-                env=emulating(folder) | more,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            with listener.accept()[0] as client:
-                serve(client, registers, memory)
-            return running.communicate()[0], running.wait()
+        near, far = socket.socketpair()
+        with near:
+            with far:
+                number = far.fileno()
+                more = {"LD_PRELOAD": str(folder / "shim.so"), "XRT_ON_RTL": str(number)}
+                command = [folder / "example", folder / "kernel" / "kernel.xclbin"]
+                options = {"env": emulating(folder) | more, "pass_fds": [number], "text": True}
+                running = subprocess.Popen(command, stdout=subprocess.PIPE, **options)
+            serve(near, card)
+        return running.communicate()[0], running.wait()
 
     text, code = await bridge(program)()
     assert code == 0
@@ -99,4 +81,4 @@ async def the_example_copies_through_the_model(dut):
         "m_axi_model: HBM[21] at 0x30000000",
         "dropped packets: 0",
     ]
-    assert memory.read(0x3000_0000, 32) == struct.pack("<8I", *range(1, 9))
+    assert card.read(0x3000_0000, 32) == struct.pack("<8I", *range(1, 9))

@@ -20,11 +20,17 @@ NODE = 77  #: the switch's own number
 ADDRESSES = Addresses(mac_base=0x0200_0000_0000, ip_base=0x0A00_0000)
 
 
+def switch_params():
+    """Return the parameters of the switch, which may be in a box with parameters of its own."""
+    params = params_in_simulator()
+    return getattr(params, "params", params)
+
+
 class Links:
     """Has all links of a switch, and a ledger of what went over them."""
 
-    def __init__(self, dut, params, ledger, stalls=(never, never)):
-        self.dut, self.params, self._ledger = dut, params, ledger
+    def __init__(self, dut, ledger, stalls=(never, never)):
+        self.dut, self.params, self._ledger = dut, switch_params(), ledger
         self.sent = {}  # bytes of packets that are to leave as they are, in the spine form
         self.broken = 0  # packets that may leave marked as broken
         self.deaf = False  # to what leaves
@@ -151,10 +157,8 @@ LENGTH = 32  #: bytes of the properties that are cached
 class Bench(Links):
     """A switch that is set up."""
 
-    def __init__(
-        self, dut, stalls=(never, never), routes=None, params=None, uplinks=(2, 3), **rules
-    ):
-        params = params or params_in_simulator(NetSparseSwitchParams)
+    def __init__(self, dut, stalls=(never, never), routes=None, uplinks=(2, 3), **rules):
+        params = switch_params()
         self.uplinks = uplinks if params.pipes else ()
         # Nodes 0 and 1 are at ports of their own, the others behind uplinks.
         routes = routes or {
@@ -164,7 +168,7 @@ class Bench(Links):
         self.rules = SwitchRules(
             routes=routes, uplinks=self.uplinks, property_bytes=LENGTH, **rules
         )
-        super().__init__(dut, params, SwitchLedger(self.rules, params.mtu), stalls)
+        super().__init__(dut, SwitchLedger(self.rules, params.mtu), stalls)
 
     async def start(self, **settings):
         await start(self.dut)
