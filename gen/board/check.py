@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,18 +76,19 @@ def check_files(folder: Path, manifest: Any) -> Iterator[str]:
     yield from compare(present - {MANIFEST}, set(manifest["files"]), "the manifest")
     listed = (folder / "filelist.f").read_text().split()
     verilog = {name for name in present if name.startswith("rtl/")}
-    yield from compare(verilog, set(listed), "filelist.f")
-    if len(listed) != len(set(listed)):
-        yield "filelist.f lists a file twice"
+    yield from compare(verilog, listed, "filelist.f")
     project = (folder / "tcl" / "project.tcl").read_text()
     used = {f"xdc/{name}" for name in re.findall(r"[\w-]+\.xdc", project)}
     yield from compare({n for n in present if n.startswith("xdc/")}, used, "project.tcl")
 
 
-def compare(present: set[str], listed: set[str], what: str) -> Iterator[str]:
-    """Yield a line for each name that only the folder or only the list has."""
-    yield from (f"{name} is not in {what}" for name in sorted(present - listed))
-    yield from (f"{what} lists {name}, which is not there" for name in sorted(listed - present))
+def compare(present: Iterable[str], listed: Collection[str], what: str) -> Iterator[str]:
+    """Yield a line for each name that only the folder or only the list has, or the list twice."""
+    yield from (f"{name} is not in {what}" for name in sorted({*present} - {*listed}))
+    yield from (
+        f"{what} lists {name}, which is not there" for name in sorted({*listed} - {*present})
+    )
+    yield from (f"{what} lists {name} twice" for name, n in Counter(listed).items() if n > 1)
 
 
 def check_ports(ports: Sequence[Port], hierarchy: Hierarchy) -> Iterator[str]:

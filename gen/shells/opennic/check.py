@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from gen.board.check import compare
 from gen.board.hierarchy import VerilogModule, bits_of, read_verilog
 from gen.output.folder import MANIFEST
 from gen.packages import require
@@ -37,15 +38,6 @@ def problems(folder: Path) -> list[str]:
     except ValueError as error:
         return [*wrong, str(error)]
     return [*wrong, *box.problems(modules)]
-
-
-def compare(present: Any, listed: Any, what: str) -> Iterator[str]:
-    """Yield a line for each name that only the folder or only the list has, or the list twice."""
-    yield from (f"{name} is not in {what}" for name in sorted({*present} - {*listed}))
-    yield from (
-        f"{what} lists {name}, which is not there" for name in sorted({*listed} - {*present})
-    )
-    yield from (f"{what} lists {name} twice" for name, n in Counter(listed).items() if n > 1)
 
 
 class Box:

@@ -170,7 +170,7 @@ SPOILED = {
         "IP mac is made 2 times",
     ),
     "IP that is no Tcl": ("tcl/ip.tcl", r"\Z", "[", "ip.tcl is not Tcl"),
-    "a file is listed twice": ("filelist.f", r"\Z", "rtl/core.v\n", "lists a file twice"),
+    "a file is listed twice": ("filelist.f", r"\Z", "rtl/core.v\n", "lists rtl/core.v twice"),
     "a file is not listed": ("filelist.f", r"rtl/core.v\n", "", "rtl/core.v is not in filelist.f"),
     "a file that is not there": ("filelist.f", r"\Z", "rtl/x.v\n", "lists rtl/x.v, which is not"),
     "constraints are not used": (
