@@ -6,11 +6,14 @@ from sim.harness.verilator import simulate
 from tests.long import short_and_long
 
 
-def simulated(kind, sizes, module, *, short=None, ids=lambda params: params.suffix, **options):
+def simulated(
+    kind, sizes, module, *, short=None, each=False, ids=lambda params: params.suffix, **options
+):
     """Return a test that runs the cocotb tests of ``module`` on a ``kind`` of each of ``sizes``.
 
-    A dictionary names its sizes, in the tests and in ``short``: what each commit runs, all unless
-    given. ``options`` go to :func:`simulate`.
+    A dictionary names its sizes, in the tests and in ``short``: from these each commit draws one,
+    all unless given; with ``each`` it runs them all, as there are planted mistakes that some sizes
+    do not find. ``options`` go to :func:`simulate`.
     """
     short = list(sizes if short is None else short)
     if isinstance(sizes, dict):
@@ -20,4 +23,4 @@ def simulated(kind, sizes, module, *, short=None, ids=lambda params: params.suff
     def test(params):
         simulate(kind(params), module, **options)
 
-    return test
+    return pytest.mark.each_size(test) if each else test

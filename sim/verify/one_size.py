@@ -16,6 +16,8 @@ from sim.verify.seeds import MARK, OWN_SEED, seed_of, shares_a_simulation
 
 COMPONENTS = "tests/hdl/"  #: where tests of components by themselves are
 SIZE = "params"  #: name of a test's parameter that is its component's
+#: marks tests of which every commit runs each size: there are mistakes that one of them alone finds
+EACH = "each_size"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -75,8 +77,14 @@ def draw(items: list[pytest.Item], components: list[pytest.Function], seed: int)
 
 
 def is_size(item: pytest.Function) -> bool:
-    """Return whether ``item`` has its component's parameters as its only parameter."""
-    return hasattr(item, "callspec") and set(item.callspec.params) == {SIZE}
+    """Return whether another commit may run ``item``: its only parameter is its component's."""
+    only = hasattr(item, "callspec") and set(item.callspec.params) == {SIZE}
+    return only and not item.get_closest_marker(EACH)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the mark of tests that run in each size."""
+    config.addinivalue_line("markers", f"{EACH}: --drawn-seed leaves out no size of it")
 
 
 def drawn(items: Iterable[pytest.Function], seed: int) -> list[pytest.Function]:

@@ -55,7 +55,11 @@ LARGE = RegisterMap(
 )
 
 test_register_block = simulated(
-    RegisterBlock, [MIXED, ONE, READ_ONLY, LARGE], __name__, ids=lambda params: params.name
+    RegisterBlock,
+    [MIXED, ONE, READ_ONLY, LARGE],
+    __name__,
+    each=True,
+    ids=lambda params: params.name,
 )
 
 

@@ -19,7 +19,9 @@ SIZES = [
     StreamArbiterParams(shape=9, count=3, last_bit=8, holds=True),
 ]
 
-test_stream_arbiter = simulated(StreamArbiter, SIZES, __name__, plusargs=["+verilator+noassert"])
+test_stream_arbiter = simulated(
+    StreamArbiter, SIZES, __name__, each=True, plusargs=["+verilator+noassert"]
+)
 
 
 test_rejects = rejects(

@@ -25,7 +25,7 @@ SIZES = [
     ReadRequesterParams(tags=16, max_read=256, in_order=False),
 ]
 
-test_read_requester = simulated(ReadRequester, SIZES, __name__, registers=["placed"])
+test_read_requester = simulated(ReadRequester, SIZES, __name__, each=True, registers=["placed"])
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ SIZES = [
     WriteRequesterParams(data_bits=256, max_payload=128),
 ]
 
-test_write_requester = simulated(WriteRequester, SIZES, __name__)
+test_write_requester = simulated(WriteRequester, SIZES, __name__, each=True)
 
 
 class WriteBench(Bench):

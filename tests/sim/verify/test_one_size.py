@@ -84,11 +84,17 @@ def test_faults(params, fault):
 @pytest.mark.parametrize("params", range(4))
 def test_golden(params):
     pass
+
+
+@pytest.mark.each_size
+@pytest.mark.parametrize("params", range(3))
+def test_each(params):
+    simulate()
 """
 
 
 def test_other_sizes_are_left_to_other_commits(tmp_path):
-    """What differs in more than a component's parameters, or does not simulate, is not."""
+    """What differs in more than a component's parameters, or is marked, is not."""
     root = sandbox.make(tmp_path, PARAMS)
     (root / "tests/hdl").mkdir()
     (root / "tests/sim/test_fake.py").rename(root / "tests/hdl/test_fake.py")
@@ -97,10 +103,10 @@ def test_other_sizes_are_left_to_other_commits(tmp_path):
     assert len(drawn) > 1
     ran, out = run(root, "--drawn-seed", "5", **options)
     assert "5 long items are left out: make test-all, or --all" in out
-    assert len(ran) == 1 + 6 + 4
+    assert len(ran) == 1 + 6 + 4 + 3
     for everything in ([], ["--drawn-seed", "5", "--all"]):
         ran, out = run(root, *everything, **options)
-        assert len(ran) == 6 + 6 + 4
+        assert len(ran) == 6 + 6 + 4 + 3
         assert "left out" not in out
 
 

@@ -30,7 +30,9 @@ LANES = {
 
 SIZES = [replace(PRESETS["tiny"], lanes=lanes) for lanes in (2, 32, 128)]
 
-test_frame_writer = simulated(FrameWriter, SIZES, __name__, ids=lambda params: str(params.lanes))
+test_frame_writer = simulated(
+    FrameWriter, SIZES, __name__, each=True, ids=lambda params: str(params.lanes)
+)
 
 
 class WriterBench(Bench):

@@ -21,7 +21,7 @@ SIZES = [
 ]
 
 test_result_path = simulated(
-    ResultPath, SIZES, __name__, ids=lambda params: f"{params.ports}x{params.banks}"
+    ResultPath, SIZES, __name__, each=True, ids=lambda params: f"{params.ports}x{params.banks}"
 )
 
 

@@ -26,6 +26,7 @@ MANY = 1 << 20  # turns of a step that the test cannot wait for
 NOT_MET = Step(0, 1)  # in place of steps between those that a run begins with and wraps to
 
 
+@pytest.mark.each_size
 @pytest.mark.parametrize("params", SIZES, ids=lambda params: f"{params.ports}x{params.jobs}")
 def test_turn_table(params):
     simulate(TurnTable(params), __name__, registers=["lo", "after", *walks(params)])
