@@ -22,7 +22,6 @@ CHANNELS, CHANNEL_BITS = 32, 28  #: pseudo channels of a U280's HBM, and the bit
 BASE = 0x1800000  #: of the kernel's registers: the linker chooses it
 MEM_HBM, IP_KERNEL, AP_CTRL_NONE = 6, 1, 2
 NUMBERS = {"EMBEDDED_METADATA": 2, "MEM_TOPOLOGY": 6, "CONNECTIVITY": 7, "IP_LAYOUT": 8}
-UUID = bytes(range(16))
 
 
 def compiled(source, program, *options):
@@ -87,14 +86,13 @@ def packaged(folder):
     order = Order(design=find_design("p4sgd-worker"), board="vitis", preset="tiny", changes={})
     generate(order, folder)
     parts, path = sections_of(folder), folder / "kernel.xclbin"
-    at = 456 + 40 * len(parts)
-    heads, bodies = b"", b""
+    at, heads, bodies = 456 + 40 * len(parts), b"", b""
     for name, part in parts.items():
         heads += struct.pack("<I16s4xQQ", NUMBERS[name], b"", at + len(bodies), len(part))
         bodies += part + bytes(-len(part) % 8)
     head = struct.pack("<8si28s256sQ", b"xclbin2", -1, b"\xff" * 28, b"", 0)
     numbers = at + len(bodies), 0, 0, 0, 2, 13, 0, 0
-    texts = b"", b"", UUID, b""
+    texts = b"", b"", bytes(range(16)), b""  # the third is its UUID
     head += struct.pack("<QQQHBBHH16s64s16s16sI4x", *numbers, *texts, len(parts))
     path.write_bytes(head + heads + bodies)
     return path

@@ -181,3 +181,9 @@ def test_what_cannot_be_is_one_line(design, how, line):
 @needs_xrt
 def test_registers_link_against_xrt(kernel, tmp_path):
     compiled(kernel / SOURCE, tmp_path / "library.so", "-shared", "-fPIC")
+
+
+@needs_xrt
+@pytest.mark.parametrize("design", ["netsparse-snic", "netsparse-switch"])
+def test_an_example_without_a_model_compiles(folders, design, tmp_path):
+    compiled(folders(design) / "example.cpp", tmp_path / "example")

@@ -52,7 +52,6 @@ class Others:
             packets = packets_of(bench.tx[k].beats, src=[0, 1 << k], dst=mac_bit(k))
             assert [p for p in packets if not self.is_own(p)] == self.from_host[k]
             for path in ("to_host", "from_host"):
-                passed = await bench.plugin.read(f"port_{k}_{path}")
-                assert passed == len(getattr(self, path)[k])
-                malformed = await bench.plugin.read(f"port_{k}_{path}_malformed")
-                assert malformed == self.spoilt[path][k]
+                passed, spoilt = len(getattr(self, path)[k]), self.spoilt[path][k]
+                assert passed == await bench.plugin.read(f"port_{k}_{path}")
+                assert spoilt == await bench.plugin.read(f"port_{k}_{path}_malformed")

@@ -62,11 +62,10 @@ async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
     sending.cancel()
     check(cuts, bench.workers)
     await others.check()
-    verdicts, plugin = await bench.host.verdicts(), bench.box.plugin
-    for k in range(2):
-        assert await plugin.read(f"port_{k}_to_switch") == sum(verdicts[k].values())
-        left = sum(port == k for _, port, _ in bench.frames)
-        assert await plugin.read(f"port_{k}_from_switch") == left
+    for k, verdicts in (await bench.host.verdicts()).items():
+        assert await bench.box.plugin.read(f"port_{k}_to_switch") == sum(verdicts.values())
+        left = await bench.box.plugin.read(f"port_{k}_from_switch")
+        assert left == sum(port == k for _, port, _ in bench.frames)
     assert not any((await bench.host.table_errors(0)).counts.values())
 
 

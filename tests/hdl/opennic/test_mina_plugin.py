@@ -81,9 +81,8 @@ async def equals_the_golden_switch_beside_other_packets(dut, stalls):
     sending.cancel()
     await bench.quiet()
     bench.compare()
-    counts = await bench.counters()
-    assert counts["verdicts"]["ADDED"]
-    assert counts["verdicts"]["NOT_GRANTED"]
+    verdicts = (await bench.counters())["verdicts"]
+    assert verdicts["ADDED"] * verdicts["NOT_GRANTED"]
     await others.check()
     for k in range(PORTS):
         left = await bench.box.plugin.read(f"port_{k}_from_switch")

@@ -22,7 +22,6 @@ from tests.hdl.vitis.cards import Card
 from tests.hdl.vitis.kernel_cluster import KernelCluster, KernelClusterParams
 from tests.xrt import compiled, emulating, needs_xrt, packaged
 
-WORKER = find_design("p4sgd-worker").params_of("tiny")
 FOLDER = "INGATHER_TEST_EXAMPLE"  #: variable of the environment with the example's folder
 OUTLIVES_RESET = "the host's software runs in a thread, which goes on when its test is cancelled"
 SHIM = Path(__file__).with_name("xrt_on_rtl.cpp")
@@ -33,7 +32,8 @@ def test_example(tmp_path):
     packaged(tmp_path / "kernel")
     compiled(tmp_path / "kernel" / "example.cpp", tmp_path / "example")
     compiled(SHIM, tmp_path / "shim.so", "-shared", "-fPIC")
-    params = KernelClusterParams(cluster=cluster_params(WORKER, 2), boxed=True)
+    worker = find_design("p4sgd-worker").params_of("tiny")
+    params = KernelClusterParams(cluster=cluster_params(worker, 2), boxed=True)
     simulate(KernelCluster(params), __name__, env={FOLDER: str(tmp_path)})
 
 
