@@ -69,6 +69,11 @@ COMMANDS = {
         ],
         needs=["matplotlib"],
     ),
+    "switch": Command(
+        "gen.commands.switch:switch",
+        "Answer as a switch does, over UDP on this machine.",
+        ["ingather switch --golden", "ingather switch --ports 4 --drop 0.1 --seconds 60"],
+    ),
     "synth": Command(
         "gen.commands.synth:synth",
         "Estimate what a design takes of a card.",

@@ -1,0 +1,97 @@
+"""Implements ``ingather switch``, a switch to try on a laptop."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from gen.base.errors import UserError
+from gen.output.consoles import Console
+
+JOB, EPOCH = 0, 1  #: number and epoch of the only job
+AT_ONCE = 3600.0  #: seconds of a turn of a switch that runs until it is interrupted
+
+
+def switch(
+    ports: Annotated[
+        int, typer.Option(min=2, max=32, help="Build this many ports, with a worker at each.")
+    ] = 2,
+    slots: Annotated[
+        int, typer.Option(min=1, max=65535, help="Give the job this many slots, from 0 on.")
+    ] = 256,
+    first_port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65503, help="Use UDP ports from this one on; with 0, any that are free."
+        ),
+    ] = 47000,
+    host: Annotated[str, typer.Option(help="Use this address of the machine.")] = "127.0.0.1",
+    drop: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Drop this share of frames in each direction.")
+    ] = 0.0,
+    duplicate: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Let this share of frames come twice.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(min=0, help="Draw these frames with this seed.")] = 1,
+    shadow: Annotated[
+        bool, typer.Option(help="Keep two copies of each sum, by SwitchML's rule.")
+    ] = False,
+    golden: Annotated[
+        bool, typer.Option("--golden", help="Run the golden model, the only kind there is.")
+    ] = True,
+    seconds: Annotated[
+        float | None,
+        typer.Option(min=0.1, max=86400, help="End after this long; else at an interrupt."),
+    ] = None,
+) -> None:
+    """Answer as a P4SGD switch does, over UDP on this machine, by the golden model.
+
+    Each port of the switch is a UDP socket, and a datagram is a frame of 60 bytes, as on the wire
+    but without checksum. Answers go to whoever sent the last datagram to a port. There is one job,
+    number 0 of epoch 1, with a worker at each port. Frames that are no P4SGD frames are counted and
+    dropped.
+    """
+    from sim.golden.reduction.switch import SwitchModel
+    from sim.p4sgd.host.job import GROUP, SWITCH
+    from sim.p4sgd.sockets.switch import SocketSwitch
+
+    model = SwitchModel(ports, slots, 1, SWITCH, GROUP, shadow)
+    model.start_job(JOB, ports=(1 << ports) - 1, epoch=EPOCH, base=0, count=slots)
+    try:
+        served = SocketSwitch(
+            model=model,
+            host=host,
+            first_port=first_port,
+            drop=drop,
+            duplicate=duplicate,
+            seed=seed,
+        )
+    except OSError as error:
+        raise UserError(
+            f"no sockets at {host}, ports {first_port} to {first_port + ports - 1}:"
+            f" {error.strerror}; try another --first-port"
+        ) from error
+    console = Console(highlight=False)
+    for port, place in enumerate(served.places):
+        console.print(f"port {port}: {place[0]}:{place[1]}")
+    try:
+        while True:
+            served.serve(AT_ONCE if seconds is None else seconds)
+            if seconds is not None:
+                break
+    except KeyboardInterrupt as stop:
+        stop.add_note("the switch's counters stand above")
+        raise
+    finally:
+        served.close()
+        for line in counted(served):
+            console.print(line)
+
+
+def counted(served: Any) -> Iterator[str]:
+    """Yield a line for each kind of frame that came: port, verdict, count."""
+    yield f"{served.frames:,} frames came, {served.lost:,} were lost on the way in or out"
+    for (port, verdict), count in sorted(served.model.counters.items()):
+        yield f"port {port}: {count:,} {verdict}"
+    if served.model.saturations:
+        yield f"{served.model.saturations:,} numbers were clamped"

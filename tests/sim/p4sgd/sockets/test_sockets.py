@@ -1,0 +1,133 @@
+"""Lets processes add up and train through a switch behind sockets, whose links are bad."""
+
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sim.golden.arithmetic import FRACTION_BITS
+from sim.golden.reduction.allreduce import HIGHEST
+from sim.golden.reduction.switch import SwitchModel
+from sim.p4sgd.golden.sgd import Parts, epoch
+from sim.p4sgd.host.job import GROUP, SWITCH
+from sim.p4sgd.sockets import endpoint as endpoints
+from sim.p4sgd.sockets.endpoint import Endpoint
+from sim.p4sgd.sockets.switch import SocketSwitch
+from tests.sim.p4sgd.sockets.trainer import SLOTS, TRAINING
+
+EPOCHS, FEATURES, SAMPLES = 3, 40, 100
+BAD = ("--drop", "0.05", "--duplicate", "0.05")
+
+
+@pytest.fixture
+def switch():
+    """Return a switch of two ports, and serve it in a thread of its own."""
+    model = SwitchModel(2, SLOTS, 1, SWITCH, GROUP)
+    model.start_job(0, ports=3, epoch=1, base=0, count=SLOTS)
+    served = SocketSwitch(model=model)
+    over = threading.Event()
+
+    def serve():
+        while not over.is_set():
+            served.serve(0.05)
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield served
+    over.set()
+    thread.join()
+    served.close()
+
+
+def endpoints_of(switch):
+    return [Endpoint(place=place, port=k, slots=SLOTS) for k, place in enumerate(switch.places)]
+
+
+def together(*calls):
+    threads = [threading.Thread(target=call) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize(("drop", "duplicate"), [(0, 0), (0.3, 0.2)])
+def test_sums_of_any_length(rng, switch, drop, duplicate):
+    """More numbers than slots hold, a last frame that is not full, and a sum that is clamped."""
+    switch.drop, switch.duplicate = drop, duplicate
+    both = endpoints_of(switch)
+    for count in (1, 8, 9, 8 * SLOTS + 3, 3 * 8 * SLOTS):
+        numbers = rng.integers(-1000, 1000, (2, count))
+        numbers[:, 0] = HIGHEST
+        sums = {}
+
+        def add_up(k, numbers=numbers, sums=sums):
+            sums[k] = both[k].all_reduce(numbers[k])
+
+        together(lambda: add_up(0), lambda: add_up(1))
+        expected = np.minimum(numbers.sum(axis=0), HIGHEST).tolist()
+        assert sums == {0: expected, 1: expected}
+    assert switch.model.saturations == 5
+    assert (switch.lost > 0) == (drop > 0)
+
+
+def test_other_frames_are_counted_and_do_not_stop_it(switch):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
+        for data in (b"", b"hello", bytes(60), bytes(9000)):
+            stranger.sendto(data, switch.places[0])
+    both, sums = endpoints_of(switch), {}
+
+    def add_up(k):
+        sums[k] = both[k].all_reduce([1, 2])
+
+    together(lambda: add_up(0), lambda: add_up(1))
+    assert sums == {0: [2, 4], 1: [2, 4]}
+    counts = {verdict.value: n for (port, verdict), n in switch.model.counters.items() if not port}
+    assert (counts["malformed"], counts["foreign"]) == (2, 2)
+
+
+def test_a_worker_alone_gives_up(switch, monkeypatch):
+    monkeypatch.setattr(endpoints, "PATIENCE", 0.1)
+    with pytest.raises(TimeoutError, match="no sum came from"):
+        endpoints_of(switch)[0].all_reduce([1])
+
+
+def begun(*arguments):
+    command = [sys.executable, "-m", *map(str, arguments)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_train_over_it(rng, tmp_path):
+    """The switch begins last, so that first frames find nobody; weights are those of one run."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        first = min(free.getsockname()[1], 65000)
+    codes = rng.integers(0, 16, (SAMPLES, FEATURES))
+    labels = rng.integers(0, 2, SAMPLES) << FRACTION_BITS
+    worker_of = (np.arange(FEATURES) >= FEATURES // 3).astype(np.int64)
+    file = tmp_path / "data.npz"
+    np.savez(file, codes=codes, labels=labels, worker_of=worker_of)
+    trainer = "tests.sim.p4sgd.sockets.trainer", "127.0.0.1"
+    workers = [begun(*trainer, first + k, k, file, EPOCHS) for k in range(2)]
+    time.sleep(0.1)
+    slots = "--slots", SLOTS
+    switch = begun("gen.cli", "switch", "--first-port", first, *slots, *BAD, "--seconds", 300)
+    try:
+        assert [worker.wait(300) for worker in workers] == [0, 0]
+    finally:
+        switch.terminate()
+    said = switch.communicate()[0]
+    weights, parts = np.zeros(FEATURES, np.int64), Parts(worker_of, worker_of)
+    for _ in range(EPOCHS):
+        weights, _ = epoch(codes, labels, weights, TRAINING, parts)
+    assert weights.any()
+    for worker in range(2):
+        own = np.load(f"{file}.{worker}.npy")
+        assert own.tolist() == weights[worker_of == worker].tolist()
+    frames = EPOCHS * -(-SAMPLES // 8)
+    assert re.search(rf"port 0: {frames} added$", said, re.M), said
