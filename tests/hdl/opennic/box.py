@@ -1,5 +1,6 @@
 """Puts a plugin, as it is generated, into OpenNIC's box: the shell's own or a stand-in."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from sim.harness.streams import edges, never, until
 from tests.hdl.common.crossing.clocks import Side
 from tests.hdl.opennic.packets import box_beats, packets_of
 
+#: a checkout of open-nic-shell, whose own box is used then
+CHECKOUT = os.environ.get("OPENNIC", "") and os.path.abspath(os.environ["OPENNIC"])
 #: what stands for the shell's file
 BOX = """
 module box_250mhz #(
@@ -84,9 +87,9 @@ class Box(Assembly):
 
 
 def tiny(design):
-    """Return the box with the smallest preset of a design."""
+    """Return the box with the smallest preset of a design; CHECKOUT has the box if it is set."""
     order = Order(design=find_design(design), board="opennic", preset="tiny", changes={})
-    return Box(BoxParams(design=design, params=order.params()))
+    return Box(BoxParams(design=design, params=order.params(), shell=CHECKOUT))
 
 
 def find_plugin(design, params):

@@ -1,10 +1,8 @@
 """P4SGD's switch as a plugin in the box, between workers, MACs and a host."""
 
-import os
 import random
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import cocotb
 import pytest
@@ -18,7 +16,7 @@ from sim.harness.streams import STALLS, edges, often, rarely
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.frame_worker import FrameWorker
 from sim.p4sgd.switch_side import switch_side
-from tests.hdl.opennic.box import Box, BoxBench, BoxParams
+from tests.hdl.opennic.box import CHECKOUT, Box, BoxBench, BoxParams
 from tests.hdl.opennic.others import Others
 from tests.hdl.opennic.packets import box_beats, frame, is_own, packets_of
 
@@ -26,7 +24,6 @@ SWITCH = SwitchParams(ports=2, slots=16, jobs=2, ingress_depth=16, egress_depth=
 PARAMS = BoxParams(design="p4sgd-switch", params=SWITCH)
 ADDRESS, GROUP = bytes.fromhex("020000000010"), bytes.fromhex("030000000001")
 PATIENCE = 300  #: cycles until workers send again what they wait for
-CHECKOUT = os.environ.get("OPENNIC", "")
 
 
 def test_plugins():
@@ -37,7 +34,7 @@ def test_plugins():
 @pytest.mark.skipif(not CHECKOUT, reason="OPENNIC=PATH names no checkout of open-nic-shell")
 def test_plugins_in_the_box_of_the_shell():
     """It is the shell's own box and reset; what is around both holds IP of AMD's: see README."""
-    simulate(Box(replace(PARAMS, shell=str(Path(CHECKOUT).resolve()))), __name__)
+    simulate(Box(replace(PARAMS, shell=CHECKOUT)), __name__)
 
 
 async def begin(dut, stalls=(rarely, rarely)):
