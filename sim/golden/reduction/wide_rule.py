@@ -63,16 +63,16 @@ def wide_rule(
     if complete and behind == uses - 1:
         begun = WideSlot(packet.use, packet.bm, slot.ack_bm | packet.bm, slot.sums)
         return contributed(begun, packet, packet.payload, everyone)
-    if behind == 1 or (behind == 0 and slot.agg_bm & packet.bm):
-        full = Packet(True, packet.bm, packet.use, payload=slot.sums[packet.use & 1])
-        waits = behind == 0 and not complete
-        return Outcome(slot, Verdict.REPEATED_PARTIAL, allreduce.pending(packet) if waits else full)
-    if behind:
+    if behind > 1:
         return Outcome(slot, Verdict.EARLY if behind == uses - 1 else Verdict.STALE)
-    both = slot.agg_bm | packet.bm, slot.ack_bm | packet.bm
     total = combined(slot.sums[packet.use & 1], packet.payload)
     if total is None:
         return Outcome(slot, Verdict.DIFFERENT)
+    if behind == 1 or slot.agg_bm & packet.bm:
+        full = Packet(True, packet.bm, packet.use, payload=slot.sums[packet.use & 1])
+        waits = behind == 0 and not complete
+        return Outcome(slot, Verdict.REPEATED_PARTIAL, allreduce.pending(packet) if waits else full)
+    both = slot.agg_bm | packet.bm, slot.ack_bm | packet.bm
     return contributed(replace(slot, agg_bm=both[0], ack_bm=both[1]), packet, total, everyone)
 
 

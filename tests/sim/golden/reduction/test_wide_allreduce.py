@@ -110,7 +110,9 @@ def test_who_disagrees_is_dropped_and_counted():
     second.begin(np.arange(8), Operation.MAX)
     for worker in (first, second):
         assert [switch.take(worker.port, data) for data in worker.due(0)] == [[]]
-    assert switch.counters == {(0, Verdict.ADDED): 1, (1, Verdict.DIFFERENT): 1}
+    first.numbers = np.arange(8)  # sent again with fewer numbers, after a restart
+    assert [switch.take(0, data) for data in first.due(100)] == [[]]
+    assert switch.counters == {(0, Verdict.ADDED): 1} | {(k, Verdict.DIFFERENT): 1 for k in (0, 1)}
     fields = {"destination": ADDRESS, "bm": 1, "job": 1, "epoch": 3, "seq": 5}
     for answer in ({"flags": ACKED}, {"flags": 0, "saturated": 1}):  # only a switch sends these
         assert switch.take(0, WideFrame(**fields | answer).to_bytes()) == []
