@@ -5,11 +5,14 @@ from typing import Any
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.common.axi import AxiLiteSignature
 from hdl.common.bus_watch import BUS, BusTimer, any_of
 from hdl.common.component import Component
 from hdl.common.local_reset import BLOCK_RESET_CYCLES, add_block, add_with_reset
 from hdl.common.register_block import RegisterBlock
+from hdl.common.registers import RegisterMap
 from hdl.common.ring_registers import set_ring
+from hdl.gather.axi_requester import WHOLE, AxiRequester
 from hdl.gather.card_reader import CardReader
 from hdl.gather.engine_counters import EngineCounters
 from hdl.gather.engine_params import DESCRIPTORS, WORK, GatherEngineParams
@@ -24,10 +27,37 @@ from hdl.pcie.completer import Completer
 from hdl.pcie.descriptors import Cause
 from hdl.pcie.function_reset import FUNCTION, FunctionReset
 from hdl.pcie.interrupt_sender import BLOCK_VECTORS, InterruptSender
-from hdl.pcie.read_requester import ReadRequester
-from hdl.pcie.request_merger import RequestMerger
 from hdl.pcie.requester import Requester
 from hdl.pcie.write_fence import NUMBERS
+
+
+def block_ports(params: GatherEngineParams) -> dict[str, Any]:
+    """Return the ports to AMD's block for PCI Express."""
+    bits = params.data_bits
+    return {
+        "cq": In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
+        "cc": Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
+        "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
+        "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
+        "limit": In(3),
+        "credits": In(4),
+        "numbers": In(NUMBERS),
+        "msix_enable": In(1),
+        "msix_vector": Out(BLOCK_VECTORS),
+        "msix_send": Out(1),
+        "msix_sent": In(1),
+        "msix_failed": In(1),
+        "function": In(FUNCTION),
+    }
+
+
+def axi_ports(registers: RegisterMap, requester: Any) -> dict[str, Any]:
+    """Return the ports by which the host's memory and registers are reached by AXI."""
+    return {
+        "s_axil": In(AxiLiteSignature(address_bits=registers.address_bits)),
+        "m_axi_host": requester.signature.members["m_axi"],
+        "busy": Out(1),
+    }
 
 
 class GatherEngine(Component):
@@ -53,6 +83,10 @@ class GatherEngine(Component):
     function a bus master again are dropped, too. With ``params.descriptors``, a ring stays
     closed until the host has disabled it and enables it again, as after a ``stop``.
 
+    With ``params.host_bus`` axi there is none of these ports: registers are behind ``s_axil``, host
+    memory behind ``m_axi_host`` (:class:`AxiRequester`), device memory behind ``m_axi_device``, and
+    ``busy`` is high while there is a work request. What registers say of a block is 0 then.
+
     Work requests are carried out one at a time, in order. With ``params.descriptors``, those of
     registers and those of the ring are each in order, and in turn while both have some.
     Throughput: an idx, a read and a beat of rows a cycle. Latency: :attr:`request_latency` from
@@ -66,31 +100,18 @@ class GatherEngine(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         self.registers = engine_registers(params)
         fetcher = RowFetcher(params)
-        self.request_latency = (
-            fetcher.request_latency + ReadRequester.request_latency + RequestMerger.latency
-        )
-        self.row_latency = Requester(params.requester).latency + fetcher.latency + RowOutput.latency
+        over = params.over_pcie
+        requester = Requester(params.requester) if over else AxiRequester(params)
+        self.request_latency = fetcher.request_latency + requester.request_latency
+        self.row_latency = requester.latency + fetcher.latency + RowOutput.latency
         self.latencies = {
             "idx to its first read": self.request_latency,
             "row's last completion to its last burst": self.row_latency,
         }
-        bits = params.data_bits
         super().__init__(
             params,
             {
-                "cq": In(PcieStreamSignature(data_bits=bits, user=cq_user(bits))),
-                "cc": Out(PcieStreamSignature(data_bits=bits, user=cc_user(bits))),
-                "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
-                "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
-                "limit": In(3),
-                "credits": In(4),
-                "numbers": In(NUMBERS),
-                "msix_enable": In(1),
-                "msix_vector": Out(BLOCK_VECTORS),
-                "msix_send": Out(1),
-                "msix_sent": In(1),
-                "msix_failed": In(1),
-                "function": In(FUNCTION),
+                **(block_ports(params) if over else axi_ports(self.registers, requester)),
                 **{name: Out(end) for name, end in params.ends.items()},
             },
         )
@@ -99,25 +120,42 @@ class GatherEngine(Component):
         m = Module()
         params = self.params
         m.submodules.registers = registers = RegisterBlock(self.registers)
-        m.submodules.completer = completer = Completer(params.completer)
-        add_block(m, "requester", Requester(params.requester))
-        m.submodules.reset = FunctionReset()
+        self.add_host(m, registers)
         m.submodules.output = RowOutput(params)
         m.submodules.sources = WorkSources(params)
         m.submodules.control = control = WorkControl(params)
         add_with_reset(m, "fetcher", RowFetcher(params), control.halt)
         m.submodules.counters = EngineCounters(params)
+        self.reach_host(m)
+        self.fetch_work(m, registers)
+        self.move_rows(m)
+        timer = self.settle(m, registers)
+        self.report(m, registers)
+        if params.over_pcie:
+            self.obey_block(m, registers, timer)
+            self.interrupt(m, registers)
+        else:
+            m.d.comb += self.busy.eq(~control.empty)
+        return m
+
+    def add_host(self, m: Module, registers: RegisterBlock) -> None:
+        """Add what leads to the host's memory, and to its accesses to registers."""
+        params = self.params
+        if not params.over_pcie:
+            add_block(m, "requester", AxiRequester(params))
+            connect(m, flipped(self.s_axil), registers.axil)
+            connect(m, m.submodules.requester.m_axi, flipped(self.m_axi_host))
+            return
+        m.submodules.completer = completer = Completer(params.completer)
+        add_block(m, "requester", Requester(params.requester))
+        m.submodules.reset = FunctionReset()
         connect(m, flipped(self.cq), completer.cq)
         connect(m, completer.cc, flipped(self.cc))
         connect(m, completer.axil, registers.axil)
-        self.reach_host(m)
-        self.obey_reset(m)
-        self.fetch_work(m, registers)
-        self.move_rows(m)
-        self.interrupt(m)
-        self.settle(m, registers)
-        self.report(m, registers, completer)
-        return m
+
+    def stops(self, m: Module) -> Value:
+        """Return whether the function is being reset."""
+        return m.submodules.reset.stop if self.params.over_pcie else Const(0)
 
     def reach_host(self, m: Module) -> None:
         """Connect the requester, which reads rows and idxs and writes completions."""
@@ -126,8 +164,6 @@ class GatherEngine(Component):
         beats = requester.beats
         owner = beats.payload.user[self.params.reads.user_bits :]
         of_work = owner != DESCRIPTORS if self.params.descriptors else Const(1)
-        connect(m, requester.rq, flipped(self.rq))
-        connect(m, flipped(self.rc), requester.rc)
         connect(m, fetcher.requested, requester.requests)
         connect(m, beats, fetcher.answers)
         with m.If(control.halt):
@@ -135,24 +171,48 @@ class GatherEngine(Component):
         connect(m, control.writes, requester.writes)
         connect(m, control.data, requester.data)
         m.d.comb += [
-            control.visible.eq(requester.visible.valid),
             control.failure.eq(
                 Mux(beats.valid & beats.ready & of_work, beats.payload.cause, Cause.NONE)
             ),
             control.idle.eq(requester.idle & ~self.read_card(m)),
-            requester.stop.eq(control.halt | parts.reset.stop),
             requester.forget.eq(control.halt),
-            requester.numbers.eq(self.numbers),
-            requester.limits.read.eq(fetcher.read_limit),
-            requester.credits.eq(self.credits),
         ]
+        if not self.params.over_pcie:
+            m.d.comb += [
+                control.visible.eq(requester.visible),
+                requester.limit.eq(fetcher.read_limit),
+                fetcher.limit.eq(WHOLE),
+            ]
 
-    def obey_reset(self, m: Module) -> None:
-        """Connect the reset of the function, which ends all work requests."""
-        parts = m.submodules
+    def obey_block(self, m: Module, registers: RegisterBlock, timer: BusTimer) -> None:
+        """Connect the block for PCI Express, whose function's reset ends all work requests."""
+        parts, status = m.submodules, registers.status
         reset, requester, control = parts.reset, parts.requester, parts.control
+        completer, counters = parts.completer, parts.counters
+        starts = rc_user(self.params.data_bits)(self.rc.tuser).starts
+        comes = self.rc.tvalid & self.rc.tready
+        connect(m, requester.rq, flipped(self.rq))
+        connect(m, flipped(self.rc), requester.rc)
         connect(m, flipped(self.function), reset.function)
+        with m.If(registers.control.submit):
+            m.d.sync += status.was_reset.eq(status.was_reset & reset.stop)
+        with m.If(reset.begins | control.forgotten):
+            m.d.sync += status.was_reset.eq(1)
         m.d.comb += [
+            control.visible.eq(requester.visible.valid),
+            requester.stop.eq(control.halt | reset.stop),
+            requester.numbers.eq(self.numbers),
+            requester.limits.read.eq(parts.fetcher.read_limit),
+            requester.credits.eq(self.credits),
+            requester.share.eq(registers.control.share),
+            requester.tick.eq(timer.tick),
+            reset.tick.eq(timer.tick),
+            completer.tick.eq(timer.tick),
+            parts.fetcher.limit.eq(self.limit),
+            status.reads_owed.eq(requester.owes),
+            status.registers_silent.eq(completer.broken),
+            counters.starts.eq(starts & comes.replicate(len(starts))),
+            counters.accesses.eq(completer.events),
             control.reset.eq(reset.stop),
             control.cleared.eq(reset.clear),
             requester.clear_writes.eq(reset.clear),
@@ -176,7 +236,7 @@ class GatherEngine(Component):
         m.d.comb += [
             control.more.eq(sources.waits | fetch.owes),
             control.awaited.eq(fetch.awaited),
-            fetch.close.eq(control.stopping | parts.reset.stop),
+            fetch.close.eq(control.stopping | self.stops(m)),
             fetch.flush.eq(control.halt),
             parts.counters.ring.eq(fetch.events),
             status.request_ring_busy.eq(fetch.busy),
@@ -193,7 +253,7 @@ class GatherEngine(Component):
         fetcher = m.submodules.fetcher
         connect(m, fetcher.card_requested, reader.requests)
         connect(m, reader.beats, fetcher.card_beats)
-        lead_out(m, reader.m_axi, self.m_axi)
+        lead_out(m, reader.m_axi, getattr(self, self.params.device_port))
         return reader.busy
 
     def watch(self, m: Module, provided: Any) -> tuple[BusTimer, Any]:
@@ -201,6 +261,7 @@ class GatherEngine(Component):
         m.submodules.timer = timer = BusTimer.sized()
         parts, bus = m.submodules, Signal(BUS)
         users = [parts.output, *([parts.card_reader] if self.params.card_idxs else [])]
+        users += [] if self.params.over_pcie else [parts.requester]
         any_of(m, bus, [user.bus for user in users])
         for user in users:
             m.d.comb += [
@@ -216,7 +277,7 @@ class GatherEngine(Component):
         connect(m, control.arrays, fetcher.arrays)
         connect(m, fetcher.rows, output.rows)
         if self.params.to_memory:
-            lead_out(m, output.m_axi, self.m_axi)
+            lead_out(m, output.m_axi, getattr(self, self.params.device_port))
         if self.params.to_stream:
             connect(m, output.m_axis, flipped(self.m_axis))
         m.d.comb += [
@@ -229,14 +290,13 @@ class GatherEngine(Component):
             fetcher.first.eq(
                 Mux(control.streamed, 0, control.destination[2 : self.params.beat_bits])
             ),
-            fetcher.limit.eq(self.limit),
             output.halt.eq(control.halt),
             output.streamed.eq(control.streamed),
             output.address.eq(control.destination),
             output.begin.eq(control.begin),
         ]
 
-    def interrupt(self, m: Module) -> None:
+    def interrupt(self, m: Module, registers: RegisterBlock) -> None:
         """Request an interrupt for each completion, and when a ring stops."""
         m.submodules.interrupts = sender = InterruptSender.sized()
         parts, stop = m.submodules, m.submodules.reset.stop
@@ -250,10 +310,11 @@ class GatherEngine(Component):
             sender.sent.eq(self.msix_sent),
             sender.failed.eq(self.msix_failed),
             parts.counters.interrupt_late.eq(sender.late),
+            registers.status.interrupts_silent.eq(sender.silent),
         ]
 
-    def settle(self, m: Module, registers: RegisterBlock) -> None:
-        """Connect the registers' fields to the parts that they set or show."""
+    def settle(self, m: Module, registers: RegisterBlock) -> BusTimer:
+        """Connect the registers' fields to the parts that they set or show; return the timer."""
         parts, provided, status = m.submodules, registers.control, registers.status
         control, submitted = parts.control, parts.sources.submitted
         timer, bus = self.watch(m, provided)
@@ -270,35 +331,24 @@ class GatherEngine(Component):
             parts.fetcher.most.eq(provided.most_reads),
             control.stop.eq(provided.stop),
             timer.limit.eq(provided.memory_timeout),
-            parts.requester.share.eq(provided.share),
-            parts.requester.tick.eq(timer.tick),
-            parts.reset.tick.eq(timer.tick),
-            parts.completer.tick.eq(timer.tick),
             status.stream_silent.eq(parts.output.silent),
             status.busy.eq(control.busy),
             status.queue_full.eq(~submitted.ready),
             status.stopping.eq(control.stopping),
-            status.reads_owed.eq(parts.requester.owes),
-            status.registers_silent.eq(parts.completer.broken),
-            status.interrupts_silent.eq(parts.interrupts.silent),
             *(status[f"device_{name}"].eq(bus[name]) for name in ("broken", "silent", "owes")),
             parts.counters.dropped.eq(bus.dropped),
             *(status[name].eq(value) for name, value in constants(self.params).items()),
         ]
         with m.If(provided.submit):
-            m.d.sync += [
-                status.refused.eq(~submitted.ready),
-                status.was_reset.eq(status.was_reset & parts.reset.stop),
-            ]
-        with m.If(parts.reset.begins | control.forgotten):
-            m.d.sync += status.was_reset.eq(1)
+            m.d.sync += status.refused.eq(~submitted.ready)
+        return timer
 
-    def report(self, m: Module, registers: RegisterBlock, completer: Completer) -> None:
+    def report(self, m: Module, registers: RegisterBlock) -> None:
         """Connect the counters to the events that they count."""
         parts, provided = m.submodules, registers.control
         counters, requester, fetcher = parts.counters, parts.requester, parts.fetcher
-        beats, starts = requester.beats, rc_user(self.params.data_bits)(self.rc.tuser).starts
-        moves, comes = beats.valid & beats.ready, self.rc.tvalid & self.rc.tready
+        beats = requester.beats
+        moves = beats.valid & beats.ready
         m.d.comb += [
             counters.clear.eq(provided.clear_counters),
             counters.select.eq(provided.engine_counter),
@@ -308,12 +358,10 @@ class GatherEngine(Component):
             counters.forgotten.eq(parts.control.forgotten),
             counters.row.eq(fetcher.read),
             counters.reads.eq(requester.events),
-            counters.starts.eq(starts & comes.replicate(len(starts))),
             counters.bytes.eq(beats.payload.bytes & moves.replicate(7)),
             counters.under_way.eq(fetcher.under_way),
             counters.idx_waits.eq(fetcher.idx_waits & parts.control.busy),
             counters.outputs.eq(parts.output.events),
-            counters.accesses.eq(completer.events),
         ]
 
 

@@ -28,6 +28,7 @@ CHUNK = 512  #: most bytes of idxs in a read
 BURST_BEATS = 8  #: beats of the largest burst to device memory: HBM's 512 bytes, at 512 bits
 OUTSTANDING = 64  #: most bursts under way in device memory
 REGISTER_ADDRESS_BITS = 12
+HOST_BUSES = ("pcie", "axi")
 OUTPUTS = ("axi", "stream", "both")  #: where rows of a build can go
 
 
@@ -126,6 +127,16 @@ class GatherEngineParams(Params):
     card_idxs: bool = False  #: whether idxs can be in device memory, too
     #: descriptors of a request ring read ahead; 0: there is no ring
     descriptors: int = whole(2, 15, or_zero=True, default=0)
+    #: path to the host: the streams of the PCIe block, or AXI to registers and host memory
+    host_bus: str = choice(*HOST_BUSES, default="pcie")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kept_parts and not self.over_pcie:
+            raise ValueError(
+                "kept_parts must be 0 with host_bus axi, where rows have more parts:"
+                f" {self.kept_parts}"
+            )
 
     @property
     def suffix(self) -> str:
@@ -136,6 +147,41 @@ class GatherEngineParams(Params):
             f"{'' if self.outputs == 'axi' else f'_{self.outputs}'}{'_card' * self.card_idxs}"
             f"{f'_k{self.kept_parts}' if self.kept_parts else ''}"
             f"{f'_d{self.descriptors}' if self.descriptors else ''}"
+            f"{'' if self.over_pcie else '_axi'}"
+        )
+
+    @property
+    def over_pcie(self) -> bool:
+        """Return whether the host is reached through the streams of a block for PCI Express."""
+        return self.host_bus == "pcie"
+
+    @property
+    def piece_bits(self) -> int:
+        """Return the width of a dword's number in the largest read."""
+        return exact_log2(self.max_read // 4)
+
+    @property
+    def host_tag(self) -> data.StructLayout:
+        """Describe what comes back with a burst from host memory: its first and last dword's lane,
+        whether it ends its request, and the request's user bits.
+        """
+        lane = self.reads.lane_bits
+        user = self.share.shared.user_bits
+        return data.StructLayout({"first": lane, "end": lane, "last": 1, "user": user})
+
+    @property
+    def host_writes(self) -> AxiPortParams:
+        """Return the sizes of the port that writes completions to host memory."""
+        return AxiPortParams(address_bits=64, data_bits=self.data_bits, outstanding=2)
+
+    @property
+    def host_reads(self) -> AxiPortParams:
+        """Return the sizes of the port that reads host memory."""
+        return replace(
+            self.host_writes,
+            length_bits=exact_log2(self.max_read // self.beat_bytes),
+            tag_bits=self.host_tag.size,
+            outstanding=self.tags,
         )
 
     @property
@@ -220,11 +266,16 @@ class GatherEngineParams(Params):
         return self.port.write_bus if self.to_memory else self.read_port.read_bus
 
     @property
+    def device_port(self) -> str:
+        """Return the name of the port to device memory, which may be one of two managers."""
+        return "m_axi" if self.over_pcie else "m_axi_device"
+
+    @property
     def ends(self) -> dict[str, BusSignature]:
         """Return the ports that lead to the card: device memory, a consumer of rows."""
         ends: dict[str, BusSignature] = {}
         if self.to_memory or self.card_idxs:
-            ends["m_axi"] = self.axi
+            ends[self.device_port] = self.axi
         if self.to_stream:
             ends["m_axis"] = self.axis
         return ends

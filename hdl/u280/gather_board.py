@@ -30,6 +30,8 @@ class GatherBoard(Board):
     status = False
 
     def __init__(self, params: GatherEngineParams) -> None:
+        if not params.over_pcie:
+            raise ValueError("host_bus must be pcie on this board, which has no bridge: axi")
         if params.data_bits != DATA_BITS:
             raise ValueError(
                 f"data_bits must be {DATA_BITS} on this board, as Gen3 x16 has no other width:"

@@ -140,6 +140,8 @@ class GatherSession(MeasuringSession):
             )
             for request in self.places.requests(requested.order.code)
         ]
+        if not params.over_pcie:
+            raise ValueError("host_bus must be pcie here, where the host is behind PCI Express")
         if requested.coalesce and not params.kept_parts:
             raise ValueError("coalesce needs a build that keeps rows: --set kept_parts=4096")
         if requested.idxs_on_card and not params.card_idxs:

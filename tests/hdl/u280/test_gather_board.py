@@ -53,3 +53,5 @@ def test_what_the_card_does_not_have_is_refused():
         GatherBoard(replace(tiny(), data_bits=256))
     with pytest.raises(ValueError, match="address_bits must be at most 33 on this board"):
         GatherBoard(replace(tiny(), address_bits=34))
+    with pytest.raises(ValueError, match="host_bus must be pcie on this board"):
+        GatherBoard(replace(tiny(), host_bus="axi"))

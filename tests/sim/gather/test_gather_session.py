@@ -133,6 +133,11 @@ def test_device_memory_has_an_end():
         GatherSession(replace(PARAMS, address_bits=16), big)
 
 
+def test_the_host_is_behind_pci_express():
+    with pytest.raises(ValueError, match="host_bus must be pcie here"):
+        GatherSession(replace(PARAMS, host_bus="axi"), REQUESTED)
+
+
 def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
     """One of the options saves reads of rows; with the other, only rows are read."""
     params = replace(PARAMS, kept_parts=1024, card_idxs=True)

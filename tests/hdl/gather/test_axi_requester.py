@@ -1,0 +1,170 @@
+"""Tests reads of host memory over AXI, anywhere in it, and completions that are written to it."""
+
+import random
+from dataclasses import replace
+from functools import partial
+
+import cocotb
+
+from hdl.common.axi import Response
+from hdl.gather.axi_requester import WHOLE, AxiRequester
+from hdl.gather.engine_params import GatherEngineParams
+from hdl.pcie.descriptors import Cause
+from sim.golden.pcie_requester import cut
+from sim.harness.bench import Bench
+from sim.harness.streams import STALLS, never, often
+from tests.rejects import rejects
+from tests.simulated import simulated
+
+TINY = GatherEngineParams(data_bits=256, tags=4, max_read=128, host_bus="axi")
+SIZES = [TINY, replace(TINY, data_bits=512, tags=16, max_read=512)]
+TOP = 1 << 64
+
+test_axi_requester = simulated(AxiRequester, SIZES, __name__)
+test_rejects = rejects(
+    partial(GatherEngineParams, host_bus="axi"),
+    ({"kept_parts": 64}, "kept_parts must be 0 with host_bus axi, where rows have more parts: 64"),
+)
+
+
+def content(address, size):
+    """Return bytes of memory, of which each dword is its address, mixed up."""
+    words = (0x9E3779B1 * (at >> 2) & 0xFFFF_FFFF for at in range(address, address + size, 4))
+    return b"".join(word.to_bytes(4, "little") for word in words)
+
+
+class RequesterBench(Bench):
+    """Has a memory of which each place fails with probability ``fails``."""
+
+    def __init__(self, dut, stalls=(never, never), fails=0.0):
+        limit = random.choice((0, 1, WHOLE))
+        super().__init__(dut, stalls, limit=limit)
+        self.most = min(128 << limit, self.params.max_read)
+        self.fails, self.size = fails, self.params.beat_bytes
+        self.bursts = []
+        self.m_axi_ar.add_callback(self.read)
+        self.m_axi_w.add_callback(lambda beat: self.m_axi_b.append({"resp": 0, "id": 0}))
+        _ = self.m_axi_r, self.m_axi_aw
+
+    def read(self, burst):
+        begin, count = burst["addr"], burst["len"] + 1
+        assert begin % self.size == 0
+        assert begin // 4096 == (begin + count * self.size - 1) // 4096
+        self.bursts.append((begin, count))
+        for k in range(count):
+            place = begin + k * self.size
+            data = int.from_bytes(content(place, self.size), "little")
+            resp = Response.SLVERR if self.bad(place) else Response.OKAY
+            self.m_axi_r.append(
+                {"data": data, "resp": resp.value, "last": int(k == count - 1), "id": 0}
+            )
+
+    def bad(self, place):
+        """Return whether a beat of the bus fails, the same each time."""
+        return random.Random(place).random() < self.fails
+
+    def request(self, address, size):
+        request = {"address": address, "bytes": size, "user": random.getrandbits(8)}
+        request["user"] %= 1 << self.params.share.shared.user_bits
+        self.requests.append(request)
+        return request
+
+    def check(self, requests):
+        """Compare all beats with what was requested, of which what has failed has a cause."""
+        beats = iter(self.beats.beats)
+        pieces = []
+        for request in requests:
+            place, end, lost = request["address"], request["address"] + request["bytes"], False
+            pieces += [
+                (part.address, part.size)
+                for part in cut(request["address"], request["bytes"], self.most)
+            ]
+            while place < end:
+                beat = next(beats)
+                step = min(self.size - place % self.size, end - place)
+                lost |= self.bad(place - place % self.size)
+                assert (beat["bytes"], beat["last"]) == (step, place + step == end)
+                assert beat["user"] == request["user"]
+                assert beat["cause"] == (Cause.ABORTED if lost else Cause.NONE)
+                if not lost:
+                    assert beat["data"].to_bytes(self.size, "little")[:step] == content(place, step)
+                place += step
+        assert next(beats, None) is None
+        lines = [(at // self.size, (at + size - 1) // self.size) for at, size in pieces]
+        assert self.bursts == [(a * self.size, b - a + 1) for a, b in lines]
+
+
+def some_request():
+    size = 4 * random.choice((1, 2, random.randint(1, 64), 1024))
+    return random.choice((4 * random.randrange(1 << 62), TOP - 8192)) % (TOP - 4096), size
+
+
+@cocotb.test(timeout_time=200, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS, fails=[0.0, 0.1])
+async def requests_are_answered_in_order(dut, stalls, fails):
+    bench = await RequesterBench(dut, stalls, fails).begin()
+    requests = [bench.request(*some_request()) for _ in range(60)]
+    await bench.settle(60)
+    bench.check(requests)
+    assert dut.idle.value
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def reads_are_limited_while_nothing_takes_their_beats(dut):
+    bench = await RequesterBench(dut).begin()
+    bench.beats.stall = lambda: True
+    requests = [bench.request(4096 * k, bench.most) for k in range(40)]
+    await bench.wait(600)
+    assert len(bench.bursts) == bench.params.tags
+    assert not dut.idle.value
+    bench.beats.stall = never
+    await bench.settle(60)
+    bench.check(requests)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def what_was_not_sent_is_forgotten(dut):
+    bench = await RequesterBench(dut, (often, never)).begin()
+    for k in range(40):
+        bench.request(4096 * k, 4096)
+    await bench.wait(random.randint(20, 60))
+    bench.requests.clear()
+    bench.set(forget=1)
+    await bench.wait(2)
+    sent = len(bench.bursts)
+    await bench.until("idle", 1)
+    bench.set(forget=0)
+    await bench.wait(100)
+    assert len(bench.bursts) <= sent + 1
+    bench.forget()
+    bench.bursts.clear()
+    requests = [bench.request(*some_request()) for _ in range(5)]
+    await bench.settle(60)
+    bench.check(requests)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(stalls=STALLS)
+async def a_completion_lands_at_its_place(dut, stalls):
+    bench = await RequesterBench(dut, stalls).begin()
+    seen = bench.record("visible")
+    for k in range(20):
+        address, octets = 16 * random.randrange(1 << 60), random.randbytes(16)
+        bench.writes.append({"address": address, "bytes": 16, "user": 0})
+        await bench.m_axi_aw.wait_for(k + 1)
+        bench.data.append(int.from_bytes(octets, "little"))
+        await bench.settle(40)
+        assert len(seen.beats) == k + 1
+        beat, at = bench.m_axi_w.beats[-1], address % bench.size
+        assert bench.m_axi_aw.beats[-1]["addr"] == address - at
+        assert beat["strb"] == 0xFFFF << at
+        assert beat["data"] >> 8 * at & (1 << 128) - 1 == int.from_bytes(octets, "little")
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def takes_its_latency(dut):
+    bench = await RequesterBench(dut).begin()
+    bench.request(0x1000, 4)
+    await bench.beats.wait_for(1)
+    assert bench.m_axi_ar.cycles[0] - bench.requests.cycles[0] == AxiRequester.request_latency
+    assert bench.beats.cycles[0] - bench.m_axi_r.cycles[0] == AxiRequester(bench.params).latency
