@@ -40,6 +40,17 @@ DESIGN = Design(
             section="gen.report.gather_section:rows_section",
         )
     ],
+    shells={
+        "vitis": Card(
+            component="hdl.vitis.kernels:GatherKernel",
+            presets={
+                "tiny": {"host_bus": "axi"},
+                "small": {"host_bus": "axi"},
+                "u280": {"host_bus": "axi", "address_bits": 28},  # a channel of HBM
+            },
+            preset="u280",
+        )
+    },
     cards={
         "u280": Card(
             component="hdl.u280.gather_board:GatherBoard",

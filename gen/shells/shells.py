@@ -45,12 +45,10 @@ OPENNIC = Shell(
 VITIS = Shell(
     name="vitis",
     part="kernel",
-    takes="design with registers and a network",
+    takes="design with registers",
     writes="gen.shells.vitis.package:write_kernel",
     without={
         "p4sgd-engine": "it has no registers; use p4sgd-worker, which holds it",
-        "gather-engine": "its registers and host memory are behind the streams of a block for PCI"
-        " Express (cq, cc, rq, rc), which Vitis gives to no kernel",
     },
 )
 

@@ -14,7 +14,7 @@ CHANNEL_BYTES = 1 << 28  #: of a channel of HBM
 def kernel_of(
     kind: type[Kernel],
     params: Any,
-    places: Callable[[Mapping[str, int]], Mapping[str, Any]] = lambda place: {},
+    places: Callable[[Mapping[str, int]], Mapping[str, Any]] = lambda place: {"board": {}},
     reserved: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of a Software that describe a design as a kernel; none if it cannot be.
@@ -33,7 +33,7 @@ def kernel_of(
         for address, register in kernel_registers(kernel.kernel).placed
         for offset, field in zip(register.offsets, register.fields, strict=True)
     }
-    model = {"model": names.index("model")} if kernel.mover else {}
+    special = {name: names.index(name) for name in ("model", "device") if name in names}
     described = {
         "name": module_name(kernel),
         "managers": names,
@@ -42,10 +42,10 @@ def kernel_of(
             1 << kernel.buses[port].address_bits if bank == HOST else CHANNEL_BYTES
             for bank, (_, port, _) in zip(banks, kernel.managers(), strict=True)
         ),
-        **model,
+        **special,
         "beat": kernel.mover.data_bits // 8 if kernel.mover else 1,
         "reserved": {names.index(name): size for name, size in (reserved or {}).items()},
         "identity": IDENTITY,
         "fields": fields,
     }
-    return {"kernel": described, "places": {**places(place), "board": {}}}
+    return {"kernel": described, "places": places(place)}

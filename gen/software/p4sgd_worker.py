@@ -21,6 +21,7 @@ def software(params: WorkerParams) -> Software:
             "labels": place["labels"],
             "labels_end": 0,
             "model": place["model"],
+            "board": {},
         }
 
     weights = {f"weights_{k}": 1 << params.weight_address_bits for k in range(params.movers)}

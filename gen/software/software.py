@@ -32,7 +32,7 @@ class Software:
     modules: Sequence[str]  #: modules of ``sim`` to copy, with all of ours that they import
     exports: Mapping[str, Sequence[str]]  #: what a program imports beside, by module's name
     build: Mapping[str, Any]  #: fields of the class Build in the package's module ``build``
-    bench: str  #: module to copy from BENCH
+    bench: str  #: module to copy from BENCH; empty if there is none
     reach: str  #: module that reaches a card: xdma, vfio, or register_window
     interrupts: bool = False  #: whether a program can wait for interrupt 0, of MSI-X
     selftest: str  #: module of ``sim`` whose ``main`` is the package's program
@@ -68,7 +68,12 @@ class Software:
         }
 
     def bench_files(self, verilog: str) -> dict[str, str]:
-        """Return the files of the bench by path, with models of primitives in ``verilog``."""
+        """Return the files of the bench by path, with models of primitives in ``verilog``.
+
+        A design without a bench has none.
+        """
+        if not self.bench:
+            return {}
         return {
             **{f"bench/{file_name(m)}": standing(text, "") for m, text in closure(RUN).items()},
             f"bench/{self.bench}.py": source_of(f"{BENCH}.{self.bench}"),

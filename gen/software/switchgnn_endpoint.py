@@ -18,7 +18,7 @@ def software(params: EndpointParams) -> Software:
     sizes: dict[str, int] = dict.fromkeys(("tables", "features", "sums"), size)
 
     def places(place: Mapping[str, int]) -> dict[str, Any]:
-        return {"regions": {name: (place[name], 0, size) for name in sizes}}
+        return {"regions": {name: (place[name], 0, size) for name in sizes}, "board": {}}
 
     return Software(
         about="a SwitchGNN endpoint",

@@ -51,7 +51,8 @@ class Kernel(Component):
     clock, reset = "ap_clk", "ap_rst_n"
     design: ClassVar[type[Any]]
     in_host: ClassVar[tuple[str, ...]] = ()  #: names of managers, without ``m_axi_``
-    #: the design's streams at a port, without ``s_`` and ``m_``; several are NetSparse's classes
+    #: the design's streams at a port, without ``s_`` and ``m_``; several are NetSparse's classes,
+    #: and none is a design without a network
     streams: ClassVar[tuple[str, ...]] = ("axis",)
     breaks_off: ClassVar[bool] = False  #: whether the design may mark a packet as broken
 
@@ -69,7 +70,7 @@ class Kernel(Component):
             )
             self.buses[f"m_{MODEL}"] = BaseAddressParams.of(self.mover.axi)
             self.shapes[f"m_{MODEL}"] = ()
-        self.macs = members[f"s_{self.streams[0]}"].dimensions
+        self.macs = members[f"s_{self.streams[0]}"].dimensions if self.streams else (0,)
         if (count := len(self.ends())) > CAGES:
             raise ValueError(f"ports must be at most {CAGES}, those of the card: {count}")
         self.kernel = KernelParams(
@@ -91,8 +92,8 @@ class Kernel(Component):
                 "ap_rst_n": In(1),
                 "s_axi_control": In(AxiLiteSignature(address_bits=CONTROL_BITS)),
                 **ports,
-                "m_axis": Out(STREAM).array(*self.macs),
-                "s_axis": In(STREAM).array(*self.macs),
+                **({"m_axis": Out(STREAM).array(*self.macs)} if self.streams else {}),
+                **({"s_axis": In(STREAM).array(*self.macs)} if self.streams else {}),
                 **({"interrupt": Out(1)} if self.kernel.requests else {}),
             },
         )
@@ -135,7 +136,8 @@ class Kernel(Component):
             connect(m, base.o, flipped(element(getattr(self, name), k)))
             m.d.comb += base.page.eq(page)
         dropped = [entry.dropped for k in self.ends() for entry in self.add_port(m, k)]
-        m.d.comb += control.dropped.eq(Cat(dropped))
+        if dropped:
+            m.d.comb += control.dropped.eq(Cat(dropped))
         return m
 
     def add_control(self, m: Module) -> KernelControl:

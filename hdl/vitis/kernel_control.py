@@ -54,7 +54,7 @@ class KernelControl(Component):
             {
                 "axil": In(AxiLiteSignature(address_bits=REGISTER_BITS)),
                 "pages": Out(ADDRESS_BITS - PAGE_BITS).array(len(params.managers)),
-                "dropped": In(params.entries),
+                **({"dropped": In(params.entries)} if params.entries else {}),
                 **({f"design_{params.interrupt}": In(1), "irq": Out(1)} if params.requests else {}),
                 **(COPIES if params.copies else {}),
             },
@@ -78,10 +78,11 @@ class KernelControl(Component):
             m.d.sync += self.irq.eq(request & control.interrupt_enable)
         if params.copies:
             self.control_copies(m, control, status)
-        count = Signal(DROPPED_BITS)
-        m.d.comb += status.dropped_packets.eq(count)
-        more = count + count_ones(list(self.dropped))
-        m.d.sync += count.eq(Mux(control.clear_dropped, 0, more)[:DROPPED_BITS])
+        if params.entries:
+            count = Signal(DROPPED_BITS)
+            more = count + count_ones(list(self.dropped))
+            m.d.comb += status.dropped_packets.eq(count)
+            m.d.sync += count.eq(Mux(control.clear_dropped, 0, more)[:DROPPED_BITS])
         for k, (name, page) in enumerate(zip(params.managers, self.pages, strict=True)):
             pointer = Cat(control[f"pointer_{name}_low"], control[f"pointer_{name}_high"])
             m.d.comb += status.misaligned[k].eq(pointer[:PAGE_BITS].any())

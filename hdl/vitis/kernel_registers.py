@@ -18,7 +18,7 @@ class KernelParams(Params):
     """Says what a kernel has of memories, packets and interrupts."""
 
     managers: tuple[str, ...]  #: names of the AXI managers, without ``m_axi_``
-    entries: int = whole(1, 4, default=1)  #: entries that drop packets for want of room
+    entries: int = whole(0, 4, default=1)  #: entries that drop packets for want of room
     copies: bool = False  #: whether a model is copied between memory and the design
     #: the design's output from which the request for an interrupt follows
     interrupt: str = choice("busy", "irq", "none", default="busy")
@@ -170,8 +170,8 @@ def kernel_registers(params: KernelParams) -> RegisterMap:
         "vitis_kernel",
         (
             *identity(params),
-            *(COPIES if params.copies else (commands(CLEAR),)),
-            DROPPED,
+            *(COPIES if params.copies else (commands(CLEAR),) if params.entries else ()),
+            *((DROPPED,) if params.entries else ()),
             *pointers(params),
         ),
         ADDRESS_BITS,

@@ -1,5 +1,7 @@
 """Makes each design that can be a Vitis kernel one."""
 
+from hdl.gather.engine import GatherEngine
+from hdl.gather.engine_params import GatherEngineParams
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.switch.switch import NetSparseSwitch
@@ -39,13 +41,26 @@ class SnicKernel(Kernel):
     breaks_off = True
 
     def __init__(self, params: SnicParams) -> None:
-        if params.over_pcie:
-            raise ValueError("host_bus must be axi in a kernel, which has no block for PCI Express")
+        check_host_bus(params)
         if params.dram_address_bits > CHANNEL_BITS:
             raise ValueError(
                 f"dram_address_bits must be at most {CHANNEL_BITS} in a kernel, a channel of HBM:"
                 f" {params.dram_address_bits}"
             )
+        super().__init__(params)
+
+
+class GatherKernel(Kernel):
+    """Wraps the gather engine, whose host bus is an AXI manager to host memory."""
+
+    design = GatherEngine
+    in_host = ("host",)
+    streams = ()
+
+    def __init__(self, params: GatherEngineParams) -> None:
+        check_host_bus(params)
+        if params.outputs != "axi":
+            raise ValueError(f"outputs must be axi in a kernel: {params.outputs}")
         super().__init__(params)
 
 
@@ -75,3 +90,9 @@ class NetSparseSwitchKernel(Kernel):
     design = NetSparseSwitch
     streams = tuple(f"axis_{name}" for name in CLASSES)
     breaks_off = True
+
+
+def check_host_bus(params: GatherEngineParams | SnicParams) -> None:
+    """Raise ValueError for a design that reaches the host by PCI Express."""
+    if params.over_pcie:
+        raise ValueError("host_bus must be axi in a kernel, which has no block for PCI Express")

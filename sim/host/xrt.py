@@ -39,6 +39,7 @@ class Kernel:
     banks: tuple[str, ...]  #: the memory bank of each manager's buffer, by XRT's tag
     most: tuple[int, ...]  #: bytes of each manager's largest buffer
     model: int | None = None  #: number of the manager for copies of the model, if there is one
+    device: int | None = None  #: number of the manager of device memory, in a gather engine
     beat: int  #: bytes of which a copy has a whole number
     reserved: Mapping[int, int]  #: bytes of buffers that only the kernel uses, by manager's number
     identity: int  #: what the field ``kernel`` reads
@@ -121,6 +122,10 @@ class Xrt(Window):
             self.copy("store_model", offset, size)
         buffer.sync(self.direction("FROM"), size, offset)
         return bytes(buffer.read(size, offset))
+
+    def read_card(self, address: int, size: int) -> bytes:
+        """Return bytes of device memory."""
+        return self.read_memory((self.kernel.device or 0) << PLACE_BITS | address, size)
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write bytes of a buffer."""

@@ -28,6 +28,7 @@ def kernel(tmp_path_factory):
 
 
 OTHERS = {
+    "gather-engine": {"HOST[0]", "HBM[0]"},
     "switchgnn-endpoint": {"HBM[0]", "HBM[10]", "HBM[21]"},
     "netsparse-snic": {"HOST[0]", "HBM[0]"},
     "p4sgd-switch": set(),
@@ -52,16 +53,16 @@ def folders(tmp_path_factory):
 
 
 @pytest.mark.parametrize("design", short_and_long(OTHERS, ["netsparse-snic", "netsparse-switch"]))
-def test_every_design_with_a_network_is_a_kernel(folders, design):
+def test_every_design_with_registers_is_a_kernel(folders, design):
     folder = folders(design)
     text = (folder / "connectivity.cfg").read_text()
     assert {*re.findall(r"^sp=\S+:(\S+)$", text, re.M)} == OTHERS[design]
-    ports = 2 if design.endswith("switch") else 1
+    ports = {"switch": 2, "engine": 0}.get(design.rpartition("-")[2], 1)
     assert len(re.findall(r"^stream_connect=", text, re.M)) == 2 * ports
-    cmacs = " ".join(f"cmac_{k}.xo" for k in range(ports))
-    assert f"CMAC ?= {cmacs}\n" in (folder / "Makefile").read_text()
+    cmacs = "".join(f" cmac_{k}.xo" for k in range(ports))
+    assert f"CMAC ?={cmacs}\n" in (folder / "Makefile").read_text()
     xml = (folder / "kernel.xml").read_text()
-    assert ('interrupt="true"' in xml) == (ports == 1)
+    assert ('interrupt="true"' in xml) == (ports < 2)
     readme = (folder / "README.md").read_text()
     assert ("rate is the shell's" in readme) == ("HOST[0]" in OTHERS[design])
     assert 'if ".xclbin" in' in next(folder.glob("*_host/__init__.py")).read_text()
@@ -169,6 +170,12 @@ def test_vivado_and_vitis_build_it(kernel, tmp_path, vivado):
         ("p4sgd-switch", {"changes": {"ports": 4}}, "ports can be at most 2, not 4: the card has"),
         ("switchgnn-switch", {"changes": {"tables": "memory"}}, "tables must be chip in a kernel"),
         ("netsparse-snic", {"changes": {"host_bus": "pcie"}}, "host_bus must be axi in a kernel"),
+        ("gather-engine", {"changes": {"host_bus": "pcie"}}, "host_bus must be axi in a kernel"),
+        (
+            "gather-engine",
+            {"changes": {"outputs": "both"}},
+            "outputs must be axi in a kernel",
+        ),
         ("netsparse-snic", {"preset": "paper"}, "dram_address_bits must be at most 28 in a kernel"),
     ],
 )

@@ -107,6 +107,12 @@ def test_an_unknown_output_is_named(tmp_path):
     assert done.returncode == 1
 
 
+def test_a_design_without_a_bench_is_written(tmp_path):
+    write("gather-engine", "tiny", tmp_path, host_bus="axi")
+    assert (tmp_path / "gather_engine_host").exists()
+    assert not (tmp_path / "bench").exists()
+
+
 def test_without_icarus_there_is_one_line(tmp_path):
     write("p4sgd-switch", "tiny", tmp_path, slots=16)
     command = [sys.executable, tmp_path / "bench" / "run.py", "--simulator", "icarus"]

@@ -36,7 +36,7 @@ class KernelOnCmacs(Component):
                 "s_axil": members["s_axi_control"],
                 **{f"m_{s}": Out(AXIS).array(*self.inner.macs) for s in self.inner.streams},
                 **{f"s_{s}": In(AXIS).array(*self.inner.macs) for s in self.inner.streams},
-                "lost": Out(1),
+                **({"lost": Out(1)} if self.inner.streams else {}),
                 **({"irq": Out(1)} if self.inner.kernel.requests else {}),
             },
         )
@@ -106,6 +106,10 @@ class EndpointOnCmac(KernelOnCmacs):
 
 class SnicOnCmac(KernelOnCmacs):
     kernel = kernels.SnicKernel
+
+
+class GatherAlone(KernelOnCmacs):
+    kernel = kernels.GatherKernel
 
 
 class SwitchOnCmacs(KernelOnCmacs):
