@@ -25,7 +25,7 @@ TINY = GatherEngineParams(
 SIZES = [TINY, replace(TINY, data_bits=512, tags=16, max_read=512, descriptors=2)]
 ROWS, PLACE, IDXS, COMPLETIONS = 300, 0x10004, 0x400, 0x100
 
-test_engine_axi = simulated(GatherEngine, SIZES, __name__)
+test_engine_axi = simulated(GatherEngine, SIZES, __name__, short=SIZES[1:])
 
 
 class Card(SimulatedRegisters):
