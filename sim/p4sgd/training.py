@@ -83,6 +83,8 @@ def machine_of(params: WorkerParams, requested: TrainingWorkload) -> Machine:
         lanes=params.engine.lanes,
         bits=requested.bits,
         classes=params.classes,
+        slots=params.slots,
+        fifo_words=params.engine.fifo_words,
     )
 
 

@@ -10,6 +10,7 @@ ANSWER = 150  #: cycles from a write of weights to a read of them, where a read 
 LOAD_CYCLES = 5.5  #: cycles of eight weights out of an engine and in: measured, 44 a chunk of 64
 GROUP = 8  #: number of activations or weights in a packet
 SLOTS = 256  #: most AllReduces that a worker has under way
+FIFO_CYCLES = 9  #: cycles of a word in the FIFO beside T: measured
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,10 @@ class Machine:
     classes: int = 1  #: number of classes that are trained in one pass
     #: cycles of T that a packet is under way to the last other worker; all of T unless given
     network: float = inf
+    slots: int = SLOTS  #: most packets of a worker under way
+    #: cycles from a partial sum to the confirmation that frees its slot; 0: the slots are no limit
+    round_trip: float = 0
+    fifo_words: float = inf  #: words of an engine that wait for their deltas, at most
 
     def words(self, features: int) -> int:
         """Return C s, the words of a micro-batch in an engine, the model split over workers."""
@@ -68,13 +73,15 @@ class Machine:
         """Return the cycles of a mini-batch of P4SGD: ``(B/K) C s + T``.
 
         They are at least ``(B/K) C s`` divided by what memory delivers; it catches up during T.
-        They are also at least the cycles of :meth:`switch`.
+        They are also at least the cycles of :meth:`switch`, :meth:`slotted` and :meth:`waiting`.
         """
         count = self.micro_batches(batch)
         return max(
             count * self.pace(features) + turnaround,
             self.read(features, count),
             self.switch(count, turnaround),
+            self.slotted(features, count, turnaround),
+            self.waiting(features, count, turnaround),
         )
 
     def forward(self, features: int, batch: int) -> float:
@@ -94,6 +101,29 @@ class Machine:
             return 0
         idle = max(turnaround - self.network, 0)
         return 2 * self.workers * self.packets * count + idle
+
+    def slotted(self, features: int, count: int, turnaround: float) -> float:
+        """Return the least cycles of micro-batches whose packets have S slots: ``R / S`` for each.
+
+        A packet begins R cycles behind the one that had its slot before, R being the
+        ``round_trip``: so the last of n micro-batches begins ``(n - 1) // S`` times R after the
+        first, and ``(n - 1) % S`` paces.
+        """
+        slots = max(self.slots // self.packets, 1)
+        rounds, rest = divmod(count - 1, slots)
+        last = rounds * self.round_trip + (rest + 1) * self.pace(features) + turnaround
+        return max(last, count * self.round_trip / slots) if self.round_trip else 0
+
+    def waiting(self, features: int, count: int, turnaround: float) -> float:
+        """Return the least cycles of micro-batches whose words wait in a FIFO of F words.
+
+        A word leaves it when its deltas come, ``T + 9`` cycles later: F words in this time.
+        """
+        words = count * self.words(features)
+        if words <= self.fifo_words:
+            return 0
+        rounds, rest = divmod(words, self.fifo_words)
+        return rounds * max(turnaround + FIFO_CYCLES, self.fifo_words) + rest + turnaround
 
     def read(self, features: int, count: int) -> float:
         """Return the least cycles in which memory delivers ``count`` micro-batches."""

@@ -13,7 +13,7 @@ from sim.golden.choices import Schedule
 from sim.p4sgd.golden.formula import PAPER_DATA, SLOTS, Machine
 from sim.p4sgd.host.capacity import Capacity, DoesNotFit
 from sim.p4sgd.reproduce.fitting import Row, refusal, remarks
-from sim.p4sgd.reproduce.points import BITS, PACKET_CYCLES, Measurements, Point, turnaround
+from sim.p4sgd.reproduce.points import BITS, Measurements, Point, linked, turnaround
 from sim.p4sgd.reproduce.table import by_formula, follows_formula, measured
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, doubling
 
@@ -169,7 +169,7 @@ def extend(
     Data sets whose models the hardware refuses have no curve.
     """
     rows, curves = [], []
-    machine = replace(PAPER_MACHINE, network=2 * link_latency + PACKET_CYCLES)
+    machine = replace(PAPER_MACHINE, **linked(link_latency))
     ways = {
         Schedule.PIPELINED: machine.pipelined,
         Schedule.VANILLA: machine.vanilla,

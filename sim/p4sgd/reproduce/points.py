@@ -36,7 +36,13 @@ POLL_SECONDS = 0.2
 
 BITS = 4
 PACKET_CYCLES = 20  #: cycles of a packet in both transports and the switch: measured, to and fro
+SLOT_CYCLES = 34  #: cycles of a slot in use, beside four times a link: measured
 SCALING = EngineParams(lanes=32, max_bits=BITS, chunks=512, fifo_words=4096)
+
+
+def linked(latency: int) -> dict[str, int]:
+    """Return what a :class:`Machine` has of links of ``latency`` cycles, one way."""
+    return {"network": 2 * latency + PACKET_CYCLES, "round_trip": 4 * latency + SLOT_CYCLES}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +68,9 @@ class Point:
             banks=engine.banks,
             lanes=engine.lanes,
             bits=BITS,
-            network=2 * self.link_latency + PACKET_CYCLES,
+            slots=self.hardware.slots,
+            fifo_words=engine.fifo_words,
+            **(linked(self.link_latency) if self.workers > 1 else {}),
         )
 
     @property

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from sim.p4sgd.golden.formula import (
     ANSWER,
+    FIFO_CYCLES,
     LOOP_CYCLES,
     PAPER_MACHINE,
     PAUSE,
@@ -44,6 +45,29 @@ def test_the_switch_takes_a_packet_a_cycle():
     assert replace(many, workers=1).pipelined(64, 512, 300) == 64 * 5 + 300  # it needs no switch
     # Workers that share no samples send no partial sums of activations.
     assert many.data_parallel(64, 512, 0) == 8 * 5 + 8 * 8 * 5 * 16
+
+
+def test_a_slot_is_in_use_for_a_round_trip():
+    machine = replace(PAPER_MACHINE, workers=2, slots=8, round_trip=514)
+    # 64 micro-batches of 12 words: 8 have slots at a time.
+    assert machine.pace(2560) == 12
+    assert machine.slotted(2560, 64, 300) == 64 * 514 / 8
+    assert machine.slotted(2560, 17, 300) == 2 * 514 + 12 + 300
+    assert machine.pipelined(2560, 17 * 8, 300) == 2 * 514 + 12 + 300
+    # With classes, a micro-batch has several packets, and at least one slot's worth.
+    assert replace(machine, classes=4).slotted(2560, 6, 300) == 6 * 514 / 2
+    assert replace(machine, classes=9).slotted(2560, 6, 300) == 6 * 514
+    assert PAPER_MACHINE.slotted(2560, 1 << 20, 300) == 0
+
+
+def test_words_wait_in_the_fifo_for_their_deltas():
+    machine = replace(PAPER_MACHINE, workers=4, engines=16, fifo_words=128)
+    assert machine.words(5_000) == 8
+    assert machine.waiting(5_000, 16, 300) == 0
+    assert machine.waiting(5_000, 40, 300) == 2 * (300 + FIFO_CYCLES) + 64 + 300
+    # A FIFO that is longer than T is never full.
+    assert machine.waiting(5_000, 40, 100) == 40 * 8 + 100
+    assert machine.pipelined(5_000, 320, 300) == machine.waiting(5_000, 40, 300)
 
 
 def test_vanilla_does_backward_after_forward():

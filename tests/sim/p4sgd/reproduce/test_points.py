@@ -86,6 +86,29 @@ def test_the_switch_bounds_the_cycles(batch):
     assert cycles == pytest.approx(requested.ideal(shown), rel=0.03)
 
 
+#: a FIFO for all that is under way, or few words; and slots
+FEW = {"slots": (8, 2048), "FIFO": (20, 128), "both": (8, 128)}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", FEW)
+def test_few_slots_and_a_short_fifo_bound_the_cycles(name):
+    """Links are long; where both are short, each waits for the other."""
+    slots, words = FEW[name]
+    engine = replace(HARDWARE.engine, fifo_words=words)
+    hardware = replace(HARDWARE, slots=slots, engine=engine)
+    requested = [
+        point(hardware=hardware, batch=batch, link_latency=link)
+        for batch in (128, 136, 512)
+        for link in (60, 120)
+    ]
+    result = measure([item for each in requested for item in (each, each.turnaround)], print)
+    for each in requested:
+        cycles, shown = result[each].batch_cycles, turnaround(each, result)
+        assert cycles > 1.1 * (each.batch // 8 * 20 + shown)
+        assert cycles == pytest.approx(each.ideal(shown), rel=0.11 if name == "both" else 0.001)
+
+
 class SeveralPasses(TrainingRun):
     """A point whose epoch has all passes of a measurement."""
 
