@@ -7,6 +7,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from hdl.common.arithmetic import looked_up
 from hdl.common.axi_read_port import AxiReadPort, full_bus
 from hdl.common.axi_write_port import AxiWritePort
 from hdl.common.bus_watch import BUS, WATCH, any_of
@@ -42,7 +43,7 @@ class AxiRequester(Component):
     ``m_axi``, ``latency`` from a beat of R to ``beats``. Stalls: R and B never wait for ``beats``.
     """
 
-    request_latency = RequestCutter.latency + AxiReadPort.latency
+    request_latency = RequestCutter.latency + 1 + AxiReadPort.latency
 
     def __init__(self, params: GatherEngineParams) -> None:
         reads, writes = params.share.shared, params.requester.writes
@@ -99,27 +100,34 @@ class AxiRequester(Component):
         cutter = RequestCutter(params.share.shared.cutter)
         add_with_reset(m, "cutter", cutter, self.forget)
         connect(m, flipped(self.requests), cutter.requests)
-        piece, lanes = cutter.pieces.payload, params.reads.lane_bits
-        tag, goes = params.host_tag(burst.tag), Signal()
-        end = piece.address[: params.piece_bits] + piece.bytes[2:] - 1  # number of the last dword
-        first = piece.address[lanes : params.piece_bits]
+        lanes, bits = params.reads.lane_bits, params.piece_bits
+        piece, top = Signal(cutter.pieces.payload.shape(), reset_less=True), Signal(bits)
+        held, tag, goes = Signal(), params.host_tag(burst.tag), Signal()
+        with m.If(~held | goes):  # the number of the last dword is left to one sum
+            m.d.sync += [
+                held.eq(cutter.pieces.valid),
+                piece.eq(cutter.pieces.payload),
+                top.eq((cutter.pieces.payload.bytes[2:] - 1)[:bits]),
+            ]
+        with m.If(self.forget):
+            m.d.sync += held.eq(0)
         m.d.comb += [
             cutter.limit.eq(self.limit),
-            reader.bursts.valid.eq(cutter.pieces.valid),
+            reader.bursts.valid.eq(held & ~self.forget),
             burst.address.eq(Cat(Const(0, params.beat_bits), piece.address[lanes:])),
-            burst.length.eq((end[lanes : params.piece_bits] - first)[: len(burst.length)]),
+            burst.length.eq((piece.address[:lanes] + top)[lanes:][: len(burst.length)]),
             tag.first.eq(piece.address[:lanes]),
-            tag.end.eq(end[:lanes]),
+            tag.end.eq((piece.address[:lanes] + top)[:lanes]),
             tag.last.eq(piece.last),
             tag.user.eq(piece.user),
             goes.eq(reader.bursts.valid & reader.bursts.ready),
-            cutter.pieces.ready.eq(goes),
+            cutter.pieces.ready.eq(~held | goes),
         ]
         m.d.sync += self.events.sent.eq(goes)
         return goes
 
     def give(self, m: Module, reader: Any) -> Signal:
-        """Give beats from lane 0 on; return whether the last one of a piece leaves."""
+        """Give beats from lane 0 on; return whether the last one of a piece has left."""
         params, come = self.params, reader.beats
         m.submodules.waiting = waiting = Fifo(self.waiting)
         tag = params.host_tag(come.tag)
@@ -128,7 +136,8 @@ class AxiRequester(Component):
         skip = Mux(begins, tag.first, 0)
         lane = [come.data.word_select(k, 32) for k in range(params.reads.lanes)]
         turned = [Cat(lane[k:]) for k in range(params.reads.lanes)]
-        dwords = Mux(come.last, tag.end, params.reads.lanes - 1) - skip + 1
+        more = looked_up(lambda first: 1 - first, tag.first, bits=params.reads.lane_bits + 1)
+        dwords = Mux(come.last, tag.end, params.reads.lanes - 1) + Mux(begins, more, 1)
         word, valid = Signal(self.waiting.shape, reset_less=True), Signal()
         beat, fails = word.beat, come.failed | lost
         m.d.sync += [
@@ -155,7 +164,7 @@ class AxiRequester(Component):
             self.beats.payload.eq(waiting.o.payload.beat),
         ]
         left = Signal()
-        m.d.comb += left.eq(self.beats.valid & self.beats.ready & waiting.o.payload.ends)
+        m.d.sync += left.eq(self.beats.valid & self.beats.ready & waiting.o.payload.ends)
         return left
 
     def write(self, m: Module, writer: Any) -> None:
