@@ -44,8 +44,7 @@ DESIGN = Design(
         "vitis": Card(
             component="hdl.vitis.kernels:GatherKernel",
             presets={
-                "tiny": {"host_bus": "axi"},
-                "small": {"host_bus": "axi"},
+                **{name: {"host_bus": "axi"} for name in ("tiny", "small")},
                 "u280": {"host_bus": "axi", "address_bits": 28},  # a channel of HBM
             },
             preset="u280",

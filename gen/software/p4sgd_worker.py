@@ -16,13 +16,9 @@ def software(params: WorkerParams) -> Software:
     """Return the host software of a worker with ``params``."""
 
     def places(place: Mapping[str, int]) -> dict[str, Any]:
-        return {
-            "words": tuple(place[f"words_{k}"] for k in range(params.sets * params.ports)),
-            "labels": place["labels"],
-            "labels_end": 0,
-            "model": place["model"],
-            "board": {},
-        }
+        words = tuple(place[f"words_{k}"] for k in range(params.sets * params.ports))
+        same = {name: place[name] for name in ("labels", "model")}
+        return {"words": words, **same, "labels_end": 0, "board": {}}
 
     weights = {f"weights_{k}": 1 << params.weight_address_bits for k in range(params.movers)}
     return Software(

@@ -68,10 +68,7 @@ class Software:
         }
 
     def bench_files(self, verilog: str) -> dict[str, str]:
-        """Return the files of the bench by path, with models of primitives in ``verilog``.
-
-        A design without a bench has none.
-        """
+        """Return the files of the bench, if there is one, with models of primitives, by path."""
         if not self.bench:
             return {}
         return {

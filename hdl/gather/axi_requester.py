@@ -100,7 +100,7 @@ class AxiRequester(Component):
         cutter = RequestCutter(params.share.shared.cutter)
         add_with_reset(m, "cutter", cutter, self.forget)
         connect(m, flipped(self.requests), cutter.requests)
-        lanes, bits = params.reads.lane_bits, params.piece_bits
+        lanes, bits = params.reads.lane_bits, params.reads.offset_bits
         piece, top = Signal(cutter.pieces.payload.shape(), reset_less=True), Signal(bits)
         held, tag, goes = Signal(), params.host_tag(burst.tag), Signal()
         with m.If(~held | goes):  # the number of the last dword is left to one sum

@@ -10,7 +10,6 @@ from hdl.common.bus_watch import BUS, BusTimer, any_of
 from hdl.common.component import Component
 from hdl.common.local_reset import BLOCK_RESET_CYCLES, add_block, add_with_reset
 from hdl.common.register_block import RegisterBlock
-from hdl.common.registers import RegisterMap
 from hdl.common.ring_registers import set_ring
 from hdl.gather.axi_requester import WHOLE, AxiRequester
 from hdl.gather.card_reader import CardReader
@@ -48,15 +47,6 @@ def block_ports(params: GatherEngineParams) -> dict[str, Any]:
         "msix_sent": In(1),
         "msix_failed": In(1),
         "function": In(FUNCTION),
-    }
-
-
-def axi_ports(registers: RegisterMap, requester: Any) -> dict[str, Any]:
-    """Return the ports by which the host's memory and registers are reached by AXI."""
-    return {
-        "s_axil": In(AxiLiteSignature(address_bits=registers.address_bits)),
-        "m_axi_host": requester.signature.members["m_axi"],
-        "busy": Out(1),
     }
 
 
@@ -108,13 +98,13 @@ class GatherEngine(Component):
             "idx to its first read": self.request_latency,
             "row's last completion to its last burst": self.row_latency,
         }
-        super().__init__(
-            params,
-            {
-                **(block_ports(params) if over else axi_ports(self.registers, requester)),
-                **{name: Out(end) for name, end in params.ends.items()},
-            },
-        )
+        if over:
+            host = block_ports(params)
+        else:
+            host = {"m_axi_host": requester.signature.members["m_axi"], "busy": Out(1)}
+            lite = AxiLiteSignature(address_bits=self.registers.address_bits)
+            host = {"s_axil": In(lite), **host}
+        super().__init__(params, {**host, **{name: Out(end) for name, end in params.ends.items()}})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -152,10 +142,6 @@ class GatherEngine(Component):
         connect(m, flipped(self.cq), completer.cq)
         connect(m, completer.cc, flipped(self.cc))
         connect(m, completer.axil, registers.axil)
-
-    def stops(self, m: Module) -> Value:
-        """Return whether the function is being reset."""
-        return m.submodules.reset.stop if self.params.over_pcie else Const(0)
 
     def reach_host(self, m: Module) -> None:
         """Connect the requester, which reads rows and idxs and writes completions."""
@@ -236,7 +222,7 @@ class GatherEngine(Component):
         m.d.comb += [
             control.more.eq(sources.waits | fetch.owes),
             control.awaited.eq(fetch.awaited),
-            fetch.close.eq(control.stopping | self.stops(m)),
+            fetch.close.eq(control.stopping | (parts.reset.stop if self.params.over_pcie else 0)),
             fetch.flush.eq(control.halt),
             parts.counters.ring.eq(fetch.events),
             status.request_ring_busy.eq(fetch.busy),

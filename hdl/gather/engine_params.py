@@ -156,17 +156,9 @@ class GatherEngineParams(Params):
         return self.host_bus == "pcie"
 
     @property
-    def piece_bits(self) -> int:
-        """Return the width of a dword's number in the largest read."""
-        return exact_log2(self.max_read // 4)
-
-    @property
     def host_tag(self) -> data.StructLayout:
-        """Describe what comes back with a burst from host memory: its first and last dword's lane,
-        whether it ends its request, and the request's user bits.
-        """
-        lane = self.reads.lane_bits
-        user = self.share.shared.user_bits
+        """Describe what comes back with a burst: lanes of its ends, its request's end and user."""
+        lane, user = self.reads.lane_bits, self.share.shared.user_bits
         return data.StructLayout({"first": lane, "end": lane, "last": 1, "user": user})
 
     @property

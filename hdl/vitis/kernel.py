@@ -57,6 +57,8 @@ class Kernel(Component):
     breaks_off: ClassVar[bool] = False  #: whether the design may mark a packet as broken
 
     def __init__(self, params: Any) -> None:
+        if getattr(params, "over_pcie", False):
+            raise ValueError("host_bus must be axi in a kernel, which has no block for PCI Express")
         self.core = core = self.design(params)
         members = core.signature.members
         names = [name for name in members if name.startswith("m_axi_")]

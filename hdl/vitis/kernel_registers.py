@@ -104,21 +104,9 @@ DROPPED = single(
 )
 
 
-#: what a request for an interrupt says: by its source, and whether there are copies
-REQUESTS = {
-    ("busy", True): "tells that neither the design nor a copy of the model is busy",
-    ("busy", False): "tells that the design is not busy",
-    ("irq", False): "tells that the design requests an interrupt",
-}
-#: when a pointer that is written takes effect, likewise
-EFFECTS = {
-    ("busy", True): "A value that is written while the design or a copy is busy takes effect when"
-    " both are idle.",
-    ("busy", False): "A value that is written while the design is busy takes effect when it is"
-    " idle.",
-    ("irq", False): "A value takes effect with the next burst.",
-    ("none", False): "A value takes effect with the next burst.",
-}
+def idle(params: KernelParams) -> str:
+    """Say of which parts the kernel waits until they are not busy."""
+    return "neither the design nor a copy of the model is" if params.copies else "the design is not"
 
 
 def identity(params: KernelParams) -> Iterator[Register]:
@@ -146,7 +134,13 @@ def identity(params: KernelParams) -> Iterator[Register]:
             "interrupt",
             "Controls the interrupt to the host.",
             rw("interrupt_enable", 1, "lets the request for an interrupt reach the host"),
-            ro("interrupt_request", 1, REQUESTS[params.interrupt, params.copies]),
+            ro(
+                "interrupt_request",
+                1,
+                f"tells that {idle(params)} busy"
+                if params.interrupt == "busy"
+                else "tells that the design requests an interrupt",
+            ),
         )
 
 
@@ -156,7 +150,11 @@ def pointers(params: KernelParams) -> Iterator[Register]:
         yield from wide(
             f"pointer_{name}",
             f"Sets where the buffer of m_axi_{name} begins, a multiple of 4 KB."
-            f" {EFFECTS[params.interrupt, params.copies]}",
+            + (
+                f" A value takes effect when {idle(params)} busy."
+                if params.interrupt == "busy"
+                else " A value takes effect with the next burst."
+            ),
         )
 
 

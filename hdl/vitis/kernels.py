@@ -41,7 +41,6 @@ class SnicKernel(Kernel):
     breaks_off = True
 
     def __init__(self, params: SnicParams) -> None:
-        check_host_bus(params)
         if params.dram_address_bits > CHANNEL_BITS:
             raise ValueError(
                 f"dram_address_bits must be at most {CHANNEL_BITS} in a kernel, a channel of HBM:"
@@ -58,7 +57,6 @@ class GatherKernel(Kernel):
     streams = ()
 
     def __init__(self, params: GatherEngineParams) -> None:
-        check_host_bus(params)
         if params.outputs != "axi":
             raise ValueError(f"outputs must be axi in a kernel: {params.outputs}")
         super().__init__(params)
@@ -82,17 +80,8 @@ class GnnSwitchKernel(Kernel):
 
 
 class NetSparseSwitchKernel(Kernel):
-    """Wraps NetSparse's switch, with a node or a further switch at each port.
-
-    A packet that finds no room is dropped, as at a :class:`SnicKernel`.
-    """
+    """Wraps NetSparse's switch; a packet that finds no room is dropped, as at a SnicKernel."""
 
     design = NetSparseSwitch
     streams = tuple(f"axis_{name}" for name in CLASSES)
     breaks_off = True
-
-
-def check_host_bus(params: GatherEngineParams | SnicParams) -> None:
-    """Raise ValueError for a design that reaches the host by PCI Express."""
-    if params.over_pcie:
-        raise ValueError("host_bus must be axi in a kernel, which has no block for PCI Express")

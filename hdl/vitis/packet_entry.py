@@ -14,7 +14,7 @@ STREAM = AxiStreamSignature(data_bits=AXIS.data_bits, user=False)
 
 
 class PacketEntryParams(Params, suffix="{beats}"):
-    """Sets the size of a packet entry."""
+    """Sets the size of a packet entry or exit."""
 
     #: beats that can wait; a packet has 3 less
     beats: int = same_as(PacketBufferParams, "words", default=512)

@@ -5,21 +5,9 @@ from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
-from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packet_buffer import PacketBuffer
 from hdl.common.packets import AXIS, BEAT
-from hdl.common.params import Params, same_as
-
-
-class PacketExitParams(Params, suffix="{beats}"):
-    """Sets the size of a packet exit."""
-
-    #: beats that can wait; a packet has 3 less
-    beats: int = same_as(PacketBufferParams, "words", default=512)
-
-    @property
-    def buffer(self) -> PacketBufferParams:
-        """Return the sizes of the buffer of whole packets."""
-        return PacketBufferParams(shape=BEAT, words=self.beats, behind=1)
+from hdl.vitis.packet_entry import PacketEntryParams
 
 
 class PacketExit(Component):
@@ -35,7 +23,7 @@ class PacketExit(Component):
 
     latency = PacketBuffer.latency
 
-    def __init__(self, params: PacketExitParams) -> None:
+    def __init__(self, params: PacketEntryParams) -> None:
         super().__init__(params, {"i": In(AXIS), "o": Out(stream.Signature(BEAT))})
 
     def elaborate(self, platform) -> Module:

@@ -37,8 +37,7 @@ class RequesterBench(Bench):
     """Has a memory of which each place fails with probability ``fails``."""
 
     def __init__(self, dut, stalls=(never, never), fails=0.0):
-        limit = random.choice((0, 1, WHOLE))
-        super().__init__(dut, stalls, limit=limit)
+        super().__init__(dut, stalls, limit=(limit := random.choice((0, 1, WHOLE))))
         self.most = min(128 << limit, self.params.max_read)
         self.fails, self.size = fails, self.params.beat_bytes
         self.bursts = []
@@ -103,10 +102,17 @@ def some_request():
 @cocotb.parametrize(stalls=STALLS, fails=[0.0, 0.1])
 async def requests_are_answered_in_order(dut, stalls, fails):
     bench = await RequesterBench(dut, stalls, fails).begin()
+    events = bench.tally()
     requests = [bench.request(*some_request()) for _ in range(60)]
     await bench.settle(60)
     bench.check(requests)
     assert dut.idle.value
+    lost = [any(bench.bad(a + k * bench.size) for k in range(n)) for a, n in bench.bursts]
+    expected = {"sent": len(bench.bursts), "failed": sum(lost), "stranger": 0, "abandoned": 0}
+    assert {name: events[name] for name in expected} == expected
+    bench.m_axi_r.append({"data": 0, "resp": 0, "last": 1, "id": 0})
+    await bench.wait(40)
+    assert (events["stranger"], bench.value("bus")["broken"]) == (1, 1)
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")

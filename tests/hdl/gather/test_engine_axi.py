@@ -33,9 +33,9 @@ class Card(SimulatedRegisters):
 
     def __init__(self, dut):
         super().__init__(dut)
-        self.host, self.card = (memory_behind(dut, f"m_axi_{name}") for name in ("host", "device"))
-        self.read_memory, self.write_memory = self.host.read, self.host.write
-        self.read_card = self.card.read
+        host = memory_behind(dut, "m_axi_host")
+        self.read_memory, self.write_memory = host.read, host.write
+        self.read_card = memory_behind(dut, "m_axi_device").read
 
 
 async def begin(dut):

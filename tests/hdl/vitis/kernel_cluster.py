@@ -14,7 +14,7 @@ from hdl.vitis.kernels import WorkerKernel
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.network import Network
 from tests.hdl.vitis.boxed_network import BoxedNetwork
-from tests.hdl.vitis.kernel_on_cmacs import WorkerOnCmac, lead_out
+from tests.hdl.vitis.kernel_on_cmacs import KernelOnCmacs, KernelOnCmacsParams, lead_out
 
 INNER = ("m_axis", "s_axis")  #: ports of a kernel that lead to the network
 
@@ -33,7 +33,8 @@ class KernelCluster(Component):
 
     def __init__(self, params: KernelClusterParams) -> None:
         cluster = params.cluster
-        self.kernels = [WorkerOnCmac(cluster.worker) for _ in range(cluster.workers)]
+        kernel = KernelOnCmacsParams(kernel="WorkerKernel", design=cluster.worker)
+        self.kernels = [KernelOnCmacs(kernel) for _ in range(cluster.workers)]
         members = self.kernels[0].signature.members
         self.outer = {name: member for name, member in members.items() if name not in INNER}
         ports = {

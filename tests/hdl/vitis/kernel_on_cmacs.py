@@ -1,19 +1,27 @@
 """Surrounds a kernel with models of VNx's cmac kernels, so that it looks as its design alone."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 from amaranth.hdl import ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
+from hdl.common.params import Params
 from hdl.common.stream_arbiter import StreamArbiter
 from hdl.u280.kind_split import KindSplit
 from hdl.vitis import kernels
-from hdl.vitis.kernel import Kernel, element
+from hdl.vitis.kernel import element
 from sim.surroundings.cmac_kernel import CmacKernel
 
 INNER = ("ap_clk", "ap_rst_n", "s_axi_control", "m_axis", "s_axis", "interrupt")
+
+
+class KernelOnCmacsParams(Params, suffix="{kernel}_{design.suffix}"):
+    """Says which kernel it is, and the sizes of its design."""
+
+    kernel: str
+    design: Any
 
 
 class KernelOnCmacs(Component):
@@ -23,10 +31,8 @@ class KernelOnCmacs(Component):
     ``s_axis`` goes to the cmac. ``lost`` is high once a cmac has lost a beat.
     """
 
-    kernel: ClassVar[type[Kernel]]
-
-    def __init__(self, params: Any) -> None:
-        self.inner = self.kernel(params)
+    def __init__(self, params: KernelOnCmacsParams) -> None:
+        self.inner = getattr(kernels, params.kernel)(params.design)
         members = self.inner.signature.members
         self.outer = {name: member for name, member in members.items() if name not in INNER}
         super().__init__(
@@ -94,31 +100,3 @@ def lead_out(m, members, inner, outer, prefix=""):
                 connect(m, inside, flipped(outside))
             else:
                 connect(m, flipped(outside), inside)
-
-
-class WorkerOnCmac(KernelOnCmacs):
-    kernel = kernels.WorkerKernel
-
-
-class EndpointOnCmac(KernelOnCmacs):
-    kernel = kernels.EndpointKernel
-
-
-class SnicOnCmac(KernelOnCmacs):
-    kernel = kernels.SnicKernel
-
-
-class GatherAlone(KernelOnCmacs):
-    kernel = kernels.GatherKernel
-
-
-class SwitchOnCmacs(KernelOnCmacs):
-    kernel = kernels.SwitchKernel
-
-
-class GnnSwitchOnCmacs(KernelOnCmacs):
-    kernel = kernels.GnnSwitchKernel
-
-
-class NetSparseSwitchOnCmacs(KernelOnCmacs):
-    kernel = kernels.NetSparseSwitchKernel

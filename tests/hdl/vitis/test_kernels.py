@@ -25,8 +25,8 @@ from sim.host import simulated as repository
 from sim.host.device import write_wide
 from sim.host.packet_ports import send, take
 from sim.netsparse.golden.concatenation import Addresses, Kind, Request, from_bytes, to_bytes
-from tests.hdl.vitis import kernel_on_cmacs
 from tests.hdl.vitis.cards import Card, put_in
+from tests.hdl.vitis.kernel_on_cmacs import KernelOnCmacs, KernelOnCmacsParams
 from tests.long import short_and_long
 
 FOLDER, DESIGN = "KERNEL_FOLDER", "KERNEL_DESIGN"  #: environment of the simulation
@@ -39,17 +39,17 @@ KINDS = {
     f"s_axis_{name}": to_bytes([Request(kind=kind, dest=0, length=4, src=0)], 0, Addresses())
     for name, kind in (("reads", Kind.READ), ("responses", Kind.ERROR))
 }
-#: surroundings of a design's kernel, what stands for a card in its bench, if that is not on PCI
+#: class of a design's kernel, what stands for a card in its bench, if that is not on PCI
 #: Express, and a packet for each entry, which drops the first one
 CASES = {
-    "switchgnn-endpoint": ("EndpointOnCmac", "simulated_endpoint", {"s_axis": bytes(60)}),
-    "netsparse-snic": ("SnicOnCmac", "simulated_snic", KINDS),
-    "gather-engine": ("GatherAlone", "", {}),
-    "p4sgd-switch": ("SwitchOnCmacs", "simulated_switch", PORTS),
-    "mina-switch": ("SwitchOnCmacs", "simulated_switch", PORTS),
-    "switchgnn-switch": ("GnnSwitchOnCmacs", "simulated_switch", PORTS),
+    "switchgnn-endpoint": ("EndpointKernel", "simulated_endpoint", {"s_axis": bytes(60)}),
+    "netsparse-snic": ("SnicKernel", "simulated_snic", KINDS),
+    "gather-engine": ("GatherKernel", "", {}),
+    "p4sgd-switch": ("SwitchKernel", "simulated_switch", PORTS),
+    "mina-switch": ("SwitchKernel", "simulated_switch", PORTS),
+    "switchgnn-switch": ("GnnSwitchKernel", "simulated_switch", PORTS),
     "netsparse-switch": (
-        "NetSparseSwitchOnCmacs",
+        "NetSparseSwitchKernel",
         "simulated_nodes",
         {f"{name}_{k}": packet for name, packet in KINDS.items() for k in range(2)},
     ),
@@ -64,9 +64,9 @@ def test_the_bench_of_a_design_runs_on_its_kernel(name, tmp_path):
     changes = {"descriptors": 4} if name == "gather-engine" else {}
     order = Order(design=find_design(name), board="vitis", preset="tiny", changes=changes)
     generate(order, tmp_path / "kernel")
-    top = getattr(kernel_on_cmacs, CASES[name][0])(order.params())
+    params = KernelOnCmacsParams(kernel=CASES[name][0], design=order.params())
     env = {FOLDER: str(tmp_path / "kernel"), DESIGN: name}
-    simulate(top, __name__, env=env)
+    simulate(KernelOnCmacs(params), __name__, env=env)
 
 
 @cocotb.test(timeout_time=2, timeout_unit="ms")
@@ -74,7 +74,7 @@ async def the_bench_passes(dut):
     """Nothing is lost at the cmacs, and at the kernel only the first packets after the reset."""
     name = os.environ[DESIGN]
     sys.path.insert(0, os.environ[FOLDER])
-    built = load(find_design(name).software)(params_in_simulator())
+    built = load(find_design(name).software)(params_in_simulator().design)
     package, (_, device, first) = import_module(built.package), CASES[name]
     xrt = import_module(f"{package.__name__}.xrt")
     simulated = import_module(f"{package.__name__}.simulated") if device else repository
@@ -108,7 +108,8 @@ async def the_bench_passes(dut):
         else:
             stand_in = SimpleNamespace(SimulatedEngine=OnXrt)
             monkeypatch.setitem(sys.modules, f"{package.__name__}.simulated_engine", stand_in)
-            monkeypatch.setattr(xrt.Xrt, "wait_interrupt", waits_for_none, raising=False)
+            # XRT's Python has no interrupts of a kernel: the bench looks again at once.
+            monkeypatch.setattr(xrt.Xrt, "wait_interrupt", lambda x, _: x.pause(), raising=False)
         monkeypatch.setattr(simulated.SimulatedRegisters, "start", begin)
         bench = import_module(f"gen.software.bench.{built.bench or 'gather_engine'}")
         monkeypatch.setattr(bench, "attach", lambda _: opened[0])
@@ -122,11 +123,6 @@ async def the_bench_passes(dut):
             fields = opened[0].device.fields
             assert await bridge(fields.read)("dropped_packets") == len(first)
             assert not dut.lost.value
-
-
-def waits_for_none(xrt, seconds):
-    """Look again at once: XRT's Python has no interrupts of a kernel."""
-    xrt.pause()
 
 
 async def serve(dut, snic):

@@ -2,13 +2,14 @@ import random
 
 import cocotb
 
-from hdl.vitis.packet_exit import PacketExit, PacketExitParams
+from hdl.vitis.packet_entry import PacketEntryParams
+from hdl.vitis.packet_exit import PacketExit
 from sim.harness.bench import Bench
 from sim.harness.streams import mostly, never, often
 from tests.hdl.vitis.packets import packet
 from tests.simulated import simulated
 
-SIZES = [PacketExitParams(beats=16), PacketExitParams(beats=64)]
+SIZES = [PacketEntryParams(beats=16), PacketEntryParams(beats=64)]
 
 test_packet_exit = simulated(PacketExit, SIZES, __name__)
 
