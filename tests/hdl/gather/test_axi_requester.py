@@ -150,6 +150,70 @@ async def what_was_not_sent_is_forgotten(dut):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(cut=range(1, 25))
+async def nothing_is_left_after_a_reset(dut, cut):
+    """Neither of a piece or a beat under way, nor of a failure, nor of beats that wait."""
+    bench = await RequesterBench(dut, (never, often if cut % 2 else never), fails=1.0).begin()
+    for k in range(12):
+        bench.request(4096 * k + 4 * random.randrange(20), 4 * random.randint(1, 80))
+    await bench.wait(cut)
+    await bench.reset()
+    bench.forget()
+    assert dut.idle.value
+    assert not dut.beats_valid.value
+    assert not any(bench.value("bus").values())
+    bench.bursts.clear()
+    bench.fails = 0.0
+    requests = [bench.request(*some_request()) for _ in range(6)]
+    await bench.settle(60)
+    bench.check(requests)
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+@cocotb.parametrize(writes=[False, True])
+async def the_state_of_both_buses_is_reported(dut, writes):
+    """An answer without a request breaks a bus; one that takes nothing is silent as well."""
+    bench = await RequesterBench(dut).begin()
+    dropped = bench.record("bus", "bus", taken="")
+    answer = {"resp": 0, "id": 0} if writes else {"data": 0, "resp": 0, "last": 1, "id": 0}
+    (bench.m_axi_b if writes else bench.m_axi_r).append(answer)
+    await bench.wait(20)
+    assert bench.value("bus") == {"broken": 1, "silent": 0, "owes": 0, "dropped": 0}
+    assert sum(beat["bus"]["dropped"] for beat in dropped.beats) == 1
+    await bench.strobe(watch={"revive": 1})
+    await bench.wait(5)
+    assert not any(bench.value("bus").values())
+    (bench.m_axi_aw if writes else bench.m_axi_ar).stall = lambda: True
+    await bench.wait(2)
+    if writes:
+        bench.writes.append({"address": 0, "bytes": 16, "user": 0})
+    else:
+        bench.request(0, 4)
+    await bench.wait(20)
+    for _ in range(2):
+        assert not bench.value("bus")["broken"]
+        await bench.strobe(watch={"tick": 1})
+        await bench.wait(20)
+    assert bench.value("bus") == {"broken": 1, "silent": 1, "owes": 1, "dropped": 0}
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
+async def a_completion_waits_for_the_one_before(dut):
+    """The next one's place is not that of data which still wait."""
+    bench = await RequesterBench(dut, (never, often)).begin()
+    places = [16 * k for k in (1, 0, 3, 2, 1)]
+    for address in places:
+        bench.writes.append({"address": address, "bytes": 16, "user": 0})
+    await bench.wait(30)
+    for octets in range(len(places)):
+        bench.data.append(octets)
+        await bench.wait(random.randint(1, 30))
+    await bench.settle(60)
+    strobes = [beat["strb"] for beat in bench.m_axi_w.beats]
+    assert strobes == [0xFFFF << at % bench.size for at in places]
+
+
+@cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(stalls=STALLS)
 async def a_completion_lands_at_its_place(dut, stalls):
     bench = await RequesterBench(dut, stalls).begin()
