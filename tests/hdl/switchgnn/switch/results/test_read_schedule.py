@@ -41,7 +41,7 @@ class ClosingPorts(Component):
         return m
 
 
-test_read_schedule = simulated(ClosingPorts, SIZES, __name__)
+test_read_schedule = simulated(ClosingPorts, SIZES, __name__, each=True)
 
 
 class ScheduleBench(Bench):
