@@ -29,10 +29,10 @@ class PacketSplit(Component):
     latency = 1
     kinds = 1  #: number of kinds
 
-    def __init__(self, params: PacketSplitParams | None = None) -> None:
+    def __init__(self, params: PacketSplitParams | None = None, **more: Any) -> None:
         params = PacketSplitParams() if params is None else params
         outputs = Out(AXIS).array(self.kinds + params.rest)
-        super().__init__(params, {"mac": In(AXIS), "o": outputs, "foreign": Out(1)})
+        super().__init__(params, {"mac": In(AXIS), **more, "o": outputs, "foreign": Out(1)})
 
     @abstractmethod
     def kind_of(self, m: Module, beat: Any) -> Value:

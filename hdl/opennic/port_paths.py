@@ -13,12 +13,12 @@ from hdl.common.packet_split import PacketSplit, PacketSplitParams
 from hdl.common.packets import AXIS, to_axis
 from hdl.common.params import Params, same_as, whole
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
+from hdl.netsparse.kind_split import KINDS, KindSplit
 from hdl.opennic.box import BOX_STREAM
 from hdl.opennic.ether_split import EtherSplit, EtherSplitParams
 from hdl.opennic.output_gate import OutputGate, OutputGateParams
 from hdl.opennic.packet_measure import PacketMeasure, PacketMeasureParams
 from hdl.opennic.packet_store import SIZED, PacketStore, PacketStoreParams
-from hdl.u280.kind_split import KINDS, KindSplit
 
 LAST_BIT = SIZED["last"].offset
 #: Describes what is counted at a port: names of events, and what each counts.

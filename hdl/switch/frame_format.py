@@ -22,6 +22,8 @@ class FrameFormat(Params, suffix="{name}"):
     name: str = ""  #: part of modules' names, in a design with several formats
     first: type[data.Struct]  #: the fields: destination and source, 48 bits each, before all others
     constants: tuple[tuple[str, int], ...]  #: fields that have this value, or the frame is foreign
+    #: least and greatest value of the byte after the constants, if a switch has other formats, too
+    kinds: tuple[int, int] = (0, 255)
     zero: tuple[str, ...] = ()  #: fields that must be zero, or the frame is malformed
     least_bytes: int = LEAST_BYTES  #: bytes of the shortest frame without checksum; at most a beat
     max_bytes: int = LEAST_BYTES  #: bytes of the longest frame
@@ -105,6 +107,15 @@ class FrameFormat(Params, suffix="{name}"):
         for name, value in self.constants:
             foreign |= frame[name] != value
         return foreign
+
+    def recognises(self, axis: Any, address: Value) -> Value:
+        """Return whether a packet's first beat is of this format, and for ``address``."""
+        kind_at = self.header_bytes
+        kind = axis.tdata.word_select(kind_at, 8)
+        frame = data.View(shape := self.first.as_shape(), axis.tdata[: shape.size])
+        least, most = self.kinds
+        fits = (kind >= least) & (kind <= most)
+        return axis.tkeep[kind_at] & fits & ~self.is_foreign(frame, address)
 
     def fill(self, frame: Any, address: Value, own: Value) -> Iterator[Any]:
         """Return statements that make ``frame`` one of ours, from ``own`` to ``address``."""

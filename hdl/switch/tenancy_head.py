@@ -93,6 +93,7 @@ TENANCY_FRAMES = FrameFormat(
     name="tenancy",
     first=TenancyHead,
     constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
+    kinds=(32, 255),
     zero=("no_flags", "nothing"),
 )
 

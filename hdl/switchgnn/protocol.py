@@ -104,6 +104,7 @@ def frame_format(lanes: int) -> FrameFormat:
     return FrameFormat(
         first=Head,
         constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
+        kinds=(4, 15),
         zero=("no_flags",),
         least_bytes=CONTROL_BYTES,
         max_bytes=frame_bytes(Kind.RESULT, lanes),

@@ -8,7 +8,7 @@ from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
 from hdl.common.streams import StreamRegister, forward
-from hdl.u280.kind_split import KINDS
+from hdl.netsparse.kind_split import KINDS
 
 
 class ClassTurns(Component):

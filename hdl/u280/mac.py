@@ -23,10 +23,10 @@ from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.gray_crossing import GrayCrossingParams
 from hdl.common.packets import AXIS
 from hdl.common.params import Params, tagged, whole
+from hdl.netsparse.kind_split import KINDS, KindSplit
 from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
 from hdl.u280.flow_control import FlowControlParams
-from hdl.u280.kind_split import KINDS, KindSplit
 from hdl.u280.mac_link import MacLink
 from hdl.u280.mac_receive import MacReceive
 from hdl.u280.mac_resets import MacResets, MacResetsParams

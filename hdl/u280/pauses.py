@@ -5,10 +5,10 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
+from hdl.netsparse.kind_split import KINDS
 from hdl.netsparse.protocol import PRIORITIES
 from hdl.u280.class_turns import ClassTurns
 from hdl.u280.flow_control import BUS, FlowControlParams
-from hdl.u280.kind_split import KINDS
 from hdl.u280.mac_signals import CLASSES, PAUSE_EVENTS
 from hdl.u280.pause_request import PauseRequest
 

@@ -3,6 +3,7 @@
 from amaranth.hdl import Module
 from amaranth.lib.wiring import connect
 
+from hdl.netsparse.kind_split import READS, RESPONSES
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
 from hdl.netsparse.snic import Snic
@@ -11,7 +12,6 @@ from hdl.u280.board import Board
 from hdl.u280.hbm import Hbm
 from hdl.u280.hbm_ip import ADDRESS_BITS
 from hdl.u280.hbm_port import HbmPortParams
-from hdl.u280.kind_split import READS, RESPONSES
 from hdl.u280.pcie import PcieBridge, PcieParams
 from hdl.u280.pcie_block import WORDS, PcieStreams
 from hdl.u280.pcie_ip import USER_MHZ

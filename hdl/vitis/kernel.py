@@ -11,8 +11,8 @@ from hdl.common.component import Component
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
 from hdl.common.packets import BEAT
 from hdl.common.stream_arbiter import StreamArbiter
+from hdl.netsparse.kind_split import KindSplit
 from hdl.u280.axi_wires import connect_bus
-from hdl.u280.kind_split import KindSplit
 from hdl.vitis.axi_lite_decoder import AxiLiteDecoder
 from hdl.vitis.base_address import ADDRESS_BITS, BaseAddress, BaseAddressParams
 from hdl.vitis.kernel_control import KernelControl

@@ -48,6 +48,7 @@ FRAME_KEEP = (1 << FRAME_BYTES) - 1  #: ``tkeep`` of a frame, which is one beat
 FRAMES = FrameFormat(
     first=Frame,
     constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
+    kinds=(0, 3),  # the flags
     zero=("no_flags",),
 )
 

@@ -47,6 +47,7 @@ TREE_FRAMES = TreeFormat(
     name="tree",
     first=FRAMES.first,
     constants=FRAMES.constants,
+    kinds=FRAMES.kinds,
     zero=FRAMES.zero,
     more_bytes=MORE_BYTES,
 )

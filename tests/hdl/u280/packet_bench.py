@@ -6,8 +6,8 @@ from itertools import accumulate, chain
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, select
 
+from hdl.netsparse.kind_split import READS, RESPONSES
 from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
-from hdl.u280.kind_split import READS, RESPONSES
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import never

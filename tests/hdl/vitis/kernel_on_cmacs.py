@@ -9,7 +9,7 @@ from hdl.common.component import Component
 from hdl.common.packets import AXIS, BEAT, to_axis, to_stream
 from hdl.common.params import Params
 from hdl.common.stream_arbiter import StreamArbiter
-from hdl.u280.kind_split import KindSplit
+from hdl.netsparse.kind_split import KindSplit
 from hdl.vitis import kernels
 from hdl.vitis.kernel import element
 from sim.surroundings.cmac_kernel import CmacKernel

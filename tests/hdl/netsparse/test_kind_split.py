@@ -2,8 +2,8 @@ import random
 
 import cocotb
 
+from hdl.netsparse.kind_split import KindSplit
 from hdl.netsparse.protocol import Kind
-from hdl.u280.kind_split import KindSplit
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import edges, never, often, start
