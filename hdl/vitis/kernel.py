@@ -7,20 +7,20 @@ from amaranth.hdl import Cat, ClockDomain, ClockSignal, Module, ResetSignal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
+from hdl.common.axi_lite_decoder import AxiLiteDecoder
 from hdl.common.component import Component
 from hdl.common.crossing.reset_synchroniser import ResetSynchroniser, ResetSynchroniserParams
+from hdl.common.packet_entry import STREAM, PacketEntry
+from hdl.common.packet_exit import PacketExit
 from hdl.common.packets import BEAT
 from hdl.common.stream_arbiter import StreamArbiter
 from hdl.netsparse.kind_split import KindSplit
 from hdl.u280.axi_wires import connect_bus
-from hdl.vitis.axi_lite_decoder import AxiLiteDecoder
 from hdl.vitis.base_address import ADDRESS_BITS, BaseAddress, BaseAddressParams
 from hdl.vitis.kernel_control import KernelControl
 from hdl.vitis.kernel_registers import ADDRESS_BITS as REGISTER_BITS
 from hdl.vitis.kernel_registers import KernelParams
 from hdl.vitis.memory_mover import MemoryMover, MemoryMoverParams
-from hdl.vitis.packet_entry import STREAM, PacketEntry
-from hdl.vitis.packet_exit import PacketExit
 
 CONTROL_BITS = REGISTER_BITS + 1  #: width of a byte address of s_axi_control
 RESET = ResetSynchroniserParams(stages=15)

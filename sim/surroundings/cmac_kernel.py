@@ -10,8 +10,8 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
+from hdl.common.packet_entry import STREAM
 from hdl.common.packets import AXIS, BEAT, to_axis
-from hdl.vitis.packet_entry import STREAM
 
 SENT = PacketBufferParams(shape=BEAT, words=512, behind=1)
 

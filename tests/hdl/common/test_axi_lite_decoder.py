@@ -3,7 +3,7 @@ import random
 import cocotb
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteRam
 
-from hdl.vitis.axi_lite_decoder import AxiLiteDecoder, AxiLiteDecoderParams
+from hdl.common.axi_lite_decoder import AxiLiteDecoder, AxiLiteDecoderParams
 from sim.harness.bench import Bench
 from sim.harness.streams import STALLS, start
 from sim.harness.verilator import params_in_simulator

@@ -3,13 +3,14 @@ from itertools import groupby
 
 import cocotb
 
-from hdl.vitis.packet_entry import PacketEntry, PacketEntryParams
+from hdl.common.packet_entry import PacketEntry, PacketEntryParams
 from sim.harness.bench import Bench
 from sim.harness.streams import always, mostly, never, often
 from tests.hdl.vitis.packets import packet
 from tests.simulated import simulated
 
-SIZES = [PacketEntryParams(beats=16), PacketEntryParams(beats=64)]
+SIZES = [*(PacketEntryParams(beats=beats) for beats in (16, 64))]
+SIZES += [PacketEntryParams(beats=32, marked=True)]
 
 test_packet_entry = simulated(PacketEntry, SIZES, __name__)
 
@@ -19,6 +20,15 @@ def packets_of(beats):
     beats = [dict(beat) for beat in beats]
     assert not any(beat.pop("tuser") for beat in beats)
     return {k: list(item) for k, item in groupby(beats, lambda beat: beat["tdata"] >> 400)}
+
+
+def send(bench, packets, broken=()):
+    """Send packets by number; those in ``broken`` are marked, if the source does so."""
+    for k, beats in packets.items():
+        if bench.params.marked:
+            marks = [*(random.getrandbits(1) for _ in beats[1:]), int(k in broken)]
+            beats = [beat | {"tuser": mark} for beat, mark in zip(beats, marks, strict=True)]
+        bench.i.extend(beats)
 
 
 @cocotb.test(timeout_time=200, timeout_unit="us")
@@ -32,16 +42,21 @@ async def whole_packets_leave_and_all_others_are_counted(dut, stall):
     long = [random.choice((most, bench.params.beats + 1, *short)) for _ in range(150)]
     lengths = [3, *(short if stall is never else long)]  # the first one is dropped
     sent = {k: packet(k, beats) for k, beats in enumerate(lengths)}
-    bench.i.extend([beat for beats in sent.values() for beat in beats])
+    broken = {k for k in sent if random.random() < 0.1} if bench.params.marked else set()
+    send(bench, sent, broken)
+    most_used = 0
     while bench.i.missing:
         await bench.wait(20)
         assert dut.i_tready.value
+        most_used = max(most_used, int(dut.used.value))
     await bench.settle(40)
     left = packets_of(bench.o.beats)
     assert all(sent[k] == beats for k, beats in left.items())
     assert len(dropped.beats) == len(sent) - len(left)
+    assert not broken & set(left)
+    assert 0 < most_used <= bench.params.beats
     if stall is never:
-        assert list(left) == list(sent)[1:]
+        assert list(left) == [k for k in sent if k and k not in broken]
     else:
         assert 0 not in left
         assert 0 < len(left) < sum(length <= most for length in lengths)
@@ -52,7 +67,7 @@ async def whole_packets_leave_and_all_others_are_counted(dut, stall):
 async def a_packet_that_a_reset_cuts_is_dropped(dut, cut):
     """Nothing leaves that came before the reset, and nothing of the packet that it cuts."""
     bench = await Bench(dut).begin()
-    bench.i.extend([beat for k in range(3) for beat in packet(k, 3)])
+    send(bench, {k: packet(k, 3) for k in range(3)})
     await bench.wait(cut)
     bench.i.stall = always
     dut.rst.value = 1
@@ -65,7 +80,7 @@ async def a_packet_that_a_reset_cuts_is_dropped(dut, cut):
     bench.i.stall = never
     while bench.i.missing:
         await bench.wait()
-    bench.i.extend([*packet(3, 2), *packet(4, 2)])
+    send(bench, {k: packet(k, 2) for k in (3, 4)})
     await bench.settle(20)
     left = list(packets_of(bench.o.beats))
     assert left == list(range(5 - len(left), 5))
@@ -76,12 +91,13 @@ async def a_packet_that_a_reset_cuts_is_dropped(dut, cut):
 @cocotb.test(timeout_time=20, timeout_unit="us")
 async def takes_its_latency(dut):
     bench = await Bench(dut).begin()
-    await bench.i.send_all(packet(0, 2))
+    send(bench, {0: packet(0, 2)})
     await bench.settle()
     assert not bench.o.beats
     for beats in (1, 2, 5):
         bench.forget()
-        bench.i.extend(packet(7, beats))
+        send(bench, {7: packet(7, beats)})
         await bench.o.wait_for(beats)
+        assert not dut.used.value
         assert bench.o.cycles[0] == bench.i.cycles[-1] + PacketEntry.latency
         assert bench.o.cycles[-1] - bench.o.cycles[0] == beats - 1

@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer
+from hdl.common.packet_entry import PacketEntryParams
 from hdl.common.packets import AXIS, BEAT
-from hdl.vitis.packet_entry import PacketEntryParams
 
 
 class PacketExit(Component):

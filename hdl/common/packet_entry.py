@@ -2,22 +2,25 @@
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import bits_for
 
 from hdl.common.axi import AxiStreamSignature
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from hdl.common.packets import AXIS, BEAT, to_axis
-from hdl.common.params import Params, same_as
+from hdl.common.params import Params, same_as, tagged
 
 #: packets of a kernel's stream, which has no mark of a corrupt packet
 STREAM = AxiStreamSignature(data_bits=AXIS.data_bits, user=False)
 
 
 class PacketEntryParams(Params, suffix="{beats}"):
-    """Sets the size of a packet entry or exit."""
+    """Sets the size of a packet entry or exit, and which packets an entry drops."""
 
     #: beats that can wait; a packet has 3 less
     beats: int = same_as(PacketBufferParams, "words", default=512)
+    #: whether the source marks corrupt packets, which an entry then drops
+    marked: bool = tagged("_marked", default=False)
 
     @property
     def buffer(self) -> PacketBufferParams:
@@ -29,7 +32,9 @@ class PacketEntry(Component):
     """Takes packets of ``i``, whose ``tready`` is always high, to ``o``.
 
     A packet that does not fit is lost as a whole: ``dropped`` is high for a cycle. What is before
-    the kernel, such as the VNx project's ``cmac``, would otherwise lose the middle of a packet.
+    a kernel, such as the VNx project's ``cmac``, would otherwise lose the middle of a packet. With
+    ``params.marked`` a packet that ``tuser`` marks with its last beat is dropped, too. ``used`` is
+    the number of beats that wait.
 
     Throughput: a beat a cycle. Latency: ``latency`` cycles from a packet's last beat to its first
     one at ``o``. Stalls: packets wait up to the buffer's size; longer ones are dropped, and so
@@ -39,7 +44,9 @@ class PacketEntry(Component):
     latency = PacketBuffer.latency + 1
 
     def __init__(self, params: PacketEntryParams) -> None:
-        super().__init__(params, {"i": In(STREAM), "o": Out(AXIS), "dropped": Out(1)})
+        source = In(AXIS if params.marked else STREAM)
+        used = Out(bits_for(params.beats))
+        super().__init__(params, {"i": source, "o": Out(AXIS), "dropped": Out(1), "used": used})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -64,5 +71,10 @@ class PacketEntry(Component):
             packets.word.eq(word),
             packets.ends.eq(come & word.last),
             packets.keep.eq(room & ~lost),
+            self.used.eq(packets.used),
         ]
+        if self.params.marked:
+            marked = Signal(reset_less=True)
+            m.d.sync += marked.eq(self.i.tuser)
+            m.d.comb += packets.keep.eq(room & ~lost & ~marked)
         return m

@@ -2,8 +2,8 @@ import random
 
 import cocotb
 
-from hdl.vitis.packet_entry import PacketEntryParams
-from hdl.vitis.packet_exit import PacketExit
+from hdl.common.packet_entry import PacketEntryParams
+from hdl.common.packet_exit import PacketExit
 from sim.harness.bench import Bench
 from sim.harness.streams import mostly, never, often
 from tests.hdl.vitis.packets import packet
