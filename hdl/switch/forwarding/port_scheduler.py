@@ -1,0 +1,178 @@
+"""Merges packets of several sources at a port: strict levels, weighted round robin within one."""
+
+from functools import reduce
+from itertools import combinations, permutations
+from operator import or_
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.component import Component
+from hdl.common.expectations import expect
+from hdl.common.packets import BEAT
+from hdl.common.params import Params, whole
+from hdl.common.streams import StreamRegister
+
+LEVEL_BITS = 3
+WEIGHT_BITS = 8
+QUANTUM_SHIFT = 4  #: a weight counts units of 16 beats
+RENEWAL_CYCLES = 4  #: credits are renewed at most so often
+CREDIT_BITS = WEIGHT_BITS + QUANTUM_SHIFT + 2
+Pairs = dict[tuple[int, int], Value]  #: a bit for each pair of sources
+
+
+class PortSchedulerParams(Params, suffix="{sources}"):
+    """Sets the number of sources that share a port."""
+
+    sources: int = whole(1, 32)  #: number of sources
+
+
+class PortScheduler(Component):
+    """Merges whole packets of the sources ``i`` into ``o``; each source stays in order.
+
+    ``level`` and ``weight`` are settings of each source. Of the sources with a packet, those of the
+    highest level go first (strict priority). Sources of one level share the port by beats, in
+    proportion to their weights (surplus round robin): a source has a credit, of which each beat
+    takes one, and a packet goes first while its source's credit is positive. When no waiting source
+    of the level has 8 beats left, each receives 16 for each unit of its weight. Sources of equal
+    rank go in turn, the one that has waited longest first. A source of weight 0 goes only where no
+    other of its level waits with credit.
+
+    A source whose bit of ``hold`` was high in the cycle before begins no packet, and delays no
+    other; a packet that has begun goes on to its end. A packet whose next beat is late blocks all
+    others.
+
+    Throughput: a beat a cycle, from packet to packet, too. Latency: :attr:`latency` from a beat
+    taken; the first packet after a pause is taken at most :attr:`wait` cycles after it comes.
+    Stalls: holds. ``i[k].ready`` depends on ``valid`` of all sources.
+    """
+
+    latency = StreamRegister.latency
+    wait = 1
+
+    def __init__(self, params: PortSchedulerParams) -> None:
+        beats = stream.Signature(BEAT)
+        super().__init__(
+            params,
+            {
+                "i": In(beats).array(params.sources),
+                "o": Out(beats),
+                "level": In(LEVEL_BITS).array(params.sources),
+                "weight": In(WEIGHT_BITS).array(params.sources),
+                "hold": In(params.sources),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.out = out = StreamRegister.sized(shape=BEAT)
+        connect(m, out.o, flipped(self.o))
+        count = self.params.sources
+        # The choice is made a cycle ahead, when it is unknown whether the source that has just sent
+        # has another packet. ``first`` is the choice if it has, ``second`` if it has none.
+        first, second = Signal(count, init=1), Signal(count)
+        chosen, inside, goes = Signal(count), Signal(), Signal()
+        comes, takes, last = Signal(), Signal(), Signal()
+        valid = Cat(i.valid for i in self.i)
+        m.d.comb += [
+            goes.eq(inside | (first & valid).any()),
+            chosen.eq(Mux(goes, first, second)),
+            comes.eq((chosen & valid).any()),
+            takes.eq(comes & out.i.ready),
+            last.eq((chosen & Cat(i.payload.last for i in self.i)).any()),
+            out.i.valid.eq(comes),
+            Value.cast(out.i.payload).eq(
+                reduce(
+                    or_, (Mux(chosen[k], Value.cast(i.payload), 0) for k, i in enumerate(self.i))
+                )
+            ),
+        ]
+        for k, i in enumerate(self.i):
+            m.d.comb += i.ready.eq(chosen[k] & out.i.ready)
+        ranks = self.rank(m, self.credits(m, chosen, takes))
+        longer = self.waited(m, chosen, takes & last)
+        (best, stays), (best_2, stays_2) = (
+            self.choose(each, ranks, longer) for each in (first, second)
+        )
+        best, stays = Mux(goes, best, best_2), Mux(goes, stays, stays_2)
+        with m.If(takes):
+            m.d.sync += inside.eq(~last)
+        with m.If(Mux(comes, out.i.ready & last, ~inside)):
+            m.d.sync += [first.eq(Mux(stays, chosen, best)), second.eq(best)]
+        with m.Elif(takes):
+            m.d.sync += first.eq(chosen)
+        with m.Elif(~inside):
+            m.d.sync += [first.eq(first & ~self.hold), second.eq(second & ~self.hold)]
+        expect(m, self, what_waits_stays=lambda: self.what_waits_stays(m))
+        return m
+
+    def credits(self, m: Module, chosen: Value, takes: Value) -> Signal:
+        """Add the sources' credits in beats; return which of them were positive some cycles ago."""
+        count = self.params.sources
+        # Credits are renewed before the last is spent, as that takes some cycles.
+        rich, ample, waits, spent = (Signal(count) for _ in range(4))
+        tick = Signal(range(RENEWAL_CYCLES))
+        m.d.sync += [
+            waits.eq(Cat(i.valid for i in self.i)),
+            spent.eq(chosen & takes.replicate(count)),
+            tick.eq(tick + 1),
+        ]
+        for k in range(count):
+            credit = Signal(signed(CREDIT_BITS), name=f"credit_{k}")
+            earns = Signal(name=f"earns_{k}")
+            equal = Cat(self.level[j] == self.level[k] for j in range(count))
+            lowest = credit[-1] & ~credit[-2]
+            change = Signal(signed(CREDIT_BITS), name=f"change_{k}")
+            earned = Mux(earns, self.weight[k] << QUANTUM_SHIFT, 0)
+            m.d.sync += [
+                earns.eq(tick.all() & ~(ample & waits & equal).any() & ~(ample[k] & ~waits[k])),
+                change.eq(earned - (spent[k] & ~lowest)),
+                credit.eq((credit + change)[:CREDIT_BITS]),
+                rich[k].eq(~credit[-1] & credit.any()),
+                ample[k].eq(~credit[-1] & credit[3:-1].any()),
+            ]
+        return rich
+
+    def rank(self, m: Module, rich: Value) -> tuple[Pairs, Pairs]:
+        """Add registers that say of each pair which goes first, and whether they are equal."""
+        above: Pairs = {}
+        equal: Pairs = {}
+        for j, k in permutations(range(self.params.sources), 2):
+            above[j, k] = Signal(name=f"above_{j}_{k}", reset_less=True)
+            equal[j, k] = Signal(name=f"equal_{j}_{k}", reset_less=True)
+            same = self.level[j] == self.level[k]
+            m.d.sync += [
+                above[j, k].eq((self.level[j] > self.level[k]) | (same & rich[j] & ~rich[k])),
+                equal[j, k].eq(same & (rich[j] == rich[k])),
+            ]
+        return above, equal
+
+    def waited(self, m: Module, chosen: Value, ends: Value) -> Pairs:
+        """Add a register for each pair that says which has waited longer since its last packet."""
+        longer: Pairs = {}
+        for j, k in combinations(range(self.params.sources), 2):
+            longer[j, k] = Signal(name=f"longer_{j}_{k}")
+            longer[k, j] = ~longer[j, k]
+            with m.If(ends & (chosen[j] | chosen[k])):
+                m.d.sync += longer[j, k].eq(chosen[k])
+        return longer
+
+    def choose(self, last: Value, ranks: tuple[Pairs, Pairs], longer: Pairs) -> tuple[Value, Value]:
+        """Return the best source but ``last``, and whether ``last`` goes first, if it may."""
+        (above, equal), count = ranks, self.params.sources
+        may = Cat(i.valid for i in self.i) & ~self.hold & ~last
+        best, stays = [], []
+        for k in range(count):
+            others = [j for j in range(count) if j != k]
+            better = Cat(may[j] & (above[j, k] | (equal[j, k] & longer[j, k])) for j in others)
+            best.append(may[k] & ~better.any())
+            as_good = Cat(may[j] & (above[j, k] | equal[j, k]) for j in others)
+            stays.append(last[k] & ~self.hold[k] & ~as_good.any())
+        return Cat(best), Cat(stays).any()
+
+    def what_waits_stays(self, m: Module) -> Value:
+        """Return whether each beat that was not taken is still valid."""
+        waited = Signal(self.params.sources)
+        m.d.sync += waited.eq(Cat(i.valid & ~i.ready for i in self.i))
+        return ~(waited & ~Cat(i.valid for i in self.i)).any()
