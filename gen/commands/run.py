@@ -11,7 +11,7 @@ import typer
 
 from gen.base.errors import UserError
 from gen.base.settings import make_params, parse_settings
-from gen.commands import waves
+from gen.commands import pcap, waves
 from gen.commands.options import (
     options_of,
     parameter,
@@ -54,6 +54,7 @@ def command_of(design: Design, run: Run) -> Any:
             typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter of the hardware."),
         ),
         parameter("waves", bool, False, typer.Option("--waves", help=waves.HELP)),
+        *([parameter("pcap", Path | None, None, pcap.OPTION)] if run.links else []),
         *shortcuts_of(design.params, run.shortcuts),
     ]
     built = with_options(lambda values: execute(design, run, values), options)
@@ -66,8 +67,9 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     changes: dict[str, Any] = dict(parse_settings(values["settings"] or []))
     changes |= {name: values[name] for name in run.shortcuts if values[name] is not None}
     session_class, preset = run.session_class, values["preset"]
-    output = values["output"]
+    output, capture = values["output"], values.get("pcap")
     check_target(output)
+    pcap.check_target(capture, output)
     console = Console(highlight=False)
     try:
         requested = session_class.workload(**requested_from(session_class.workload, values))
@@ -81,7 +83,8 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True)
     with written_whole(output) as folder, waves.workplace(run.command) as scratch:
-        result, stop = simulate(session, console, scratch, values["waves"])
+        with pcap.captured(scratch, capture, console):
+            result, stop = simulate(session, console, scratch, values["waves"], capture is not None)
         files = [RESULT, *session.write(folder), *waves.taken(scratch, folder)]
         content = result_json(design, run, preset, session, result)
         write_json(folder / RESULT, content | {"notes": notes, "unfinished": stop is not None})
@@ -104,14 +107,16 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
 
 
 def simulate(
-    session: Any, console: Console, scratch: Path, with_waves: bool
+    session: Any, console: Console, scratch: Path, with_waves: bool, with_frames: bool
 ) -> tuple[Any, KeyboardInterrupt | None]:
     """Build the simulator and run the session in ``scratch``, behind a line of progress.
 
-    It returns the result. ``with_waves`` leaves a waveform in ``scratch``.
+    It returns the result. ``with_waves`` leaves a waveform in ``scratch``, ``with_frames`` what the
+    links carried.
 
     Interrupted, it returns that of what had ended, and the interrupt.
     """
+    from sim.harness.captures import CAPTURES
     from sim.harness.environment import changed
     from sim.harness.session import Listener
     from sim.harness.verilate import WAVES
@@ -119,6 +124,7 @@ def simulate(
     for line in session.about():
         console.print(line, soft_wrap=True)
     traced = {WAVES: "1"} if with_waves else {}
+    traced |= {CAPTURES: "1"} if with_frames else {}
     try:
         with waiting(console, BUILDING), changed(traced):
             simulator = session.build(session.hardware(session.params, session.requested))
@@ -127,6 +133,8 @@ def simulate(
         raise
     if with_waves:
         waves.check(simulator)
+    if with_frames:
+        pcap.check(simulator)
     with bar(console) as progress, lines(console, "simulating") as report:
         task = progress.add_task("starting", total=None)
 

@@ -10,6 +10,7 @@ from typing import Any
 import typer
 
 from gen.base.errors import UserError
+from gen.commands import pcap
 from gen.commands.options import options_of, parameter, requested_from, with_options
 from gen.commands.run import write_json
 from gen.output.consoles import Console, waiting
@@ -27,6 +28,7 @@ def command() -> Any:
     options = [
         *options_of(ScheduleWorkload),
         parameter("output", Path, Path("build/schedule"), output),
+        parameter("pcap", Path | None, None, pcap.OPTION),
     ]
     built = with_options(execute, options)
     built.__doc__ = "Schedule jobs on a cluster with in-network aggregation (INA); simulate them."
@@ -35,8 +37,11 @@ def command() -> Any:
 
 def execute(values: Mapping[str, Any]) -> None:
     """Schedule the jobs, and write tables, pictures and page."""
-    output = values["output"]
+    output, capture = values["output"], values["pcap"]
     check_target(output)
+    pcap.check_target(capture, output)
+    if capture is not None and not values["rtl"]:
+        raise UserError("--pcap needs links of RTL: --rtl simulates some")
     try:
         requested = ScheduleWorkload(**requested_from(ScheduleWorkload, values))
         provided = requested.job_list()
@@ -55,7 +60,7 @@ def execute(values: Mapping[str, Any]) -> None:
             began = time.perf_counter()
             bound = bound_of(result)
             bound_s = time.perf_counter() - began
-        agreement = compare_with_switches(on_switches, console) if requested.rtl else None
+        agreement = compare_with_switches(on_switches, console, capture) if requested.rtl else None
         notes = [line_of(agreement), rates_of(agreement)] if agreement is not None else []
         files = write_files(folder, result, bound, bound_s)
         with waiting(console, "drawing"):
@@ -93,12 +98,22 @@ def scaled_of(requested: ScheduleWorkload, provided: Any) -> Any:
     return scaled(requested, provided)
 
 
-def compare_with_switches(on_switches: Any, console: Console) -> Any:
-    """Return how switches in hardware and the simulator agree on the jobs."""
+def compare_with_switches(on_switches: Any, console: Console, capture: Path | None) -> Any:
+    """Return how switches in hardware and the simulator agree on the jobs.
+
+    What the switches' links carry is written to ``capture``, if there is one.
+    """
+    from sim.harness.captures import CAPTURES
+    from sim.harness.environment import changed
     from sim.mina.rtl.comparison import compare
 
     text = "running the jobs on switches in hardware, which are built once (minutes)"
-    with waiting(console, text), tempfile.TemporaryDirectory(prefix="ingather-rtl-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="ingather-rtl-") as scratch,
+        pcap.captured(Path(scratch), capture, console),
+        changed({CAPTURES: "1"} if capture is not None else {}),
+        waiting(console, text),
+    ):
         return compare(on_switches, Path(scratch))
 
 

@@ -1,12 +1,15 @@
 """Implements ``ingather switch``, a switch to try on a laptop."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from gen.base.errors import UserError
 from gen.output.consoles import Console
+from gen.output.folder import check_file
 
 JOB, EPOCH = 0, 1  #: number and epoch of the only job
 AT_ONCE = 3600.0  #: seconds of a turn of a switch that runs until it is interrupted
@@ -39,6 +42,12 @@ def switch(
     golden: Annotated[
         bool, typer.Option("--golden", help="Run the golden model, the only kind there is.")
     ] = True,
+    pcap: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the frames at all ports as a capture (pcapng) as they come."
+        ),
+    ] = None,
     seconds: Annotated[
         float | None,
         typer.Option(min=0.1, max=86400, help="End after this long; else at an interrupt."),
@@ -52,9 +61,12 @@ def switch(
     dropped.
     """
     from sim.golden.reduction.switch import SwitchModel
+    from sim.harness.pcapng import CaptureWriter
     from sim.p4sgd.host.job import GROUP, SWITCH
     from sim.p4sgd.sockets.switch import SocketSwitch
 
+    if pcap is not None:
+        check_file(pcap)
     model = SwitchModel(ports, slots, 1, SWITCH, GROUP, shadow)
     model.start_job(JOB, ports=(1 << ports) - 1, epoch=EPOCH, base=0, count=slots)
     try:
@@ -75,13 +87,18 @@ def switch(
     for port, place in enumerate(served.places):
         console.print(f"port {port}: {place[0]}:{place[1]}")
     try:
-        while True:
-            served.serve(AT_ONCE if seconds is None else seconds)
-            if seconds is not None:
-                break
+        with open(pcap, "wb", 0) if pcap is not None else nullcontext() as file:
+            if file is not None:
+                served.record(CaptureWriter(file))
+            while True:
+                served.serve(AT_ONCE if seconds is None else seconds)
+                if seconds is not None:
+                    break
     except KeyboardInterrupt as stop:
         stop.add_note("the switch's counters stand above")
         raise
+    except OSError as error:
+        raise UserError(f"cannot write {pcap}: {error.strerror}") from error
     finally:
         served.close()
         for line in counted(served):

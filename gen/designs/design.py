@@ -31,6 +31,7 @@ class Run:
     command: str = ""  #: ``ingather COMMAND`` runs it; none if it is only for sweeps
     preset: str = ""  #: preset of the command; the design's own unless given
     shortcuts: Sequence[str] = ()  #: hardware parameters that have options of their own
+    links: bool = False  #: whether frames go over links, which ``--pcap`` captures
     examples: Sequence[str] = ()  #: command lines for the help
     needs: Sequence[str] = ()  #: modules of gen.packages that the command cannot do without
     section: str = ""  #: path of a function that makes its part of a report; a table unless given

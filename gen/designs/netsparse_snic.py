@@ -95,6 +95,7 @@ DESIGN = Design(
             session="sim.netsparse.spmm_session:SpmmSession",
             workload="sim.netsparse.spmm_workload:SpmmWorkload",
             preset="small",
+            links=True,
             examples=[
                 "ingather spmm --matrix uk --property-bytes 4 -o build/uk",
                 "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate",

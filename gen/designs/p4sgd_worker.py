@@ -60,6 +60,7 @@ DESIGN = Design(
             workload="sim.p4sgd.training_workload:TrainingWorkload",
             preset="small",
             shortcuts=["engines"],
+            links=True,
             examples=[
                 "ingather train --data digits -o build/digits",
                 "ingather train --data FILE --loss hinge --test 0.2 --center",

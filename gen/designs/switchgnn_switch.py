@@ -34,6 +34,7 @@ DESIGN = Design(
             " one worker and float64.",
             session="sim.switchgnn.gcn.session:GcnSession",
             workload="sim.switchgnn.gcn.workload:GcnWorkload",
+            links=True,
             examples=[
                 "ingather gcn -o build/gcn",
                 "ingather gcn --drop 0.3 --duplicate 0.3 --reorder 0.3 --epochs 5 -o build/bad",

@@ -95,16 +95,17 @@ def check_file(target: Path) -> None:
         raise UserError(f"cannot write {target}: there is no folder {target.parent}")
 
 
-def write_file(target: Path, text: str) -> None:
+def write_file(target: Path, content: str | bytes) -> None:
     """Write ``target`` whole, or leave what was there before; UserError if that cannot be."""
+    octets = content.encode() if isinstance(content, str) else content
     try:
         if target.exists() and not target.is_file():  # such as /dev/stdout
-            target.write_text(text, encoding="utf-8")
+            target.write_bytes(octets)
             return
         target = Path(os.path.realpath(target))
         with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as folder:
             new = Path(folder, target.name)
-            new.write_text(text, encoding="utf-8")
+            new.write_bytes(octets)
             new.replace(target)
     except OSError as error:
         raise UserError(f"cannot write {target}: {error.strerror}") from error

@@ -18,6 +18,7 @@ from sim.harness.build_tools import (
     verilator_command,
 )
 from sim.harness.cache import cached_folder, digest, workplace
+from sim.harness.captures import PROBE, taps_of
 from sim.harness.compile import NATIVE, PROGRAM, compile_all, instructions
 from sim.harness.main_program import MAIN, main_program
 from sim.harness.primitives import models_of
@@ -35,6 +36,7 @@ class Build:
     folder: Path
     top: str
     traced: bool = False  #: it can write waves
+    captures: bool = False  #: it writes the frames on its links
     built: bool = field(default=False, compare=False)  #: just now, not found in the cache
     seconds: float = field(default=0.0, compare=False)  #: time that it took to build or find
     #: the class of which each module was emitted, by module
@@ -124,7 +126,8 @@ def build(
     ``hier_blocks`` names modules that Verilator translates once each, however often they are
     placed. Python sees the ports of the top, and every signal with ``all_signals``; it sees and may
     set ``registers`` of these names in any module, such as a counter, to a value near its end.
-    ``waves`` is what ``$INGATHER_WAVES`` says unless given, which ``--waves`` sets.
+    ``waves`` is what ``$INGATHER_WAVES`` says unless given, which ``--waves`` sets; frames on links
+    are captured if ``$INGATHER_CAPTURES`` says so.
     ``timing`` lets sources wait for times, as models do that make clocks. ``optimise`` spends more
     on compiling to simulate faster. ``second_main`` has the ``main`` of a program without cocotb,
     which is linked from the same objects and stands in the build's folder under the file's name.
@@ -135,13 +138,15 @@ def build(
         top = emission.top.name
     waves = bool(os.environ.get(WAVES)) if waves is None else waves
     hier_blocks = () if waves else hier_blocks  # Verilator does not trace what is in a block.
+    taps = taps_of(emission)  # a probe names its place, which a block does not know
+    hier_blocks = [name for name in hier_blocks if name not in taps]
     if coverage and emission is not None:
         emission = with_branches(emission)
     texts = [emission.verilog] if emission is not None else []
-    models = models_of("".join(texts))
+    sources = (*models_of("".join(texts)), *extra_sources, *([PROBE] if taps else []))
     optimise = optimise and not waves and os.environ.get(OPTIMISE) != "0"
     recipe = Recipe(
-        texts=(*texts, *(path.read_text() for path in (*models, *extra_sources))),
+        texts=(*texts, *(path.read_text() for path in sources), *taps.values()),
         top=top,
         flags=verilator_flags(bool(hier_blocks), waves, coverage, all_signals, timing, optimise),
         control=control_file(top, hier_blocks, registers, watched=coverage or all_signals),
@@ -153,7 +158,7 @@ def build(
     folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))
     seconds = time.monotonic() - start
     tally(f"built {recipe.key} {seconds:.1f}" if fresh else f"found {recipe.key}")
-    return Build(folder, top, waves, fresh, seconds, components_of(emission))
+    return Build(folder, top, waves, bool(taps), fresh, seconds, components_of(emission))
 
 
 def modules_of(emission: Emission | None) -> dict[str, str]:

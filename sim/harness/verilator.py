@@ -20,7 +20,7 @@ from cocotb_tools.config import pygpi_entry_point
 
 from gen.base.emission.emit import Emission
 from hdl.common.component import Component
-from sim.harness import declared, emissions, host
+from sim.harness import captures, declared, emissions, host
 from sim.harness.assembly import assembled
 from sim.harness.build_tools import BuildError, how_it_ended
 from sim.harness.cache import cache_root, unfinished_name
@@ -229,7 +229,8 @@ def call(
         **simulation.env,
     }
     trace = ["--trace"] if waves else []
-    command = [str(build.program), *trace, *simulation.plusargs]
+    taps = [captures.argument(scratch)] if build.captures else []
+    command = [str(build.program), *trace, *taps, *simulation.plusargs]
     try:
         status = host.simulate(command, scratch, environment, log, modules)
     except host.HostDied as error:

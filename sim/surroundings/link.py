@@ -13,6 +13,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS, LEAST_BYTES
 from hdl.common.params import Params, whole
+from sim.harness.tap import Tap
 
 TIME_BITS = 32
 DELAY_BITS = 12
@@ -111,6 +112,10 @@ class Link(Component):
     """
 
     least_latency = 0
+    taps = (
+        Tap(stream="i", dropped="dropped"),
+        Tap(stream="o", inbound=True, corrupted="corrupted"),
+    )
 
     def __init__(self, params: LinkParams) -> None:
         super().__init__(

@@ -15,6 +15,7 @@ from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden.tree_plan import MAX_WORKERS
 from sim.mina.cluster import FatTree
 from sim.mina.surroundings.wiring import Wiring
+from sim.surroundings.cable import Cable
 
 MAX_FRAMES = 256  #: most frames of an all-reduce; each takes a slot
 
@@ -65,7 +66,7 @@ class ClusterParams:
 
 
 class ClusterSystem(Component):
-    """Connects all switches of a cluster by wires without delay.
+    """Connects all switches of a cluster by a :class:`Cable` each way, which has no delay.
 
     Ends are numbered: those of hosts first, then the controller's at each switch. ``leaving`` has a
     bit for each end: a frame leaves the switches there in this cycle.
@@ -92,12 +93,20 @@ class ClusterSystem(Component):
             m.submodules[f"switch_{number}"] = switch
             connect(m, flipped(self.s_axil[number]), switch.s_axil)
         for low, its, high, port in wiring.cables:
-            connect(m, switches[low].m_axis[its], switches[high].s_axis[port])
-            connect(m, switches[high].m_axis[port], switches[low].s_axis[its])
-        hosts = map(wiring.host_port, range(self.params.cluster.hosts))
-        control = ((number, wiring.ports - 1) for number in range(len(switches)))
-        for end, (number, port) in enumerate([*hosts, *control]):
-            connect(m, flipped(self.s_axis[end]), switches[number].s_axis[port])
-            connect(m, switches[number].m_axis[port], flipped(self.m_axis[end]))
+            both = (f"switch_{low}", switches[low], its), (f"switch_{high}", switches[high], port)
+            for (source, sender, out), (sink, taker, into) in (both, both[::-1]):
+                m.submodules[f"{source}_to_{sink}"] = cable = Cable()
+                connect(m, sender.m_axis[out], cable.i)
+                connect(m, cable.o, taker.s_axis[into])
+        hosts = range(self.params.cluster.hosts)
+        ends = [(f"host_{k}", *wiring.host_port(k)) for k in hosts]
+        ends += [(f"controller_{k}", k, wiring.ports - 1) for k in range(len(switches))]
+        for end, (name, number, port) in enumerate(ends):
+            m.submodules[f"{name}_to_switch_{number}"] = up = Cable()
+            m.submodules[f"switch_{number}_to_{name}"] = down = Cable()
+            connect(m, flipped(self.s_axis[end]), up.i)
+            connect(m, up.o, switches[number].s_axis[port])
+            connect(m, switches[number].m_axis[port], down.i)
+            connect(m, down.o, flipped(self.m_axis[end]))
         m.d.comb += self.leaving.eq(Cat(axis.tvalid for axis in self.m_axis))
         return m

@@ -9,6 +9,7 @@ from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.params import Params, whole
 from hdl.common.round_robin import RoundRobin
 from hdl.netsparse.snic_counters import CLASSES
+from sim.harness.tap import Tap
 from sim.netsparse.surroundings.delay_line import (
     BEAT,
     DELIVERED,
@@ -64,6 +65,12 @@ CLASS_COUNTS = data.StructLayout(
 LINK_COUNTS = data.StructLayout(dict.fromkeys(CLASSES, CLASS_COUNTS))
 
 
+def counted_by(kind: str, name: str) -> str:
+    """Return Verilog of a counter of a class."""
+    first = LINK_COUNTS[kind].offset + CLASS_COUNTS[name].offset
+    return f"counts[{first + 31}:{first}]"
+
+
 class SharedLink(Component):
     """Delivers what it takes: reads, and responses with errors, share its bandwidth.
 
@@ -80,6 +87,17 @@ class SharedLink(Component):
     """
 
     least_latency = NetworkInput.latency + DelayLine.least_latency
+    taps = (
+        *(
+            Tap(
+                stream=f"{kind}_i",
+                dropped=counted_by(kind, "dropped"),
+                corrupted=counted_by(kind, "corrupted"),
+            )
+            for kind in CLASSES
+        ),
+        *(Tap(stream=f"{kind}_o", inbound=True) for kind in CLASSES),
+    )
 
     def __init__(self, params: LinkParams) -> None:
         super().__init__(

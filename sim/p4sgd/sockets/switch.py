@@ -13,6 +13,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 
 from sim.golden.reduction.switch import SwitchModel
+from sim.harness.pcapng import CaptureWriter
 
 MOST_BYTES = 1 << 16  #: of a datagram
 Place = tuple[str, int]
@@ -34,6 +35,7 @@ class SocketSwitch:
     seed: int = 1
     frames: int = 0  #: datagrams that came
     lost: int = 0
+    capture: CaptureWriter | None = None  #: see :meth:`record`
     peers: dict[int, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -52,6 +54,12 @@ class SocketSwitch:
     def places(self) -> list[Place]:
         """Return the address of each port's socket."""
         return [own.getsockname() for own in self.sockets]
+
+    def record(self, capture: CaptureWriter) -> None:
+        """Write the frames of each port, lost ones too, with the time of day from now on."""
+        for port in range(self.model.ports):
+            capture.add_interface(f"port {port}")
+        self.capture = capture
 
     def close(self) -> None:
         """Give the sockets back."""
@@ -78,24 +86,27 @@ class SocketSwitch:
             except OSError:  # an endpoint is gone, to which an answer was sent
                 continue
             self.frames += 1
-            for frame in self.passed(data):
+            for frame in self.passed(port, data, inbound=True):
                 for target, answer in self.model.take(port, frame):
                     self.send(target, answer)
 
     def send(self, port: int, answer: bytes) -> None:
         """Send an answer to the endpoint of a port, if one has sent anything yet."""
         if port in self.peers:
-            for frame in self.passed(answer):
+            for frame in self.passed(port, answer, inbound=False):
                 try:
                     self.sockets[port].sendto(frame, self.peers[port])
                 except OSError:  # no room, or nobody there: as on a link, it is lost
                     self.lost += 1
 
-    def passed(self, frame: bytes) -> Iterator[bytes]:
+    def passed(self, port: int, frame: bytes, *, inbound: bool) -> Iterator[bytes]:
         """Yield a frame once, twice or not at all."""
-        if self.random.random() < self.drop:
-            self.lost += 1
-            return
-        yield frame
-        if self.random.random() < self.duplicate:
-            yield frame
+        lost = self.random.random() < self.drop
+        self.lost += lost
+        for _ in range(1 if lost else 1 + (self.random.random() < self.duplicate)):
+            if self.capture is not None:
+                comment = "dropped by the link" if lost else ""
+                now = time.time_ns()
+                self.capture.write(port, now, frame, inbound=inbound, comment=comment)
+            if not lost:
+                yield frame

@@ -153,6 +153,7 @@ def test_runs_the_jobs_on_switches_in_hardware(ingather, tmp_path):
         (["--rtl", "--count", "1", "--topology", "2,2:2,1"], "--rtl knows hosts with one link up"),
         (["--rtl", "--jobs", "long.json", "--topology", "4:1"], "try --jobs of fewer steps"),
         (["-o", "taken"], "taken"),
+        (["--pcap", "frames.pcapng"], "--pcap needs links of RTL: --rtl simulates some"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(ingather, tmp_path, arguments, says):

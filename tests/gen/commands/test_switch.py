@@ -1,6 +1,9 @@
 """Runs ``ingather switch`` as a user does; ``tests/sim/p4sgd/sockets`` trains over it."""
 
 import socket
+import threading
+
+from scapy.utils import RawPcapNgReader
 
 from tests.gen.commands.running import running
 
@@ -31,3 +34,27 @@ def test_no_address_is_one_line(ingather):
     status, _, err = ingather("--host", "no.such.host.invalid")
     assert status == 2
     assert err.count("\n") == 1
+
+
+def test_frames_are_captured(ingather, tmp_path):
+    """One frame comes, nothing answers it, and the switch ends by itself."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
+        free.bind(("127.0.0.1", 0))
+        first = min(free.getsockname()[1], 65000)
+
+    def send():
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+            sender.sendto(bytes(60), ("127.0.0.1", first + 1))
+
+    threading.Timer(0.3, send).start()
+    status, _, err = ingather("--first-port", first, "--seconds", 1, "--pcap", "frames.pcapng")
+    assert (status, err) == (0, "")
+    with RawPcapNgReader(str(tmp_path / "frames.pcapng")) as reader:
+        ((octets, about),) = reader
+    assert (octets, about.ifname, about.direction & 3) == (bytes(60), b"port 1", 1)
+
+
+def test_a_capture_that_cannot_be_is_one_line(ingather):
+    status, _, err = ingather("--first-port", 0, "--seconds", 0.1, "--pcap", "none/frames.pcapng")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "there is no folder none" in err

@@ -1,5 +1,6 @@
 """Lets processes add up and train through a switch behind sockets, whose links are bad."""
 
+import io
 import re
 import socket
 import subprocess
@@ -13,11 +14,13 @@ import pytest
 from sim.golden.arithmetic import FRACTION_BITS
 from sim.golden.reduction.allreduce import HIGHEST
 from sim.golden.reduction.switch import SwitchModel
+from sim.harness.pcapng import CaptureWriter
 from sim.p4sgd.golden.sgd import Parts, epoch
 from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.sockets import endpoint as endpoints
 from sim.p4sgd.sockets.endpoint import Endpoint
 from sim.p4sgd.sockets.switch import SocketSwitch
+from tests.sim.harness.captured_frames import read
 from tests.sim.p4sgd.sockets.trainer import SLOTS, TRAINING
 
 EPOCHS, FEATURES, SAMPLES = 3, 40, 100
@@ -60,6 +63,7 @@ def together(*calls):
 def test_sums_of_any_length(rng, switch, drop, duplicate):
     """More numbers than slots hold, a last frame that is not full, and a sum that is clamped."""
     switch.drop, switch.duplicate = drop, duplicate
+    switch.record(CaptureWriter(capture := io.BytesIO()))
     both = endpoints_of(switch)
     for count in (1, 8, 9, 8 * SLOTS + 3, 3 * 8 * SLOTS):
         numbers = rng.integers(-1000, 1000, (2, count))
@@ -74,6 +78,12 @@ def test_sums_of_any_length(rng, switch, drop, duplicate):
         assert sums == {0: expected, 1: expected}
     assert switch.model.saturations == 5
     assert (switch.lost > 0) == (drop > 0)
+    frames = read(capture.getvalue())
+    came = [(end, fate) for end, _, _, direction, fate in frames if direction == "inbound"]
+    assert sum(fate != [] for *_, fate in frames) == switch.lost
+    for port in range(2):
+        taken = sum(n for (k, _), n in switch.model.counters.items() if k == port)
+        assert came.count((f"port {port}", [])) == taken
 
 
 def test_other_frames_are_counted_and_do_not_stop_it(switch):
