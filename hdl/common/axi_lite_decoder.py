@@ -1,28 +1,40 @@
 """Gives the accesses of an AXI4-Lite manager to subordinates by the top of the address."""
 
+from typing import Any
+
 from amaranth.hdl import Array, Module, ResetSignal, Signal, Value
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
+from amaranth.utils import ceil_log2
 
-from hdl.common.axi import AxiLiteSignature
+from hdl.common.axi import AxiLiteSignature, Response
 from hdl.common.component import Component
 from hdl.common.params import Params, whole
+
+#: responses where there is no subordinate
+NOBODY: dict[str, Response] = {"rresp": Response.DECERR, "bresp": Response.DECERR}
 
 
 class AxiLiteDecoderParams(Params, suffix="{count}x{address_bits}"):
     """Sets the number of subordinates and the width of their addresses."""
 
-    count: int = whole(2, 16, power_of_two=True, default=2)  #: number of subordinates
+    count: int = whole(2, 16, default=2)  #: number of subordinates
     address_bits: int = whole(3, 28, default=12)  #: width of a subordinate's byte address
 
     @property
     def all_bits(self) -> int:
         """Return the width of the manager's byte address."""
-        return self.address_bits + exact_log2(self.count)
+        return self.address_bits + ceil_log2(self.count)
+
+    @property
+    def gaps(self) -> bool:
+        """Return whether there are addresses of no subordinate."""
+        return self.count != 1 << ceil_log2(self.count)
 
 
 class AxiLiteDecoder(Component):
     """Passes an access of ``i`` to ``o[k]``, where k is the top of its address.
+
+    An access to an address of no subordinate is answered as DECERR, with data 0.
 
     Throughput: a read and a write at a time; the next one is taken in the cycle after the response
     of the last one. Latency: none, but that data of a write are taken from the cycle after its
@@ -46,7 +58,7 @@ class AxiLiteDecoder(Component):
         m = Module()
         self.route(m, "ar", "r", ("rdata", "rresp"))
         writing, index, sent = self.route(m, "aw", "b", ("bresp",))
-        wready = Array(o.wready for o in self.o)[index]
+        wready = self.of_all("wready", 1)[index]
         m.d.comb += self.i.wready.eq(writing & ~sent & wready)
         with m.If(self.i.wvalid & self.i.wready):
             m.d.sync += sent.eq(1)
@@ -57,6 +69,10 @@ class AxiLiteDecoder(Component):
                 o.wvalid.eq(self.i.wvalid & writing & ~sent & (index == k)),
             ]
         return m
+
+    def of_all(self, name: str, nobody: Any) -> Array:
+        """Return a signal of all subordinates, and last what stands for there being none."""
+        return Array([*(getattr(o, name) for o in self.o), *[nobody] * self.params.gaps])
 
     def route(
         self, m: Module, ask: str, answer: str, fields: tuple[str, ...]
@@ -71,13 +87,13 @@ class AxiLiteDecoder(Component):
         index = Signal(range(self.params.count), name=f"{ask}_index", reset_less=True)
         address: Value = getattr(i, f"{ask}addr")
         top = address[bits:]
-        ask_ready = Array(getattr(o, f"{ask}ready") for o in self.o)
-        has_answer = Array(getattr(o, f"{answer}valid") for o in self.o)
+        ask_ready = self.of_all(f"{ask}ready", 1)
+        has_answer = self.of_all(f"{answer}valid", sent if answer == "b" else 1)
         takes = getattr(i, f"{ask}valid") & getattr(i, f"{ask}ready")
         m.d.comb += [
             getattr(i, f"{ask}ready").eq(~under_way & ask_ready[top] & ~ResetSignal()),
             getattr(i, f"{answer}valid").eq(under_way & has_answer[index]),
-            *(getattr(i, n).eq(Array(getattr(o, n) for o in self.o)[index]) for n in fields),
+            *(getattr(i, n).eq(self.of_all(n, NOBODY.get(n, 0))[index]) for n in fields),
         ]
         with m.If(takes):
             m.d.sync += [under_way.eq(1), index.eq(top), sent.eq(0)]

@@ -38,7 +38,8 @@ class PacketEntry(Component):
 
     Throughput: a beat a cycle. Latency: ``latency`` cycles from a packet's last beat to its first
     one at ``o``. Stalls: packets wait up to the buffer's size; longer ones are dropped, and so
-    is the first one after a reset, of which the beginning may be missing.
+    is the first one after a reset, of which the beginning may be missing, unless
+    ``params.marked``: such a source is reset with the entry.
     """
 
     latency = PacketBuffer.latency + 1
@@ -54,7 +55,8 @@ class PacketEntry(Component):
         to_axis(m, packets.o, self.o)
         come, room = Signal(), Signal()
         word = Signal(BEAT, reset_less=True)
-        lost = Signal(init=1)  # a beat of the packet found no room, or may have come in the reset
+        # A beat of the packet found no room, or may have come in a reset that its source had not.
+        lost = Signal(init=not self.params.marked)
         m.d.sync += [
             come.eq(self.i.tvalid),
             room.eq(packets.room),

@@ -22,8 +22,9 @@ class VerdictCountersParams(Params):
 
     @property
     def suffix(self) -> str:
-        """Return the end of the module's name: the verdicts and the number of sources."""
-        return f"{self.verdict.__name__.lower()}_{self.sources}"
+        """Return the end of the module's name: whose verdicts, and the number of sources."""
+        system = self.verdict.__module__.split(".")[1]
+        return f"{system}_{self.verdict.__name__.lower()}_{self.sources}"
 
     @property
     def source_bits(self) -> int:

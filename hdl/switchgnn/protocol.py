@@ -102,6 +102,7 @@ def frame_bytes(kind: Kind, lanes: int) -> int:
 def frame_format(lanes: int) -> FrameFormat:
     """Describe the frames of a job with ``lanes`` features in each, for all receivers."""
     return FrameFormat(
+        name="switchgnn",
         first=Head,
         constants=(("ethertype", ETHERTYPE_ON_WIRE), ("version", VERSION)),
         kinds=(4, 15),

@@ -10,7 +10,7 @@ from hdl.netsparse.property_cache.params import EVENTS as CACHE_EVENTS
 from hdl.netsparse.snic_counters import CLASSES, class_counters, count_class
 
 PORT_COUNTERS = CountersParams(
-    name="port",
+    name="netsparse_port",
     counters=tuple(
         (f"{name}_{counter}", bits)
         for name in CLASSES

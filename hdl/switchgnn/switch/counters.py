@@ -5,7 +5,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.tasks.task_sequencer import ROW_EVENTS
 
 PORT_COUNTERS = CountersParams(
-    name="port",
+    name="gnn_port",
     counters=tuple(
         (name, 1)
         for name in (
@@ -31,7 +31,7 @@ LINK_PORT_COUNTERS = CountersParams(
 )
 
 TOTAL_COUNTERS = CountersParams(
-    name="total",
+    name="gnn_total",
     counters=(
         *ROW_EVENTS.counters,
         ("additions", 5),  # additions to aggregators

@@ -1,7 +1,7 @@
 import random
 
 import cocotb
-from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteRam
+from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteRam, AxiResp
 
 from hdl.common.axi_lite_decoder import AxiLiteDecoder, AxiLiteDecoderParams
 from sim.harness.bench import Bench
@@ -11,6 +11,7 @@ from tests.hdl.u280.axi_bench import pause
 from tests.simulated import simulated
 
 SIZES = [AxiLiteDecoderParams(), AxiLiteDecoderParams(count=4, address_bits=8)]
+SIZES += [AxiLiteDecoderParams(count=5, address_bits=8)]
 
 CHANNELS = ("ar", "r", "aw", "w", "b")
 
@@ -29,7 +30,9 @@ async def each_subordinate_has_its_own_addresses(dut, stalls):
     for memory in memories:
         pause(memory, stalls.value[1])
     await start(dut)
-    places = random.sample(range(0, 1 << params.all_bits, 4), 60)
+    places = random.sample(range(0, params.count << params.address_bits, 4), 60)
+    nowhere = [*range(params.count << params.address_bits, 1 << params.all_bits, 4)]
+    lost = [manager.init_write(place, random.randbytes(4)) for place in nowhere[:5]]
     held = {place: random.randbytes(4) for place in places}
     writes = [manager.init_write(place, data) for place, data in held.items()]
     for write in writes:
@@ -40,6 +43,11 @@ async def each_subordinate_has_its_own_addresses(dut, stalls):
     for place, data in held.items():
         index, at = place >> params.address_bits, place % (1 << params.address_bits)
         assert memories[index].read(at, 4) == data
+    for place, write in zip(nowhere, lost, strict=False):
+        await write.wait()
+        read = await manager.read(place, 4)
+        assert write.data.resp == read.resp == AxiResp.DECERR
+        assert read.data == bytes(4)
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")
