@@ -74,6 +74,11 @@ COMMANDS = {
         "Answer as a switch does, over UDP on this machine.",
         ["ingather switch --golden", "ingather switch --ports 4 --drop 0.1 --seconds 60"],
     ),
+    "dissector": Command(
+        "gen.commands.dissector:dissector",
+        "Write what shows frames in Wireshark by their fields.",
+        ["ingather dissector -o ingather.lua"],
+    ),
     "synth": Command(
         "gen.commands.synth:synth",
         "Estimate what a design takes of a card.",
