@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gen.base.emission.emit import module_name
+from hdl.u280.hbm_ip import CHANNEL_BITS
 from hdl.vitis.kernel import HOST, Kernel
 from hdl.vitis.kernel_registers import ADDRESS_BITS, IDENTITY, kernel_registers
 from sim.host.xrt import PLACE_BITS
 
-CHANNEL_BYTES = 1 << 28  #: of a channel of HBM
+CHANNEL_BYTES = 1 << CHANNEL_BITS  #: of a channel of HBM
 
 
 def kernel_of(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing, suppress
 
 import numpy as np
 import pytest
@@ -112,11 +113,20 @@ def begun(*arguments):
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
+def two_free_ports():
+    """Return the first of two UDP ports in a row that nobody has."""
+    while True:
+        with closing(SocketSwitch(model=SwitchModel(1, SLOTS, 1, SWITCH, GROUP))) as one:
+            first = one.places[0][1]
+        with suppress(OSError, OverflowError):
+            model = SwitchModel(2, SLOTS, 1, SWITCH, GROUP)
+            SocketSwitch(model=model, first_port=first).close()
+            return first
+
+
 def test_two_processes_train_over_it(rng, tmp_path):
     """The switch begins last, so that first frames find nobody; weights are those of one run."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        first = min(free.getsockname()[1], 65000)
+    first = two_free_ports()
     codes = rng.integers(0, 16, (SAMPLES, FEATURES))
     labels = rng.integers(0, 2, SAMPLES) << FRACTION_BITS
     worker_of = (np.arange(FEATURES) >= FEATURES // 3).astype(np.int64)
