@@ -39,6 +39,12 @@ def switch(
     shadow: Annotated[
         bool, typer.Option(help="Keep two copies of each sum, by SwitchML's rule.")
     ] = False,
+    wide: Annotated[
+        bool,
+        typer.Option(
+            help="Take frames of up to 256 numbers, and return their sums, maxima or bits in any."
+        ),
+    ] = False,
     golden: Annotated[
         bool, typer.Option("--golden", help="Run the golden model, the only kind there is.")
     ] = True,
@@ -53,21 +59,25 @@ def switch(
         typer.Option(min=0.1, max=86400, help="End after this long; else at an interrupt."),
     ] = None,
 ) -> None:
-    """Answer as a P4SGD switch does, over UDP on this machine, by the golden model.
+    """Answer as a switch that adds up does, over UDP on this machine, by the golden model.
 
-    Each port of the switch is a UDP socket, and a datagram is a frame of 60 bytes, as on the wire
-    but without checksum. Answers go to whoever sent the last datagram to a port. There is one job,
-    number 0 of epoch 1, with a worker at each port. Frames that are no P4SGD frames are counted and
-    dropped.
+    Each port of the switch is a UDP socket, and a datagram is a frame, as on the wire but without
+    checksum: of 60 bytes, or with --wide of up to 1,056. Answers go to whoever sent the last
+    datagram to a port. There is one job, number 0 of epoch 1, with a worker at each port. Other
+    frames are counted and dropped.
     """
     from sim.golden.reduction.switch import SwitchModel
+    from sim.golden.reduction.wide_switch import WideSwitchModel
     from sim.harness.pcapng import CaptureWriter
     from sim.p4sgd.host.job import GROUP, SWITCH
     from sim.p4sgd.sockets.switch import SocketSwitch
 
     if pcap is not None:
         check_file(pcap)
-    model = SwitchModel(ports, slots, 1, SWITCH, GROUP, shadow)
+    if wide and shadow:
+        raise UserError("--wide and --shadow exclude each other: each is a rule of its own")
+    kind = WideSwitchModel if wide else SwitchModel
+    model = kind(ports, slots, 1, SWITCH, GROUP, shadow)
     model.start_job(JOB, ports=(1 << ports) - 1, epoch=EPOCH, base=0, count=slots)
     try:
         served = SocketSwitch(

@@ -58,3 +58,10 @@ def test_a_capture_that_cannot_be_is_one_line(ingather):
     status, _, err = ingather("--first-port", 0, "--seconds", 0.1, "--pcap", "none/frames.pcapng")
     assert (status, err.count("\n")) == (2, 1)
     assert "there is no folder none" in err
+
+
+def test_wide_frames_have_no_shadow(ingather):
+    status, _, err = ingather("--wide", "--shadow")
+    assert (status, err.count("\n")) == (2, 1)
+    assert "--wide and --shadow exclude each other" in err
+    assert ingather("--wide", "--first-port", 0, "--seconds", 0.1)[0] == 0

@@ -15,11 +15,12 @@ import pytest
 from sim.golden.arithmetic import FRACTION_BITS
 from sim.golden.reduction.allreduce import HIGHEST
 from sim.golden.reduction.switch import SwitchModel
+from sim.golden.reduction.wide_switch import WideSwitchModel
 from sim.harness.pcapng import CaptureWriter
 from sim.p4sgd.golden.sgd import Parts, epoch
 from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.sockets import endpoint as endpoints
-from sim.p4sgd.sockets.endpoint import Endpoint
+from sim.p4sgd.sockets.endpoint import Endpoint, WideEndpoint
 from sim.p4sgd.sockets.switch import SocketSwitch
 from tests.sim.harness.captured_frames import read
 from tests.sim.p4sgd.sockets.trainer import SLOTS, TRAINING
@@ -29,9 +30,15 @@ BAD = ("--drop", "0.05", "--duplicate", "0.05")
 
 
 @pytest.fixture
-def switch():
+def kind():
+    """Return the model of the switch, which a test may replace."""
+    return SwitchModel
+
+
+@pytest.fixture
+def switch(kind):
     """Return a switch of two ports, and serve it in a thread of its own."""
-    model = SwitchModel(2, SLOTS, 1, SWITCH, GROUP)
+    model = kind(2, SLOTS, 1, SWITCH, GROUP)
     model.start_job(0, ports=3, epoch=1, base=0, count=SLOTS)
     served = SocketSwitch(model=model)
     over = threading.Event()
@@ -41,10 +48,15 @@ def switch():
             served.serve(0.05)
 
     thread = threading.Thread(target=serve)
+
+    def stop():
+        over.set()
+        thread.join()
+
     thread.start()
+    served.stop = stop
     yield served
-    over.set()
-    thread.join()
+    stop()
     served.close()
 
 
@@ -77,6 +89,7 @@ def test_sums_of_any_length(rng, switch, drop, duplicate):
         together(lambda: add_up(0), lambda: add_up(1))
         expected = np.minimum(numbers.sum(axis=0), HIGHEST).tolist()
         assert sums == {0: expected, 1: expected}
+    switch.stop()
     assert switch.model.saturations == 5
     assert (switch.lost > 0) == (drop > 0)
     frames = read(capture.getvalue())
@@ -106,6 +119,33 @@ def test_a_worker_alone_gives_up(switch, monkeypatch):
     monkeypatch.setattr(endpoints, "PATIENCE", 0.1)
     with pytest.raises(TimeoutError, match="no sum came from"):
         endpoints_of(switch)[0].all_reduce([1])
+
+
+@pytest.mark.parametrize("kind", [WideSwitchModel])
+def test_workers_train_with_floats(rng, switch):
+    """Each has half of the samples of a linear model, and both add up their gradients."""
+    switch.drop, switch.duplicate = 0.2, 0.2
+    samples = rng.normal(size=(2, 200, 30)).astype(np.float32)
+    truth = rng.normal(size=30)
+    labels = samples @ truth
+    weights = [np.zeros(30, np.float32) for _ in range(2)]
+
+    def train(k):
+        endpoint = WideEndpoint(place=switch.places[k], port=k, slots=SLOTS)
+        for _ in range(30):
+            errors = samples[k] @ weights[k] - labels[k]
+            gradient = endpoint.add_up((errors @ samples[k]).astype(np.float32), 2)
+            weights[k] -= np.float32(1e-3) * gradient
+
+    together(lambda: train(0), lambda: train(1))
+    assert weights[0].tobytes() == weights[1].tobytes()
+    reference = np.zeros(30)
+    for _ in range(30):
+        errors = samples @ reference - labels
+        reference -= 1e-3 * np.einsum("ws,wsf->f", errors, samples)
+    assert np.abs(weights[0] - reference).max() < 1e-5
+    assert np.abs(reference - truth).max() < 0.1
+    assert switch.lost > 10
 
 
 def begun(*arguments):
