@@ -5,7 +5,7 @@ from typing import Any
 from gen.guides.guide import little_rows
 from hdl.common.packets import BEAT_BYTES
 from hdl.p4sgd.network.frame import ETHERTYPE, FRAME_BYTES, VERSION, Frame
-from hdl.p4sgd.switch.params import USES
+from hdl.switch.slots import USES
 
 #: what each field of a frame holds
 FRAME_USES = {

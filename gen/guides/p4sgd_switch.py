@@ -21,10 +21,11 @@ from gen.guides.guide import (
 from gen.guides.p4sgd_frames import frame_values
 from hdl.p4sgd.network.frame import ETHERTYPE_ON_WIRE, FRAME_BYTES, LANES, VERSION, Frame
 from hdl.p4sgd.network.tree_frame import LEVEL_BITS, MORE_BYTES, SUM_BITS
-from hdl.p4sgd.switch.params import PAYLOAD_BITS, USES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.switch.control_port import CONTROL_COUNTED, CONTROL_COUNTERS
 from hdl.switch.params import WHY_REFUSED
+from hdl.switch.slots import PAYLOAD_BITS, USES
 from hdl.switch.tenancy_head import REASONS, TenancyHead, TenancyKind
 from hdl.switch.tenant_counters import TENANT_COUNTED, TENANT_COUNTERS
 from hdl.u280.cmac_ip import CAGES

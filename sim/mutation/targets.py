@@ -54,7 +54,7 @@ ELSEWHERE = {
     "hdl/p4sgd/switch/shadow_rule.py": ("test_aggregator.py",),
     "hdl/p4sgd/switch/slot_rule.py": ("test_aggregator.py",),
     "hdl/p4sgd/switch/tree_rule.py": ("test_tree_aggregator.py",),
-    "hdl/p4sgd/switch/wide_rule.py": ("test_wide_bank.py",),
+    "hdl/allreduce/wide_rule.py": ("test_wide_bank.py",),
     "hdl/pcie/completion_judge.py": ("test_read_requester.py",),
     "hdl/pcie/completion_placer.py": ("test_read_requester.py",),
     "hdl/pcie/done_queue.py": ("test_read_requester.py",),

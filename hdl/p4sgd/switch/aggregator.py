@@ -7,11 +7,12 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import delay, saturate
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.shadow_rule import ShadowRule
 from hdl.p4sgd.switch.slot_rule import SlotRule
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from hdl.p4sgd.switch.tree_rule import TreeRule
+from hdl.switch.slots import USES
 from hdl.switch.update_memory import UpdateMemory
 
 

@@ -10,13 +10,9 @@ from hdl.common.params import tagged, whole
 from hdl.p4sgd.network.frame import FRAMES, LANES
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.params import PacketSwitchParams
+from hdl.switch.slots import MAX_SLOTS_AT_ONCE, MORE_CYCLES, PAYLOAD_BITS
 
-USES = 256  #: number of a slot's uses that eight bits on the wire distinguish
-PAYLOAD_BITS = 32  #: width of a lane on the wire
 MAX_ENTRIES = 1 << 16  #: most sums in the memory of slots
-#: Sums of the deepest memory that is read in two cycles: a cascade of 8 UltraRAM of 4,096 each.
-MAX_SLOTS_AT_ONCE = 8 << 12
-MORE_CYCLES = 2  #: additional cycles of a deeper memory, with registers between its blocks
 
 
 class Verdict(enum.Enum, shape=4):

@@ -4,8 +4,9 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In
 
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.slot_rule import add_sum, rule_ports
+from hdl.switch.slots import USES
 
 
 class ShadowRule(Component):

@@ -7,7 +7,8 @@ from amaranth.lib.wiring import In, Member, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.slots import USES
 
 
 def rule_ports(params: SwitchParams) -> dict[str, Member]:

@@ -11,7 +11,8 @@ from amaranth.lib.wiring import In
 from hdl.common.arithmetic import delay, saturate
 from hdl.common.component import Component
 from hdl.p4sgd.switch.aggregator import Aggregator
-from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.switch.slots import USES
 from tests.formal.claims import assume, check, claim, reach
 from tests.formal.promises import RequestPromises
 from tests.hdl.p4sgd.switch.slot_reference import SlotReference, slot_layout

@@ -1,7 +1,8 @@
 """Has switches of few slots that are read like 64 K of them, but soon cleared."""
 
-from hdl.p4sgd.switch.params import MORE_CYCLES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
+from hdl.switch.slots import MORE_CYCLES
 
 
 class DeepSwitchParams(SwitchParams):

@@ -6,7 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams, Verdict
+from hdl.p4sgd.switch.params import SwitchParams, Verdict
+from hdl.switch.slots import USES
 
 
 def slot_layout(params: SwitchParams) -> data.StructLayout:

@@ -5,7 +5,8 @@ from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES, SwitchParams
+from hdl.p4sgd.switch.params import SwitchParams
+from hdl.switch.slots import USES
 
 
 def record_layout(params: SwitchParams) -> data.StructLayout:

@@ -5,10 +5,10 @@ import random
 import cocotb
 import numpy as np
 
+from hdl.allreduce.wide_bank import WideBank
+from hdl.allreduce.wide_params import Operation, WideParams, WideVerdict
 from hdl.common.memory import primitives
-from hdl.p4sgd.switch.params import MORE_CYCLES
-from hdl.p4sgd.switch.wide_bank import WideBank
-from hdl.p4sgd.switch.wide_params import Operation, WideParams, WideVerdict
+from hdl.switch.slots import MORE_CYCLES
 from sim.golden.reduction.allreduce import USES, Packet
 from sim.golden.reduction.wide_frames import Total, combined
 from sim.golden.reduction.wide_rule import WideSlot, wide_rule

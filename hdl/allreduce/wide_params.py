@@ -6,7 +6,7 @@ from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.memory import MemoryParams
 from hdl.common.params import Params, whole
-from hdl.p4sgd.switch.params import MAX_SLOTS_AT_ONCE, MORE_CYCLES, PAYLOAD_BITS
+from hdl.switch.slots import MAX_SLOTS_AT_ONCE, MORE_CYCLES, PAYLOAD_BITS
 
 COPIES = 2  #: sums of a slot: of even and of odd uses
 

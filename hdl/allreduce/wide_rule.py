@@ -3,10 +3,10 @@
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from hdl.allreduce.wide_params import Operation, WideParams, WideVerdict
 from hdl.common.component import Component
-from hdl.p4sgd.switch.params import USES
-from hdl.p4sgd.switch.wide_params import Operation, WideParams, WideVerdict
 from hdl.switch.frame_format import copied
+from hdl.switch.slots import USES
 
 
 class WideRule(Component):

@@ -6,13 +6,13 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from hdl.allreduce.wide_params import Operation, WideParams, WideVerdict
+from hdl.allreduce.wide_rule import WideRule
 from hdl.common.arithmetic import count_ones, data_register, delay, low_bits, saturate
 from hdl.common.component import Component
 from hdl.common.memory import MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
-from hdl.p4sgd.switch.params import PAYLOAD_BITS
-from hdl.p4sgd.switch.wide_params import Operation, WideParams, WideVerdict
-from hdl.p4sgd.switch.wide_rule import WideRule
+from hdl.switch.slots import PAYLOAD_BITS
 from hdl.switch.update_memory import UpdateMemory
 
 ANSWERS = 16  #: beats of answers that may wait: more than the cycles that a beat is in the bank
