@@ -10,12 +10,12 @@ from hdl.allreduce.wide_params import Operation, WideParams, WideVerdict
 from hdl.allreduce.wide_rule import WideRule
 from hdl.common.arithmetic import count_ones, data_register, delay, low_bits, saturate
 from hdl.common.component import Component
+from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.switch.frame_format import copied
 from hdl.switch.slots import PAYLOAD_BITS
 from hdl.switch.update_memory import UpdateMemory
-
-ANSWERS = 16  #: beats of answers that may wait: more than the cycles that a beat is in the bank
 
 
 class WideBank(Component):
@@ -23,32 +23,40 @@ class WideBank(Component):
 
     The packets come one after the other in ``i``, each with its beats from number 0 to the last,
     which may have fewer numbers: the others are 0. Acknowledgements and heads with ``clear`` are
-    one beat. All of a slot's packets between two clears have the same ``everyone``. In a packet's
-    first beat the rule decides; then each beat's numbers begin the sum, are added to it, or change
-    nothing.
+    one beat. Who the workers of a packet's job are, ``everyone``, and why it is ``refused``, if it
+    is, must be there :attr:`lead` cycles after its first beat; all of a slot's packets between two
+    clears have the same workers. Then the rule decides, and each beat's numbers begin the sum, are
+    added to it, or change nothing. A refused packet changes nothing, and has no answer.
 
-    In ``o`` are the beats of answers. An answer goes to all ports of its ``bm`` at once. A packet
-    that completes a sum, and one that repeats an activation of a complete sum, is answered by a
-    beat of the sum for each beat of its own. All others are answered by one beat or by none.
-    Results are exact; they are clamped on the way out, and ``saturated`` counts the numbers of this
-    beat and those before it that were clamped. The ``verdict`` on a packet and its ``sender`` are
+    ``answers`` has the heads of answers, and ``numbers`` their beats, which are all there a cycle
+    after the head. An answer goes to all ports of its ``bm`` at once. A packet that completes a
+    sum, and one that repeats an activation of a complete sum, is answered by a beat of the sum for
+    each beat of its own. All others are answered by one beat without numbers, or not at all.
+    Results are exact; they are clamped on the way out. When a sum is completed, ``clamped`` is for
+    a cycle how many of its numbers were clamped. The ``verdict`` on a packet and its ``sender`` are
     shown for a cycle.
 
-    Throughput: a beat a cycle, even of packets of a beat for the same slot. Latency: from a beat to
-    that of its answer :attr:`latency`, and to the verdict :attr:`verdict_latency` cycles. Stalls:
-    ``i.ready``, which depends on registers only, is low while the queue of answers may be full.
-    Contents survive a reset: slots are valid after they were cleared.
+    Throughput: a beat a cycle, even of packets of a beat for the same slot. Latency: from a
+    packet's last beat to the head of its answer :attr:`latency`, and from its first to the verdict
+    :attr:`verdict_latency` cycles. Stalls: ``i.ready``, which depends on registers only, is low
+    while the queue of answers may be full. Contents survive a reset: slots are valid after they
+    were cleared.
     """
 
-    verdict_latency = UpdateMemory.lead + 1
+    lead = UpdateMemory.lead
+    verdict_latency = lead + 1
 
     def __init__(self, params: WideParams) -> None:
-        self.latency = params.sums_memory.latency + 3 + ReservedFifo.latency
+        self.latency = params.sums_memory.latency + 3
         super().__init__(
             params,
             {
                 "i": In(stream.Signature(params.beat)),
-                "o": Out(stream.Signature(params.answer)),
+                "everyone": In(params.ports),
+                "refused": In(WideVerdict),
+                "answers": Out(stream.Signature(params.answer)),
+                "numbers": Out(stream.Signature(params.answer_beat)),
+                "clamped": Out(params.answer["saturated"].shape),
                 "verdict": Out(WideVerdict),
                 "sender": Out(params.ports),
             },
@@ -58,33 +66,37 @@ class WideBank(Component):
         m = Module()
         params, i = self.params, self.i
         table = MemoryParams(shape=params.state, depth=params.slots)
-        queue = ReservedFifoParams(shape=params.answer, depth=ANSWERS, cancels=True)
+        queue = ReservedFifoParams(shape=params.answer_beat, depth=params.waiting, cancels=True)
         m.submodules.heads = heads = UpdateMemory(table)
         m.submodules.sums = sums = UpdateMemory(params.sums_memory)
         m.submodules.rule = rule = WideRule(params)
-        m.submodules.answers = answers = ReservedFifo(queue)
-        connect(m, answers.o, flipped(self.o))
-        entered = i.valid & answers.room
-        m.d.comb += [i.ready.eq(answers.room), answers.reserve.eq(entered)]
+        m.submodules.numbers = numbers = ReservedFifo(queue)
+        connect(m, numbers.o, flipped(self.numbers))
+        entered = i.valid & numbers.room
+        m.d.comb += [i.ready.eq(numbers.room), numbers.reserve.eq(entered)]
         # The slot's state is read, and the rule decides with the first beat of a packet.
         head, more = i.p.head, params.more_cycles
         valid = delay(m, entered, heads.lead, "valid", reset_less=False)
         beat = delay(m, i.p, heads.lead, "beat")
-        begins = valid & (beat.number == 0)
+        begins, refused = valid & (beat.number == 0), self.refused != WideVerdict.NONE
         m.d.comb += [
             heads.address.eq(head.slot),
-            heads.write.eq(begins),
+            heads.write.eq(begins & ~refused),
             heads.after.eq(rule.after),
             rule.before.eq(heads.before),
             rule.head.eq(beat.head),
+            rule.everyone.eq(self.everyone),
             rule.previous.eq(delay(m, (head.use - 1)[:8], heads.lead, "previous")),
             rule.following.eq(delay(m, (head.use + 1)[:8], heads.lead, "following")),
         ]
         decision = Signal(params.decision, reset_less=True)
-        m.d.sync += self.verdict.eq(Mux(begins, rule.verdict, WideVerdict.NONE))
+        verdict = Mux(refused, self.refused, rule.verdict)
+        m.d.sync += self.verdict.eq(Mux(begins, verdict, WideVerdict.NONE))
         m.d.sync += data_register(m, self.sender).eq(beat.head.sender)
         with m.If(begins):
             m.d.sync += decision.eq(rule.decision)
+            with m.If(refused):
+                m.d.sync += [decision[name].eq(0) for name in ("take", "add", "full", "short")]
         # The sum's beat is read a cycle later, and changed.
         decision = delay(m, decision, more, "decision")
         valid = delay(m, valid, 1 + more, "valid_sum", reset_less=False)
@@ -92,7 +104,7 @@ class WideBank(Component):
         entry = Cat(i.p.number, head.use[0], head.slot)
         m.d.comb += [sums.address.eq(delay(m, entry, 1, "entry")), sums.write.eq(valid)]
         self.combine(m, sums, beat, decision)
-        self.answer(m, sums.written.contents, valid, beat, decision, answers)
+        self.answer(m, sums.written.contents, valid, beat, decision, numbers)
         return m
 
     def combine(self, m: Module, sums: UpdateMemory, beat: Any, decision: Any) -> None:
@@ -106,7 +118,7 @@ class WideBank(Component):
             kept = Mux(decision.add, result, before)
             m.d.comb += after.eq(Mux(decision.take, number, kept))
 
-    def answer(self, m: Module, exact: Any, valid, beat: Any, decision: Any, answers: Any) -> None:
+    def answer(self, m: Module, exact: Any, valid, beat: Any, decision: Any, queue: Any) -> None:
         """Clamp what has been registered, count what is clamped, and queue the answer."""
         full = delay(m, decision.full, 1, "full")
         pairs = [saturate(value, PAYLOAD_BITS) for value in exact]
@@ -115,17 +127,28 @@ class WideBank(Component):
         number, last = delay(m, beat.number, 2, "number"), delay(m, beat.last, 2, "last")
         decision = delay(m, decision, 2, "decided")
         valid = delay(m, valid, 2, "valid_answer", reset_less=False)
-        payload = answers.payload
-        earlier = Signal.like(payload.saturated, reset_less=True)  # of the packet's beats before
+        whole = FifoParams(
+            shape=self.params.answer,
+            depth=self.params.waiting,
+            style="distributed",
+            refuses=False,
+            passes=True,
+        )
+        m.submodules.answers = answers = Fifo(whole)
+        connect(m, answers.o, flipped(self.answers))
+        payload, saturated = queue.payload, answers.i.payload.saturated
+        earlier = Signal.like(saturated, reset_less=True)  # of the packet's beats before
         answered = decision.full | (decision.short & (number == 0))
+        ends = valid & answered & (last | decision.short)
         m.d.comb += [
-            answers.push.eq(valid & answered),
-            answers.cancel.eq(valid & ~answered),
-            payload.head.eq(decision.answer),
-            payload.number.eq(number),
+            queue.push.eq(valid & answered),
+            queue.cancel.eq(valid & ~answered),
             payload.last.eq(last | decision.short),
-            payload.saturated.eq(low_bits(count_ones([*overflows]) + earlier, len(earlier))),
             payload.numbers.eq(clamped),
+            answers.i.valid.eq(ends),
+            *copied(answers.i.payload, decision.answer),
+            saturated.eq(low_bits(count_ones([*overflows]) + earlier, len(earlier))),
+            self.clamped.eq(Mux(ends & (decision.take | decision.add), saturated, 0)),
         ]
         with m.If(valid):
-            m.d.sync += earlier.eq(Mux(last, 0, payload.saturated))
+            m.d.sync += earlier.eq(Mux(last, 0, saturated))

@@ -23,6 +23,13 @@ class WideVerdict(enum.Enum, shape=4):
     PREMATURE_ACK = 6  #: it acknowledges a sum that is not complete
     STALE = 7  #: it is of another use
     DIFFERENT = 8  #: its operation or count of numbers is not that of its use
+    WRONG_SLOT = 9  #: its slot is outside the job's range
+    WRONG_RUN = 10  #: its epoch is not the job's
+    WRONG_WORKER = 11  #: its ``bm`` is not exactly the bit of the port that it came by
+    WRONG_JOB = 12  #: its job is not there, or has nobody at this port
+    MALFORMED = 13  #: its length is not that of its count, or a field has a value without meaning
+    FOREIGN = 14  #: it has another destination, ethertype or version
+    CORRUPT = 15  #: the MAC says that its checksum is wrong: `tuser` is 1 with its last beat
 
 
 class Operation(enum.Enum, shape=2):
@@ -31,13 +38,14 @@ class Operation(enum.Enum, shape=2):
     SUM, MAX, OR = range(3)
 
 
-class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}"):
+class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{tag_bits}"):
     """Sets the sizes of a bank."""
 
     ports: int = whole(2, 32, default=8)  #: number of ports, each with a worker
     slots: int = whole(2, 1 << 11, power_of_two=True, default=1 << 11)  #: AllReduces under way
     lanes: int = whole(1, 16, default=16)  #: numbers in a beat
     beats: int = whole(2, 16, power_of_two=True, default=16)  #: most beats of a packet
+    tag_bits: int = whole(0, 32, default=0)  #: bits of a packet that its answer repeats
 
     @property
     def shape_fields(self) -> dict[str, int]:
@@ -47,24 +55,24 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}"):
     @property
     def packet_fields(self) -> dict[str, int]:
         """Return the fields that a packet and its answer have; ``is_agg``: it has numbers."""
-        return {"is_agg": 1, "slot": ceil_log2(self.slots), "use": 8, **self.shape_fields}
+        slot = ceil_log2(self.slots)
+        return {"is_agg": 1, "slot": slot, "use": 8, **self.shape_fields, "tag": self.tag_bits}
 
     @property
     def head(self) -> data.StructLayout:
-        """Describe a packet and its sender, one of ``everyone``; ``clear`` clears its slot."""
-        bitmaps = {"sender": self.ports, "everyone": self.ports}
-        return data.StructLayout({"clear": 1, **self.packet_fields, **bitmaps})
+        """Describe a packet and its sender; ``clear`` clears its slot."""
+        return data.StructLayout({"clear": 1, **self.packet_fields, "sender": self.ports})
 
     @property
     def beat_fields(self) -> dict[str, ShapeLike]:
-        """Return what the beats of packets and of answers have besides the head, which all have."""
-        numbers = data.ArrayLayout(signed(PAYLOAD_BITS), self.lanes)
-        return {"number": ceil_log2(self.beats), "last": 1, "numbers": numbers}
+        """Return what the beats of packets and of answers have in common."""
+        return {"last": 1, "numbers": data.ArrayLayout(signed(PAYLOAD_BITS), self.lanes)}
 
     @property
     def beat(self) -> data.StructLayout:
         """Describe a beat of a packet, which has the packet's head."""
-        return data.StructLayout({"head": self.head, **self.beat_fields})
+        number = ceil_log2(self.beats)
+        return data.StructLayout({"head": self.head, "number": number, **self.beat_fields})
 
     @property
     def answer_head(self) -> data.StructLayout:
@@ -76,9 +84,19 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}"):
 
     @property
     def answer(self) -> data.StructLayout:
-        """Describe a beat of an answer; ``saturated`` counts what is clamped, up to this beat."""
-        fields = {"head": self.answer_head, "saturated": bits_for(self.lanes * self.beats)}
-        return data.StructLayout({**fields, **self.beat_fields})
+        """Describe an answer without its numbers, of which ``saturated`` are clamped."""
+        saturated = {"saturated": bits_for(self.lanes * self.beats)}
+        return data.StructLayout({**self.answer_head.members, **saturated})
+
+    @property
+    def answer_beat(self) -> data.StructLayout:
+        """Describe a beat of an answer's numbers."""
+        return data.StructLayout(self.beat_fields)
+
+    @property
+    def waiting(self) -> int:
+        """Return the beats of answers that may wait: four answers, or what is in the bank."""
+        return max(16, 4 * self.beats)
 
     @property
     def state(self) -> data.StructLayout:

@@ -12,10 +12,10 @@ from hdl.switch.slots import USES
 class WideRule(Component):
     """Decides by :func:`sim.golden.reduction.wide_rule.wide_rule`, without registers.
 
-    ``before`` is the slot's state, and ``after`` its state after packet ``head``; ``decision`` says
-    what becomes of the packet's numbers, and how it is answered. ``previous`` and ``following`` are
-    the uses before and after the packet's. A head with ``clear`` sets the slot's state for a job's
-    start: use -1, complete, acknowledged by all, without numbers.
+    ``before`` is the slot's state, and ``after`` its state after packet ``head`` of a worker of
+    ``everyone``; ``decision`` says what becomes of the packet's numbers, and how it is answered.
+    ``previous`` and ``following`` are the uses before and after the packet's. A head with ``clear``
+    sets the slot's state for a job's start: use -1, complete, acknowledged by all, without numbers.
 
     Latency: none. All comparisons work in parallel; the decision comes after them.
     """
@@ -27,6 +27,7 @@ class WideRule(Component):
             params,
             {
                 "head": In(params.head),
+                "everyone": In(params.ports),
                 **dict.fromkeys(("previous", "following"), In(8)),
                 "before": In(params.state),
                 "after": Out(params.state),
@@ -83,8 +84,8 @@ class WideRule(Component):
         ack_bm = before.ack_bm | head.sender
         all_in, all_have, complete = Signal(), Signal(), Signal()
         m.d.comb += [
-            all_in.eq(agg_bm == head.everyone),
-            all_have.eq(ack_bm == head.everyone),
+            all_in.eq(agg_bm == self.everyone),
+            all_have.eq(ack_bm == self.everyone),
             complete.eq(Mux(acknowledge, all_have, (take | add) & all_in)),
         ]
         with m.If(take | add):
@@ -103,7 +104,7 @@ class WideRule(Component):
         with m.If(head.clear):
             m.d.comb += [
                 after.use.eq(USES - 1),
-                after.ack_bm.eq(head.everyone),
+                after.ack_bm.eq(self.everyone),
                 after.summed.eq(1),
                 after.acked.eq(1),
                 *(shape.count.eq(0) for shape in after.shapes),
@@ -123,7 +124,7 @@ class WideRule(Component):
             decision.full.eq(full),
             decision.short.eq(~full & (repeated | again | complete)),
             *copied(answer, head),
-            answer.bm.eq(Mux(complete, head.everyone, head.sender)),
+            answer.bm.eq(Mux(complete, self.everyone, head.sender)),
             answer.is_agg.eq(full | pending),
             answer.acked.eq(~full),
             answer.operation.eq(Mux(full, head.operation, Operation.SUM)),

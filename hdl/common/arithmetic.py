@@ -1,6 +1,6 @@
 """Offers the small arithmetic that all data paths share: clamping, rounding, delays, selection."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -113,6 +113,14 @@ def over(value: Value, limit: int) -> Value:
 def signed_array(bits: int, length: int) -> data.ArrayLayout:
     """Return the layout of an array of ``length`` signed numbers."""
     return data.ArrayLayout(signed(bits), length)
+
+
+def summed(m: Module, values: Sequence[Value], name: str) -> Value:
+    """Return the sum of ``values``, with registers behind each sum of four."""
+    if len(values) == 1:
+        return values[0]
+    parts = [sum(values[k : k + 4], start=Value.cast(0)) for k in range(0, len(values), 4)]
+    return summed(m, [delay(m, part, 1, f"{name}_{k}") for k, part in enumerate(parts)], f"{name}_")
 
 
 def count_ones(bits: list) -> Value:

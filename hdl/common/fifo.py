@@ -1,6 +1,6 @@
 """Builds queues from memory: no other part of the project does."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
@@ -25,7 +25,7 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     #: ``i.ready`` is low while it is full; else no beat may come then
     refuses: bool = tagged("_never_full", default=True)
     mixed: bool = tagged("_mixed", default=False)  #: bits beyond columns of UltraRAM: block RAM
-    #: distributed: a beat that comes while it is empty is at ``o`` in the same cycle
+    #: a beat that comes while it is empty is at ``o`` in the same cycle
     passes: bool = tagged("_passing", default=False)
 
     def __post_init__(self) -> None:
@@ -33,8 +33,8 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
         if self.style == "auto":  # resolved here, so that equal queues have equal parameters
             style = "distributed" if self.depth <= DISTRIBUTED_WORDS else "block"
             object.__setattr__(self, "style", style)
-        if self.passes and self.style != "distributed":
-            raise ValueError("passes needs style distributed, because others register what is read")
+        if self.passes and self.stages == 1:
+            raise ValueError("passes needs output_register, or style distributed, to hold a beat")
         if self.output_register and self.style == "distributed":
             raise ValueError(
                 "output_register needs style block or ultra, because a distributed memory is read"
@@ -54,7 +54,7 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     @property
     def latency(self) -> int:
         """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
-        return 1 + self.stages - self.passes
+        return 0 if self.passes else 1 + self.stages
 
 
 class Fifo(Component):
@@ -102,19 +102,12 @@ class Fifo(Component):
             m.d.sync += [stored.eq(stored - 1), *falls, filled.eq(stored != 1)]
         m.d.comb += self.level.eq(stored)
         if self.params.stages:
-            self.add_stages(m, fresh, filled, pop, stored)
+            self.add_stages(m, fresh, filled, pop, stored, passed)
         else:
-            m.d.comb += [
-                self.o.valid.eq(filled),
-                self.o.payload.eq(fresh),
-                pop.eq(filled & self.o.ready),
-            ]
-        if self.params.passes:
-            m.d.comb += [
-                self.o.valid.eq(filled | self.i.valid),
-                self.o.payload.eq(Mux(filled, fresh, self.i.payload)),
-                passed.eq(~filled & self.o.ready),
-            ]
+            self.offer(m, filled, fresh, ~filled)
+            m.d.comb += [pop.eq(filled & self.o.ready)]
+            if self.params.passes:
+                m.d.comb += passed.eq(~filled & self.o.ready)
         return m
 
     def count_places(self, m: Module, name: str, step: Signal) -> Signal:
@@ -150,7 +143,16 @@ class Fifo(Component):
             fresh.append(read.data)
         return Cat(fresh)
 
-    def add_stages(self, m: Module, fresh, filled, pop, stored) -> None:
+    def offer(self, m: Module, valid: Value, word: Value, empty: Value) -> None:
+        """Offer ``word`` at ``o`` if it is ``valid``, or what comes if it may pass."""
+        m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(word)]
+        if self.params.passes:
+            m.d.comb += [
+                self.o.valid.eq(valid | (empty & self.i.valid)),
+                self.o.payload.eq(Mux(valid, word, self.i.payload)),
+            ]
+
+    def add_stages(self, m: Module, fresh, filled, pop, stored, passed) -> None:
         """Add the memory's read register and one more; each holds a beat like a pipeline stage."""
         holds = Signal()
         if self.params.output_register:
@@ -159,11 +161,16 @@ class Fifo(Component):
             leaves = ~valid | self.o.ready
             with m.If(leaves):
                 m.d.sync += [data.eq(fresh), valid.eq(holds)]
-            m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(data)]
+            empty = ~(filled | holds | valid)
+            self.offer(m, valid, data, empty)
+            if self.params.passes:
+                m.d.comb += passed.eq(empty)
+                with m.If(empty & self.i.valid & ~self.o.ready):  # it waits in the last register
+                    m.d.sync += [data.eq(self.i.payload), valid.eq(1)]
         else:
             valid = 0
             leaves = self.o.ready
-            m.d.comb += [self.o.valid.eq(holds), self.o.payload.eq(fresh)]
+            self.offer(m, holds, fresh, Const(0))
         advance = Signal()
         m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance)]
         with m.If(advance):

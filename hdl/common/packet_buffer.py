@@ -20,6 +20,13 @@ class PacketBufferParams(ShapedParams, suffix="{width}x{words}_{behind}"):
     style: str = choice(*STYLES, default="block", tag="_{}")  #: kind of memory in Vivado
     #: whether words may leave before their packet is kept or dropped
     ahead: bool = tagged("_ahead", default=False)
+    #: whether the memory's own register is the last one, which saves a cycle
+    early: bool = tagged("_early", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ahead and self.early:
+            raise ValueError("early needs ahead False, as words are undone in the last register")
 
     @property
     def max_packet_words(self) -> int:
@@ -43,13 +50,15 @@ class PacketBuffer(Component):
     of the current packet.
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
-    packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it goes high again
-    when words leave ``o``, unless a packet is longer than ``params.max_packet_words``.
+    packet's first word, or from ``write`` to a word; a cycle less if ``params.early``. Full:
+    ``room`` goes low; it goes high again when words leave ``o``, unless a packet is longer than
+    ``params.max_packet_words``.
     """
 
     latency = 3
 
     def __init__(self, params: PacketBufferParams) -> None:
+        self.latency -= params.early
         super().__init__(
             params,
             {
@@ -116,6 +125,18 @@ class PacketBuffer(Component):
     ) -> None:
         """Add the memory's read register and one more, as pipeline stages that may stall."""
         read = words.read_port()
+        if self.params.early:
+            holds = Signal()
+            advance = ~holds | self.o.ready
+            m.d.comb += [
+                read.addr.eq(read_at[:-1]),
+                read.en.eq(filled & advance),
+                self.o.valid.eq(holds),
+                self.o.payload.eq(read.data),
+            ]
+            with m.If(advance):
+                m.d.sync += [holds.eq(filled), read_at.eq((read_at + filled)[: len(read_at)])]
+            return
         holds = Signal()  # the memory's read register has a word
         valid = Signal()  # the last register has a word
         data = Signal(self.params.width, reset_less=True)

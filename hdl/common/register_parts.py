@@ -15,6 +15,24 @@ def single(field: Field, doc: str) -> Register:
     return Register(field.name, doc, field)
 
 
+def address_registers(name: str, doc: str) -> tuple[Register, ...]:
+    """Return the two registers of an Ethernet address; bits 0..7 are the byte sent first."""
+    return (
+        single(
+            rw(f"{name}_low", 32, f"sets bytes 0..3 of {doc}; bits 0..7 are the byte sent first"),
+            f"Sets the lower bytes of {doc}.",
+        ),
+        single(
+            rw(
+                f"{name}_high",
+                16,
+                f"sets bytes 4 and 5 of {doc}; bits 8..15 are the byte sent last",
+            ),
+            f"Sets the upper bytes of {doc}.",
+        ),
+    )
+
+
 def identity_registers(what: str, number: int, version: int, *sizes: Field) -> tuple[Register, ...]:
     """Return the first registers of a design's map: its identity, and its sizes.
 

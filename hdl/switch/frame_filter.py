@@ -1,8 +1,9 @@
 """Checks frames of a format as they come from the MAC: length, fixed fields, checksum."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from hdl.common.component import Component
 from hdl.switch.frame_format import FrameFormat
@@ -32,9 +33,10 @@ class FrameFilter(Component):
     lacks bytes before its end. If a reset comes in the middle of a packet, the rest of that packet
     is reported as malformed; if no rest comes, the next packet is.
 
-    If frames may have several beats, each beat is passed on as ``word`` with ``write``, the last
-    one in the cycle of ``valid``, for a :class:`hdl.common.packet_buffer.PacketBuffer`. Of a packet
-    that is too long, only as many beats are passed on as the longest frame has.
+    If a frame's fields tell its length (:meth:`FrameFormat.last_byte`), one of another length is
+    malformed. If frames may have several beats, each beat is passed on as ``word`` with ``write``,
+    the last one in the cycle of ``valid``, for a :class:`hdl.common.packet_buffer.PacketBuffer`. Of
+    a packet that is too long, only as many beats are passed on as the longest frame has.
 
     If frames may have ``more_bytes``, ``longer`` says that a frame has them, and ``more`` has their
     values.
@@ -77,14 +79,19 @@ class FrameFilter(Component):
             short.eq(~axis.tkeep[params.header_bytes - 1]),
             foreign.eq(params.is_foreign(frame, self.address)),
         ]
-        zero = Cat(frame[name] for name in params.zero)
+        wrong = params.is_wrong(frame)
         if params.beats == 1 and params.least_bytes == params.max_bytes:
             strange = axis.tkeep != params.keep
             if params.more_bytes:
                 strange &= self.look_for_more(m)
-            m.d.comb += malformed.eq(inside | strange | (zero != 0))
+            m.d.comb += malformed.eq(inside | strange | wrong)
         else:
-            m.d.comb += malformed.eq(self.measure(m, inside, zero != 0))
+            # Beats of the packet so far, at most ``params.beats``.
+            before = Signal(range(params.beats + 1), reset_less=True)
+            broken = self.measure(m, inside, wrong, before)
+            last = params.last_byte(frame)
+            elsewhere = 0 if last is None else self.ends_elsewhere(m, inside, last, before)
+            m.d.comb += malformed.eq(broken | elsewhere)
         with m.If(inside):
             m.d.comb += [foreign.eq(foreign_before), short.eq(short_before)]
         with m.If(axis.tvalid):
@@ -115,14 +122,26 @@ class FrameFilter(Component):
             m.d.sync += [self.longer.eq(long), self.more.eq(axis.tdata[begin:end])]
         return ~long
 
-    def measure(self, m: Module, inside: Signal, wrong: Value) -> Value:
+    def ends_elsewhere(self, m: Module, inside: Signal, last: Value, before: Signal) -> Value:
+        """Return whether this beat, if it is the packet's last, does not end with byte ``last``.
+
+        ``last`` comes with the packet's first beat.
+        """
+        axis, bits = self.axis, ceil_log2(self.params.beat_bytes)
+        stored, current = Signal.like(last, reset_less=True), Signal.like(last)
+        m.d.comb += current.eq(Mux(inside, stored, last))
+        with m.If(axis.tvalid):
+            m.d.sync += stored.eq(current)
+        ends = axis.tkeep & ~(axis.tkeep >> 1)
+        return (before != current[bits:]) | ~ends.bit_select(current[:bits], 1)
+
+    def measure(self, m: Module, inside: Signal, wrong: Value, before: Signal) -> Value:
         """Return whether a packet that ends with this beat is malformed.
 
         ``wrong`` says so of a first beat, and is kept until the packet's end.
         """
         axis, params = self.axis, self.params
         keep, beats = axis.tkeep, params.beats
-        before = Signal(range(beats + 1), reset_less=True)  # beats so far, at most ``beats``
         broken_before = Signal(init=1)  # the rest of a packet cut by a reset is malformed
         broken = Signal()
         m.d.comb += broken.eq(

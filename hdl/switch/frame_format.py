@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Cat, Module, Value
 from amaranth.lib import data
 
 from hdl.common.arithmetic import low_bits
@@ -100,6 +100,14 @@ class FrameFormat(Params, suffix="{name}"):
             axis.tdata.eq(frame),
             axis.tkeep.eq(self.keep),
         ]
+
+    def is_wrong(self, frame: Any) -> Value:
+        """Return whether a field of ``frame`` has a value that it must not have."""
+        return Cat(frame[name] for name in self.zero).any()
+
+    def last_byte(self, frame: Any) -> Value | None:
+        """Return the number of the last byte of ``frame``; None if its fields do not tell it."""
+        return None
 
     def is_foreign(self, frame: Any, address: Value) -> Value:
         """Return whether ``frame`` is for another than ``address``, or of another protocol."""

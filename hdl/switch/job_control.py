@@ -1,6 +1,6 @@
 """Starts and stops the jobs of a switch for a host; a start clears the job's slots."""
 
-from amaranth.hdl import Array, Module, Signal
+from amaranth.hdl import Array, Cat, Module, Signal
 from amaranth.lib import data, enum
 from amaranth.lib.wiring import In, Out
 
@@ -28,12 +28,12 @@ class JobControl(Component):
     may be started again with ports and slots that it already has.
 
     Latency: a start is decided at most ``params.jobs + 2`` cycles after its command, since all jobs
-    are compared. If packets name no slot, the rule clears its own state: ``preparing`` is high
-    until ``prepared``. Otherwise the slots are cleared one by one: for each, ``hold`` keeps the
-    ports from sending a packet for a cycle. That is a cycle in which no packet is ``waiting``, or
-    at least every fourth cycle, so that a start ends under any load. In the cycle after ``hold``,
-    which has no packet, ``clear`` is high with the slot and the job's ports; of a slot with several
-    entries in the rule's memory, with one entry after the other.
+    are compared. Unless ``params.clears_slots``, the rule clears its own state: ``preparing`` is
+    high until ``prepared``. Otherwise the slots are cleared one by one: for each, ``hold`` keeps
+    the ports from sending a packet for a cycle. That is a cycle in which no packet is ``waiting``,
+    or at least every fourth cycle, so that a start ends under any load. In the cycle after
+    ``hold``, which has no packet, ``clear`` is high with the slot and the job's ports; of a slot
+    with several entries in the rule's memory, with one entry after the other.
     """
 
     def __init__(self, params: PacketSwitchParams) -> None:
@@ -52,7 +52,8 @@ class JobControl(Component):
                 "busy": Out(1),
                 "reason": Out(Refusal),
                 "table": Out(data.ArrayLayout(params.job, params.jobs)),
-                **(by_slot if params.slot_field else by_rule),
+                "active": Out(params.jobs),
+                **(by_slot if params.clears_slots else by_rule),
             },
         )
 
@@ -64,7 +65,7 @@ class JobControl(Component):
         active = Array(self.table[k].active for k in range(self.params.jobs))
         scan = Signal(self.params.job_bits)
         refusal = self.judge(m, state, scan, index, end)
-        if self.params.slot_field:
+        if self.params.clears_slots:
             prepared = clear_slots(
                 m,
                 self,
@@ -78,7 +79,7 @@ class JobControl(Component):
             m.d.comb += self.preparing.eq(state == State.PREPARE)
             prepared = self.prepared
         m.d.sync += end.eq(command.base + command.count)
-        m.d.comb += self.busy.eq(state != State.IDLE)
+        m.d.comb += [self.busy.eq(state != State.IDLE), self.active.eq(Cat(active))]
         with m.Switch(state):
             with m.Case(State.IDLE):
                 m.d.sync += scan.eq(0)

@@ -120,7 +120,7 @@ class JobTable(Component):
                 control.prepared.eq(self.prepared),
                 self.table.eq(control.table),
             ]
-        verdict = self.judge(m, judged_packet, judged_sender, job)
+        verdict = judge(m, params, judged_packet, judged_sender, job)
         nothing = params.verdict.NONE
         good = verdict == nothing
         request = Signal(params.request, reset_less=True)
@@ -199,38 +199,39 @@ class JobTable(Component):
         started = delay(m, self.busy | self.command.start, 1, "started", reset_less=False)
         return ~(self.busy & started) | (operands == delay(m, operands, 1, "operands"))
 
-    def is_there(self, job) -> Value:
-        """Return whether the job has an entry; without a grant it is refused as NOT_GRANTED."""
-        return job.registered if self.params.tenants else job.active
 
-    def judge(self, m: Module, packet, sender: Signal, job):
-        """Return why ``packet`` is refused: the last of REFUSALS that applies, or NONE."""
-        header, kinds = packet.header, self.params.verdict
-        verdict = Signal(kinds)
-        with m.If(packet.quality == Quality.CORRUPT):
-            m.d.comb += verdict.eq(kinds.CORRUPT)
-        with m.Elif(packet.quality == Quality.FOREIGN):
-            m.d.comb += verdict.eq(kinds.FOREIGN)
-        with m.Elif(packet.quality == Quality.MALFORMED):
-            m.d.comb += verdict.eq(kinds.MALFORMED)
-        ports = job.ports | job.parent if self.params.parents else job.ports
-        with m.Elif(~packet.known | ~self.is_there(job) | ~(ports & sender).any()):
-            m.d.comb += verdict.eq(kinds.WRONG_JOB)
-        own = packet.own
-        if self.params.parents:
-            from_parent = (job.parent & sender).any()
-            own = Mux(from_parent, packet.to_switch, packet.own)
-            with m.Elif(~Mux(from_parent, packet.down, packet.up)):
-                m.d.comb += verdict.eq(kinds.WRONG_WAY)
-        with m.Elif(~own):
-            m.d.comb += verdict.eq(kinds.WRONG_WORKER)
-        if self.params.tenants:
-            with m.Elif(~job.active):
-                m.d.comb += verdict.eq(kinds.NOT_GRANTED)
-        with m.Elif(header.epoch != low_bits(job.epoch, len(header.epoch))):
-            m.d.comb += verdict.eq(kinds.WRONG_RUN)
-        if self.params.slot_field:
-            slot = header[self.params.slot_field]
-            with m.Elif((slot < job.base) | (slot >= job.end)):
-                m.d.comb += verdict.eq(kinds.WRONG_SLOT)
-        return verdict
+def judge(m: Module, params: PacketSwitchParams, packet: Any, sender: Value, job: Any) -> Any:
+    """Return why ``packet`` is refused: the last of REFUSALS that applies, or NONE.
+
+    Without a grant a tenant is there, and is refused as NOT_GRANTED.
+    """
+    header, kinds = packet.header, params.verdict
+    there = job.registered if params.tenants else job.active
+    verdict = Signal(kinds)
+    with m.If(packet.quality == Quality.CORRUPT):
+        m.d.comb += verdict.eq(kinds.CORRUPT)
+    with m.Elif(packet.quality == Quality.FOREIGN):
+        m.d.comb += verdict.eq(kinds.FOREIGN)
+    with m.Elif(packet.quality == Quality.MALFORMED):
+        m.d.comb += verdict.eq(kinds.MALFORMED)
+    ports = job.ports | job.parent if params.parents else job.ports
+    with m.Elif(~packet.known | ~there | ~(ports & sender).any()):
+        m.d.comb += verdict.eq(kinds.WRONG_JOB)
+    own = packet.own
+    if params.parents:
+        from_parent = (job.parent & sender).any()
+        own = Mux(from_parent, packet.to_switch, packet.own)
+        with m.Elif(~Mux(from_parent, packet.down, packet.up)):
+            m.d.comb += verdict.eq(kinds.WRONG_WAY)
+    with m.Elif(~own):
+        m.d.comb += verdict.eq(kinds.WRONG_WORKER)
+    if params.tenants:
+        with m.Elif(~job.active):
+            m.d.comb += verdict.eq(kinds.NOT_GRANTED)
+    with m.Elif(header.epoch != low_bits(job.epoch, len(header.epoch))):
+        m.d.comb += verdict.eq(kinds.WRONG_RUN)
+    if params.slot_field:
+        slot = header[params.slot_field]
+        with m.Elif((slot < job.base) | (slot >= job.end)):
+            m.d.comb += verdict.eq(kinds.WRONG_SLOT)
+    return verdict

@@ -21,6 +21,8 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
     style: str = same_as(PacketBufferParams, "style", default="block", tag="_{}")
     #: whether beats leave before their frame is judged
     ahead: bool = tagged("_ahead", default=False)
+    #: whether frames leave a cycle sooner, out of the memory's own register
+    early: bool = same_as(PacketBufferParams, "early", default=False, tag="_early")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -43,6 +45,7 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
             behind=1,
             style=self.style,
             ahead=self.ahead,
+            early=self.early,
         )
 
 
@@ -66,6 +69,7 @@ class PacketPort(Component):
     latency = FrameFilter.latency + PacketBuffer.latency
 
     def __init__(self, params: PacketPortParams) -> None:
+        self.latency -= params.early
         super().__init__(
             params,
             {

@@ -108,6 +108,11 @@ class PacketSwitchParams(Params, ABC):
         """Describe an answer: ``bm``, the ports that it goes to, its own fields, and ``header``."""
 
     @property
+    def clears_slots(self) -> bool:
+        """Return whether the slots of a job that starts are cleared one by one, by its control."""
+        return self.slot_field is not None
+
+    @property
     def slot_bits(self) -> int:
         """Return the width of a slot's index."""
         return ceil_log2(self.slots)

@@ -2,32 +2,22 @@
 
 from functools import cache
 
-from amaranth.hdl import Shape
-
-from hdl.common.register_parts import commands, identity_registers, single
-from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
+from hdl.common.register_parts import address_registers, commands, identity_registers, single
+from hdl.common.registers import Register, RegisterMap, pulse, ro, rw
 from hdl.p4sgd.switch import tenant_registers
 from hdl.p4sgd.switch.params import SwitchParams
-from hdl.p4sgd.switch.total_counters import TOTAL_BITS
-from hdl.p4sgd.transport.registers import address_registers
-from hdl.switch.job_registers import ACTIVE_JOBS, JOB_PORTS, job_register, state_register
-from hdl.switch.port_counters import PORT_COUNTER_BITS, PORT_COUNTERS
-from hdl.switch.verdict_counters import COUNTER_BITS
+from hdl.switch.job_registers import (
+    ACTIVE_JOBS,
+    ADDRESS_REGISTERS,
+    JOB_COMMANDS,
+    PLACE_REGISTERS,
+    counter_registers,
+    job_register,
+    state_register,
+)
 
 IDENTITY = 0x50345357  #: the letters P4SW
 VERSION = 4
-
-COMMANDS = (
-    pulse("start_job", "starts job_number: its slots are cleared, then its packets are taken"),
-    pulse("stop_job", "stops job_number: its packets are no longer taken"),
-)
-
-ADDRESS_REGISTERS = (
-    *address_registers(
-        "switch_address", "the switch's own Ethernet address, to which workers send packets"
-    ),
-    *address_registers("group_address", "the Ethernet address to which the switch sends answers"),
-)
 
 PARENT_REGISTERS = (
     *address_registers(
@@ -45,17 +35,6 @@ PARENT_REGISTERS = (
 )
 
 JOB = (job_register("Sets the job that commands are for."),)
-PLACE_REGISTERS = (
-    JOB_PORTS,
-    single(
-        rw("job_base", 16, "sets the number of the job's first slot"),
-        "Sets where the job's slots begin.",
-    ),
-    single(
-        rw("job_slots", 17, "sets the number of the job's slots"),
-        "Sets how many slots the job has.",
-    ),
-)
 
 
 def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
@@ -73,7 +52,7 @@ def identity_registers_of(params: SwitchParams) -> tuple[Register, ...]:
 
 def control_registers(params: SwitchParams) -> tuple[Register, ...]:
     """Return the registers of commands and jobs."""
-    own = tenant_registers.COMMANDS if params.tenants else COMMANDS
+    own = tenant_registers.COMMANDS if params.tenants else JOB_COMMANDS
     return (
         commands(*own, pulse("clear_counters", "sets all counters to 0")),
         tenant_registers.STATE if params.tenants else state_register(),
@@ -88,62 +67,6 @@ def job_registers(params: SwitchParams) -> tuple[Register, ...]:
         return JOB + PLACE_REGISTERS
     more = (tenant_registers.JOB_PARENT, tenant_registers.JOB_RELEASE)
     return tenant_registers.JOB + PLACE_REGISTERS + more
-
-
-def counter_registers(params: SwitchParams) -> tuple[Register, ...]:
-    """Return the registers of the counters: those of a port after it was chosen."""
-    return (
-        Register(
-            "counter_select",
-            "Chooses what the next registers show.",
-            rw("counter_port", 5, "chooses the port whose counters are shown"),
-            rw(
-                "counter_verdict",
-                Shape.cast(params.verdict).width,
-                "chooses the verdict whose counter is shown",
-                enum=names_of(params.verdict),
-            ),
-            ro(
-                "counter_exists",
-                1,
-                "tells that the switch has a port counter_port; otherwise the port's counters"
-                " read as 0",
-            ),
-        ),
-        Register(
-            "verdicts",
-            "Counts packets of the chosen port that got the chosen verdict.",
-            ro(
-                "counter_value",
-                COUNTER_BITS,
-                "counts packets that came in at port counter_port and got verdict counter_verdict",
-            ),
-        ),
-        *(
-            single(ro(name, PORT_COUNTER_BITS, doc), "Shows a counter of the chosen port.")
-            for name, doc in PORT_COUNTERS.items()
-        ),
-        single(
-            ro("packets", TOTAL_BITS, "counts requests that the aggregator has taken"),
-            "Counts requests of the aggregator.",
-        ),
-        single(
-            ro(
-                "cycles",
-                TOTAL_BITS,
-                "counts cycles from the aggregator's first request to its last, both included",
-            ),
-            "Counts cycles from the aggregator's first request to its last.",
-        ),
-        single(
-            ro(
-                "saturations",
-                TOTAL_BITS,
-                "counts lanes of complete sums that were clamped, once for each sum",
-            ),
-            "Counts full activations that were clamped.",
-        ),
-    )
 
 
 @cache

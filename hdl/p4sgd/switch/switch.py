@@ -8,17 +8,18 @@ from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
+from hdl.p4sgd.network.frame import LANES
 from hdl.p4sgd.switch.aggregator import Aggregator
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import constants, switch_registers
 from hdl.p4sgd.switch.tenant_wires import command_tenants, count_tenants, report_tenants
-from hdl.p4sgd.switch.total_counters import TotalCounters
 from hdl.switch.control_plane import ControlPlane
 from hdl.switch.egress import SwitchEgress
 from hdl.switch.ingress import SwitchIngress
-from hdl.switch.job_registers import report_jobs
+from hdl.switch.job_registers import command_jobs, report_jobs
 from hdl.switch.job_table import JobTable
 from hdl.switch.port_counters import PORT_COUNTERS, PortCounters
+from hdl.switch.total_counters import TotalCounters
 from hdl.switch.verdict_counters import VerdictCounters
 
 
@@ -113,16 +114,7 @@ class Switch(Component):
 
     def command_jobs(self, m: Module, registers: RegisterBlock, jobs: JobTable) -> None:
         """Connect the host's commands, which start and stop jobs."""
-        settings = registers.control
-        m.d.comb += [
-            jobs.command.start.eq(settings.start_job),
-            jobs.command.stop.eq(settings.stop_job),
-            jobs.command.job.eq(settings.job_number),
-            jobs.command.ports.eq(settings.job_ports),
-            jobs.command.epoch.eq(settings.job_epoch),
-            jobs.command.base.eq(settings.job_base),
-            jobs.command.count.eq(settings.job_slots),
-        ]
+        command_jobs(m, registers.control, jobs.command)
         report_jobs(m, registers.status, jobs)
 
     def report(self, m: Module, registers: RegisterBlock) -> None:
@@ -145,7 +137,7 @@ class Switch(Component):
             verdict=self.params.verdict, sources=self.params.ports
         )
         m.submodules.port_counters = port_counters = PortCounters(self.params)
-        m.submodules.totals = totals = TotalCounters()
+        m.submodules.totals = totals = TotalCounters.sized(saturated=LANES)
         # The verdict comes from the job table, if that refuses the packet, or from the aggregator.
         refused = delay(m, jobs.refused, aggregator.latency, "refused", reset_less=False)
         # A sum becomes complete once; repeated answers are not counted.

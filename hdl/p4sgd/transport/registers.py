@@ -4,7 +4,7 @@ from typing import Any
 
 from amaranth.hdl import Cat
 
-from hdl.common.register_parts import single
+from hdl.common.register_parts import address_registers, single
 from hdl.common.registers import Register, rw
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, PEER_BITS, TIME_BITS
 
@@ -74,24 +74,6 @@ def network_registers() -> tuple[Register, ...]:
                 init=25_000,
             ),
             "Sets when a packet that was not answered is sent again.",
-        ),
-    )
-
-
-def address_registers(name: str, doc: str) -> tuple[Register, ...]:
-    """Return the two registers of an Ethernet address; bits 0..7 are the byte sent first."""
-    return (
-        single(
-            rw(f"{name}_low", 32, f"sets bytes 0..3 of {doc}; bits 0..7 are the byte sent first"),
-            f"Sets the lower bytes of {doc}.",
-        ),
-        single(
-            rw(
-                f"{name}_high",
-                16,
-                f"sets bytes 4 and 5 of {doc}; bits 8..15 are the byte sent last",
-            ),
-            f"Sets the upper bytes of {doc}.",
         ),
     )
 

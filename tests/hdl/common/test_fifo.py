@@ -19,6 +19,7 @@ SIZES = [
     FifoParams(shape=1, depth=16, style="distributed"),
     FifoParams(shape=33, depth=13, style="distributed"),
     FifoParams(shape=9, depth=8, passes=True),
+    FifoParams(shape=9, depth=8, passes=True, style="block", output_register=True),
     FifoParams(shape=8, depth=2, style="block"),
     FifoParams(shape=16, depth=65),
     FifoParams(shape=72, depth=16, style="block", output_register=True),
@@ -32,8 +33,8 @@ test_fifo = simulated(Fifo, SIZES, __name__, short=SIZES[::2])
 
 test_rejects = rejects(
     partial(FifoParams, shape=4, depth=4),
+    ({"passes": True, "style": "block"}, "passes needs output_register, or style distributed"),
     ({"output_register": True}, "output_register needs style block or ultra"),
-    ({"passes": True, "style": "block"}, "passes needs style distributed"),
 )
 
 

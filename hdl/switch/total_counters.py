@@ -5,29 +5,42 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams, EventCounters
-from hdl.p4sgd.network.frame import LANES
+from hdl.common.params import Params, whole
 
 TOTAL_BITS = 48
-COUNTERS = CountersParams(
-    name="total", counters=(("packets", 1), ("saturations", LANES.bit_length())), bits=TOTAL_BITS
-)
+
+
+class TotalParams(Params, suffix="{packets}_{saturated}"):
+    """Sets how much a cycle adds at most."""
+
+    packets: int = whole(1, 64, default=1)  #: packets of a cycle
+    saturated: int = whole(1, 1 << 16)  #: clamped numbers of a cycle
+
+    @property
+    def counters(self) -> CountersParams:
+        """Return the counters, and the widths of what a cycle adds to them."""
+        widths = (
+            ("packets", self.packets.bit_length()),
+            ("saturations", self.saturated.bit_length()),
+        )
+        return CountersParams(name="total", counters=widths, bits=TOTAL_BITS)
 
 
 class TotalCounters(Component):
-    """Counts ``packets`` that come with ``taken``, and ``cycles`` from the first to the last.
+    """Counts ``packets``, of which ``taken`` come in a cycle, and cycles from first to last.
 
-    Both ends count, so these two counters are equal if there was a packet in every cycle.
-    ``saturations`` adds up ``saturated``, the lanes of a sum that were clamped. ``clear`` sets all
-    to zero. 48 bits last 13 days; for saturations 39 hours, with all lanes in every cycle.
+    Both ends of ``cycles`` count, so it equals ``packets`` if there was one packet in every cycle.
+    ``saturations`` adds up ``saturated``, the numbers of sums that were clamped. ``clear`` sets all
+    to zero. 48 bits last 13 days with an event in every cycle.
     """
 
-    def __init__(self, params: None = None) -> None:
+    def __init__(self, params: TotalParams) -> None:
         super().__init__(
             params,
             {
                 "clear": In(1),
-                "taken": In(1),
-                "saturated": In(range(LANES + 1)),
+                "taken": In(range(params.packets + 1)),
+                "saturated": In(range(params.saturated + 1)),
                 "packets": Out(TOTAL_BITS),
                 "saturations": Out(TOTAL_BITS),
                 "cycles": Out(TOTAL_BITS),
@@ -36,7 +49,7 @@ class TotalCounters(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.counters = counters = EventCounters(COUNTERS)
+        m.submodules.counters = counters = EventCounters(self.params.counters)
         event = Signal()
         begun = Signal()
         elapsed = Signal(TOTAL_BITS, init=1)  # value of ``cycles`` if an event comes now
@@ -47,7 +60,7 @@ class TotalCounters(Component):
             self.packets.eq(counters.counts.packets),
             self.saturations.eq(counters.counts.saturations),
         ]
-        m.d.sync += event.eq(self.taken)
+        m.d.sync += event.eq(self.taken.any())
         with m.If(self.clear):
             m.d.sync += [self.cycles.eq(0), elapsed.eq(1), begun.eq(0)]
         with m.Else():

@@ -5,7 +5,7 @@ import random
 import cocotb
 from cocotb.triggers import ClockCycles, RisingEdge
 
-from hdl.p4sgd.switch.total_counters import TOTAL_BITS, TotalCounters
+from hdl.switch.total_counters import TOTAL_BITS, TotalCounters
 from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from tests.hdl.common.counters import CYCLES, cleared
@@ -13,7 +13,7 @@ from tests.hdl.common.counters import CYCLES, cleared
 
 def test_total_counters():
     counters = ("elapsed", "packets", "saturations")
-    simulate(TotalCounters(), __name__, registers=counters)
+    simulate(TotalCounters.sized(saturated=8), __name__, registers=counters)
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")

@@ -1,0 +1,18 @@
+"""Describes the switch of AllReduces of many numbers as a design."""
+
+from gen.designs.design import Design
+
+TINY = {"ports": 2, "banks": 2, "slots": 32, "jobs": 2, "ingress_depth": 64, "egress_depth": 64}
+
+DESIGN = Design(
+    name="allreduce-switch",
+    about="a switch of AllReduces: adds up frames of up to 256 numbers at the ports' rate",
+    component="hdl.allreduce.switch:AllReduceSwitch",
+    params="hdl.allreduce.switch_params:AllReduceSwitchParams",
+    presets={
+        "tiny": TINY,
+        "8-port": {},
+        "u280": {"ports": 2, "banks": 2},
+    },
+    preset="8-port",
+)

@@ -1,0 +1,64 @@
+"""Queues the answers for a port, and sends them."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data
+from amaranth.lib.wiring import In, Out
+
+from hdl.allreduce.switch_params import AllReduceSwitchParams
+from hdl.common.component import Component
+from hdl.common.crossbar import chosen
+from hdl.common.fifo import Fifo
+from hdl.common.packets import AXIS
+
+
+class AnswerExit(Component):
+    """Sends on ``axis`` what banks are ``sending`` to this port, ``number``: one bank at a time.
+
+    ``sent`` pulses when a frame has left. Throughput: a beat a cycle. Latency: none, if the queue
+    is empty. Full: a frame that might find no room for all of its beats is lost, which ``dropped``
+    reports with its first beat.
+    """
+
+    latency = 0
+
+    def __init__(self, params: AllReduceSwitchParams) -> None:
+        super().__init__(
+            params,
+            {
+                "sending": In(data.ArrayLayout(params.sending, params.banks)),
+                "number": In(params.port_bits),
+                "axis": Out(AXIS),
+                "sent": Out(1),
+                "dropped": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, axis = self.params, self.axis
+        m.submodules.fifo = fifo = Fifo(params.egress_fifo)
+        mine = Signal(params.banks)
+        beat, comes = fifo.i.payload, Signal()
+        inside, kept, room, keeps = (Signal(name=n) for n in ("inside", "kept", "room", "keeps"))
+        m.d.comb += [
+            mine.eq(Cat(one.valid & one.bm.bit_select(self.number, 1) for one in self.sending)),
+            comes.eq(mine.any()),
+            beat.eq(chosen(mine, [one.beat for one in self.sending])),
+            keeps.eq(Mux(inside, kept, room)),
+            fifo.i.valid.eq(comes & keeps),
+            self.dropped.eq(comes & ~inside & ~room),
+        ]
+        # The level is that of the cycle before, in which a beat may have come.
+        m.d.sync += room.eq(fifo.level < params.egress_depth - params.frames.beats)
+        with m.If(comes):
+            m.d.sync += [inside.eq(~beat.last), kept.eq(keeps)]
+        last = fifo.o.payload
+        m.d.comb += [
+            axis.tdata.eq(last.data),
+            axis.tkeep.eq(Cat(Cat(~last.last | (last.words >= k)).replicate(4) for k in range(16))),
+            axis.tlast.eq(last.last),
+            axis.tvalid.eq(fifo.o.valid),
+            fifo.o.ready.eq(axis.tready),
+            self.sent.eq(fifo.o.valid & axis.tready & last.last),
+        ]
+        return m

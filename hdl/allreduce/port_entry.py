@@ -1,0 +1,59 @@
+"""Receives frames from a port, and routes whole good ones to the banks of their slots."""
+
+from amaranth.hdl import Module, Mux, Signal
+from amaranth.lib import stream
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.allreduce.frame import WideFrame
+from hdl.allreduce.switch_params import AllReduceSwitchParams
+from hdl.common.component import Component
+from hdl.common.packets import AXIS
+from hdl.common.streams import forward
+from hdl.switch.frame_filter import Quality
+from hdl.switch.packet_port import PacketPort
+
+
+class PortEntry(Component):
+    """Passes the beats of good frames from ``axis`` to ``o``, each with the number of its bank.
+
+    ``number`` is the port's. ``judged``, ``quality`` and ``lost`` are those of the
+    :class:`PacketPort`, and so are throughput, latency, and what becomes of frames without room.
+    """
+
+    def __init__(self, params: AllReduceSwitchParams) -> None:
+        self.latency = PacketPort(params.port).latency
+        super().__init__(
+            params,
+            {
+                "axis": In(AXIS),
+                "address": In(48),
+                "number": In(params.port_bits),
+                "o": Out(stream.Signature(params.crossbar.beat)),
+                "judged": Out(1),
+                "quality": Out(Quality),
+                "lost": Out(1),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        m.submodules.port = port = PacketPort(self.params.port)
+        connect(m, flipped(self.axis), port.axis)
+        word, beat = port.packets.payload, self.params.beat(self.o.payload.beat)
+        header = WideFrame(word.data[: WideFrame.as_shape().size])
+        inside = Signal()  # the next beat does not begin a packet
+        bank = Signal(self.params.bank_bits)
+        m.d.comb += [
+            port.address.eq(self.address),
+            forward(port.packets, self.o),
+            self.o.payload.to.eq(Mux(inside, bank, header.seq[: self.params.bank_bits])),
+            beat.data.eq(word.data),
+            beat.sender.eq(self.number),
+            beat.last.eq(word.last),
+            self.judged.eq(port.judged),
+            self.quality.eq(port.quality),
+            self.lost.eq(port.lost),
+        ]
+        with m.If(self.o.valid & self.o.ready):
+            m.d.sync += [inside.eq(~word.last), bank.eq(self.o.payload.to)]
+        return m
