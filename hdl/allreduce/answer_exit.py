@@ -37,13 +37,13 @@ class AnswerExit(Component):
         m = Module()
         params, axis = self.params, self.axis
         m.submodules.fifo = fifo = Fifo(params.egress_fifo)
-        mine = Signal(params.banks)
+        senders = Signal(params.banks)
         beat, comes = fifo.i.payload, Signal()
         inside, kept, room, keeps = (Signal(name=n) for n in ("inside", "kept", "room", "keeps"))
         m.d.comb += [
-            mine.eq(Cat(one.valid & one.bm.bit_select(self.number, 1) for one in self.sending)),
-            comes.eq(mine.any()),
-            beat.eq(chosen(mine, [one.beat for one in self.sending])),
+            senders.eq(Cat(b.valid & b.bm.bit_select(self.number, 1) for b in self.sending)),
+            comes.eq(senders.any()),
+            beat.eq(chosen(senders, [bank.beat for bank in self.sending])),
             keeps.eq(Mux(inside, kept, room)),
             fifo.i.valid.eq(comes & keeps),
             self.dropped.eq(comes & ~inside & ~room),

@@ -14,8 +14,6 @@ from hdl.switch.frame_filter import Quality
 from hdl.switch.frame_format import copied
 from hdl.switch.job_table import judge
 
-CLEARING = data.StructLayout({"valid": 1, "ports": 32, "base": 16, "end": 17})
-
 
 class BankEntry(Component):
     """Passes the packets of ``i`` to a bank, and says later whose they are and what is wrong.
@@ -39,7 +37,7 @@ class BankEntry(Component):
                 "o": Out(stream.Signature(params.bank.beat)),
                 "number": In(params.bank_bits),
                 "table": In(data.ArrayLayout(params.job, params.jobs)),
-                "clearing": In(CLEARING),
+                "clearing": In(params.clearing),
                 "cleared": Out(1),
                 "everyone": Out(params.ports),
                 "refused": Out(WideVerdict),
@@ -109,7 +107,7 @@ class BankEntry(Component):
         verdict = judge(m, params, packet, delay(m, sender, 1, "by"), job)
         clearing = delay(m, clear, 1, "clearing")
         m.d.sync += [
-            everyone.eq(Mux(clearing, self.clearing.ports[: params.ports], job.ports)),
+            everyone.eq(Mux(clearing, self.clearing.ports, job.ports)),
             refused.eq(Mux(clearing, WideVerdict.NONE, verdict)),
         ]
         m.d.comb += [self.everyone.eq(everyone), self.refused.eq(refused)]

@@ -5,7 +5,7 @@ from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.allreduce.answer_framer import AnswerFramer
-from hdl.allreduce.bank_entry import CLEARING, BankEntry
+from hdl.allreduce.bank_entry import BankEntry
 from hdl.allreduce.number_aligner import NumberAligner
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.allreduce.wide_bank import WideBank
@@ -34,7 +34,7 @@ class BankPath(Component):
                 "i": In(stream.Signature(params.beat)),
                 "number": In(params.bank_bits),
                 "table": In(data.ArrayLayout(params.job, params.jobs)),
-                "clearing": In(CLEARING),
+                "clearing": In(params.clearing),
                 "cleared": Out(1),
                 "source": In(48),
                 "destination": In(48),

@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.allreduce.wide_params import WideVerdict
-from hdl.common.arithmetic import delay, low_bits, summed
+from hdl.common.arithmetic import delay, summed
 from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams, EventCounters
 from hdl.switch.frame_filter import Quality
@@ -84,7 +84,7 @@ class AllReduceCounters(Component):
             values.append(part.value)
             busy.append(part.busy)
         m.d.comb += self.busy.eq(Cat(busy).any())
-        return summed(m, values, "value")[:COUNTER_BITS]
+        return summed(m, values, "value", COUNTER_BITS)
 
     def count_qualities(self, m: Module) -> Value:
         """Count the bad frames of each port; return the chosen counter."""
@@ -95,24 +95,24 @@ class AllReduceCounters(Component):
             for name, item in zip(names, BAD, strict=True):
                 m.d.comb += part.events[name].eq(port.judged & (port.quality == item))
             counts.append(part.counts.as_value())
-        of_port = QUALITIES.counts(delay(m, Array(counts)[self.number], 1, "qualities"))
-        chosen = [of_port[name] for name in names]
+        chosen = QUALITIES.counts(delay(m, Array(counts)[self.number], 1, "qualities"))
+        numbers = [chosen[name] for name in names]
         # MALFORMED, FOREIGN and CORRUPT are the last three verdicts.
-        return delay(m, Array([0, *chosen])[self.of.as_value()[:2]], 1, "bad")
+        return delay(m, Array([0, *numbers])[self.of.as_value()[:2]], 1, "bad")
 
     def count_totals(self, m: Module) -> None:
         """Count the packets that banks have taken, cycles, and clamped numbers."""
         params = self.params
         most = self.params.banks << 8
         m.submodules.totals = totals = TotalCounters.sized(packets=params.banks, saturated=most)
-        none, wrong = WideVerdict.NONE.value, WideVerdict.WRONG_SLOT.value
+        least, most = WideVerdict.ADDED.value, WideVerdict.DIFFERENT.value
         verdicts = [bank.verdict.as_value() for bank in self.banks]
-        taken = [(verdict != none) & (verdict < wrong) for verdict in verdicts]
+        taken = [(verdict >= least) & (verdict <= most) for verdict in verdicts]
         clamped = [bank.clamped for bank in self.banks]
         m.d.comb += [
             totals.clear.eq(self.clear),
-            totals.taken.eq(low_bits(summed(m, taken, "taken"), len(totals.taken))),
-            totals.saturated.eq(low_bits(summed(m, clamped, "clamped"), len(totals.saturated))),
+            totals.taken.eq(summed(m, taken, "taken", len(totals.taken))),
+            totals.saturated.eq(summed(m, clamped, "clamped", len(totals.saturated))),
         ]
         names = ("packets", "cycles", "saturations")
         m.d.comb += [getattr(self, name).eq(getattr(totals, name)) for name in names]

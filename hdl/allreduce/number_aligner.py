@@ -52,8 +52,8 @@ class NumberAligner(Component):
             m.d.comb += [out.header.eq(kept.header), out.sender.eq(kept.sender)]
         numbers = Cat(Mux(begins, words[half:], held), Mux(inside, words[:half], 0))
         for k, number in enumerate(out.numbers):
-            there = count[4:].any() | (count[:4] > k)
-            m.d.comb += number.eq(Mux(there, numbers.word_select(k, PAYLOAD_BITS), 0))
+            counted = count[4:].any() | (count[:4] > k)
+            m.d.comb += number.eq(Mux(counted, numbers.word_select(k, PAYLOAD_BITS), 0))
         with m.If(i.valid & i.ready):
             m.d.sync += [held.eq(words[half:]), inside.eq(~i.payload.last)]
             with m.If(begins):

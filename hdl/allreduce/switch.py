@@ -90,7 +90,7 @@ class AllReduceSwitch(Component):
                 bank.destination.eq(group),
                 bank.table.eq(jobs.table),
                 clearing.valid.eq(jobs.preparing),
-                clearing.ports.eq(jobs.command.ports),
+                clearing.ports.eq(jobs.command.ports[: params.ports]),
                 clearing.base.eq(jobs.command.base),
                 clearing.end.eq((jobs.command.base + jobs.command.count)[:17]),
                 turns.waiting[k].eq(bank.waiting),

@@ -115,6 +115,11 @@ class AllReduceSwitchParams(
         return data.StructLayout({"header": header, "sender": self.port_bits, **numbers})
 
     @property
+    def clearing(self) -> data.StructLayout:
+        """Describe the slots of a job that starts, and its ports."""
+        return data.StructLayout({"valid": 1, "ports": self.ports, "base": 16, "end": 17})
+
+    @property
     def answered(self) -> data.StructLayout:
         """Describe a beat of an answer's frame; ``words`` has the number of its last word."""
         return data.StructLayout({"data": AXIS.data_bits, "words": bits_for(LANES - 1), "last": 1})

@@ -100,17 +100,19 @@ class WideBank(Component):
         # The sum's beat is read a cycle later, and changed.
         decision = delay(m, decision, more, "decision")
         valid = delay(m, valid, 1 + more, "valid_sum", reset_less=False)
-        beat = delay(m, beat, 1 + more, "beat_sum")
+        addend = Signal(params.addend)
+        m.d.comb += [*copied(addend, beat), addend.operation.eq(beat.head.operation)]
+        addend = delay(m, addend, 1 + more, "addend")
         entry = Cat(i.p.number, head.use[0], head.slot)
         m.d.comb += [sums.address.eq(delay(m, entry, 1, "entry")), sums.write.eq(valid)]
-        self.combine(m, sums, beat, decision)
-        self.answer(m, sums.written.contents, valid, beat, decision, numbers)
+        self.combine(m, sums, addend, decision)
+        self.answer(m, sums.written.contents, valid, addend, decision, numbers)
         return m
 
-    def combine(self, m: Module, sums: UpdateMemory, beat: Any, decision: Any) -> None:
+    def combine(self, m: Module, sums: UpdateMemory, addend: Any, decision: Any) -> None:
         """Set the beat of the slot's sum after the packet's beat."""
-        operation = beat.head.operation
-        for before, after, number in zip(sums.before, sums.after, beat.numbers, strict=True):
+        operation = addend.operation
+        for before, after, number in zip(sums.before, sums.after, addend.numbers, strict=True):
             total = low_bits(before + number, len(after)).as_signed()
             most = Mux(before > number, before, number)
             other = Mux(operation == Operation.OR, before | number, most)
@@ -118,13 +120,13 @@ class WideBank(Component):
             kept = Mux(decision.add, result, before)
             m.d.comb += after.eq(Mux(decision.take, number, kept))
 
-    def answer(self, m: Module, exact: Any, valid, beat: Any, decision: Any, queue: Any) -> None:
+    def answer(self, m: Module, exact: Any, valid, addend: Any, decision: Any, queue: Any) -> None:
         """Clamp what has been registered, count what is clamped, and queue the answer."""
         full = delay(m, decision.full, 1, "full")
         pairs = [saturate(value, PAYLOAD_BITS) for value in exact]
         clamped = delay(m, Cat(Mux(full, number, 0) for number, _ in pairs), 1, "clamped")
         overflows = delay(m, Cat(full & overflow for _, overflow in pairs), 1, "overflows")
-        number, last = delay(m, beat.number, 2, "number"), delay(m, beat.last, 2, "last")
+        number, last = delay(m, addend.number, 2, "number"), delay(m, addend.last, 2, "last")
         decision = delay(m, decision, 2, "decided")
         valid = delay(m, valid, 2, "valid_answer", reset_less=False)
         whole = FifoParams(

@@ -75,6 +75,12 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{tag_bits}"):
         return data.StructLayout({"head": self.head, "number": number, **self.beat_fields})
 
     @property
+    def addend(self) -> data.StructLayout:
+        """Describe what is done with a beat's numbers."""
+        number = {"operation": 2, "number": ceil_log2(self.beats)}
+        return data.StructLayout({**number, **self.beat_fields})
+
+    @property
     def answer_head(self) -> data.StructLayout:
         """Describe an answer to the ports in ``bm``: a sum, or ``acked`` and then without numbers.
 

@@ -115,12 +115,13 @@ def signed_array(bits: int, length: int) -> data.ArrayLayout:
     return data.ArrayLayout(signed(bits), length)
 
 
-def summed(m: Module, values: Sequence[Value], name: str) -> Value:
-    """Return the sum of ``values``, with registers behind each sum of four."""
+def summed(m: Module, values: Sequence[Value], name: str, bits: int) -> Value:
+    """Return the lowest ``bits`` of the sum of ``values``, with registers behind each four."""
     if len(values) == 1:
         return values[0]
-    parts = [sum(values[k : k + 4], start=Value.cast(0)) for k in range(0, len(values), 4)]
-    return summed(m, [delay(m, part, 1, f"{name}_{k}") for k, part in enumerate(parts)], f"{name}_")
+    sums = [sum(values[k : k + 4], start=Value.cast(0)) for k in range(0, len(values), 4)]
+    cut = [delay(m, low_bits(part, bits), 1, f"{name}_{k}") for k, part in enumerate(sums)]
+    return summed(m, cut, f"{name}_of_{len(cut)}", bits)
 
 
 def count_ones(bits: list) -> Value:

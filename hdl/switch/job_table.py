@@ -206,7 +206,7 @@ def judge(m: Module, params: PacketSwitchParams, packet: Any, sender: Value, job
     Without a grant a tenant is there, and is refused as NOT_GRANTED.
     """
     header, kinds = packet.header, params.verdict
-    there = job.registered if params.tenants else job.active
+    known = job.registered if params.tenants else job.active
     verdict = Signal(kinds)
     with m.If(packet.quality == Quality.CORRUPT):
         m.d.comb += verdict.eq(kinds.CORRUPT)
@@ -215,7 +215,7 @@ def judge(m: Module, params: PacketSwitchParams, packet: Any, sender: Value, job
     with m.Elif(packet.quality == Quality.MALFORMED):
         m.d.comb += verdict.eq(kinds.MALFORMED)
     ports = job.ports | job.parent if params.parents else job.ports
-    with m.Elif(~packet.known | ~there | ~(ports & sender).any()):
+    with m.Elif(~packet.known | ~known | ~(ports & sender).any()):
         m.d.comb += verdict.eq(kinds.WRONG_JOB)
     own = packet.own
     if params.parents:
