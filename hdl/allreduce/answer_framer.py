@@ -89,4 +89,4 @@ class AnswerFramer(Component):
         bits = Value.cast(numbers.payload.numbers)
         with m.If(busy):
             m.d.sync += [held.eq(bits[half:]), tail.eq(numbers.payload.last & ~ends & ~tail)]
-        return Cat(Mux(begins, header, held), Mux(tail, 0, bits[:half]))
+        return Cat(Mux(begins, header, held), bits[:half])

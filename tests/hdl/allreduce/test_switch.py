@@ -3,13 +3,16 @@
 import random
 from collections import Counter
 from copy import deepcopy
+from dataclasses import replace
 
 import cocotb
+import numpy as np
 
 from hdl.allreduce.switch import AllReduceSwitch
 from hdl.allreduce.switch_params import IN_FIRST, AllReduceSwitchParams
+from sim.golden.reduction.frames import IS_AGG
 from sim.golden.reduction.wide_frames import WideFrame
-from sim.harness.streams import STALLS, edges
+from sim.harness.streams import STALLS, always, edges, never
 from tests.hdl.allreduce.switch_bench import ORDER, SwitchBench, mutated
 from tests.simulated import simulated
 
@@ -77,8 +80,10 @@ def drawn_traffic(bench):
 async def equals_the_golden_model_at_all_ports_at_once(dut, stalls):
     """Frames come to all ports at once; those of a slot count in the order of its bank."""
     bench = await begin(dut, stalls)
-    for _ in range(6):
+    for k in range(6):
         bench.forget()
+        if k % 2:  # the other job's slots stay as they are
+            await bench.start_job(0, ports=0b0101, epoch=k, base=k, slots=9 - k)
         frames = drawn_traffic(bench)
         for port, some in enumerate(frames):
             for data, corrupt in some:
@@ -88,3 +93,70 @@ async def equals_the_golden_model_at_all_ports_at_once(dut, stalls):
         await edges(dut.clk, 600)
         bench.compare(bench.in_order(frames))
     await bench.check_counters()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_port_that_takes_nothing_loses_answers_and_blocks_no_other(dut):
+    """Its queue holds whole answers only; all that another port is sent comes."""
+    bench = await begin(dut)
+    bench.sinks[0].stall = always
+    expected, longest = [], bench.params.frames.beats
+    for use in range(12):
+        for port in (0, 2):
+            numbers = np.arange(use, use + 256)
+            frame = bench.frame(port, 0, 3, use, flags=IS_AGG, numbers=numbers)
+            bench.send(port, frame.to_bytes())
+            expected += [data for to, data in bench.model.take(port, frame.to_bytes()) if to == 2]
+            await edges(dut.clk, 60)
+    assert [packet.octets for packet in bench.sinks[2].packets] == expected
+    bench.sinks[0].stall = never
+    await edges(dut.clk, 100)
+    kept = [packet.octets for packet in bench.sinks[0].packets]
+    assert kept == expected[: len(kept)]
+    capacity = bench.params.egress_depth
+    assert capacity // longest - 1 <= len(kept) <= capacity // longest + 1
+    await bench.check_counters(dropped=len(expected) - len(kept))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def a_port_without_room_loses_whole_frames(dut):
+    """Two ports send all they can to a bank, which takes half of that."""
+    bench = await begin(dut)
+    frame = bench.frame(0, 0, 3, 0, flags=IS_AGG, numbers=np.arange(1, 257))
+    for port in (0, 2):
+        for _ in range(80):
+            bench.send(port, replace(frame, bm=1 << port).to_bytes())
+    await edges(dut.clk, 3500)
+    counts = await bench.host.port_counters()
+    verdicts = await bench.host.verdicts()
+    taken = {port: sum(verdicts[port].values()) for port in (0, 2)}
+    for port in (0, 2):
+        assert counts[port]["overflows"] == 80 - taken[port] > 0
+    # The first frame has no answer of its own, but that to the first of the other port.
+    assert sum(counts[port]["answers_sent"] for port in (0, 2)) == sum(taken.values())
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def reports_commands(dut):
+    """It tells which jobs are active, and why a command was refused."""
+    bench = await begin(dut)
+    assert await bench.host.read("active_jobs") == 0b101
+    for job, ports, base, slots, reason in (
+        (3, [0], 0, 1, "NO_SUCH_JOB"),
+        (1, [0], 0, 1, "PORTS_TAKEN"),
+        (0, [0], 15, 2, "BAD_SLOTS"),
+        (0, [0], 8, 2, "SLOTS_TAKEN"),
+    ):
+        assert await refusal(bench, job, ports, base, slots) == reason
+    await bench.stop_job(2)
+    assert await bench.host.read("active_jobs") == 0b001
+
+
+async def refusal(bench, job, ports, base, slots):
+    """Return why the switch refuses a job."""
+    place = {"job_ports": sum(1 << port for port in ports), "job_base": base, "job_slots": slots}
+    await bench.host.write(**place, job_number=job)
+    await bench.host.write(start_job=1)
+    while await bench.host.read("busy"):
+        pass
+    return (await bench.host.read("reason")).name
