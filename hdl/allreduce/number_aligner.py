@@ -1,6 +1,7 @@
 """Aligns a frame's numbers, which begin in the middle of a beat, to the beats of a bank."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data
 
 from hdl.allreduce.frame import HEADER_BYTES, WideFrame
 from hdl.allreduce.switch_params import IN_FIRST, LANES, AllReduceSwitchParams
@@ -30,7 +31,7 @@ class NumberAligner(Component):
         m = Module()
         i, o, out = self.i, self.o, self.o.payload
         words, half = i.payload.data, IN_FIRST * PAYLOAD_BITS
-        frame = WideFrame(words[: 8 * HEADER_BYTES])
+        frame = data.View(WideFrame, words[: 8 * HEADER_BYTES])
         kept = Signal(self.params.aligned, reset_less=True)  # header, sender and number of a beat
         held = Signal(half, reset_less=True)  # numbers that came with the beat before
         left = Signal.like(out.header.count, reset_less=True)  # numbers of this beat and later ones

@@ -1,10 +1,10 @@
 """Receives frames from a port, and routes whole good ones to the banks of their slots."""
 
 from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from hdl.allreduce.frame import WideFrame
+from hdl.allreduce.frame import HEADER_BYTES, WideFrame
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
@@ -40,7 +40,7 @@ class PortEntry(Component):
         m.submodules.port = port = PacketPort(self.params.port)
         connect(m, flipped(self.axis), port.axis)
         word, beat = port.packets.payload, self.params.beat(self.o.payload.beat)
-        header = WideFrame(word.data[: WideFrame.as_shape().size])
+        header = data.View(WideFrame, word.data[: 8 * HEADER_BYTES])
         inside = Signal()  # the next beat does not begin a packet
         bank = Signal(self.params.bank_bits)
         m.d.comb += [

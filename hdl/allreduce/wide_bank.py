@@ -89,7 +89,7 @@ class WideBank(Component):
             rule.previous.eq(delay(m, (head.use - 1)[:8], heads.lead, "previous")),
             rule.following.eq(delay(m, (head.use + 1)[:8], heads.lead, "following")),
         ]
-        decision = Signal(params.decision, reset_less=True)
+        decision: Any = Signal(params.decision, reset_less=True)
         verdict = Mux(refused, self.refused, rule.verdict)
         m.d.sync += self.verdict.eq(Mux(begins, verdict, WideVerdict.NONE))
         m.d.sync += data_register(m, self.sender).eq(beat.head.sender)
