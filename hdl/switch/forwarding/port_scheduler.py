@@ -44,7 +44,7 @@ class PortScheduler(Component):
     others.
 
     Throughput: a beat a cycle, from packet to packet, too. Latency: :attr:`latency` from a beat
-    taken; the first packet after a pause is taken at most :attr:`wait` cycles after it comes.
+    taken; a packet that comes to an idle port is taken :attr:`wait` cycles later.
     Stalls: holds. ``i[k].ready`` depends on ``valid`` of all sources.
     """
 
@@ -71,7 +71,7 @@ class PortScheduler(Component):
         count = self.params.sources
         # The choice is made a cycle ahead, when it is unknown whether the source that has just sent
         # has another packet. ``first`` is the choice if it has, ``second`` if it has none.
-        first, second = Signal(count, init=1), Signal(count)
+        first, second = Signal(count), Signal(count)
         chosen, inside, goes = Signal(count), Signal(), Signal()
         comes, takes, last = Signal(), Signal(), Signal()
         valid = Cat(i.valid for i in self.i)

@@ -1,0 +1,47 @@
+"""Lays out the settings of a port's ingress, and decides a packet's group and class by them."""
+
+from functools import reduce
+from operator import or_
+
+from amaranth.hdl import Array, Cat, Mux, Value
+from amaranth.lib import data
+
+from hdl.switch.forwarding.flood_limit import BURST_BITS, RATE_BITS
+from hdl.switch.forwarding.params import (
+    CODES,
+    DSCPS,
+    GROUP_BITS,
+    GROUPS,
+    VLAN,
+    ForwardingParams,
+)
+
+
+def settings_layout(params: ForwardingParams) -> data.StructLayout:
+    """Describe the settings: of the port its group, and of all what is alike."""
+    return data.StructLayout(
+        {
+            "group": GROUP_BITS,
+            "vlans": data.ArrayLayout(VLAN, GROUPS),
+            "members": data.ArrayLayout(params.ports, GROUPS),
+            "classes": data.ArrayLayout(params.class_bits, CODES),
+            "flood_rate": RATE_BITS,
+            "flood_burst": BURST_BITS,
+        }
+    )
+
+
+def group_of(header, settings) -> tuple[Value, Value]:
+    """Return a packet's group, and whether it has one: that of its VLAN id, or the port's own."""
+    own = ~header.tagged | (header.vid == 0)
+    same = [vlan.used & (vlan.vid == header.vid) for vlan in settings.vlans]
+    number = reduce(or_, (Mux(bit, k, 0) for k, bit in enumerate(same)))
+    return Mux(own, settings.group, number), own | Cat(same).any()
+
+
+def class_of(header, settings) -> Value:
+    """Return a packet's class: by its DSCP if it is IPv4, else by its VLAN priority, else 0."""
+    codes = list(settings.classes)
+    by_dscp = Array(codes[:DSCPS])[header.dscp]
+    by_priority = Array(codes[DSCPS:])[header.priority]
+    return Mux(header.ipv4, by_dscp, Mux(header.tagged, by_priority, 0))

@@ -1,0 +1,234 @@
+"""Connects a switch that forwards Ethernet packets: ports, MAC table, memories, registers."""
+
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.lib.wiring import In, Out, connect, flipped
+
+from hdl.common.arithmetic import delay, low_bits
+from hdl.common.axi import AxiLiteSignature
+from hdl.common.component import Component
+from hdl.common.counter_banks import CounterBanks
+from hdl.common.event_counters import EventCounters
+from hdl.common.fifo import Fifo, FifoParams
+from hdl.common.packets import AXIS, PRIORITY_COUNT, to_axis
+from hdl.common.register_block import RegisterBlock
+from hdl.common.stream_arbiter import StreamArbiter
+from hdl.switch.forwarding.counters import (
+    COUNTERS,
+    MEASURES,
+    TABLE_COUNTERS,
+    PacketMeter,
+    without_errors,
+)
+from hdl.switch.forwarding.egress import ForwardingEgress
+from hdl.switch.forwarding.ingress import CAUSES, ForwardingIngress
+from hdl.switch.forwarding.mac_table import TABLE_EVENTS, MacTable
+from hdl.switch.forwarding.matching import Matching
+from hdl.switch.forwarding.packet_memory import PacketMemory
+from hdl.switch.forwarding.params import LEARNED, ForwardingParams
+from hdl.switch.forwarding.registers import constants, forwarding_registers
+from hdl.switch.forwarding.settings_bank import SHOWN, SettingsBank
+
+LEARNING_DEPTH = 4  #: addresses of a port that wait to be learned
+
+
+class ForwardingSwitch(Component):
+    """Forwards Ethernet packets between its ports by the MAC addresses that it learns (802.1Q).
+
+    Whole packets are stored, then forwarded (:class:`ForwardingIngress` says which are dropped).
+    They wait at the port where they came (:class:`PacketMemory`), then in a queue of their class at
+    the output (:class:`ForwardingEgress`); packets of one class from one port to another stay in
+    order. Packets that find no room are dropped, unless their class is lossless and the neighbour
+    obeys ``pause`` within ``params.headroom`` beats. ``pause[k]`` and ``paused[k]`` have a bit for
+    each priority of PFC: to the neighbour of port k, and from it. There is no spanning tree: a loop
+    of links multiplies floods, up to the limit of each port's flooding.
+
+    Throughput: a beat a cycle into and out of every port. ``s_axis`` is always ready; ``tuser`` on
+    the last beat says that its checksum is bad. Latency: :attr:`latency` at most, from a packet's
+    last beat to its first at ``m_axis``, while nothing else moves.
+    """
+
+    register_map = staticmethod(forwarding_registers)
+
+    def __init__(self, params: ForwardingParams) -> None:
+        self.registers = forwarding_registers(params)
+        self.latency = (
+            ForwardingIngress.latency
+            + PacketMemory.latency
+            + Matching.latency
+            + PacketMemory.turn_latency
+            + ForwardingEgress(params).latency
+        )
+        super().__init__(
+            params,
+            {
+                "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                "s_axis": In(AXIS).array(params.ports),
+                "m_axis": Out(AXIS).array(params.ports),
+                "pause": Out(PRIORITY_COUNT).array(params.ports),
+                "paused": In(PRIORITY_COUNT).array(params.ports),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        params, ports = self.params, range(self.params.ports)
+        m.submodules.registers = registers = RegisterBlock(self.registers)
+        m.submodules.settings = settings = SettingsBank(params)
+        m.submodules.table = table = MacTable(params)
+        m.submodules.matching = matching = Matching(params)
+        inputs, outputs = [], []
+        for k in ports:
+            m.submodules[f"ingress_{k}"] = ingress = ForwardingIngress(params)
+            m.submodules[f"memory_{k}"] = memory = PacketMemory(params)
+            m.submodules[f"egress_{k}"] = egress = ForwardingEgress(params)
+            connect(m, flipped(self.s_axis[k]), ingress.axis)
+            to_axis(m, egress.o, flipped(self.m_axis[k]))
+            inputs.append((ingress, memory))
+            outputs.append(egress)
+        connect(m, flipped(self.s_axil), registers.axil)
+        m.d.comb += [
+            settings.control.eq(registers.control),
+            *(registers.status[name].eq(settings.shown[name]) for name in SHOWN.members),
+        ]
+        for k, (ingress, memory) in enumerate(inputs):
+            self.join(m, k, ingress, memory, table, registers.control, settings.ports[k])
+            self.cross(m, k, memory, matching, outputs)
+        for k, egress in enumerate(outputs):
+            own = slice(k * params.classes, (k + 1) * params.classes)
+            m.d.comb += [
+                egress.paused.eq(self.paused[k][: params.classes]),
+                matching.open[k].eq(egress.open),
+                *(a.eq(b) for a, b in zip(egress.level, settings.level[own], strict=True)),
+                *(a.eq(b) for a, b in zip(egress.weight, settings.weight[own], strict=True)),
+            ]
+        lost = self.learn(m, [ingress for ingress, _ in inputs], table, registers.control)
+        self.run_table(m, table, registers)
+        self.count(m, inputs, lost, table, registers)
+        return m
+
+    def join(self, m: Module, k: int, ingress, memory, table, control, settings) -> None:
+        """Connect port ``k``'s ingress to its memory, to the table and to its settings."""
+        look_up = ("mac", "group", "hit", "port")
+        mac, group, hit, port = (getattr(table, name)[k] for name in look_up)
+        m.d.comb += [
+            ingress.own.eq(1 << k),
+            ingress.settings.eq(settings),
+            ingress.congested.eq(memory.congested),
+            mac.eq(ingress.mac),
+            group.eq(ingress.group),
+            ingress.hit.eq(hit),
+            ingress.port.eq(port),
+            memory.stored.eq(ingress.stored),
+            *(memory.levels[name].eq(control[name]) for name in memory.levels.shape().members),
+            self.pause[k].eq(memory.pause & control.lossless[: self.params.classes]),
+        ]
+
+    def cross(self, m: Module, k: int, memory, matching, outputs) -> None:
+        """Connect the memory of input ``k`` to all outputs, and to the matching."""
+        count = self.params.ports
+        m.d.comb += [
+            matching.idle[k].eq(memory.idle),
+            memory.turn.eq(matching.turn[k]),
+            memory.contended.eq(matching.contended[k]),
+        ]
+        for o, egress in enumerate(outputs):
+            m.d.comb += [
+                matching.waiting[k * count + o].eq(memory.waiting[o]),
+                memory.open[o].eq(egress.open),
+                egress.beats[k].eq(memory.beat),
+                egress.class_[k].eq(memory.class_),
+                egress.comes[k].eq(memory.valid & memory.to[o]),
+            ]
+
+    def learn(self, m: Module, inputs, table, control) -> list[Value]:
+        """Queue the addresses that may be learned; return which ports lose one, being full."""
+        shape, lost = LEARNED.size, []
+        m.submodules.learners = learners = StreamArbiter.sized(shape=shape, count=len(inputs))
+        for k, ingress in enumerate(inputs):
+            fifo = Fifo(FifoParams(shape=shape, depth=LEARNING_DEPTH))
+            m.submodules[f"learned_{k}"] = fifo
+            latest = Signal(LEARNED, name=f"latest_{k}")
+            known = Signal(name=f"known_{k}")  # the latest was queued since the last scan began
+            comes = ingress.learns & control.learning & ~(known & (latest == ingress.learned))
+            with m.If(table.age | table.clear):
+                m.d.sync += known.eq(0)
+            with m.Elif(comes & fifo.i.ready):
+                m.d.sync += [latest.eq(ingress.learned), known.eq(1)]
+            m.d.comb += [fifo.i.valid.eq(comes), fifo.i.payload.eq(ingress.learned)]
+            connect(m, fifo.o, learners.i[k])
+            lost.append(comes & ~fifo.i.ready)
+        m.d.comb += [
+            table.learn.valid.eq(learners.o.valid),
+            table.learn.payload.eq(learners.o.payload.payload),
+            learners.o.ready.eq(table.learn.ready),
+        ]
+        return lost
+
+    def run_table(self, m: Module, table, registers) -> None:
+        """Let the host and the clock of ageing change the table."""
+        control, status, reply = registers.control, registers.status, table.reply
+        unit, units = Signal(range(self.params.age_cycles)), Signal(32)
+        full = unit == self.params.age_cycles - 1
+        over = full & (units + 1 >= control.ageing)
+        m.d.sync += unit.eq(Mux(full, 0, unit + 1))
+        with m.If(full):
+            m.d.sync += units.eq(Mux(over, 0, (units + 1)[:32]))
+        entry = reply.entry
+        m.d.comb += [
+            table.age.eq(over & control.ageing.any()),
+            table.clear.eq(control.table_clear),
+            table.start.eq(control.table_start),
+            table.command.eq(control.table_operation),
+            table.key.mac.eq(Cat(control.table_mac_low, control.table_mac_high)),
+            table.key.group.eq(control.table_group),
+            table.key.port.eq(control.table_port),
+            table.place.eq(low_bits(control.table_place, len(table.place))),
+            status.table_busy.eq(table.busy),
+            status.table_ready.eq(table.ready),
+            status.table_hit.eq(reply.hit),
+            status.table_refused.eq(reply.refused),
+            status.table_static_now.eq(entry.static),
+            status.table_fresh_now.eq(entry.fresh),
+            status.table_group_now.eq(entry.group),
+            status.table_port_now.eq(entry.port),
+            status.table_mac_now.eq(entry.mac),
+        ]
+
+    def count(self, m: Module, inputs, lost, table, registers) -> None:
+        """Count the packets of each port, and the events of the table."""
+        params, control, status = self.params, registers.control, registers.status
+        banks = CounterBanks.sized(counters=COUNTERS, count=params.ports)
+        m.submodules.counters = banks
+        m.submodules.table_counters = of_table = EventCounters(TABLE_COUNTERS)
+        wait = ForwardingIngress.latency - PacketMeter.latency
+        for k, (ingress, memory) in enumerate(inputs):
+            measures = {}
+            for name, axis in (("in", self.s_axis[k]), ("out", self.m_axis[k])):
+                m.submodules[f"{name}_meter_{k}"] = meter = PacketMeter()
+                m.d.comb += [
+                    meter.moves.eq(axis.tvalid & axis.tready),
+                    meter.beat.data.eq(axis.tdata),
+                    meter.beat.keep.eq(axis.tkeep),
+                    meter.beat.last.eq(axis.tlast),
+                ]
+                measures[name] = meter.measures
+            came = delay(m, measures["in"], wait, f"came_{k}")
+            came = without_errors(came, ingress.dropped)
+            events = banks.events[k]
+            m.d.comb += [
+                *(events[f"in_{name}"].eq(value) for name, value in came.items()),
+                *(events[f"out_{name}"].eq(measures["out"][name]) for name in MEASURES),
+                *(events[f"in_{name}"].eq(ingress.dropped[j]) for j, name in enumerate(CAUSES)),
+                events.in_no_room.eq(memory.lost),
+                events.learning_lost.eq(lost[k]),
+            ]
+        m.d.comb += [
+            *(of_table.events[n].eq(table.events[j]) for j, n in enumerate(TABLE_EVENTS)),
+            of_table.clear.eq(control.clear_counters),
+            *(status[f"table_{name}"].eq(of_table.counts[name]) for name in TABLE_EVENTS),
+            banks.clear.eq(control.clear_counters),
+            banks.part.eq(control.counter_part),
+            banks.select.eq(control.port_counter),
+            status.port_count.eq(banks.value),
+            *(status[name].eq(value) for name, value in constants(params).items()),
+        ]
