@@ -32,12 +32,14 @@ class FloodLimit(Component):
         part = Signal(RATE_BITS)
         earns = Signal()
         tokens = Signal(signed(BURST_BITS + 2))
-        earned = earns & (tokens < self.burst)
-        change = Mux(earned, Mux(self.floods, 0, 1), Mux(self.floods, -1, 0))
+        below, above = Signal(), Signal()
+        change = Mux(earns & below, Mux(self.floods, 0, 1), Mux(self.floods, -1, 0))
         m.d.sync += [
             part.eq((part + self.rate)[:RATE_BITS]),
             earns.eq((part + self.rate)[RATE_BITS]),
-            tokens.eq((tokens + change)[: len(tokens)]),
+            below.eq(tokens < self.burst),
+            above.eq(tokens > self.burst),
+            tokens.eq(Mux(above, self.burst, (tokens + change)[: len(tokens)])),
             self.open.eq(~tokens[-1] & tokens.any()),
         ]
         return m

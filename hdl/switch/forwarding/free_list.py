@@ -39,8 +39,8 @@ class FreeList(Component):
             shape=bits, depth=self.params.beats, style="block", output_registers=0
         )
         m.submodules.places = memory
-        at, begin, end = Signal(bits), Signal(bits), Signal(bits)
-        # Two addresses after ``at`` and ``begin`` are kept, as the memory takes a cycle.
+        # Of the packet's free addresses the next two are registers, and the memory reads the third.
+        at, begin, end = Signal(bits, init=2), Signal(bits, init=2), Signal(bits)
         now, later = Signal(bits), Signal(bits, init=1)
         first, second = Signal(bits), Signal(bits, init=1)
         next_at, next_now, next_later = Signal(bits), Signal(bits), Signal(bits)
@@ -51,7 +51,7 @@ class FreeList(Component):
             next_at.eq(Mux(back, begin, (at + self.takes)[:bits])),
             next_now.eq(Mux(back, first, Mux(self.takes, later, now))),
             next_later.eq(Mux(back, second, Mux(self.takes, memory.read_data, later))),
-            memory.read_address.eq((next_at + 2)[:bits]),
+            memory.read_address.eq(next_at),
             memory.write.eq(self.frees | ~self.ready),
             memory.write_address.eq(end),
             memory.write_data.eq(Mux(self.ready, self.freed, end)),

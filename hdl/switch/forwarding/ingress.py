@@ -64,7 +64,7 @@ class ForwardingIngress(Component):
         came, beat = self.receive(m)
         header, group, known, class_ = self.read(m, came[0], beat[0])
         (valid, first, severed, user), beat = came[1], beat[1]
-        refused = self.direct(m, valid & first, header, group, known)
+        goes, refused = self.direct(m, valid & first, header, group, known)
         count = Signal(range(params.longest + 1))  # beats of the packet before this one
         at = Mux(first, 0, count)
         full = at == params.longest
@@ -92,7 +92,7 @@ class ForwardingIngress(Component):
         causes = Cat(errors, refused)
         m.d.comb += [
             stored.beat.eq(data),
-            stored.write.eq(writes & ~refused.any()),
+            stored.write.eq(writes & goes),
             stored.keep.eq(~causes.any()),
             self.dropped.eq(lowest(causes) & stored.ends.replicate(len(CAUSES))),
             self.learned.port.eq(index_of(self.own, PORT_BITS)),
@@ -146,29 +146,26 @@ class ForwardingIngress(Component):
         return header, group, known, class_
 
     def direct(self, m: Module, first: Value, header, group: Value, known: Value):
-        """Choose the outputs of a packet; return why it has none."""
+        """Choose the outputs of a packet; return whether it may be written, and why it has none."""
         m.submodules.limit = limit = FloodLimit()
         members = Array(self.settings.members)[group]
         to = Cat(self.port == k for k in range(self.params.ports))
         multicast = header.dest[GROUP_ADDRESS]
         finds = self.hit & ~multicast
         outputs = members & ~self.own & (to | (~finds).replicate(self.params.ports))
-        refused, floods = Signal(len(REFUSALS)), Signal()
+        no_group, reserved, limited, floods = (Signal() for _ in range(4))
         with m.If(first):
             m.d.sync += [
                 self.stored.mask.eq(outputs),
                 floods.eq(~finds),
-                refused.eq(
-                    Cat(
-                        ~known | ~(members & self.own).any(),
-                        ~outputs.any() | is_reserved(header.dest),
-                        ~finds & ~limit.open,
-                    )
-                ),
+                no_group.eq(~known | ~(members & self.own).any()),
+                reserved.eq(is_reserved(header.dest)),
+                limited.eq(~finds & ~limit.open),
             ]
         m.d.comb += [
             limit.rate.eq(self.settings.flood_rate),
             limit.burst.eq(self.settings.flood_burst),
             limit.floods.eq(floods & self.stored.write),
         ]
-        return refused
+        filtered = reserved | ~self.stored.mask.any()
+        return ~(no_group | reserved | limited), Cat(no_group, filtered, limited)

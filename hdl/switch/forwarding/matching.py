@@ -1,4 +1,4 @@
-"""Matches inputs that are idle with outputs that are, packet by packet, for queues that wait."""
+"""Matches inputs that are idle with outputs that are, for packets that wait."""
 
 from functools import reduce
 from operator import or_
@@ -6,22 +6,27 @@ from operator import or_
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import index_of
+from hdl.common.arithmetic import looked_up
 from hdl.common.component import Component
 from hdl.common.crossbar import add_choice
 from hdl.switch.forwarding.params import ForwardingParams
 
 
+def next_of(bits: int, first: int, count: int) -> int:
+    """Return the number of the first bit that is set, from bit ``first`` on, cyclically."""
+    return next((k % count for k in range(first, first + count) if bits >> k % count & 1), 0)
+
+
 class Matching(Component):
     """Gives inputs a ``turn`` to send to an output: in each cycle some pairs of those that may.
 
-    ``waiting[i * ports + o]`` are the classes with packets from input i for output o, ``open[o]``
-    those for which the output has room, ``idle`` the inputs that may have a turn; one that has a
-    turn is not idle from the next cycle on, and then sends for the outputs ``sends[i]`` until it is
-    idle again. Each output grants one of the inputs that want it, in turn, and each input accepts
-    one of the grants, in turn; then the input's classes for this output go in turn.
-    ``contended`` says of each input that it could do something else, or another its work, two
-    cycles ago. Latency: none, ``turn`` depends on registers of others.
+    ``wants[i * ports + o]`` are the classes with packets from input i for output o, ``idle`` the
+    inputs that may have a turn; one that has a turn is not idle from the next cycle on until its
+    turn is over. Each output grants one of the inputs that want it, in turn, and each input accepts
+    one of the grants, in turn; which of the classes that want is sent changes with the cycle.
+    ``contended`` says of each input that has a turn that another wants its output, or that it
+    wants another one. Latency: none; an output can have a turn again two cycles after its input
+    is idle.
     """
 
     latency = 0
@@ -31,8 +36,7 @@ class Matching(Component):
         super().__init__(
             params,
             {
-                "waiting": In(params.classes).array(ports * ports),
-                "open": In(params.classes).array(ports),
+                "wants": In(params.classes).array(ports * ports),
                 "idle": In(ports),
                 "turn": Out(params.turn).array(ports),
                 "contended": Out(ports),
@@ -41,41 +45,46 @@ class Matching(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        ports = self.params.ports
-        sends = [Signal(ports, name=f"sends_{i}") for i in range(ports)]
-        kinds = [
-            [self.waiting[i * ports + o] & self.open[o] for o in range(ports)] for i in range(ports)
-        ]
-        wants = [Cat(kind.any() for kind in row) for row in kinds]
-        busy = reduce(or_, (Mux(self.idle[i], 0, sends[i]) for i in range(ports)))
-        accepted = [Signal(ports, name=f"accepted_{i}") for i in range(ports)]
-        granted = []
+        ports, wants = self.params.ports, self.wants
+        some = [[wants[i * ports + o].any() for o in range(ports)] for i in range(ports)]
+        sends, accepted = (
+            [Signal(ports, name=f"{name}_{i}") for i in range(ports)]
+            for name in ("sends", "accepted")
+        )
+        busy = Signal(ports)
+        grants = []
         for o in range(ports):
-            asks = Cat(wants[i][o] & self.idle[i] & ~busy[o] for i in range(ports))
+            asks = Cat(some[i][o] & self.idle[i] & ~busy[o] for i in range(ports))
             taken = Cat(accepted[i][o] for i in range(ports)).any()
-            granted.append(add_choice(m, f"output_{o}", asks, taken))
+            grants.append(add_choice(m, f"output_{o}", asks, taken))
+            under_way = Cat(sends[i][o] & ~self.idle[i] for i in range(ports)).any()
+            m.d.sync += busy[o].eq(taken | under_way)
+        first = Signal(self.params.class_bits)
+        m.d.sync += first.eq(first + 1)
         for i in range(ports):
-            offers = Cat(grant[i] for grant in granted)
+            offers = Cat(grant[i] for grant in grants)
             m.d.comb += accepted[i].eq(add_choice(m, f"input_{i}", offers, 1))
-            self.choose_class(m, i, accepted[i], kinds[i])
             with m.If(accepted[i].any()):
                 m.d.sync += sends[i].eq(accepted[i])
-            others = Cat(
-                (wants[j][o] if j != i else 0) & sends[i][o]
-                for j in range(ports)
-                for o in range(ports)
-            )
-            mine = Cat(self.waiting[i * ports + o].any() & ~sends[i][o] for o in range(ports))
-            m.d.sync += self.contended[i].eq(others.any() | mine.any())
+            self.contend(m, i, some, sends[i])
+            classes = [self.choose_class(wants[i * ports + o], first) for o in range(ports)]
+            chosen = reduce(or_, (Mux(accepted[i][o], c, 0) for o, c in enumerate(classes)))
+            m.d.comb += [
+                self.turn[i].valid.eq(offers.any()),
+                self.turn[i].output.eq(accepted[i]),
+                self.turn[i].class_.eq(chosen),
+            ]
         return m
 
-    def choose_class(self, m: Module, i: int, accepted: Value, kinds: list[Value]) -> None:
-        """Set the turn of input ``i``: the accepted output, and one of the classes for it."""
-        turn = self.turn[i]
-        classes = reduce(or_, (Mux(accepted[o], kind, 0) for o, kind in enumerate(kinds)))
-        chosen = add_choice(m, f"class_{i}", classes, 1)
-        m.d.comb += [
-            turn.valid.eq(accepted.any()),
-            turn.output.eq(accepted),
-            turn.class_.eq(index_of(chosen)),
-        ]
+    def choose_class(self, wants: Value, first: Value) -> Value:
+        """Return one of the classes that want, ``first`` or the next."""
+        count = self.params.classes
+        bits = self.params.class_bits
+        return looked_up(lambda of, at: next_of(of, at, count), wants, first, bits=bits)
+
+    def contend(self, m: Module, i: int, some: list[list[Value]], sends: Value) -> None:
+        """Say whether input ``i`` should leave its turn to others when it may."""
+        ports = range(self.params.ports)
+        others = Cat(some[j][o] & sends[o] for j in ports if j != i for o in ports)
+        own = Cat(some[i][o] & ~sends[o] for o in ports)
+        m.d.sync += self.contended[i].eq(others.any() | own.any())

@@ -28,18 +28,18 @@ def levels_layout() -> data.StructLayout:
 class PacketMemory(Component):
     """Stores the packets of ``stored`` that stay, and sends them to their outputs when asked.
 
-    ``waiting[o]`` has a bit for each class with packets for output o. ``turn`` chooses a queue
-    while the input is ``idle``; then whole packets of this queue leave by ``beat``, for the outputs
-    of ``to`` in class ``class_``, a beat a cycle without a gap, until it is empty or not ``open``,
-    or others wait (``contended``) and ``params.burst`` beats have left. A packet for several
-    outputs is read for each; its beats are free after the last.
+    ``wants[o]`` has a bit for each class with packets for output o, if it is ``open`` there.
+    ``turn`` chooses a queue while the input is ``idle``; then whole packets of this queue leave by
+    ``beat``, for the outputs of ``to`` in class ``class_``, a beat a cycle without a gap, until it
+    is empty or not ``open``, or others wait (``contended``) and ``params.burst`` beats have left. A
+    packet for several outputs is read for each; its beats are free after the last.
 
     A packet that finds no room in its class's share of the memory is ``lost`` with its last beat.
     ``congested`` has a bit for each class of which more than ``levels.ecn_above`` beats wait;
     ``pause`` is high from ``pause_above`` to one at ``resume_at``, and after a reset until there
     is room.
 
-    Latency: :attr:`latency` from a packet's last beat to ``waiting``, :attr:`turn_latency` from
+    Latency: :attr:`latency` from a packet's last beat to ``wants``, :attr:`turn_latency` from
     ``turn`` to its first beat. Two cycles pass without a beat between two turns.
     """
 
@@ -52,7 +52,7 @@ class PacketMemory(Component):
             {
                 "stored": In(params.stored),
                 "levels": In(levels_layout()),
-                "waiting": Out(params.classes).array(params.ports),
+                "wants": Out(params.classes).array(params.ports),
                 "open": In(params.classes).array(params.ports),
                 "contended": In(1),
                 "turn": In(params.turn),
@@ -102,7 +102,8 @@ class PacketMemory(Component):
                 queue.beat.address.eq(free.address),
                 queue.beat.last.eq(stored.beat.last),
                 queue.beat.copies.eq(count_ones(list(stored.mask))),
-                self.waiting[k].eq(queue.waiting),
+                queue.open.eq(self.open[k]),
+                self.wants[k].eq(queue.wants),
             ]
         shown, entry, class_ = self.send(m, queues)
         m.d.comb += memory.read_address.eq(entry.address)
@@ -157,15 +158,16 @@ class PacketMemory(Component):
         m.submodules.left = left
         read = delay(m, shown, 1, "read", reset_less=False)
         address, copies = delay(m, entry.address, 1, "done"), delay(m, entry.copies, 1, "copies")
-        rest = Signal.like(copies)
+        now, rest = Signal.like(copies), Signal.like(copies)
         # An address that is free has none left; the first read begins with all copies.
         m.d.comb += [
             left.read_address.eq(entry.address),
-            rest.eq((Mux(left.read_data.any(), left.read_data, copies) - 1)[: len(rest)]),
+            now.eq(Mux(left.read_data.any(), left.read_data, copies)),
+            rest.eq((now - 1)[: len(rest)]),
             left.write.eq(read | ~free.ready),
             left.write_address.eq(Mux(free.ready, address, free.entered)),
             left.write_data.eq(Mux(free.ready, rest, 0)),
-            free.frees.eq(read & ~rest.any()),
+            free.frees.eq(read & (now == 1)),
             free.freed.eq(address),
         ]
         self.freed_class = delay(m, class_, 1, "freed_class")
@@ -173,14 +175,14 @@ class PacketMemory(Component):
     def count(self, m: Module, takes: Value, back: Value, free: FreeList, room: Signal) -> None:
         """Count the beats of each class, and compare them with the levels."""
         params, levels = self.params, self.levels
-        pending = Signal(range(params.longest + 1))  # beats of the packet before this one
+        minus = Signal(range(-params.longest, 1))  # beats of the packet before this one, negative
         with m.If(takes | self.stored.ends):
-            m.d.sync += pending.eq(Mux(self.stored.ends, 0, (pending + 1)[: len(pending)]))
+            m.d.sync += minus.eq(Mux(self.stored.ends, 0, (minus - 1)[: len(minus)]))
         for k in range(params.classes):
             mine = self.stored.class_ == k
-            change = Signal(signed(len(pending) + 2), name=f"change_{k}")
+            change = Signal(signed(len(minus) + 2), name=f"change_{k}")
             used = Signal(params.address_bits, name=f"used_{k}")
-            comes = Mux(mine, Mux(back, -pending, takes), 0)
+            comes = Mux(mine, Mux(back, minus, takes), 0)
             m.d.sync += [
                 change.eq(comes - (free.frees & (self.freed_class == k))),
                 used.eq((used + change)[: len(used)]),

@@ -97,7 +97,6 @@ class ForwardingSwitch(Component):
             own = slice(k * params.classes, (k + 1) * params.classes)
             m.d.comb += [
                 egress.paused.eq(self.paused[k][: params.classes]),
-                matching.open[k].eq(egress.open),
                 *(a.eq(b) for a, b in zip(egress.level, settings.level[own], strict=True)),
                 *(a.eq(b) for a, b in zip(egress.weight, settings.weight[own], strict=True)),
             ]
@@ -133,7 +132,7 @@ class ForwardingSwitch(Component):
         ]
         for o, egress in enumerate(outputs):
             m.d.comb += [
-                matching.waiting[k * count + o].eq(memory.waiting[o]),
+                matching.wants[k * count + o].eq(memory.wants[o]),
                 memory.open[o].eq(egress.open),
                 egress.beats[k].eq(memory.beat),
                 egress.class_[k].eq(memory.class_),

@@ -3,8 +3,6 @@
 import random
 from collections import Counter, defaultdict
 
-from cocotb.triggers import ClockCycles
-
 from hdl.switch.forwarding.counters import COUNTERS
 from hdl.switch.forwarding.mac_table import HOST_OPERATIONS
 from hdl.switch.forwarding.registers import forwarding_registers
@@ -104,6 +102,10 @@ class SwitchBench:
             await edges(self.dut.clk, quiet)
         self.compare()
 
+    def expected_at(self, output):
+        """Return all packets that have to leave from ``output``."""
+        return [octets for packets in self.expected[output].values() for octets in packets]
+
     def moved(self):
         """Count the beats that have moved."""
         return [len(part.cycles) for part in (*self.sources, *self.sinks)]
@@ -144,8 +146,3 @@ class SwitchBench:
             if sum(self.lost.values()):
                 expected |= {n: counts[n] for n in counts if n.startswith("out")}
             assert counts == expected
-
-
-async def ticks(dut, count):
-    """Wait for ``count`` cycles."""
-    await ClockCycles(dut.clk, count)

@@ -1,12 +1,15 @@
 """Forwards packets of all kinds, and compares with the golden model where each goes."""
 
 import random
+from collections import Counter
 
 import cocotb
 
 from hdl.switch.forwarding.params import ForwardingParams
 from hdl.switch.forwarding.presets import PRESETS
 from hdl.switch.forwarding.switch import ForwardingSwitch
+from sim.golden.forwarding.switch import marked
+from sim.harness.axi_streams import beats_of
 from sim.harness.streams import STALLS, always, edges, never, often
 from tests.hdl.switch.forwarding.bench import BROADCAST, SwitchBench, frame, host
 from tests.simulated import simulated
@@ -64,7 +67,7 @@ def any_frame(bench, port):
 @cocotb.test(timeout_time=4, timeout_unit="ms")
 @cocotb.parametrize(stalls=STALLS)
 async def packets_of_all_kinds_go_where_they_belong(dut, stalls):
-    """Groups, classes, errors and unknown addresses are mixed; counters equal the golden model's."""
+    """Groups, classes, errors and unknown addresses are mixed; all counters are compared, too."""
     bench = await introduced(dut, stalls.value, hosts=3)
     rules = bench.golden.rules
     for vid, group in ((5, 1), (6, 15)):
@@ -86,3 +89,218 @@ async def packets_of_all_kinds_go_where_they_belong(dut, stalls):
                 bench.send(k, octets, corrupt=corrupt)
         await bench.drain()
     await bench.check_counters()
+
+
+def pairs(bench):
+    """Return for each port the one that it sends to: all at once, none twice."""
+    return {k: (k + 1) % bench.params.ports for k in bench.ports}
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+@cocotb.parametrize(length=[60, 65, 128, 1518])
+async def every_port_sends_a_beat_a_cycle(dut, length):
+    """Packets back to back from each port to another leave without a gap, even of one beat each."""
+    bench = await introduced(dut)
+    for a, b in pairs(bench).items():
+        for _ in range(12 if length > 1000 else 150):
+            bench.send(a, frame(host(b), host(a), length))
+    await bench.drain()
+    assert not sum(bench.lost.values())
+    for sink in bench.sinks:
+        cycles = [at for packet in sink.packets[bench.params.ports - 1 :] for at in packet.cycles]
+        assert cycles == list(range(cycles[0], cycles[0] + len(cycles)))
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_port_that_takes_nothing_delays_no_other(dut):
+    """Packets for it are dropped when their class's share is full, and counted once each."""
+    bench = await introduced(dut)
+    last = bench.params.ports - 1
+    bench.sinks[last].stall = always
+    for n in range(300):
+        for k in bench.ports:
+            if k != last:
+                bench.send(k, frame(host(last), host(k), 100, tos=0))
+                bench.send(k, frame(host(0 if k else 1), host(k), 100, tos=0xFC))
+        if not n % 3:
+            await edges(dut.clk, 30)
+    await edges(dut.clk, 200)
+    others = [len(bench.sinks[k].packets) for k in bench.ports if k != last]
+    assert others == [len(bench.expected_at(k)) for k in bench.ports if k != last]
+    bench.sinks[last].stall = never
+    await bench.drain()
+    assert all(bench.lost[k] > 100 for k in bench.ports if k != last)
+    await bench.check_counters()
+
+
+async def obey(dut, bench, k, class_, sent, delay):
+    """Stop the source of a port ``delay`` cycles after its class is paused."""
+    history = [0] * delay
+    while not sent.is_set():
+        await edges(dut.clk, 1)
+        history.append(int(getattr(dut, f"pause_{k}").value) >> class_ & 1)
+        bench.sources[k].stall = always if history.pop(0) else never
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_lossless_class_loses_nothing_under_incast(dut):
+    """All ports send to one, which is often not ready; they obey pauses at the last moment."""
+    bench = await introduced(dut)
+    params, to = bench.params, 0
+    top = params.classes - 1
+    await bench.registers.write(lossless=1 << top, ecn_above=65535)
+    bench.sinks[to].stall = often
+    delay = params.headroom - 8  # our logic's own cycles are in the headroom, too
+    done = cocotb.triggers.Event()
+    for k in bench.ports:
+        if k != to:
+            for _ in range(150):
+                length = random.choice((60, 65, 65, 500))
+                bench.send(k, frame(host(to), host(k), length, tos=0xE0))
+            cocotb.start_soon(obey(dut, bench, k, top, done, delay))
+    await bench.drain(quiet=delay + 400)
+    done.set()
+    assert not sum(bench.lost.values())
+    await bench.check_counters()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_paused_class_waits_and_others_pass(dut):
+    bench = await introduced(dut)
+    dut.paused_1.value = 1
+    for _ in range(5):
+        bench.send(0, frame(host(1), host(0), 90, tos=0))
+        bench.send(0, frame(host(1), host(0), 90, tos=0xE0))
+    await edges(dut.clk, 100)
+    top = bench.params.classes - 1
+    left = [bench.origin[packet.octets] for packet in bench.sinks[1].packets[-5:]]
+    assert left == [(0, top)] * 5
+    dut.paused_1.value = 0
+    await bench.drain()
+    await bench.check_counters()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def congestion_is_marked(dut):
+    """Behind a port that stands, ECN-capable packets are marked, with a right checksum."""
+    bench = await introduced(dut)
+    bench.sinks[1].stall = always
+    await bench.registers.write(ecn_above=20)
+    sent = [
+        frame(host(1), host(0), 64, tos=dscp << 2 | ecn, tag=tag)
+        for dscp in (0, 1)
+        for tag in (None, 0)
+        for ecn in range(4)
+        for _ in range(8)
+    ]
+    for octets in sent:
+        bench.sources[0].extend(list(beats_of(octets)))
+    await edges(dut.clk, 300)
+    bench.sinks[1].stall = never
+    await edges(dut.clk, 300)
+    left = [packet.octets for packet in bench.sinks[1].packets[-len(sent) :]]
+    changed = [n for n, (old, new) in enumerate(zip(sent, left, strict=True)) if old != new]
+    assert all(left[n] == marked(sent[n]) for n in changed)
+    capable = [n for n, octets in enumerate(sent) if marked(octets) != octets]
+    first = changed[0]
+    assert 20 <= first <= 100
+    assert changed == [n for n in capable if n >= first]
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_storm_is_bounded_by_the_limit(dut):
+    """Two ports are cabled to each other: a broadcast circles for ever, unless there is a limit."""
+    bench = await SwitchBench(dut).begin(learning=0)
+    for a, b in ((1, 2), (2, 1)):
+        source = bench.sources[b]
+        bench.sinks[a].add_callback(lambda beat, source=source: source.append(dict(beat)))
+    bench.sources[0].extend(list(beats_of(frame(BROADCAST, host(0)))))
+    await edges(dut.clk, 6000)
+    assert len(bench.sinks[0].packets) > 500
+    rate, burst, cycles = 3000, 30, 6000
+    await bench.registers.write(flood_rate=rate, flood_burst=burst)
+    before = len(bench.sinks[0].packets)
+    for _ in range(cycles // 60):
+        bench.sources[0].extend(list(beats_of(frame(BROADCAST, host(0)))))
+        await edges(dut.clk, 60)
+    assert len(bench.sinks[0].packets) - before <= 2 * (burst + 3 + cycles * rate // 65536)
+    assert (await bench.counters(1))["in_flood_limited"]
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def an_address_moves_and_is_forgotten(dut):
+    """Packets follow an address to its new port, except for a static one, until it is too old."""
+    bench = await introduced(dut)
+    moving = host(9)
+    for port in (0, 2, 1, 2):
+        bench.send(port, frame(BROADCAST, moving))
+        await bench.drain()
+        for k in bench.ports:
+            bench.send(k, frame(moving, host(k)))
+        await bench.drain()
+    fixed = host(8)
+    await bench.operate("WRITE", fixed, port=0)
+    bench.golden.table.write(int.from_bytes(fixed, "big"), 0, 0)
+    bench.send(2, frame(BROADCAST, fixed))
+    await bench.drain()
+    bench.send(1, frame(fixed, host(1)))
+    await bench.drain()
+    assert await bench.registers.read("table_moved") == bench.golden.table.moved == 3
+    await bench.registers.write(ageing=4)
+    await edges(dut.clk, 3 * 4 * bench.params.age_cycles)
+    for _ in range(2):
+        bench.golden.table.age()
+    await bench.registers.write(ageing=0)
+    for k in bench.ports:
+        bench.send(k, frame(moving, host(k)))
+        bench.send(k, frame(fixed, host(k)))
+    await bench.drain()
+    assert await bench.registers.read("table_aged")
+    await bench.check_counters()
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def settings_read_back_and_shares_hold(dut):
+    """What is set is shown; at one port a class with three times the weight sends three times."""
+    bench = await introduced(dut, ecn_above=65535)
+    top = bench.params.classes - 1
+    for class_, weight in ((0, 1), (top, 3)):
+        await bench.set("share", {"port": 0, "class": class_}, level=2, weight=weight)
+        assert await bench.registers.read("weight_now") == weight
+    bench.sinks[0].stall = often  # the link is slower than the switch
+    for n in range(400):
+        octets = frame(host(0), host(1 + n % 2), 200, tos=0xE0 if n % 2 else 0)
+        bench.sources[1 + n % 2].extend(list(beats_of(octets)))
+        bench.origin[octets] = 1, n % 2
+    await edges(dut.clk, 800)
+    classes = [bench.origin[packet.octets][1] for packet in bench.sinks[0].packets[-100:]]
+    assert 65 <= sum(classes) <= 85
+    await bench.set("port", {"port": 2}, own_group=3, groups=9)
+    await bench.set("vlan", {"group": 7}, vid=77, vid_used=1)
+    await bench.set("code", {"code": 70}, code_class=1)
+    shown = ("own_group_now", "groups_now", "vid_now", "vid_used_now", "code_class_now")
+    assert [await bench.registers.read(name) for name in shown] == [3, 9, 77, 1, 1]
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_reset_leaves_nothing(dut):
+    """A packet that a reset cuts is dropped; then the switch works, from an empty table on."""
+    bench = await introduced(dut)
+    for at in (1, 3, 5):
+        beats = list(beats_of(frame(host(1), host(0), 400)))
+        await bench.sources[0].send_all(beats[:at])
+        dut.rst.value = 1
+        await edges(dut.clk, 3)
+        dut.rst.value = 0
+        for sink in bench.sinks:
+            sink.cut()
+        await edges(dut.clk, bench.params.beats + 10)
+        bench.sources[0].extend(beats[at:])
+        bench.golden.table.clear()
+        bench.golden.counts = [Counter() for _ in bench.ports]
+        await bench.registers.write(flood_rate=65535, flood_burst=4095)
+        for k in bench.ports:
+            bench.send(k, frame(host(1), host(k), 400))
+            await bench.drain()
+        counts = await bench.counters(0)
+        assert counts["in_cut"] == 1
