@@ -73,10 +73,10 @@ def mark(m: Module, octets: Value, header, congested: Value) -> Value:
     ]
     bits = list(Value.cast(octets))
     for tagged in (0, 1):
-        here = marks & (header.tagged == tagged)
+        applies = marks & (header.tagged == tagged)
         tos, checksum = (8 * (at + TAG_BYTES * tagged) for at in (TOS_AT, CHECKSUM_AT))
-        bits[tos : tos + ECN_BITS] = [bit | here for bit in bits[tos : tos + ECN_BITS]]
-        own = Mux(here, in_lanes(mended), Cat(bits[checksum : checksum + 16]))
+        bits[tos : tos + ECN_BITS] = [bit | applies for bit in bits[tos : tos + ECN_BITS]]
+        own = Mux(applies, in_lanes(mended), Cat(bits[checksum : checksum + 16]))
         bits[checksum : checksum + 16] = list(Value.cast(own))
     return Cat(bits)
 

@@ -35,7 +35,7 @@ class Operation(enum.Enum, shape=3):
 
 
 HOST_OPERATIONS = IntEnum("TableOperation", "FIND WRITE REMOVE READ", start=0)
-#: events of the table: an address moved to another port; it found no place; its entry was too old
+#: events of the table: an address moved to another port; it result no place; its entry was too old
 TABLE_EVENTS = ("moved", "full", "aged")
 #: the answer to a command of the host, which is its entry
 REPLY = data.StructLayout({"hit": 1, "refused": 1, "entry": ENTRY})
@@ -123,7 +123,7 @@ class MacTable(Component):
     static. An address whose row is full is not learned. ``age`` begins a scan, which
     removes the entries of addresses that have not sent since the scan before. ``start`` gives the
     host's ``command``, with ``key`` (FIND, REMOVE; WRITE enters it as static) or ``place``, the way
-    above the row (READ); ``busy`` until ``reply`` is there. ``refused``: a WRITE found no place. A
+    above the row (READ); ``busy`` until ``reply`` is there. ``refused``: a WRITE result no place. A
     reset and ``clear`` empty the table, a row a cycle; ``ready`` is low meanwhile, and all look-ups
     miss. ``events`` are TABLE_EVENTS.
 
@@ -260,10 +260,10 @@ class MacTable(Component):
                 new.valid.eq(Mux(ages, entry.fresh, ~removes)),
             ]
         with m.If(~learns & ~ages):
-            found = Mux(operation == Operation.READ, chosen, old.as_value())
+            result = Mux(operation == Operation.READ, chosen, old.as_value())
             m.d.sync += [
                 self.busy.eq(0),
-                self.reply.hit.eq(ENTRY(found).valid),
+                self.reply.hit.eq(ENTRY(result).valid),
                 self.reply.refused.eq(writes & ~way.any()),
-                self.reply.entry.eq(found),
+                self.reply.entry.eq(result),
             ]

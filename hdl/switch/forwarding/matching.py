@@ -3,7 +3,7 @@
 from functools import reduce
 from operator import or_
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
 from hdl.common.arithmetic import looked_up
@@ -20,13 +20,12 @@ def next_of(bits: int, first: int, count: int) -> int:
 class Matching(Component):
     """Gives inputs a ``turn`` to send to an output: in each cycle some pairs of those that may.
 
-    ``wants[i * ports + o]`` are the classes with packets from input i for output o, ``idle`` the
-    inputs that may have a turn; one that has a turn is not idle from the next cycle on until its
-    turn is over. Each output grants one of the inputs that want it, in turn, and each input accepts
-    one of the grants, in turn; which of the classes that want is sent changes with the cycle.
-    ``contended`` says of each input that has a turn that another wants its output, or that it
-    wants another one. Latency: none; an output can have a turn again two cycles after its input
-    is idle.
+    ``requesting[i * ports + o]`` has the classes with packets from input i for output o. An input
+    may have a turn while it is ``idle``; it is not from the next cycle on, until its turn is over.
+    Each output grants one of the inputs that request it, in turn, and each input accepts one of the
+    grants, in turn; which of several classes is sent changes with the cycle. ``contended`` says of
+    each input that another one requests its output, or that it requests another one. Latency: none;
+    an output can have a turn again two cycles after its input is idle.
     """
 
     latency = 0
@@ -36,7 +35,7 @@ class Matching(Component):
         super().__init__(
             params,
             {
-                "wants": In(params.classes).array(ports * ports),
+                "requesting": In(params.classes).array(ports * ports),
                 "idle": In(ports),
                 "turn": Out(params.turn).array(ports),
                 "contended": Out(ports),
@@ -45,8 +44,8 @@ class Matching(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        ports, wants = self.params.ports, self.wants
-        some = [[wants[i * ports + o].any() for o in range(ports)] for i in range(ports)]
+        ports, requesting = self.params.ports, self.requesting
+        some = [[requesting[i * ports + o].any() for o in range(ports)] for i in range(ports)]
         sends, accepted = (
             [Signal(ports, name=f"{name}_{i}") for i in range(ports)]
             for name in ("sends", "accepted")
@@ -54,20 +53,20 @@ class Matching(Component):
         busy = Signal(ports)
         grants = []
         for o in range(ports):
-            asks = Cat(some[i][o] & self.idle[i] & ~busy[o] for i in range(ports))
+            requests = Cat(some[i][o] & self.idle[i] & ~busy[o] for i in range(ports))
             taken = Cat(accepted[i][o] for i in range(ports)).any()
-            grants.append(add_choice(m, f"output_{o}", asks, taken))
+            grants.append(add_choice(m, f"output_{o}", requests, taken))
             under_way = Cat(sends[i][o] & ~self.idle[i] for i in range(ports)).any()
             m.d.sync += busy[o].eq(taken | under_way)
         first = Signal(self.params.class_bits)
         m.d.sync += first.eq(first + 1)
         for i in range(ports):
             offers = Cat(grant[i] for grant in grants)
-            m.d.comb += accepted[i].eq(add_choice(m, f"input_{i}", offers, 1))
+            m.d.comb += accepted[i].eq(add_choice(m, f"input_{i}", offers, Const(1)))
             with m.If(accepted[i].any()):
                 m.d.sync += sends[i].eq(accepted[i])
             self.contend(m, i, some, sends[i])
-            classes = [self.choose_class(wants[i * ports + o], first) for o in range(ports)]
+            classes = [self.choose_class(requesting[i * ports + o], first) for o in range(ports)]
             chosen = reduce(or_, (Mux(accepted[i][o], c, 0) for o, c in enumerate(classes)))
             m.d.comb += [
                 self.turn[i].valid.eq(offers.any()),
@@ -76,11 +75,11 @@ class Matching(Component):
             ]
         return m
 
-    def choose_class(self, wants: Value, first: Value) -> Value:
-        """Return one of the classes that want, ``first`` or the next."""
+    def choose_class(self, requesting: Value, first: Value) -> Value:
+        """Return one of the classes that are requested, ``first`` or the next."""
         count = self.params.classes
         bits = self.params.class_bits
-        return looked_up(lambda of, at: next_of(of, at, count), wants, first, bits=bits)
+        return looked_up(lambda of, at: next_of(of, at, count), requesting, first, bits=bits)
 
     def contend(self, m: Module, i: int, some: list[list[Value]], sends: Value) -> None:
         """Say whether input ``i`` should leave its turn to others when it may."""

@@ -12,11 +12,12 @@ class OutputQueues(Component):
     """Holds a queue of beats for each class; a packet's beats can be read when it has ended.
 
     ``write`` adds ``beat`` to the queue ``class_``. ``ends``, which comes only for packets to this
-    output, ends the packet; without ``keep`` its beats are forgotten. ``wants`` has a bit for each
-    class that is ``open`` with a packet to read. With ``reads`` the beats of ``reads_class`` appear
-    one after the other in ``o``, where ``shown`` says so, from the next cycle on; each is then
-    gone. In the cycle after one without ``reads`` none is shown, and only then may ``reads_class``
-    change. ``more``: a packet waits behind the one that is shown; it may say so two cycles late.
+    output, ends the packet; without ``keep`` its beats are forgotten. ``requesting`` has a bit for
+    each class that is ``open`` with a packet to read. With ``reads`` the beats of ``reads_class``
+    appear one after the other in ``o``, where ``shown`` says so, from the next cycle on; each is
+    then gone. In the cycle after one without ``reads`` none is shown, and only then may
+    ``reads_class`` change. ``more``: a packet waits behind the one that is shown; it may say so two
+    cycles late.
     """
 
     def __init__(self, params: ForwardingParams) -> None:
@@ -29,7 +30,7 @@ class OutputQueues(Component):
                 "class_": In(params.class_bits),
                 "beat": In(params.queued),
                 "open": In(params.classes),
-                "wants": Out(params.classes),
+                "requesting": Out(params.classes),
                 "reads": In(1),
                 "reads_class": In(params.class_bits),
                 "o": Out(params.queued),
@@ -78,7 +79,7 @@ class OutputQueues(Component):
             more = packets[1:].any()
             m.d.sync += [
                 packets.eq((packets + comes - leaves)[:bits]),
-                self.wants[k].eq((comes | more | (packets[0] & ~leaves)) & self.open[k]),
+                self.requesting[k].eq((comes | more | (packets[0] & ~leaves)) & self.open[k]),
                 several[k].eq(packets[2:].any() | (more & (packets[0] | ~leaves))),
             ]
         return m

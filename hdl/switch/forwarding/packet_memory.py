@@ -2,6 +2,7 @@
 
 from functools import reduce
 from operator import or_
+from typing import Any
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
@@ -28,7 +29,7 @@ def levels_layout() -> data.StructLayout:
 class PacketMemory(Component):
     """Stores the packets of ``stored`` that stay, and sends them to their outputs when asked.
 
-    ``wants[o]`` has a bit for each class with packets for output o, if it is ``open`` there.
+    ``requesting[o]`` has a bit for each class with packets for output o, if it is ``open`` there.
     ``turn`` chooses a queue while the input is ``idle``; then whole packets of this queue leave by
     ``beat``, for the outputs of ``to`` in class ``class_``, a beat a cycle without a gap, until it
     is empty or not ``open``, or others wait (``contended``) and ``params.burst`` beats have left. A
@@ -39,7 +40,7 @@ class PacketMemory(Component):
     ``pause`` is high from ``pause_above`` to one at ``resume_at``, and after a reset until there
     is room.
 
-    Latency: :attr:`latency` from a packet's last beat to ``wants``, :attr:`turn_latency` from
+    Latency: :attr:`latency` from a packet's last beat to ``requesting``, :attr:`turn_latency` from
     ``turn`` to its first beat. Two cycles pass without a beat between two turns.
     """
 
@@ -52,7 +53,7 @@ class PacketMemory(Component):
             {
                 "stored": In(params.stored),
                 "levels": In(levels_layout()),
-                "wants": Out(params.classes).array(params.ports),
+                "requesting": Out(params.classes).array(params.ports),
                 "open": In(params.classes).array(params.ports),
                 "contended": In(1),
                 "turn": In(params.turn),
@@ -103,7 +104,7 @@ class PacketMemory(Component):
                 queue.beat.last.eq(stored.beat.last),
                 queue.beat.copies.eq(count_ones(list(stored.mask))),
                 queue.open.eq(self.open[k]),
-                self.wants[k].eq(queue.wants),
+                self.requesting[k].eq(queue.requesting),
             ]
         shown, entry, class_ = self.send(m, queues)
         m.d.comb += memory.read_address.eq(entry.address)
@@ -112,7 +113,7 @@ class PacketMemory(Component):
         self.count(m, takes, stored.ends & ~keep, free, room)
         return m
 
-    def send(self, m: Module, queues: list[OutputQueues]) -> tuple[Value, data.View, Value]:
+    def send(self, m: Module, queues: list[OutputQueues]) -> tuple[Value, Any, Value]:
         """Read the beats of the queue whose turn it is; return whether one is shown, and which."""
         params = self.params
         active, to, class_ = Signal(), Signal(params.ports), Signal(params.class_bits)
@@ -179,10 +180,10 @@ class PacketMemory(Component):
         with m.If(takes | self.stored.ends):
             m.d.sync += minus.eq(Mux(self.stored.ends, 0, (minus - 1)[: len(minus)]))
         for k in range(params.classes):
-            mine = self.stored.class_ == k
+            own_class = self.stored.class_ == k
             change = Signal(signed(len(minus) + 2), name=f"change_{k}")
             used = Signal(params.address_bits, name=f"used_{k}")
-            comes = Mux(mine, Mux(back, minus, takes), 0)
+            comes = Mux(own_class, Mux(back, minus, takes), 0)
             m.d.sync += [
                 change.eq(comes - (free.frees & (self.freed_class == k))),
                 used.eq((used + change)[: len(used)]),

@@ -86,13 +86,13 @@ class SettingsBank(Component):
         """Add the registers of a setting, one for each of ``chosen``, and show the chosen one."""
         control = self.control
         held = []
-        for k, mine in enumerate(chosen):
+        for k, is_chosen in enumerate(chosen):
             own = Signal(bits, name=f"{name}_{k}", init=init[k] if init else 0)
-            with m.If(control[f"set_{table}"] & mine):
+            with m.If(control[f"set_{table}"] & is_chosen):
                 m.d.sync += own.eq(low_bits(control[name], bits))
             held.append(own)
         shown = Cat(
-            Cat(own[bit] & mine for own, mine in zip(held, chosen, strict=True)).any()
+            Cat(own[bit] & is_chosen for own, is_chosen in zip(held, chosen, strict=True)).any()
             for bit in range(bits)
         )
         m.d.sync += self.shown[f"{name}_now"].eq(shown)

@@ -132,7 +132,7 @@ class ForwardingSwitch(Component):
         ]
         for o, egress in enumerate(outputs):
             m.d.comb += [
-                matching.wants[k * count + o].eq(memory.wants[o]),
+                matching.requesting[k * count + o].eq(memory.requesting[o]),
                 memory.open[o].eq(egress.open),
                 egress.beats[k].eq(memory.beat),
                 egress.class_[k].eq(memory.class_),

@@ -75,26 +75,26 @@ class Bench:
             await edges(dut.clk, 1)
         return unpack(MacTable(self.params).reply.shape(), int(dut.reply.value))
 
-    async def look_up(self, asked):
+    async def look_up(self, requested):
         """Look up addresses at all ports, one behind the other; return the ports that have any."""
-        dut, ports, found = self.dut, range(self.params.ports), []
-        for n in range(len(asked) + LookUp.latency + 1):
+        dut, ports, result = self.dut, range(self.params.ports), []
+        for n in range(len(requested) + LookUp.latency + 1):
             for k in ports:
-                if n < len(asked):
-                    getattr(dut, f"mac_{k}").value = asked[n][k][0]
-                if 0 <= n - LookUp.latency < len(asked):
-                    getattr(dut, f"group_{k}").value = asked[n - LookUp.latency][k][1]
+                if n < len(requested):
+                    getattr(dut, f"mac_{k}").value = requested[n][k][0]
+                if 0 <= n - LookUp.latency < len(requested):
+                    getattr(dut, f"group_{k}").value = requested[n - LookUp.latency][k][1]
             await edges(dut.clk, 1)
             hits = [getattr(dut, f"hit_{k}").value for k in ports]
             shown = [int(getattr(dut, f"port_{k}").value) if hits[k] else None for k in ports]
-            found.append(shown)
-        return found[LookUp.latency :][: len(asked)]
+            result.append(shown)
+        return result[LookUp.latency :][: len(requested)]
 
     async def check(self, count=40):
         """Compare look-ups of all ports with the golden model's, and a read of the whole table."""
-        asked = [[self.some()[:2] for _ in range(self.params.ports)] for _ in range(count)]
-        found = await self.look_up(asked)
-        for at, ports in zip(asked, found, strict=True):
+        requested = [[self.some()[:2] for _ in range(self.params.ports)] for _ in range(count)]
+        result = await self.look_up(requested)
+        for at, ports in zip(requested, result, strict=True):
             for (mac, group), port in zip(at, ports, strict=True):
                 entry = self.table.find(mac, group)
                 assert port == (entry.port if entry else None)

@@ -1,0 +1,13 @@
+"""Describes the forwarding switch as a design."""
+
+from gen.designs.design import Design
+from hdl.switch.forwarding.presets import PRESETS
+
+DESIGN = Design(
+    name="forwarding-switch",
+    about="a switch of Ethernet packets: learns addresses, forwards by class, loses none of some",
+    component="hdl.switch.forwarding.switch:ForwardingSwitch",
+    params="hdl.switch.forwarding.params:ForwardingParams",
+    presets=PRESETS,
+    preset="u280",
+)
