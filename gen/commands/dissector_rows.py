@@ -11,8 +11,10 @@ from typing import Any
 from amaranth.lib import data
 
 import hdl.netsparse.protocol as netsparse
-import sim.golden.reduction.wide_frames as wide
 from gen.base.templates import render
+from hdl.allreduce.frame import HEADER_BYTES, WideFrame
+from hdl.allreduce.frame import VERSION as WIDE_VERSION
+from hdl.allreduce.wide_params import Operation
 from hdl.mina.protocol import AgreementHead
 from hdl.mina.protocol import Kind as AgreementKind
 from hdl.p4sgd.network.frame import ETHERTYPE, LANES, Frame
@@ -65,16 +67,15 @@ def formats() -> Iterator[Format]:
         numbers=Row(name="payload", first=28 - BEHIND, size=4, signed=True, about="activation"),
         how_many=str(LANES),
     )
-    header = {name: 8 * wide.HEADER[name].itemsize for name in wide.HEADER.names or ()}
-    rows = [*rows_of(data.StructLayout(header), wide, enums={"operation": wide.Operation})]
+    rows = [*rows_of(WideFrame, enums={"operation": Operation})]
     count = next(row for row in rows if row.name == "count")
     yield Format(
         name="allreduce",
         title="wide AllReduce",
-        version=wide.VERSION,
+        version=WIDE_VERSION,
         kinds=REDUCTIONS,
         rows=rows,
-        numbers=Row(name="number", first=wide.HEADER.itemsize - BEHIND, size=4, signed=True),
+        numbers=Row(name="number", first=HEADER_BYTES - BEHIND, size=4, signed=True),
         how_many=f"buffer({count.first}, {count.size}):le_uint()",
     )
     for name, title, head, kind in (
@@ -134,7 +135,7 @@ def rows_of(
             size=size,
             mask=(1 << part.width) - 1 << at % 8 if part.width < 8 * size else 0,
             names=names_of((enums or {}).get(name, part.shape)),
-            about=comment[1] if comment else "",
+            about=re.sub(r":\w+:`|`", "", comment[1]) if comment else "",
         )
 
 

@@ -38,9 +38,8 @@ class CaptureWriter:
     ) -> None:
         """Write a frame; ``broken``: its checksum is wrong."""
         flags = (INBOUND if inbound else OUTBOUND) | CRC_ERROR * broken
-        head = struct.pack(
-            "<5I", interface, time_ns >> 32, time_ns & 0xFFFF_FFFF, len(octets), len(octets)
-        )
+        time = divmod(time_ns, 1 << 32)
+        head = struct.pack("<5I", interface, *time, len(octets), len(octets))
         options = option(COMMENT, comment.encode()) if comment else b""
         options += option(FLAGS, struct.pack("<I", flags))
         self.block(PACKET, head + padded(octets) + options)

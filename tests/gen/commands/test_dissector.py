@@ -42,6 +42,8 @@ def frames():
         fields = drawn(bm=32, **COMMON, saturated=16, flags=2)
         wire = WideFrame(operation=operation, numbers=numbers[:count], **fields)
         fields |= {"operation": operation, "count": count, "number": numbers[:count]}
+        flags = fields.pop("flags")
+        fields |= {"is_agg": flags & 1, "acked": flags >> 1}
         yield "allreduce", wire.to_bytes(), fields
     for k, verb in enumerate(Verb):
         widths = {"switch": 32, "job": 16, "owner": 16, "epoch": 32, "owner_epoch": 32}
