@@ -3,9 +3,9 @@
 import socket
 import threading
 
-from scapy.utils import RawPcapNgReader
-
 from tests.gen.commands.running import running
+from tests.sim.harness.captured_frames import read
+from tests.sim.p4sgd.sockets.ports import two_free_ports
 
 ingather = running("switch")
 
@@ -37,21 +37,22 @@ def test_no_address_is_one_line(ingather):
 
 
 def test_frames_are_captured(ingather, tmp_path):
-    """One frame comes, nothing answers it, and the switch ends by itself."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-        free.bind(("127.0.0.1", 0))
-        first = min(free.getsockname()[1], 65000)
+    """Frames come to a port until the switch, which answers none, ends by itself."""
+    first, over = two_free_ports(), threading.Event()
 
     def send():
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-            sender.sendto(bytes(60), ("127.0.0.1", first + 1))
+            while not over.wait(0.02):
+                sender.sendto(bytes(60), ("127.0.0.1", first + 1))
 
-    threading.Timer(0.3, send).start()
+    thread = threading.Thread(target=send)
+    thread.start()
     status, _, err = ingather("--first-port", first, "--seconds", 1, "--pcap", "frames.pcapng")
+    over.set()
+    thread.join()
     assert (status, err) == (0, "")
-    with RawPcapNgReader(str(tmp_path / "frames.pcapng")) as reader:
-        ((octets, about),) = reader
-    assert (octets, about.ifname, about.direction & 3) == (bytes(60), b"port 1", 1)
+    frames = read((tmp_path / "frames.pcapng").read_bytes())
+    assert {(end, *frame) for end, _, *frame, _ in frames} == {("port 1", bytes(60), "inbound")}
 
 
 def test_a_capture_that_cannot_be_is_one_line(ingather):

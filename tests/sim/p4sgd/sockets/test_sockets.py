@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import closing, suppress
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from sim.p4sgd.sockets import endpoint as endpoints
 from sim.p4sgd.sockets.endpoint import Endpoint, WideEndpoint
 from sim.p4sgd.sockets.switch import SocketSwitch
 from tests.sim.harness.captured_frames import read
+from tests.sim.p4sgd.sockets.ports import two_free_ports
 from tests.sim.p4sgd.sockets.trainer import SLOTS, TRAINING
 
 EPOCHS, FEATURES, SAMPLES = 3, 40, 100
@@ -151,17 +151,6 @@ def test_workers_train_with_floats(rng, switch):
 def begun(*arguments):
     command = [sys.executable, "-m", *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-
-def two_free_ports():
-    """Return the first of two UDP ports in a row that nobody has."""
-    while True:
-        with closing(SocketSwitch(model=SwitchModel(1, SLOTS, 1, SWITCH, GROUP))) as one:
-            first = one.places[0][1]
-        with suppress(OSError, OverflowError):
-            model = SwitchModel(2, SLOTS, 1, SWITCH, GROUP)
-            SocketSwitch(model=model, first_port=first).close()
-            return first
 
 
 def test_two_processes_train_over_it(rng, tmp_path):
