@@ -1,6 +1,6 @@
 """Describes the forwarding switch as a design."""
 
-from gen.designs.design import Design
+from gen.designs.design import Bench, Design, Run
 from hdl.switch.forwarding.presets import PRESETS
 
 DESIGN = Design(
@@ -10,4 +10,11 @@ DESIGN = Design(
     params="hdl.switch.forwarding.params:ForwardingParams",
     presets=PRESETS,
     preset="u280",
+    runs=[Run(session="sim.forwarding.session:ForwardingSession")],
+    benches={
+        "forwarding": Bench(
+            title="Forwarding: rate, loss and latency by frame length",
+            rows="sim.forwarding.bench:rows",
+        )
+    },
 )

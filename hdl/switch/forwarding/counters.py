@@ -7,10 +7,10 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.event_counters import CountersParams
-from hdl.common.packets import BEAT
-from hdl.switch.forwarding.header import number
-from hdl.switch.forwarding.ingress import CAUSES, ERRORS, GROUP_ADDRESS
+from hdl.common.packets import BEAT_BYTES
+from hdl.switch.forwarding.ingress import CAUSES, ERRORS
 from hdl.switch.forwarding.mac_table import TABLE_EVENTS
+from hdl.switch.forwarding.params import MAC_BITS
 
 FCS_BYTES = 4
 LENGTH_BITS = 14
@@ -27,7 +27,7 @@ COUNTERS = CountersParams(
     name="port",
     counters=(
         *((f"in_{name}", bits) for name, bits in MEASURES.items()),
-        *((f"in_{cause}", 1) for cause in (*CAUSES, "no_room")),
+        *((f"in_{cause}", 1) for cause in (*CAUSES, "no_room", "foreign")),
         *((f"out_{name}", bits) for name, bits in MEASURES.items()),
         ("learning_lost", 1),
     ),
@@ -40,15 +40,16 @@ TABLE_COUNTERS = CountersParams(
 class PacketMeter(Component):
     """Measures the packets that pass: ``measures`` has what one adds to each of MEASURES.
 
-    A beat passes with ``moves``. Octets include the checksum; packets of 256 beats and more count
-    as of 255 beats. Latency: :attr:`latency` from a packet's last beat.
+    A beat passes with ``moves``; its first bytes are ``dest``. Octets include the checksum; packets
+    of 256 beats and more count as of 255 beats. Latency: :attr:`latency` from a packet's last beat.
     """
 
     latency = 2
 
     def __init__(self, params: None = None) -> None:
         layout = data.StructLayout(MEASURES)
-        super().__init__(params, {"moves": In(1), "beat": In(BEAT), "measures": Out(layout)})
+        ports = {"moves": In(1), "last": In(1), "keep": In(BEAT_BYTES), "dest": In(MAC_BITS)}
+        super().__init__(params, ports | {"measures": Out(layout)})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -56,16 +57,15 @@ class PacketMeter(Component):
         first, ends = Signal(init=1), Signal()
         kind, now = Signal(len(KINDS)), Signal(len(KINDS))
         length = Signal(LENGTH_BITS)
-        dest, keep = number(self.beat.data, 0, 6), self.beat.keep
-        group, all_ones = dest[GROUP_ADDRESS], dest.all()
+        group, all_ones, keep = self.dest[0], self.dest.all(), self.keep
         m.d.comb += now.eq(Mux(first, Cat(~group, group & ~all_ones, all_ones), kind))
         last = index_of(keep & ~(keep >> 1))  # number of the last byte, as there are no gaps
-        m.d.sync += ends.eq(self.moves & self.beat.last)
+        m.d.sync += ends.eq(self.moves & self.last)
         with m.If(self.moves):
             m.d.sync += [
-                first.eq(self.beat.last),
+                first.eq(self.last),
                 kind.eq(now),
-                beats.eq(Mux(self.beat.last, 0, beats + ~beats.all())),
+                beats.eq(Mux(self.last, 0, beats + ~beats.all())),
                 length.eq((Cat(last, beats) + 1 + FCS_BYTES)[:LENGTH_BITS]),
             ]
         above = [length >= least for least in RANGES] + [Const(0)]

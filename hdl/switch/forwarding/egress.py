@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.packets import BEAT
+from hdl.common.packets import AXIS, BEAT, to_stream
 from hdl.switch.forwarding.params import SLACK, ForwardingParams
 from hdl.switch.forwarding.port_scheduler import PortScheduler
 
@@ -19,14 +19,15 @@ class ForwardingEgress(Component):
 
     Of the inputs' ``beats`` it takes those whose bit of ``comes`` is high, one at most in a cycle,
     into the queue of the input's class. ``open`` has a bit for each class whose queue has room for
-    a longest packet. Packets of a class that is ``paused`` wait. ``level`` and ``weight`` are those
+    a longest packet. Packets of a class that is ``paused`` wait. The packets of
+    ``engines`` share the port with the classes. ``level`` and ``weight`` are those
     of the :class:`PortScheduler`.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` at most, while no other packet waits.
     """
 
     def __init__(self, params: ForwardingParams) -> None:
-        scheduler = PortScheduler.sized(sources=params.classes)
+        scheduler = PortScheduler.sized(sources=params.sources)
         self.latency = self.queue(params).latency + PortScheduler.wait + PortScheduler.latency
         super().__init__(
             params,
@@ -36,8 +37,9 @@ class ForwardingEgress(Component):
                 "class_": In(params.class_bits).array(params.ports),
                 "open": Out(params.classes),
                 "paused": In(params.classes),
-                "level": In(scheduler.level[0].shape()).array(params.classes),
-                "weight": In(scheduler.weight[0].shape()).array(params.classes),
+                "level": In(scheduler.level[0].shape()).array(params.sources),
+                "weight": In(scheduler.weight[0].shape()).array(params.sources),
+                "engines": In(AXIS).array(params.engines),
                 "o": Out(stream.Signature(BEAT)),
             },
         )
@@ -50,7 +52,7 @@ class ForwardingEgress(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.scheduler = scheduler = PortScheduler.sized(sources=params.classes)
+        m.submodules.scheduler = scheduler = PortScheduler.sized(sources=params.sources)
         beat = reduce(or_, (Mux(self.comes[k], Value.cast(b), 0) for k, b in enumerate(self.beats)))
         class_ = reduce(or_, (Mux(self.comes[k], c, 0) for k, c in enumerate(self.class_)))
         for k in range(params.classes):
@@ -59,11 +61,14 @@ class ForwardingEgress(Component):
             m.d.comb += [
                 queue.i.valid.eq(self.comes.any() & (class_ == k)),
                 Value.cast(queue.i.payload).eq(beat),
-                scheduler.level[k].eq(self.level[k]),
-                scheduler.weight[k].eq(self.weight[k]),
             ]
             most = params.output_beats - params.longest - SLACK
             m.d.sync += self.open[k].eq(queue.level <= most)
+        for k, axis in enumerate(self.engines):
+            to_stream(m, axis, scheduler.i[params.classes + k])
+        for k in range(params.sources):
+            m.d.comb += scheduler.level[k].eq(self.level[k])
+            m.d.comb += scheduler.weight[k].eq(self.weight[k])
         m.d.comb += scheduler.hold.eq(self.paused)
         connect(m, scheduler.o, flipped(self.o))
         return m

@@ -32,7 +32,8 @@ class ForwardingIngress(Component):
     ``dropped`` says why a packet is not queued, a bit for each of CAUSES, with ``stored.ends``;
     ``learns`` is high with it if the packet's source, ``learned``, may be learned. ``congested``
     has a bit for each class of whose packets the ECN-capable ones are marked. ``mac``, ``group``,
-    ``hit`` and ``port`` are those of the :class:`MacTable`.
+    ``hit`` and ``port`` are those of the :class:`MacTable`. A beat is ignored unless ``passes`` is
+    high in the cycle after it.
 
     Throughput: a beat a cycle; ``axis.tready`` is always high. Latency: :attr:`latency`.
     """
@@ -44,6 +45,7 @@ class ForwardingIngress(Component):
             params,
             {
                 "axis": In(AXIS),
+                "passes": In(1),
                 "own": In(params.ports),
                 "settings": In(settings_layout(params)),
                 "congested": In(params.classes),
@@ -121,7 +123,8 @@ class ForwardingIngress(Component):
             came.eq(Cat(axis.tvalid, ~inside, cut & inside, axis.tuser & axis.tlast)),
             self.mac.eq(read_header(axis.tdata)["dest"]),
         ]
-        came_1 = delay(m, came, 1, "came_early", reset_less=False)
+        early = delay(m, came, 1, "came_early", reset_less=False)
+        came_1 = Cat(early[0] & self.passes, early[1:])
         beat_1 = delay(m, beat, 1, "beat_early")
         return (
             [came_1, delay(m, came_1, 1, "came", reset_less=False)],

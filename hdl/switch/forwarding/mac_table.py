@@ -106,11 +106,11 @@ class LookUp(Component):
         m.d.comb += [rows.row.eq(row_of(self.mac, self.params)), rows.write.eq(self.write)]
         hits, ports = [], []
         for way in range(WAYS):
-            entry = Signal(ENTRY, name=f"entry_{way}", reset_less=True)
-            same = Signal(name=f"same_{way}", reset_less=True)
-            m.d.sync += [entry.eq(rows.entries[way]), same.eq(rows.entries[way].mac == mac)]
-            hits.append(entry.valid & same & (entry.group == self.group))
-            ports.append(Mux(hits[way], entry.port, 0))
+            entry = rows.entries[way]
+            same = delay(m, entry.valid & (entry.mac == mac), 1, f"same_{way}")
+            group, port = (delay(m, entry[n], 1, f"{n}_{way}") for n in ("group", "port"))
+            hits.append(same & (group == self.group))
+            ports.append(Mux(hits[way], port, 0))
         m.d.comb += [self.hit.eq(Cat(hits).any()), self.port.eq(reduce(or_, ports))]
         return m
 

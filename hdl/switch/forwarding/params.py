@@ -6,6 +6,7 @@ from amaranth.utils import ceil_log2
 from hdl.common.fifo import FifoParams
 from hdl.common.packets import BEAT, BEAT_BYTES, MAX_MTU
 from hdl.common.params import Params, choice, same_as, whole
+from hdl.switch.classifier import Recogniser
 
 GROUPS = 16
 GROUP_BITS = 4
@@ -16,6 +17,8 @@ VID_BITS = 12
 CODE_BITS = 7  #: of a DSCP, or 64 and a VLAN priority
 DSCPS, PRIORITIES = 64, 8
 CODES = DSCPS + PRIORITIES
+SOURCE_BITS = 4
+MAX_SOURCES = 1 << SOURCE_BITS  #: classes and engines that may share a port
 #: beats of an output queue that may be on their way when it counts as open
 SLACK = 8
 #: addresses of a packet memory that are never in use, so that the next ones are always known
@@ -43,9 +46,21 @@ class ForwardingParams(Params, suffix="{ports}x{classes}_{beats}"):
     burst: int = whole(1, 255, default=64)
     #: cycles of a unit of the register ``ageing``
     age_cycles: int = whole(1, 1 << 20, default=250_000)
+    #: protocols of the packets that go to each engine instead of being forwarded
+    recognisers: tuple[tuple[Recogniser, ...], ...] = ()
+
+    @property
+    def suffix(self) -> str:
+        """Return the end of the module's name, which tells the number of engines, if there are."""
+        return super().suffix + (f"_engines_{self.engines}" if self.engines else "")
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.sources > MAX_SOURCES:
+            raise ValueError(
+                f"recognisers must be of at most {MAX_SOURCES - self.classes} engines:"
+                f" {self.engines}"
+            )
         if self.output_beats < self.longest + SLACK:
             raise ValueError(
                 f"output_beats must be at least {self.longest + SLACK}, for the longest packet:"
@@ -57,6 +72,16 @@ class ForwardingParams(Params, suffix="{ports}x{classes}_{beats}"):
                 f" {self.headroom + self.longest + SPARE // 2}, for the headroom and the longest"
                 f" packet: {self.beats}"
             )
+
+    @property
+    def engines(self) -> int:
+        """Return the number of engines, which take some packets and send others."""
+        return len(self.recognisers)
+
+    @property
+    def sources(self) -> int:
+        """Return the number of sources that share a port: the classes, then the engines."""
+        return self.classes + self.engines
 
     @property
     def longest(self) -> int:

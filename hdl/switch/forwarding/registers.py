@@ -4,7 +4,7 @@ from functools import cache
 
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.register_parts import choice, chosen, commands, identity_registers, single
-from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
+from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw, wide
 from hdl.switch.forwarding.counters import COUNTERS, TABLE_COUNTERS
 from hdl.switch.forwarding.flood_limit import BURST_BITS, RATE_BITS
 from hdl.switch.forwarding.mac_table import HOST_OPERATIONS
@@ -15,6 +15,7 @@ from hdl.switch.forwarding.params import (
     GROUPS,
     MAC_BITS,
     PORT_BITS,
+    SOURCE_BITS,
     VID_BITS,
     ForwardingParams,
 )
@@ -34,7 +35,7 @@ IDENTITY_REGISTERS = identity_registers(
     ro("rows", 15, "tells the number of rows of the MAC table, of 4 entries each"),
 )
 
-#: settings of a port, of a class at a port, of a group, of a code: fields, and what they are
+#: settings of a port, of a source at a port, of a group, of a code: fields, and what they are
 TABLES = {
     "port": (
         "the port",
@@ -44,10 +45,10 @@ TABLES = {
         ),
     ),
     "share": (
-        "the class at the port",
+        "the source at the port",
         (
             ("level", PRIORITY_BITS, "the level; higher levels are sent first"),
-            ("weight", WEIGHT_BITS, "the weight among classes of the same level"),
+            ("weight", WEIGHT_BITS, "the weight among sources of the same level"),
         ),
     ),
     "vlan": (
@@ -66,7 +67,7 @@ COMMANDS = (
             pulse(f"set_{name}", f"sets {what} that is chosen")
             for name, (what, _) in TABLES.items()
         ),
-        pulse("table_start", "carries out table_operation"),
+        pulse("table_start", "starts what table_operation chooses"),
         pulse("table_clear", "empties the MAC table"),
         pulse("clear_counters", "sets all counters to 0"),
     ),
@@ -79,9 +80,9 @@ COMMANDS = (
     Register(
         "chosen",
         "Chooses what set_port, set_share, set_vlan and set_code set, and what is shown of them.",
-        rw("chosen_port", PORT_BITS, "chooses a port"),
-        rw("chosen_class", CLASS_BITS, "chooses a class"),
-        rw("chosen_group", GROUP_BITS, "chooses a group"),
+        rw("chosen_port", PORT_BITS, "chooses the port of the settings"),
+        rw("chosen_source", SOURCE_BITS, "chooses a class, or an engine behind the classes"),
+        rw("chosen_group", GROUP_BITS, "chooses the group of the settings"),
         rw("chosen_code", CODE_BITS, "chooses a DSCP, 0..63, or 64 and a VLAN priority"),
     ),
     *(
@@ -146,6 +147,11 @@ def limits(params: ForwardingParams) -> tuple[Register, ...]:
                 init=params.share // 4,
             ),
         ),
+        *wide(
+            "switch_address",
+            "Sets the address of the switch itself, at which engines take packets.",
+            bits=MAC_BITS,
+        ),
         Register(
             "learning_mode",
             "Sets whether addresses are learned.",
@@ -166,7 +172,10 @@ def limits(params: ForwardingParams) -> tuple[Register, ...]:
 
 
 TABLE_REGISTERS = (
-    single(rw("table_mac_low", 32, "sets bits 0..31 of the address"), "Sets the address."),
+    single(
+        rw("table_mac_low", 32, "sets bits 0..31 of the address"),
+        "Sets the low word of the address of table_operation.",
+    ),
     Register(
         "table_key",
         "Sets what table_start does.",
@@ -195,7 +204,10 @@ TABLE_REGISTERS = (
         ro("table_group_now", GROUP_BITS, "tells the group of the entry"),
         ro("table_port_now", PORT_BITS, "tells the port of the entry"),
     ),
-    single(ro("table_mac_now", MAC_BITS, "tells the address of the entry"), "Shows the address."),
+    single(
+        ro("table_mac_now", MAC_BITS, "tells the address of the entry"),
+        "Shows the address of the entry in table_reply.",
+    ),
 )
 
 COUNTER_REGISTERS = (

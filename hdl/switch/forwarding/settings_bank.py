@@ -1,10 +1,9 @@
 """Holds the settings of ports, classes, groups and codes, which a host sets one at a time."""
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Module, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import low_bits
 from hdl.common.component import Component
 from hdl.switch.forwarding.params import CODES, DSCPS, GROUPS, PRIORITIES, ForwardingParams
 from hdl.switch.forwarding.port_scheduler import LEVEL_BITS, WEIGHT_BITS
@@ -17,23 +16,35 @@ SHOWN = data.StructLayout(
 )
 
 
+def controls(params: ForwardingParams) -> data.StructLayout:
+    """Describe the fields that software writes of which the settings are made."""
+    control = forwarding_registers(params).control.members
+    own = {f"set_{table}" for table in TABLES} | {
+        name.removesuffix("_now") for name in SHOWN.members
+    }
+    own -= {"code_class"}
+    own |= {name for name in control if name.startswith(("chosen_", "flood_"))}
+    layout = {name: shape for name, shape in control.items() if name in own}
+    return data.StructLayout(layout | {"code_class": params.class_bits})
+
+
 class SettingsBank(Component):
     """Holds what ``control`` sets: ``set_port``, ``set_share``, ``set_vlan``, ``set_code``.
 
     ``control`` are the registers that software writes; ``shown`` are the chosen settings. ``ports``
-    are the settings of each port's ingress; ``level`` and ``weight`` those of each class at each
-    port, the classes of a port in a row. After a reset all ports are members of group 0 alone, and
-    send packets without a VLAN id to it; classes share a port equally; a code's class is its three
-    highest bits, divided to fit.
+    are the settings of each port's ingress; ``level`` and ``weight`` those of each source at each
+    port, the sources of a port in a row: its classes, then the engines. After a reset all ports are
+    members of group 0 alone, and send packets without a VLAN id to it; sources share a port
+    equally; a code's class is its three highest bits, divided to fit.
     Latency: a cycle, and another for ``shown``.
     """
 
     def __init__(self, params: ForwardingParams) -> None:
-        registers, shares = forwarding_registers(params), params.ports * params.classes
+        shares = params.ports * params.sources
         super().__init__(
             params,
             {
-                "control": In(registers.control),
+                "control": In(controls(params)),
                 "shown": Out(SHOWN),
                 "ports": Out(settings_layout(params)).array(params.ports),
                 "level": Out(LEVEL_BITS).array(shares),
@@ -45,9 +56,9 @@ class SettingsBank(Component):
         m = Module()
         params, control = self.params, self.control
         share = [
-            (control.chosen_port == p) & (control.chosen_class == c)
+            (control.chosen_port == p) & (control.chosen_source == c)
             for p in range(params.ports)
-            for c in range(params.classes)
+            for c in range(params.sources)
         ]
         chosen = {
             "port": [control.chosen_port == k for k in range(params.ports)],
@@ -63,8 +74,8 @@ class SettingsBank(Component):
         }
         held: dict[str, list[Signal]] = {}
         for table, (_, fields) in TABLES.items():
-            for name, bits, _ in fields:
-                bits = params.class_bits if name == "code_class" else bits
+            for name, *_ in fields:
+                bits = len(Value.cast(control[name]))
                 held[name] = self.hold(m, name, bits, chosen[table], table, init.get(name))
         for port, group in zip(self.ports, held["own_group"], strict=True):
             m.d.comb += [
@@ -89,7 +100,7 @@ class SettingsBank(Component):
         for k, is_chosen in enumerate(chosen):
             own = Signal(bits, name=f"{name}_{k}", init=init[k] if init else 0)
             with m.If(control[f"set_{table}"] & is_chosen):
-                m.d.sync += own.eq(low_bits(control[name], bits))
+                m.d.sync += own.eq(control[name])
             held.append(own)
         shown = Cat(
             Cat(own[bit] & is_chosen for own, is_chosen in zip(held, chosen, strict=True)).any()

@@ -1,6 +1,6 @@
 """Connects a switch that forwards Ethernet packets: ports, MAC table, memories, registers."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.arithmetic import delay, low_bits
@@ -9,9 +9,10 @@ from hdl.common.component import Component
 from hdl.common.counter_banks import CounterBanks
 from hdl.common.event_counters import EventCounters
 from hdl.common.fifo import Fifo, FifoParams
-from hdl.common.packets import AXIS, PRIORITY_COUNT, to_axis
+from hdl.common.packets import AXIS, PRIORITY_COUNT, in_lanes, to_axis
 from hdl.common.register_block import RegisterBlock
 from hdl.common.stream_arbiter import StreamArbiter
+from hdl.switch.classifier import Classifier, ClassifierParams
 from hdl.switch.forwarding.counters import (
     COUNTERS,
     MEASURES,
@@ -24,9 +25,9 @@ from hdl.switch.forwarding.ingress import CAUSES, ForwardingIngress
 from hdl.switch.forwarding.mac_table import TABLE_EVENTS, MacTable
 from hdl.switch.forwarding.matching import Matching
 from hdl.switch.forwarding.packet_memory import PacketMemory
-from hdl.switch.forwarding.params import LEARNED, ForwardingParams
+from hdl.switch.forwarding.params import LEARNED, MAC_BITS, ForwardingParams
 from hdl.switch.forwarding.registers import constants, forwarding_registers
-from hdl.switch.forwarding.settings_bank import SHOWN, SettingsBank
+from hdl.switch.forwarding.settings_bank import SHOWN, SettingsBank, controls
 
 LEARNING_DEPTH = 4  #: addresses of a port that wait to be learned
 
@@ -38,9 +39,13 @@ class ForwardingSwitch(Component):
     They wait at the port where they came (:class:`PacketMemory`), then in a queue of their class at
     the output (:class:`ForwardingEgress`); packets of one class from one port to another stay in
     order. Packets that find no room are dropped, unless their class is lossless and the neighbour
-    obeys ``pause`` within ``params.headroom`` beats. ``pause[k]`` and ``paused[k]`` have a bit for
-    each priority of PFC: to the neighbour of port k, and from it. There is no spanning tree: a loop
-    of links multiplies floods, up to the limit of each port's flooding.
+    obeys within ``params.headroom`` beats. ``pause`` has a bit for each priority of PFC that the
+    neighbour of a port must pause; ``paused`` has a bit for each that the neighbour pauses. There
+    is no spanning tree: a loop of links multiplies floods, up to the limit of each port's flooding.
+
+    With ``params.recognisers`` the packets that these know go to ``to_engine[e][k]`` instead, where
+    they cannot wait, and packets of ``from_engine[e][k]`` share port k with the others. Packets to
+    the switch's own address that no engine knows are dropped.
 
     Throughput: a beat a cycle into and out of every port. ``s_axis`` is always ready; ``tuser`` on
     the last beat says that its checksum is bad. Latency: :attr:`latency` at most, from a packet's
@@ -64,6 +69,8 @@ class ForwardingSwitch(Component):
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
                 "s_axis": In(AXIS).array(params.ports),
                 "m_axis": Out(AXIS).array(params.ports),
+                "to_engine": Out(AXIS).array(params.engines, params.ports),
+                "from_engine": In(AXIS).array(params.engines, params.ports),
                 "pause": Out(PRIORITY_COUNT).array(params.ports),
                 "paused": In(PRIORITY_COUNT).array(params.ports),
             },
@@ -76,25 +83,30 @@ class ForwardingSwitch(Component):
         m.submodules.settings = settings = SettingsBank(params)
         m.submodules.table = table = MacTable(params)
         m.submodules.matching = matching = Matching(params)
-        inputs, outputs = [], []
+        inputs, outputs, foreign = [], [], []
         for k in ports:
             m.submodules[f"ingress_{k}"] = ingress = ForwardingIngress(params)
             m.submodules[f"memory_{k}"] = memory = PacketMemory(params)
             m.submodules[f"egress_{k}"] = egress = ForwardingEgress(params)
-            connect(m, flipped(self.s_axis[k]), ingress.axis)
+            foreign.append(self.classify(m, k, ingress, registers.control))
             to_axis(m, egress.o, flipped(self.m_axis[k]))
             inputs.append((ingress, memory))
             outputs.append(egress)
         connect(m, flipped(self.s_axil), registers.axil)
         m.d.comb += [
-            settings.control.eq(registers.control),
+            *(
+                settings.control[name].eq(low_bits(registers.control[name], len(Value.cast(field))))
+                for name, field in ((n, settings.control[n]) for n in controls(params).members)
+            ),
             *(registers.status[name].eq(settings.shown[name]) for name in SHOWN.members),
         ]
         for k, (ingress, memory) in enumerate(inputs):
             self.join(m, k, ingress, memory, table, registers.control, settings.ports[k])
             self.cross(m, k, memory, matching, outputs)
         for k, egress in enumerate(outputs):
-            own = slice(k * params.classes, (k + 1) * params.classes)
+            own = slice(k * params.sources, (k + 1) * params.sources)
+            for e, engine in enumerate(self.from_engine):
+                connect(m, flipped(engine[k]), egress.engines[e])
             m.d.comb += [
                 egress.paused.eq(self.paused[k][: params.classes]),
                 *(a.eq(b) for a, b in zip(egress.level, settings.level[own], strict=True)),
@@ -102,8 +114,31 @@ class ForwardingSwitch(Component):
             ]
         lost = self.learn(m, [ingress for ingress, _ in inputs], table, registers.control)
         self.run_table(m, table, registers)
-        self.count(m, inputs, lost, table, registers)
+        self.count(m, inputs, lost, foreign, table, registers)
         return m
+
+    def classify(self, m: Module, k: int, ingress, control) -> Value:
+        """Send the packets of port ``k`` to the engines and ``ingress``; return what is foreign."""
+        port, streams = flipped(self.s_axis[k]), self.params.recognisers
+        if not streams:
+            connect(m, port, ingress.axis)
+            m.d.comb += ingress.passes.eq(1)
+            return Const(0)
+        classifier = Classifier(ClassifierParams(streams=streams))
+        m.submodules[f"classifier_{k}"] = classifier
+        m.d.comb += [
+            classifier.address.eq(
+                in_lanes(Cat(control.switch_address_low, control.switch_address_high))
+            ),
+            port.tready.eq(1),
+            ingress.passes.eq(classifier.o[-1].tvalid),
+        ]
+        for name in ("tvalid", "tdata", "tkeep", "tlast", "tuser"):
+            value = getattr(port, name)
+            m.d.comb += [getattr(axis, name).eq(value) for axis in (classifier.mac, ingress.axis)]
+        for e, engine in enumerate(self.to_engine):
+            connect(m, classifier.o[e], flipped(engine[k]))
+        return classifier.foreign
 
     def join(self, m: Module, k: int, ingress, memory, table, control, settings) -> None:
         """Connect port ``k``'s ingress to its memory, to the table and to its settings."""
@@ -193,7 +228,7 @@ class ForwardingSwitch(Component):
             status.table_mac_now.eq(entry.mac),
         ]
 
-    def count(self, m: Module, inputs, lost, table, registers) -> None:
+    def count(self, m: Module, inputs, lost, foreign, table, registers) -> None:
         """Count the packets of each port, and the events of the table."""
         params, control, status = self.params, registers.control, registers.status
         banks = CounterBanks.sized(counters=COUNTERS, count=params.ports)
@@ -206,9 +241,9 @@ class ForwardingSwitch(Component):
                 m.submodules[f"{name}_meter_{k}"] = meter = PacketMeter()
                 m.d.comb += [
                     meter.moves.eq(axis.tvalid & axis.tready),
-                    meter.beat.data.eq(axis.tdata),
-                    meter.beat.keep.eq(axis.tkeep),
-                    meter.beat.last.eq(axis.tlast),
+                    meter.dest.eq(axis.tdata[:MAC_BITS]),
+                    meter.keep.eq(axis.tkeep),
+                    meter.last.eq(axis.tlast),
                 ]
                 measures[name] = meter.measures
             came = delay(m, measures["in"], wait, f"came_{k}")
@@ -219,6 +254,7 @@ class ForwardingSwitch(Component):
                 *(events[f"out_{name}"].eq(measures["out"][name]) for name in MEASURES),
                 *(events[f"in_{name}"].eq(ingress.dropped[j]) for j, name in enumerate(CAUSES)),
                 events.in_no_room.eq(memory.lost),
+                events.in_foreign.eq(foreign[k]),
                 events.learning_lost.eq(lost[k]),
             ]
         m.d.comb += [

@@ -56,6 +56,7 @@ def test_every_text_is_a_sentence_that_begins_with_a_verb(map):
 def test_every_design_with_registers_is_looked_at():
     assert {
         "allreduce_switch",
+        "forwarding_switch",
         "p4sgd_worker",
         "p4sgd_switch",
         "tenant_switch",

@@ -270,7 +270,7 @@ async def settings_read_back_and_shares_hold(dut):
     bench = await introduced(dut, ecn_above=65535)
     top = bench.params.classes - 1
     for class_, weight in ((0, 1), (top, 3)):
-        await bench.set("share", {"port": 0, "class": class_}, level=2, weight=weight)
+        await bench.set("share", {"port": 0, "source": class_}, level=2, weight=weight)
         assert await bench.registers.read("weight_now") == weight
     bench.sinks[0].stall = often  # the link is slower than the switch
     for n in range(400):
