@@ -18,7 +18,7 @@ from sim.harness.in_simulator import FINDINGS, report
 from sim.harness.payloads import pack
 from sim.harness.pcapng import CaptureWriter
 from sim.harness.streams import edges, start
-from sim.harness.verilator import build, emission_of, simulate
+from sim.harness.verilator import emission_of, simulate
 from sim.netsparse.surroundings.link import LINK_SETTINGS, SharedLink
 from sim.netsparse.surroundings.link import LinkParams as SharedLinkParams
 from sim.surroundings.link import ALWAYS, Link, LinkParams
@@ -67,7 +67,6 @@ def test_a_shared_link(tmp_path):
 
 def test_no_probe_is_built_unless_the_environment_says_so():
     emission = emission_of(Link(SMALL))
-    assert not build(emission).captures
     assert taps_of(emission) == {}
     with changed({CAPTURES: "1"}):
         assert [*taps_of(emission)] == [emission.top.name]
