@@ -9,7 +9,6 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,15 +21,6 @@ CAPTURES = "INGATHER_CAPTURES"  #: environment: not empty for simulators that ca
 PROBE = Path(__file__).with_name("frame_tap.sv")
 FOLDER = "frames"  #: of the probes' files, in that of a run
 LAST, BROKEN = 1, 2  # bits of a beat's ends
-
-
-class Captured(NamedTuple):
-    """Holds a frame that has passed a tap."""
-
-    time_ns: int  #: of its first beat
-    octets: bytes
-    broken: bool  #: ``tuser`` says that its checksum is wrong
-    comment: str  #: what the link does to it
 
 
 def taps_of(emission: Emission | None) -> dict[str, str]:
@@ -74,19 +64,13 @@ def capture_of(scratch: Path) -> bytes | None:
     if not files:
         return None
     writer = CaptureWriter(result := io.BytesIO())
-    numbers = [writer.add_interface(name_of(file)) for file in files]
+    frames = []
+    for file in files:
+        number = writer.add_interface(name_of(file))
+        frames += [(time_ns, number, *other) for time_ns, *other in frames_of(file)]
     inbound = [bool(np.fromfile(file, "<u4", 1).sum() >> 16) for file in files]
-    ends = zip(numbers, map(frames_of, files), strict=True)
-    frames = [(frame.time_ns, number, frame) for number, each in ends for frame in each]
-    for time_ns, number, frame in sorted(frames, key=lambda item: item[:2]):
-        writer.write(
-            number,
-            time_ns,
-            frame.octets,
-            inbound=inbound[number],
-            broken=frame.broken,
-            comment=frame.comment,
-        )
+    for time_ns, k, octets, broken, comment in sorted(frames, key=lambda frame: frame[:2]):
+        writer.write(k, time_ns, octets, inbound=inbound[k], broken=broken, comment=comment)
     return result.getvalue()
 
 
@@ -95,8 +79,12 @@ def name_of(file: Path) -> str:
     return ".".join(file.name.split(".")[1:-1])
 
 
-def frames_of(file: Path) -> Iterator[Captured]:
-    """Yield the whole frames in the file of a probe, in their order."""
+def frames_of(file: Path) -> Iterator[tuple[int, bytes, bool, str]]:
+    """Yield the whole frames in the file of a probe, in their order.
+
+    Each is the time of its first beat in ns, its bytes, whether its checksum is wrong, and what the
+    link does to it.
+    """
     words = np.fromfile(file, "<u4")
     width = int(words[0]) & 0xFFFF if len(words) else 64
     fields: Mapping[str, str] = {"cycle": "<u8", "dropped": "<u4", "corrupted": "<u4"}
@@ -111,5 +99,5 @@ def frames_of(file: Path) -> Iterator[Captured]:
         fates = [f"{name} by the link" for name in before if after[name] != before[name]]
         octets = beats["data"][begin : end + 1].tobytes()[:size]
         time_ns = int(beats["cycle"][begin]) * PERIOD_NS
-        yield Captured(time_ns, octets, bool(last["ends"] & BROKEN), ", ".join(fates))
+        yield time_ns, octets, bool(last["ends"] & BROKEN), ", ".join(fates)
         begin, before = end + 1, after

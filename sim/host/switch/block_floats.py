@@ -68,11 +68,6 @@ def bits(workers: int) -> int:
     return 31 - (workers - 1).bit_length()
 
 
-def most_error(tops: Ints, workers: int) -> NDArray[np.float64]:
-    """Return how far a sum of each block may be from the exact one, before it is rounded."""
-    return np.ldexp(float(workers), tops - bits(workers) - 1)
-
-
 def in_blocks(numbers: NDArray[Any], block: int) -> NDArray[Any]:
     """Return numbers as rows of a block each, with zeros behind the last."""
     return np.pad(numbers, (0, -len(numbers) % block)).reshape(-1, block)

@@ -22,7 +22,7 @@ def probed(scratch):
     """Leave what a probe writes of one frame of two bytes."""
     folder = scratch / "frames"
     folder.mkdir()
-    words = [16, 7, 0, 0, 0, 1, 3, 0, 0x2211, 0, 0, 0]
+    words = [16, 7, 1 << 20, 0, 0, 1, 3, 0, 0x2211, 0, 0, 0]
     np.array(words, "<u4").tofile(folder / "top.up_0.i.open")
 
 
@@ -33,7 +33,7 @@ def test_frames_are_written_however_a_run_ends(tmp_path, stop):
     with suppress(RunFailed, KeyboardInterrupt), captured(tmp_path, target, Console()):
         if stop is not None:
             raise stop
-    assert read(target.read_bytes()) == [("up_0.i", 28, b"\x11\x22", "outbound", [])]
+    assert read(target.read_bytes()) == [("up_0.i", 28 + (4 << 52), b"\x11\x22", "outbound", [])]
 
 
 def test_nothing_is_written_of_a_run_without_frames(tmp_path, capsys):
