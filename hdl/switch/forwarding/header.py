@@ -65,18 +65,20 @@ def mark(m: Module, octets: Value, header, congested: Value) -> Value:
     """
     marks = Signal()
     partial = Signal(17)
-    mended = Signal(16)
+    wraps = Signal(2)  # lowest bits of the sum with its carry, behind which all others are 0
     m.d.comb += [
         marks.eq(congested & header.ipv4 & header.ecn.any() & ~header.ecn.all()),
         partial.eq((~header.checksum)[:16] + (CE - header.ecn)[:ECN_BITS]),
-        mended.eq(~(partial[:16] + partial[16])[:16]),
+        wraps.eq((partial[:2] + partial[16])[:2]),
     ]
     bits = list(Value.cast(octets))
     for tagged in (0, 1):
         applies = marks & (header.tagged == tagged)
         tos, checksum = (8 * (at + TAG_BYTES * tagged) for at in (TOS_AT, CHECKSUM_AT))
         bits[tos : tos + ECN_BITS] = [bit | applies for bit in bits[tos : tos + ECN_BITS]]
-        own = Mux(applies, in_lanes(mended), Cat(bits[checksum : checksum + 16]))
+        own = Mux(
+            applies, in_lanes(~Cat(wraps, partial[2:16])), Cat(bits[checksum : checksum + 16])
+        )
         bits[checksum : checksum + 16] = list(Value.cast(own))
     return Cat(bits)
 

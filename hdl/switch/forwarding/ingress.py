@@ -75,12 +75,14 @@ class ForwardingIngress(Component):
         rest = params.max_bytes - BEAT_BYTES * (params.longest - 1)
         beyond = beat.keep[rest] if rest < BEAT_BYTES else 0
         short = first & ~beat.keep[LEAST_BYTES - 1]
-        errors, writes = Signal(len(ERRORS)), Signal()
+        errors, good, writes = Signal(len(ERRORS)), Signal(), Signal()
+        wrong = Cat(user, short, full | ((at == params.longest - 1) & beyond), severed)
         data = Signal(BEAT, reset_less=True)
         m.d.sync += [
             writes.eq(valid & ~full & ~severed),
             stored.ends.eq(valid & beat.last),
-            errors.eq(Cat(user, short, full | ((at == params.longest - 1) & beyond), severed)),
+            errors.eq(wrong),
+            good.eq(~wrong.any()),
             data.eq(beat),
         ]
         with m.If(valid & first):
@@ -95,12 +97,10 @@ class ForwardingIngress(Component):
         m.d.comb += [
             stored.beat.eq(data),
             stored.write.eq(writes & goes),
-            stored.keep.eq(~causes.any()),
+            stored.keep.eq(good & goes),
             self.dropped.eq(lowest(causes) & stored.ends.replicate(len(CAUSES))),
             self.learned.port.eq(index_of(self.own, PORT_BITS)),
-            self.learns.eq(
-                stored.ends & ~errors.any() & ~refused[0] & ~self.learned.mac[GROUP_ADDRESS]
-            ),
+            self.learns.eq(stored.ends & good & ~refused[0] & ~self.learned.mac[GROUP_ADDRESS]),
         ]
         return m
 
@@ -156,19 +156,21 @@ class ForwardingIngress(Component):
         multicast = header.dest[GROUP_ADDRESS]
         finds = self.hit & ~multicast
         outputs = members & ~self.own & (to | (~finds).replicate(self.params.ports))
-        no_group, reserved, limited, floods = (Signal() for _ in range(4))
+        refused = Signal(len(REFUSALS))  # for lack of a group, by the address, by the limit
+        goes, floods = Signal(), Signal()
+        no_group = ~known | ~(members & self.own).any()
+        reserved, limited = is_reserved(header.dest), ~finds & ~limit.open
         with m.If(first):
             m.d.sync += [
                 self.stored.mask.eq(outputs),
                 floods.eq(~finds),
-                no_group.eq(~known | ~(members & self.own).any()),
-                reserved.eq(is_reserved(header.dest)),
-                limited.eq(~finds & ~limit.open),
+                refused.eq(Cat(no_group, reserved, limited)),
+                goes.eq(~no_group & ~reserved & ~limited),
             ]
         m.d.comb += [
             limit.rate.eq(self.settings.flood_rate),
             limit.burst.eq(self.settings.flood_burst),
             limit.floods.eq(floods & self.stored.write),
         ]
-        filtered = reserved | ~self.stored.mask.any()
-        return ~(no_group | reserved | limited), Cat(no_group, filtered, limited)
+        filtered = refused[1] | ~self.stored.mask.any()
+        return goes, Cat(refused[0], filtered, refused[2])

@@ -58,7 +58,6 @@ class PacketMemory(Component):
                 "contended": In(1),
                 "turn": In(params.turn),
                 "idle": Out(1),
-                "valid": Out(1),
                 "to": Out(params.ports),
                 "class_": Out(params.class_bits),
                 "beat": Out(BEAT),
@@ -77,15 +76,16 @@ class PacketMemory(Component):
         m.submodules.packets = memory
         m.submodules.free = free = FreeList(params)
         room, lost, lost_before = Signal(params.classes), Signal(), Signal()
-        takes, keep = Signal(), Signal()
+        takes, keep, some = Signal(), Signal(), Signal()
         m.d.comb += [
             lost.eq(lost_before | (stored.write & ~(free.ready & Array(room)[stored.class_]))),
             takes.eq(stored.write & ~lost),
             keep.eq(stored.keep & ~lost),
-            self.lost.eq(stored.ends & stored.keep & lost),
+            some.eq(stored.mask.any()),
+            self.lost.eq(stored.ends & stored.keep & some & lost),
             free.takes.eq(takes),
             free.ends.eq(stored.ends),
-            free.keep.eq(keep),
+            free.keep.eq(keep & some),
             memory.write.eq(takes),
             memory.write_address.eq(free.address),
             memory.write_data.eq(stored.beat),
@@ -110,7 +110,7 @@ class PacketMemory(Component):
         m.d.comb += memory.read_address.eq(entry.address)
         m.d.comb += self.beat.eq(memory.read_data)
         self.free(m, free, shown, entry, class_)
-        self.count(m, takes, stored.ends & ~keep, free, room)
+        self.count(m, takes, stored.ends & ~free.keep, free, room)
         return m
 
     def send(self, m: Module, queues: list[OutputQueues]) -> tuple[Value, Any, Value]:
@@ -145,9 +145,9 @@ class PacketMemory(Component):
                 class_.eq(self.turn.class_),
                 moved.eq(0),
             ]
-        sent = Cat(shown, to, class_)
+        sent = Cat(to & shown.replicate(params.ports), class_)
         sent = delay(m, sent, DualPortMemory.latency, "sent", reset_less=False)
-        m.d.comb += Cat(self.valid, self.to, self.class_).eq(sent)
+        m.d.comb += Cat(self.to, self.class_).eq(sent)
         return shown, entry, class_
 
     def free(self, m: Module, free: FreeList, shown: Value, entry, class_: Value) -> None:

@@ -41,7 +41,7 @@ class ForwardingParams(Params, suffix="{ports}x{classes}_{beats}"):
     #: rows of the MAC table, of 4 entries each
     rows: int = whole(4, 1 << 14, power_of_two=True, default=256)
     #: beats that a neighbour may still send of a class after its pause has been requested
-    headroom: int = whole(0, default=1566)
+    headroom: int = whole(0, default=1584)
     #: beats after which a queue that sends from an input leaves its turn to others
     burst: int = whole(1, 255, default=64)
     #: cycles of a unit of the register ``ageing``
@@ -113,7 +113,7 @@ class ForwardingParams(Params, suffix="{ports}x{classes}_{beats}"):
         """Describe a beat on its way into an input's memory.
 
         ``write`` stores it for the outputs of ``mask``. ``ends`` comes with the last beat of a
-        packet, written or not; with ``keep`` the packet stays.
+        packet, written or not; with ``keep`` the packet stays, if there is an output.
         """
         return data.StructLayout(
             {

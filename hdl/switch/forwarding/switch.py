@@ -171,7 +171,7 @@ class ForwardingSwitch(Component):
                 memory.open[o].eq(egress.open),
                 egress.beats[k].eq(memory.beat),
                 egress.class_[k].eq(memory.class_),
-                egress.comes[k].eq(memory.valid & memory.to[o]),
+                egress.comes[k].eq(memory.to[o]),
             ]
 
     def learn(self, m: Module, inputs, table, control) -> list[Value]:
@@ -201,12 +201,12 @@ class ForwardingSwitch(Component):
     def run_table(self, m: Module, table, registers) -> None:
         """Let the host and the clock of ageing change the table."""
         control, status, reply = registers.control, registers.status, table.reply
-        unit, units = Signal(range(self.params.age_cycles)), Signal(32)
+        unit, units = Signal(range(self.params.age_cycles)), Signal(32, init=1)
         full = unit == self.params.age_cycles - 1
-        over = full & (units + 1 >= control.ageing)
+        over = full & (units >= control.ageing)
         m.d.sync += unit.eq(Mux(full, 0, unit + 1))
         with m.If(full):
-            m.d.sync += units.eq(Mux(over, 0, (units + 1)[:32]))
+            m.d.sync += units.eq(Mux(over, 1, (units + 1)[:32]))
         entry = reply.entry
         m.d.comb += [
             table.age.eq(over & control.ageing.any()),
