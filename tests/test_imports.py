@@ -12,11 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STANDARD = set(sys.stdlib_module_names)
 BOARDS = ["opennic", "u280", "vitis"]
+JOINS = ["network_switch"]  #: designs that are made of several systems, which boards may import
 NEUTRAL = ["common", "pcie", "switch"]  #: of no system, each may import those before it
 SYSTEMS = sorted(
     path.name
     for path in (ROOT / "hdl").iterdir()
-    if path.is_dir() and path.name not in ("__pycache__", *NEUTRAL, *BOARDS)
+    if path.is_dir() and path.name not in ("__pycache__", *NEUTRAL, *JOINS, *BOARDS)
 )
 
 
@@ -86,15 +87,16 @@ MINA_SWITCH = ["hdl.p4sgd.network", "hdl.p4sgd.switch", "sim.p4sgd.switch_side"]
 def rules():
     """Yield folders of one kind, what they may not import, and what of it they may."""
     for folder in NEUTRAL:
-        behind = NEUTRAL[NEUTRAL.index(folder) + 1 :] + SYSTEMS + BOARDS
+        behind = NEUTRAL[NEUTRAL.index(folder) + 1 :] + SYSTEMS + JOINS + BOARDS
         yield [f"hdl/{folder}"], [f"hdl.{name}" for name in behind], []
     for system in SYSTEMS:
         others = [other for other in SYSTEMS if other != system]
-        yield [f"hdl/{system}"], [f"hdl.{name}" for name in others + BOARDS], []
-        others = [f"{top}.{other}" for top in ("hdl", "sim") for other in others]
+        yield [f"hdl/{system}"], [f"hdl.{name}" for name in others + JOINS + BOARDS], []
+        others = [f"{top}.{other}" for top in ("hdl", "sim") for other in others + JOINS]
         yield [f"sim/{system}"], others, MINA_SWITCH if system == "mina" else []
-    neutral = {i[0].parts[1] for i in imports_of("sim")} - {*SYSTEMS}
-    systems = [f"{top}.{system}" for top in ("hdl", "sim") for system in SYSTEMS]
+    yield [f"hdl/{name}" for name in JOINS], [f"hdl.{name}" for name in BOARDS], []
+    neutral = {i[0].parts[1] for i in imports_of("sim")} - {*SYSTEMS, *JOINS}
+    systems = [f"{top}.{name}" for top in ("hdl", "sim") for name in SYSTEMS + JOINS]
     yield [f"sim/{name}" for name in sorted(neutral)], systems, []
     yield SPECIFICATIONS, ["hdl", "gen", "amaranth"], []
     golden = [folder for folder in SPECIFICATIONS if folder.endswith("golden")]

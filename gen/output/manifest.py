@@ -36,8 +36,9 @@ def write_design(
 ) -> dict[str, str]:
     """Write all files of ``emission`` into ``folder``; return their hashes, by name.
 
-    A component with registers has a function ``register_map`` of its parameters; one with known
-    delays has a mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
+    A component with registers has a function ``register_map`` of its parameters, one whose parts
+    have registers of their own a mapping ``pages`` to their maps; one with known delays has a
+    mapping ``latencies``. ``resources`` is an estimate for the datasheet, as
     ``ingather synth`` gives it in JSON; ``sources`` says whether comments of the Verilog name the
     lines of Python that it comes from; ``stored`` goes to :func:`register_documents`. Equal
     arguments write equal bytes on the same day, which the datasheet names, or with
@@ -54,6 +55,9 @@ def write_design(
     map = register_map_of(component)
     if map is not None:
         files |= register_documents(map, stored)
+    for name, page in getattr(component, "pages", {}).items():
+        documents = register_documents(page, stored)
+        files |= {f"registers/{name}/{file}": text for file, text in documents.items()}
     guide = guide_of(design, component.params)
     if guide:
         files["GUIDE.md"] = guide

@@ -23,7 +23,7 @@ class TotalParams(Params, suffix="{packets}_{saturated}"):
             ("packets", self.packets.bit_length()),
             ("saturations", self.saturated.bit_length()),
         )
-        return CountersParams(name="total", counters=widths, bits=TOTAL_BITS)
+        return CountersParams(name=f"total_{self.suffix}", counters=widths, bits=TOTAL_BITS)
 
 
 class TotalCounters(Component):

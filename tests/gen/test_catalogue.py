@@ -22,8 +22,16 @@ from tests.icarus import STANDARDS, with_icarus
 PORTS = Path(__file__).parent / "ports"
 #: what a commit leaves to the long form
 BETWEEN = {"small", "8-port", "paper", "spine", "least", "u280-classes"}
+#: designs whose largest preset is made of those of others
+JOINS = {"network-switch"}
+
+
+def is_long(design, preset):
+    return preset in BETWEEN or (design.name in JOINS and preset != design.preset)
+
+
 PRESETS = [
-    pytest.param(design, preset, marks=pytest.mark.long if preset in BETWEEN else [])
+    pytest.param(design, preset, marks=pytest.mark.long if is_long(design, preset) else [])
     for design in designs().values()
     for preset in design.presets
 ]

@@ -24,7 +24,7 @@ MEASURES = {
 }
 #: what a port counts: packets each way, those dropped by cause, addresses that were not learned
 COUNTERS = CountersParams(
-    name="port",
+    name="forwarding_port",
     counters=(
         *((f"in_{name}", bits) for name, bits in MEASURES.items()),
         *((f"in_{cause}", 1) for cause in (*CAUSES, "no_room", "foreign")),
@@ -33,7 +33,7 @@ COUNTERS = CountersParams(
     ),
 )
 TABLE_COUNTERS = CountersParams(
-    name="table", counters=tuple((name, 1) for name in TABLE_EVENTS), bits=32
+    name="forwarding_table", counters=tuple((name, 1) for name in TABLE_EVENTS), bits=32
 )
 
 

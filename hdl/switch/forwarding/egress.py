@@ -19,9 +19,8 @@ class ForwardingEgress(Component):
 
     Of the inputs' ``beats`` it takes those whose bit of ``comes`` is high, one at most in a cycle,
     into the queue of the input's class. ``open`` has a bit for each class whose queue has room for
-    a longest packet. Packets of a class that is ``paused`` wait. The packets of
-    ``engines`` share the port with the classes. ``level`` and ``weight`` are those
-    of the :class:`PortScheduler`.
+    a longest packet. The packets of ``engines`` share the port with the classes. ``level`` and
+    ``weight`` are those of the :class:`PortScheduler`; packets of a source that is ``paused`` wait.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` at most, while no other packet waits.
     """
@@ -36,7 +35,7 @@ class ForwardingEgress(Component):
                 "comes": In(params.ports),
                 "class_": In(params.class_bits).array(params.ports),
                 "open": Out(params.classes),
-                "paused": In(params.classes),
+                "paused": In(params.sources),
                 "level": In(scheduler.level[0].shape()).array(params.sources),
                 "weight": In(scheduler.weight[0].shape()).array(params.sources),
                 "engines": In(AXIS).array(params.engines),

@@ -44,8 +44,9 @@ class ForwardingSwitch(Component):
     is no spanning tree: a loop of links multiplies floods, up to the limit of each port's flooding.
 
     With ``params.recognisers`` the packets that these know go to ``to_engine[e][k]`` instead, where
-    they cannot wait, and packets of ``from_engine[e][k]`` share port k with the others. Packets to
-    the switch's own address that no engine knows are dropped.
+    they cannot wait, and packets of ``from_engine[e][k]`` share port k with the others; none begins
+    while bit e of ``hold[k]`` is high. Packets to the switch's own address that no engine knows are
+    dropped.
 
     Throughput: a beat a cycle into and out of every port. ``s_axis`` is always ready; ``tuser`` on
     the last beat says that its checksum is bad. Latency: :attr:`latency` at most, from a packet's
@@ -71,6 +72,7 @@ class ForwardingSwitch(Component):
                 "m_axis": Out(AXIS).array(params.ports),
                 "to_engine": Out(AXIS).array(params.engines, params.ports),
                 "from_engine": In(AXIS).array(params.engines, params.ports),
+                "hold": In(params.engines).array(params.ports),
                 "pause": Out(PRIORITY_COUNT).array(params.ports),
                 "paused": In(PRIORITY_COUNT).array(params.ports),
             },
@@ -108,7 +110,7 @@ class ForwardingSwitch(Component):
             for e, engine in enumerate(self.from_engine):
                 connect(m, flipped(engine[k]), egress.engines[e])
             m.d.comb += [
-                egress.paused.eq(self.paused[k][: params.classes]),
+                egress.paused.eq(Cat(self.paused[k][: params.classes], self.hold[k])),
                 *(a.eq(b) for a, b in zip(egress.level, settings.level[own], strict=True)),
                 *(a.eq(b) for a, b in zip(egress.weight, settings.weight[own], strict=True)),
             ]

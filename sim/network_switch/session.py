@@ -1,0 +1,47 @@
+"""Measures how long each system takes on a switch that all of them share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from hdl.network_switch.switch import NetworkSwitch
+from sim.harness.measuring import MeasuringSession
+from sim.harness.session import Result
+from sim.harness.workload import Workload, setting
+
+SYSTEMS = ("forwarding", "p4sgd", "allreduce", "switchgnn", "netsparse")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TogetherWorkload(Workload):
+    """Asks for the systems that use the switch at the same time."""
+
+    systems: str = setting("all", "Let these systems use the switch, with commas between them.")
+    loss: float = setting(0.0, "Lose this share of frames on each link, but NetSparse's.", least=0)
+    stalls: bool = setting(False, "Let ports refuse to take what the switch sends now and then.")
+    seed: int = setting(1, "Draw data, losses and packets with this seed.", least=0)
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Return the systems by name, in an order of their own."""
+        names = SYSTEMS if self.systems == "all" else self.systems.split(",")
+        return tuple(name for name in SYSTEMS if name in names)
+
+
+class TogetherSession(MeasuringSession):
+    """Measures cycles until each system has all of its results, which are checked."""
+
+    workload = TogetherWorkload
+    component = NetworkSwitch
+    test_module = "sim.network_switch.in_simulator"
+    counted = {
+        f"{name}_cycles": f"until {name} has all results; 0: it is not there" for name in SYSTEMS
+    }
+    minimise = tuple(counted)
+
+    def result(self, result: Any, clock_hz: float) -> Result:
+        """Return the cycles of each system."""
+        return Result(
+            figures={f"{name}_cycles": result["cycles"].get(name, 0) for name in SYSTEMS},
+            compared="all weights, sums, properties and packets are right, none comes twice",
+            details=result,
+        )

@@ -1,0 +1,121 @@
+"""Hosts of all systems use one switch at the same time, on links that lose frames."""
+
+import random
+from functools import partial
+
+import cocotb
+import numpy as np
+
+from gen.base.settings import make_params
+from hdl.network_switch.params import NetworkSwitchParams
+from hdl.network_switch.presets import PRESETS
+from hdl.network_switch.switch import NetworkSwitch
+from hdl.switch.forwarding.counters import COUNTERS
+from sim.harness.axi_streams import beats_of
+from sim.harness.register_driver import RegisterDriver
+from sim.harness.stalls import never, often
+from sim.harness.streams import edges
+from sim.harness.verilator import component_in_simulator, simulate
+from sim.network_switch import systems
+from sim.network_switch.hosts import address_of
+from sim.network_switch.network import Network
+from sim.network_switch.systems import SET_UP, set_address
+
+#: systems whose frames links lose, and how long all take
+LOSSY, SCALE, LEAST_CYCLES = ("forwarding", "p4sgd", "allreduce", "switchgnn"), 2, 10_000
+READY = 300  #: cycles after a reset until the memories of forwarding have room
+TINY = make_params(NetworkSwitchParams, PRESETS["tiny"])
+
+
+def test_switch():
+    simulate(NetworkSwitch(TINY), __name__)
+
+
+async def begin(dut, **options):
+    network = Network(dut, seed=cocotb.RANDOM_SEED, **options)
+    await network.begin()
+    await set_address(network)
+    return network
+
+
+@cocotb.test(timeout_time=8, timeout_unit="ms")
+@cocotb.parametrize((("loss", "stall", "scale"), [(0.0, never, 1), (0.1, often, SCALE)]))
+async def all_systems_at_once(dut, loss, stall, scale):
+    """Weights, sums and properties are right; each ordinary packet comes once, or is counted."""
+    network = await begin(dut, loss=loss, stall=stall)
+    rng = np.random.default_rng(cocotb.RANDOM_SEED)
+    checks = [await SET_UP[name](network, rng, scale) for name in network.systems]
+    pauses = cocotb.start_soon(network.pause()) if loss else None
+    ends = await network.run(1_500_000)
+    if pauses:
+        pauses.cancel()
+        network.release()
+        assert max(ends.values()) > LEAST_CYCLES * scale
+    for check in checks:
+        await check()
+    assert ends.keys() == set(network.systems)
+    assert all(network.lost[name] for name in LOSSY) == (loss > 0)
+    assert not network.lost["netsparse"]
+
+
+async def cycles_to(network, port, octets, targets):
+    """Send a packet, and return the cycles from its last beat to the first beats at others."""
+    before = {k: len(network.sinks[k].cycles) for k in targets}
+    network.sources[port].extend([*beats_of(octets)])
+    await edges(network.dut.clk, 400)
+    last = network.sources[port].cycles[-1]
+    return [network.sinks[k].cycles[before[k]] - last for k in targets]
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def answers_and_packets_leave_in_time(dut):
+    """An answer leaves by each port at once when the last host's frame of a beat has come."""
+    network = await begin(dut)
+    latencies, ports = component_in_simulator().latencies, range(network.params.ports)
+    rng = np.random.default_rng(1)
+    assert max(latencies.values()) <= 14
+    for name, set_up in (
+        ("p4sgd", systems.trains),
+        ("allreduce", partial(systems.reduces, length=8)),
+    ):
+        network.parts.clear()
+        await set_up(network, rng)
+        frames = [next(iter(network.parts[k][0].due(0))) for k in ports]
+        for port, octets in enumerate(frames[:-1]):
+            network.sources[port].extend([*beats_of(octets)])
+        await edges(dut.clk, 60)
+        cycles = await cycles_to(network, ports[-1], frames[-1], ports)
+        assert set(cycles) == {latencies[name]}, (name, cycles, latencies)
+    network.parts.clear()
+    await systems.talks(network, rng)
+    for size in (60, 64, 65, 1000):
+        packet = address_of(1) + address_of(0) + random.randbytes(size - 12)
+        back = address_of(0) + address_of(1) + random.randbytes(size - 12)
+        await cycles_to(network, 1, back, [0])
+        (cycles,) = await cycles_to(network, 0, packet, [1])
+        assert cycles <= latencies["forwarded"], (size, cycles)
+
+
+@cocotb.test(timeout_time=100, timeout_unit="us")
+async def frames_of_engines_to_others_are_forwarded(dut):
+    """They are none of the engine's; one to the switch that no engine knows goes nowhere."""
+    network = await begin(dut)
+    driver = RegisterDriver(dut, network.page("forwarding"), network.maps["forwarding"])
+    rng, ports = np.random.default_rng(1), range(network.params.ports)
+    await systems.trains(network, rng)
+    (frame,) = [next(iter(network.parts[0][0].due(0)))]
+    network.parts.clear()
+    for set_up in (systems.talks,):
+        await set_up(network, rng, 0)
+    other = address_of(1) + address_of(0) + frame[12:]
+    await edges(dut.clk, READY)
+    assert await cycles_to(network, 0, other, [k for k in ports if k])
+    strange = frame[:14] + b"\x07" + frame[15:]
+    came = [len(sink.beats) for sink in network.sinks]
+    for octets in (strange, frame[:6] + bytes(54), strange + bytes(500)):
+        network.sources[0].extend([*beats_of(octets)])
+    await edges(dut.clk, 100)
+    assert came == [len(sink.beats) for sink in network.sinks]
+    await driver.write(counter_part=0)
+    counts = await driver.counted("port", COUNTERS, names=["in_foreign"], wait=2)
+    assert counts == {"in_foreign": 3}
