@@ -8,6 +8,7 @@ from hdl.switch.forwarding.mac_table import HOST_OPERATIONS
 from hdl.switch.forwarding.registers import forwarding_registers
 from sim.golden.forwarding.switch import ForwardingSwitch, Rules
 from sim.harness.axi_streams import AxiSource, PacketSink, beats_of
+from sim.harness.host_program import HostProgram
 from sim.harness.register_driver import RegisterDriver
 from sim.harness.streams import edges, never, start
 from sim.harness.verilator import params_in_simulator
@@ -38,11 +39,11 @@ def frame(dest, source, length=60, *, tag=None, tos=None):
 class SwitchBench:
     """Has sources, sinks and a host of a switch, its golden model, and what has to leave."""
 
-    def __init__(self, dut, stalls=(never, never)):
+    def __init__(self, dut, stalls=(never, never), side=None):
         self.dut, self.params = dut, params_in_simulator()
         params = self.params
         self.ports = range(params.ports)
-        self.stalls = stalls
+        self.stalls, self.side = stalls, side  # without a side the bench writes registers itself
         self.golden = ForwardingSwitch(
             Rules(ports=params.ports, classes=params.classes, max_bytes=params.max_bytes),
             params.rows,
@@ -59,7 +60,10 @@ class SwitchBench:
         self.sources = [AxiSource(self.dut, f"s_axis_{k}", stall=source) for k in self.ports]
         self.sinks = [PacketSink(self.dut, f"m_axis_{k}", stall=sink) for k in self.ports]
         await start(self.dut)
-        self.registers = RegisterDriver(self.dut, "s_axil", forwarding_registers(self.params))
+        if self.side is None:
+            self.registers = RegisterDriver(self.dut, "s_axil", forwarding_registers(self.params))
+        else:
+            self.registers = HostProgram(self.dut, "s_axil", self.side(self.params))
         await edges(self.dut.clk, self.params.beats + 2)
         await self.registers.write(**({"flood_rate": 65535, "flood_burst": 4095} | settings))
         return self
