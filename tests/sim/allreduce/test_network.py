@@ -1,0 +1,53 @@
+"""Reduces numbers of hosts behind links, which lose, repeat and reorder frames."""
+
+import random
+
+import cocotb
+import numpy as np
+
+from hdl.allreduce.switch_params import AllReduceSwitchParams
+from sim.allreduce.hosts import Hosts
+from sim.allreduce.network import AllReduceNetwork, NetworkParams
+from sim.golden.reduction.wide_frames import Operation
+from sim.harness.in_simulator import params_in_simulator
+from sim.harness.verilator import simulate
+from sim.surroundings.link import ALWAYS
+
+SWITCH = AllReduceSwitchParams(ports=4, banks=4, slots=64, jobs=1)
+
+
+def test_network():
+    simulate(AllReduceNetwork(NetworkParams(switch=SWITCH)), __name__)
+
+
+def drawn(count):
+    numbers = np.random.default_rng(random.getrandbits(32))
+    return numbers.integers(-(1 << 31), 1 << 31, (SWITCH.ports, count))
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def numbers_fill_the_line(dut):
+    """The share of numbers is .93 at 1,024 bytes and .80 at 256, both ways and at all ports."""
+    for length, least, parts in ((256, 0.93, 160), (64, 0.80, 256)):
+        hosts = Hosts(
+            dut, params_in_simulator(NetworkParams), slots=64, length=length, timeout=9_999
+        )
+        await hosts.begin(latency=130)
+        await hosts.reduce(drawn(length * parts), Operation.SUM)
+        shares = hosts.shares()
+        dut._log.info("%s", shares)
+        assert min(shares) >= least
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+async def results_are_exact_on_bad_links(dut):
+    """Links lose 30 % of the frames, and repeat, reorder and spoil others."""
+    some = ALWAYS // 20
+    faults = {"drop": 3 * ALWAYS // 10, "duplicate": some, "reorder": some, "corrupt": some}
+    options = {"slots": 16, "length": 40, "timeout": 600}
+    hosts = Hosts(dut, params_in_simulator(NetworkParams), **options)
+    await hosts.begin(latency=20, displacement=40, seed=random.getrandbits(32), **faults)
+    for operation in Operation:
+        await hosts.reduce(drawn(40 * 60 + 7), operation)
+    verdicts = await hosts.host.verdicts()
+    assert all(verdicts[0][name] for name in ("REPEATED_PARTIAL", "REPEATED_ACK", "CORRUPT"))
