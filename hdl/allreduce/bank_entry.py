@@ -21,7 +21,7 @@ class BankEntry(Component):
     ``everyone`` and ``refused`` are there :attr:`lead` cycles after a packet's first beat has
     entered ``o``, as :class:`hdl.allreduce.wide_bank.WideBank` needs them; ``table`` has the jobs.
     While ``clearing`` is valid, heads that clear those of the job's slots that are in bank
-    ``number`` go between the packets, one a cycle; ``cleared`` says that all are in the bank.
+    ``number`` go between the packets, one in two cycles; ``cleared`` says that all are in the bank.
     ``clearing.base`` and ``clearing.end`` must be stable from three cycles before.
 
     Throughput: a beat a cycle. Latency: none.
@@ -70,16 +70,16 @@ class BankEntry(Component):
         i, o, params, bits = self.i, self.o, self.params, self.params.bank_bits
         above = (params.banks - 1) - self.number  # so that the bank's first slot is not before base
         first, behind, at = (Signal(17 - bits, name=name) for name in ("first", "behind", "at"))
-        inside, waits, clear = Signal(), Signal(), Signal()
+        inside, waits, clear, goes = Signal(), Signal(), Signal(), Signal()
         m.d.sync += [
             first.eq(low_bits((self.clearing.base + above)[bits:], len(first))),
             behind.eq(low_bits((self.clearing.end + above)[bits:], len(behind))),
             waits.eq(i.valid & ~clear & ~o.ready),  # what is offered stays
+            goes.eq(self.clearing.valid & (at != behind) & ~(clear & o.ready)),
         ]
-        done = at == behind
         m.d.comb += [
-            clear.eq(self.clearing.valid & ~done & ~inside & ~waits),
-            self.cleared.eq(self.clearing.valid & done),
+            clear.eq(goes & ~inside & ~waits),
+            self.cleared.eq(self.clearing.valid & (at == behind)),
         ]
         with m.If(i.valid & i.ready):
             m.d.sync += inside.eq(~i.payload.last)

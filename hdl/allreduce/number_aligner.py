@@ -1,6 +1,6 @@
 """Aligns a frame's numbers, which begin in the middle of a beat, to the beats of a bank."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from hdl.allreduce.frame import HEADER_BYTES, WideFrame
@@ -40,10 +40,10 @@ class NumberAligner(Component):
         count = Signal.like(left)
         m.d.comb += [
             begins.eq(~inside & ~tail),
-            short.eq(begins & (frame.count <= IN_FIRST)),
+            short.eq(begins & at_most(frame.count, IN_FIRST)),
             count.eq(Mux(begins, frame.count[: len(count)], left)),
             out.number.eq(Mux(begins, 0, kept.number)),
-            out.last.eq(count <= LANES),
+            out.last.eq(at_most(count, LANES)),
             o.valid.eq(tail | (i.valid & (inside | short))),
             i.ready.eq(~tail & (o.ready | ~(inside | short))),
         ]
@@ -68,3 +68,9 @@ class NumberAligner(Component):
             m.d.sync += [kept.number.eq(kept.number + 1), left.eq(left - LANES)]
             m.d.sync += tail.eq(inside & i.payload.last & ~out.last)
         return m
+
+
+def at_most(count: Value, power: int) -> Value:
+    """Return whether ``count`` is at most a power of two, without a carry chain."""
+    bit = power.bit_length() - 1
+    return ~(count[bit + 1 :].any() | (count[bit] & count[:bit].any()))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.allreduce.answer_exit import AnswerExit
@@ -78,7 +78,8 @@ class AllReduceSwitch(Component):
         settings, status = registers.control, registers.status
         address = Cat(settings.switch_address_low, settings.switch_address_high)
         group = Cat(settings.group_address_low, settings.group_address_high)
-        banks, cleared = [], []
+        banks, cleared, end = [], [], Signal(17, reset_less=True)
+        m.d.sync += end.eq((jobs.command.base + jobs.command.count)[:17])
         for k in range(params.banks):
             m.submodules[f"bank_{k}"] = bank = BankPath(params)
             connect(m, crossbar.o[k], bank.i)
@@ -92,7 +93,7 @@ class AllReduceSwitch(Component):
                 clearing.valid.eq(jobs.preparing),
                 clearing.ports.eq(jobs.command.ports[: params.ports]),
                 clearing.base.eq(jobs.command.base),
-                clearing.end.eq((jobs.command.base + jobs.command.count)[:17]),
+                clearing.end.eq(end),
                 turns.waiting[k].eq(bank.waiting),
                 turns.free[k].eq(bank.free),
                 turns.sending[k].eq(Mux(sending, bank.sending.bm, 0)),

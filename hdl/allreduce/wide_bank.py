@@ -28,8 +28,8 @@ class WideBank(Component):
     clears have the same workers. Then the rule decides, and each beat's numbers begin the sum, are
     added to it, or change nothing. A refused packet changes nothing, and has no answer.
 
-    ``answers`` has the heads of answers, and ``numbers`` their beats, which are all there a cycle
-    after the head. An answer goes to all ports of its ``bm`` at once. A packet that completes a
+    ``answers`` has the heads of answers, and ``numbers`` their beats, which are all there by then.
+    An answer goes to all ports of its ``bm`` at once. A packet that completes a
     sum, and one that repeats an activation of a complete sum, is answered by a beat of the sum for
     each beat of its own. All others are answered by one beat without numbers, or not at all.
     Results are exact; they are clamped on the way out. When a sum is completed, ``clamped`` is for
@@ -47,7 +47,7 @@ class WideBank(Component):
     verdict_latency = lead + 1
 
     def __init__(self, params: WideParams) -> None:
-        self.latency = params.sums_memory.latency + 3
+        self.latency = params.sums_memory.latency + 4
         super().__init__(
             params,
             {
@@ -134,7 +134,6 @@ class WideBank(Component):
             depth=self.params.waiting,
             style="distributed",
             refuses=False,
-            passes=True,
         )
         m.submodules.answers = answers = Fifo(whole)
         connect(m, answers.o, flipped(self.answers))
@@ -150,7 +149,7 @@ class WideBank(Component):
             answers.i.valid.eq(ends),
             *copied(answers.i.payload, decision.answer),
             saturated.eq(low_bits(count_ones([*overflows]) + earlier, len(earlier))),
-            self.clamped.eq(Mux(ends & (decision.take | decision.add), saturated, 0)),
         ]
+        m.d.sync += self.clamped.eq(Mux(ends & (decision.take | decision.add), saturated, 0))
         with m.If(valid):
             m.d.sync += earlier.eq(Mux(last, 0, saturated))

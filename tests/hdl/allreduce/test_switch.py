@@ -107,7 +107,7 @@ async def a_port_that_takes_nothing_loses_answers_and_blocks_no_other(dut):
             frame = bench.frame(port, 0, 3, use, flags=IS_AGG, numbers=numbers)
             bench.send(port, frame.to_bytes())
             expected += [data for to, data in bench.model.take(port, frame.to_bytes()) if to == 2]
-            await edges(dut.clk, 60)
+            await edges(dut.clk, 80)
     assert [packet.octets for packet in bench.sinks[2].packets] == expected
     bench.sinks[0].stall = never
     await edges(dut.clk, 100)

@@ -36,8 +36,8 @@ test_wide_bank = simulated(JudgedBank, SIZES, __name__)
 
 
 def test_latency():
-    assert (WideBank.verdict_latency, WideBank(SIZES[0]).latency) == (3, 5)
-    assert [WideBank(WideParams(slots=slots)).latency for slots in (1 << 10, 1 << 11)] == [5, 7]
+    assert (WideBank.verdict_latency, WideBank(SIZES[0]).latency) == (3, 6)
+    assert [WideBank(WideParams(slots=slots)).latency for slots in (1 << 10, 1 << 11)] == [6, 8]
 
 
 def test_2048_slots_with_two_sums_of_1024_bytes_take_128_ultraram():
