@@ -19,7 +19,7 @@ class BankEntry(Component):
     """Passes the packets of ``i`` to a bank, and says later whose they are and what is wrong.
 
     ``everyone`` and ``refused`` are there :attr:`lead` cycles after a packet's first beat has
-    entered ``o``, as :class:`hdl.allreduce.wide_bank.WideBank` needs them; ``table`` has the jobs.
+    entered ``o``, as :class:`hdl.allreduce.wide_bank.WideBank` needs them; ``jobs`` has the jobs.
     While ``clearing`` is valid, heads that clear those of the job's slots that are in bank
     ``number`` go between the packets, one in two cycles; ``cleared`` says that all are in the bank.
     ``clearing.base`` and ``clearing.end`` must be stable from three cycles before.
@@ -36,7 +36,7 @@ class BankEntry(Component):
                 "i": In(stream.Signature(params.aligned)),
                 "o": Out(stream.Signature(params.bank.beat)),
                 "number": In(params.bank_bits),
-                "table": In(data.ArrayLayout(params.job, params.jobs)),
+                "jobs": In(data.ArrayLayout(params.job, params.jobs)),
                 "clearing": In(params.clearing),
                 "cleared": Out(1),
                 "everyone": Out(params.ports),
@@ -95,7 +95,7 @@ class BankEntry(Component):
         packet, job = Signal(params.packet, reset_less=True), Signal(params.job, reset_less=True)
         everyone = Signal(params.ports, reset_less=True)
         refused = Signal(WideVerdict, reset_less=True)
-        table = Array(entry.as_value() for entry in self.table)
+        table = Array(entry.as_value() for entry in self.jobs)
         of = header.job[: params.job_bits]
         m.d.sync += [
             job.eq(table[of]),

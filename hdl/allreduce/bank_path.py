@@ -16,7 +16,7 @@ from hdl.common.component import Component
 class BankPath(Component):
     """Applies frames of ``i`` to slots of bank ``number``, and makes frames of its answers.
 
-    ``table`` has the jobs; ``clearing`` and ``cleared`` are those of the :class:`BankEntry`. The
+    ``jobs`` has the jobs; ``clearing`` and ``cleared`` are those of the :class:`BankEntry`. The
     answers' ports are those of the :class:`AnswerFramer`, and what is counted those of the
     :class:`WideBank`.
 
@@ -33,7 +33,7 @@ class BankPath(Component):
             {
                 "i": In(stream.Signature(params.beat)),
                 "number": In(params.bank_bits),
-                "table": In(data.ArrayLayout(params.job, params.jobs)),
+                "jobs": In(data.ArrayLayout(params.job, params.jobs)),
                 "clearing": In(params.clearing),
                 "cleared": Out(1),
                 "source": In(48),
@@ -65,7 +65,7 @@ class BankPath(Component):
             bank.refused.eq(entry.refused),
             entry.number.eq(self.number),
             framer.number.eq(self.number),
-            entry.table.eq(self.table),
+            entry.jobs.eq(self.jobs),
             entry.clearing.eq(self.clearing),
             self.cleared.eq(entry.cleared),
             framer.source.eq(self.source),

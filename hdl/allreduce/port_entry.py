@@ -16,12 +16,14 @@ from hdl.switch.packet_port import PacketPort
 class PortEntry(Component):
     """Passes the beats of good frames from ``axis`` to ``o``, each with the number of its bank.
 
+    ``next`` has that of the frame behind a frame's last beat (:class:`Crossbar`).
     ``number`` is the port's. ``judged``, ``quality`` and ``lost`` are those of the
     :class:`PacketPort`, and so are throughput, latency, and what becomes of frames without room.
     """
 
+    latency = PacketPort.latency
+
     def __init__(self, params: AllReduceSwitchParams) -> None:
-        self.latency = PacketPort(params.port).latency
         super().__init__(
             params,
             {
@@ -29,6 +31,7 @@ class PortEntry(Component):
                 "address": In(48),
                 "number": In(params.port_bits),
                 "o": Out(stream.Signature(params.crossbar.beat)),
+                "next": Out(params.crossbar.announcement),
                 "judged": Out(1),
                 "quality": Out(Quality),
                 "lost": Out(1),
@@ -43,10 +46,14 @@ class PortEntry(Component):
         header = data.View(WideFrame, word.data[: 8 * HEADER_BYTES])
         inside = Signal()  # the next beat does not begin a packet
         bank = Signal(self.params.bank_bits)
+        following = port.following.word[: 8 * HEADER_BYTES]  # data is first
+        follows = data.View(WideFrame, following).seq[: self.params.bank_bits]
         m.d.comb += [
             port.address.eq(self.address),
             forward(port.packets, self.o),
             self.o.payload.to.eq(Mux(inside, bank, header.seq[: self.params.bank_bits])),
+            self.next.valid.eq(port.following.valid & Mux(self.o.valid, word.last, ~inside)),
+            self.next.to.eq(follows),
             beat.data.eq(word.data),
             beat.sender.eq(self.number),
             beat.last.eq(word.last),

@@ -43,10 +43,8 @@ class AllReduceSwitch(Component):
 
     def __init__(self, params: AllReduceSwitchParams) -> None:
         self.registers = switch_registers(params)
-        grant = 1  # of an output of the crossbar that was idle
         self.latency = (
-            PortEntry(params).latency
-            + grant
+            PortEntry.latency
             + Crossbar.latency
             + BankPath(params).latency
             + AnswerFramer.latency
@@ -89,7 +87,7 @@ class AllReduceSwitch(Component):
                 bank.number.eq(k),
                 bank.source.eq(address),
                 bank.destination.eq(group),
-                bank.table.eq(jobs.table),
+                bank.jobs.eq(jobs.table),
                 clearing.valid.eq(jobs.preparing),
                 clearing.ports.eq(jobs.command.ports[: params.ports]),
                 clearing.base.eq(jobs.command.base),
@@ -118,6 +116,7 @@ class AllReduceSwitch(Component):
             m.submodules[f"exit_{k}"] = leaves = AnswerExit(self.params)
             connect(m, flipped(self.s_axis[k]), entry.axis)
             connect(m, entry.o, crossbar.i[k])
+            m.d.comb += crossbar.next[k].eq(entry.next)
             connect(m, leaves.axis, flipped(self.m_axis[k]))
             m.d.comb += [
                 entry.address.eq(address),

@@ -90,7 +90,7 @@ class AllReduceSwitchParams(
     @property
     def port(self) -> PacketPortParams:
         """Return the sizes of the queue of frames at a port."""
-        return PacketPortParams(frames=FRAMES, words=self.ingress_depth, early=True)
+        return PacketPortParams(frames=FRAMES, words=self.ingress_depth, follows=True)
 
     @property
     def beat(self) -> data.StructLayout:
@@ -105,6 +105,7 @@ class AllReduceSwitchParams(
             inputs=self.ports,
             outputs=self.banks,
             last_bit=self.beat["last"].offset,
+            announces=True,
         )
 
     @property

@@ -54,19 +54,26 @@ class CrossbarParams(ShapedParams, suffix="{inputs}x{outputs}_{width}"):
     last_bit: int | None = tagged("_last_{}", default=None)
     #: lowest bits of a packet's first beat that ``begins`` reports; 0: none
     reported_bits: int = tagged("_reported_{}", default=0)
+    announces: bool = tagged("_announces", default=False)  #: whether there are ports ``next``
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.last_bit is not None:
             check_range("last_bit", self.last_bit, 0, self.width - 1)
         check_range("reported_bits", self.reported_bits, 0, self.width)
-        if self.reported_bits and self.last_bit is None:
-            raise ValueError("reported_bits needs a last_bit, which tells where packets begin")
+        if (self.reported_bits or self.announces) and self.last_bit is None:
+            name = "reported_bits" if self.reported_bits else "announces"
+            raise ValueError(f"{name} needs a last_bit, which tells where packets begin")
 
     @property
     def beat(self) -> data.StructLayout:
         """Describe a beat and the number of the output that it goes to."""
         return data.StructLayout({"to": max(1, ceil_log2(self.outputs)), "beat": self.shape})
+
+    @property
+    def announcement(self) -> data.StructLayout:
+        """Describe the output of the packet that follows."""
+        return data.StructLayout({"valid": 1, "to": self.beat["to"].shape})
 
     @property
     def begins(self) -> data.StructLayout:
@@ -91,6 +98,10 @@ class Crossbar(Component):
     packet, too; an idle output takes a packet a cycle after it comes, even if the packet's input
     was busy until then. With ``params.reported_bits`` an output's ``begins`` is ``valid`` in the
     cycle in which it takes a packet's first beat, and has that many lowest bits of the beat.
+
+    With ``params.announces``, ``next`` of an input says where the packet goes that follows its last
+    beat, or which comes in the next cycle to an input without a beat. Then an idle output takes a
+    packet in the cycle in which it comes, if nothing stalls.
     """
 
     latency = StreamRegister.latency
@@ -103,6 +114,11 @@ class Crossbar(Component):
                 "o": Out(stream.Signature(params.shape)).array(params.outputs),
                 "empty": Out(1),
                 **(
+                    {"next": In(params.announcement).array(params.inputs)}
+                    if params.announces
+                    else {}
+                ),
+                **(
                     {"begins": Out(params.begins).array(params.outputs)}
                     if params.reported_bits
                     else {}
@@ -114,6 +130,8 @@ class Crossbar(Component):
         m = Module()
         params = self.params
         taken = [[] for _ in range(params.inputs)]  # whether each output takes a beat of the input
+        leaves = Signal(params.inputs)  # a packet's last beat leaves its input, if nothing stalls
+        turns = []
         for k, o in enumerate(self.o):
             register = StreamRegister.sized(shape=params.width)
             m.submodules[f"output_{k}"] = register
@@ -130,7 +148,13 @@ class Crossbar(Component):
                 selected = grant
             else:
                 # The grant is a register, so the granted input's ready does not depend on valid.
-                selected = self.packet_turn(m, k, requesting, register.i)
+                announced = 0
+                if params.announces:
+                    comes = (leaves[n] | ~self.i[n].valid for n in range(params.inputs))
+                    named = (item.valid & (item.to == k) for item in self.next)
+                    announced = Cat(comes) & Cat(named)
+                selected = self.packet_turn(m, k, requesting, announced, register.i)
+                turns.append(needs & selected)
                 m.d.comb += [
                     grant.eq(needs & selected),
                     register.i.valid.eq((requesting & selected).any()),
@@ -143,17 +167,25 @@ class Crossbar(Component):
                 outputs.append(grant[number] & register.i.ready)
         for i, outputs in zip(self.i, taken, strict=True):
             m.d.comb += i.ready.eq(Cat(outputs).any())
+        if params.announces and params.last_bit is not None:
+            last = params.last_bit
+            ends = Cat(i.valid & Value.cast(i.payload.beat)[last] for i in self.i)
+            granted = Value.cast(0)
+            for turn in turns:
+                granted = granted | turn
+            m.d.comb += leaves.eq(ends & granted)
         m.d.comb += self.empty.eq(~Cat(o.valid for o in self.o).any())
         if params.last_bit is not None:
             expect(m, self, packets_keep_their_path=lambda: self.packets_keep_their_path(m))
         return m
 
-    def packet_turn(self, m: Module, k: int, requesting: Value, taken: Any) -> Signal:
+    def packet_turn(self, m: Module, k: int, waiting: Value, announced: Any, taken: Any) -> Signal:
         """Return the one-hot grant of output ``k``: the input whose packet it takes.
 
         ``taken`` is the stream of beats into the output. The grant moves on with the last beat of a
         packet, or when the granted input has no packet and another input has one.
         """
+        requesting = waiting | announced
         turn = Signal(self.params.inputs, name=f"turn_{k}", init=1)
         inside = Signal(name=f"inside_{k}")  # a packet has begun and not ended
         ends = taken.payload[self.params.last_bit]

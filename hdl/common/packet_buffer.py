@@ -1,7 +1,7 @@
 """Stores the words of packets in a ring; a packet becomes visible as a whole, or is dropped."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
-from amaranth.lib import memory, stream
+from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -20,13 +20,12 @@ class PacketBufferParams(ShapedParams, suffix="{width}x{words}_{behind}"):
     style: str = choice(*STYLES, default="block", tag="_{}")  #: kind of memory in Vivado
     #: whether words may leave before their packet is kept or dropped
     ahead: bool = tagged("_ahead", default=False)
-    #: whether the memory's own register is the last one, which saves a cycle
-    early: bool = tagged("_early", default=False)
+    follows: bool = tagged("_follows", default=False)  #: whether there is a port ``following``
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.ahead and self.early:
-            raise ValueError("early needs ahead False, as words are undone in the last register")
+    @property
+    def following(self) -> data.StructLayout:
+        """Describe the word behind that at ``o``, if there is one."""
+        return data.StructLayout({"valid": 1, "word": self.shape})
 
     @property
     def max_packet_words(self) -> int:
@@ -50,15 +49,15 @@ class PacketBuffer(Component):
     of the current packet.
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
-    packet's first word, or from ``write`` to a word; a cycle less if ``params.early``. Full:
-    ``room`` goes low; it goes high again when words leave ``o``, unless a packet is longer than
-    ``params.max_packet_words``.
+    packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it goes high again
+    when words leave ``o``, unless a packet is longer than ``params.max_packet_words``. With
+    ``params.follows``, ``following`` has the word behind that at ``o``, which comes to ``o`` when
+    that leaves.
     """
 
     latency = 3
 
     def __init__(self, params: PacketBufferParams) -> None:
-        self.latency -= params.early
         super().__init__(
             params,
             {
@@ -70,6 +69,7 @@ class PacketBuffer(Component):
                 "keep": In(1),
                 "o": Out(stream.Signature(params.shape)),
                 **({"undone": Out(1)} if params.ahead else {}),
+                **({"following": Out(params.following)} if params.follows else {}),
             },
         )
 
@@ -125,21 +125,9 @@ class PacketBuffer(Component):
     ) -> None:
         """Add the memory's read register and one more, as pipeline stages that may stall."""
         read = words.read_port()
-        if self.params.early:
-            holds = Signal()
-            advance = ~holds | self.o.ready
-            m.d.comb += [
-                read.addr.eq(read_at[:-1]),
-                read.en.eq(filled & advance),
-                self.o.valid.eq(holds),
-                self.o.payload.eq(read.data),
-            ]
-            with m.If(advance):
-                m.d.sync += [holds.eq(filled), read_at.eq((read_at + filled)[: len(read_at)])]
-            return
         holds = Signal()  # the memory's read register has a word
         valid = Signal()  # the last register has a word
-        data = Signal(self.params.width, reset_less=True)
+        last = Signal(self.params.width, reset_less=True)
         leaves = Signal()
         advance = Signal()
         m.d.comb += [
@@ -148,14 +136,16 @@ class PacketBuffer(Component):
             advance.eq(~holds | leaves),
             read.en.eq(filled & advance),
             self.o.valid.eq(valid),
-            self.o.payload.eq(data),
+            self.o.payload.eq(last),
         ]
         with m.If(leaves):
-            m.d.sync += [data.eq(read.data), valid.eq(holds)]
+            m.d.sync += [last.eq(read.data), valid.eq(holds)]
         with m.If(advance):
             m.d.sync += holds.eq(filled)
         with m.If(read.en):
             m.d.sync += read_at.eq(read_at + 1)
+        if self.params.follows:
+            m.d.comb += [self.following.valid.eq(holds), self.following.word.eq(read.data)]
         if self.params.ahead:
             self.undo(m, read_at, stored, (read.en, advance, holds), (leaves, valid))
 

@@ -21,8 +21,8 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
     style: str = same_as(PacketBufferParams, "style", default="block", tag="_{}")
     #: whether beats leave before their frame is judged
     ahead: bool = tagged("_ahead", default=False)
-    #: whether frames leave a cycle sooner, out of the memory's own register
-    early: bool = same_as(PacketBufferParams, "early", default=False, tag="_early")
+    #: whether there is a port ``following``
+    follows: bool = same_as(PacketBufferParams, "follows", default=False, tag="_follows")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -45,7 +45,7 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
             behind=1,
             style=self.style,
             ahead=self.ahead,
-            early=self.early,
+            follows=self.follows,
         )
 
 
@@ -69,7 +69,6 @@ class PacketPort(Component):
     latency = FrameFilter.latency + PacketBuffer.latency
 
     def __init__(self, params: PacketPortParams) -> None:
-        self.latency -= params.early
         super().__init__(
             params,
             {
@@ -81,6 +80,7 @@ class PacketPort(Component):
                 "lost": Out(1),
                 "used": Out(bits_for(params.words)),
                 **({"undone": Out(1)} if params.ahead else {}),
+                **({"following": Out(params.buffer.following)} if params.follows else {}),
             },
         )
 
@@ -111,6 +111,8 @@ class PacketPort(Component):
             self.lost.eq(judge.valid & good & lost),
             self.used.eq(buffer.used),
         ]
+        if self.params.follows:
+            m.d.comb += self.following.eq(buffer.following)
         if self.params.ahead:
             m.d.comb += self.undone.eq(buffer.undone)
         return m

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from sim.allreduce.network import LINE_BYTES, NetworkParams
+from sim.allreduce.surroundings.network import LINE_BYTES, NetworkParams
 from sim.allreduce.switch_side import switch_side
 from sim.golden.reduction.wide_frames import COMBINE, NUMBER, Operation, Total, wire_bytes
 from sim.golden.reduction.wide_worker import WideWorker

@@ -6,12 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gen.base.emission.emit import module_name
+from hdl.allreduce.answer_exit import AnswerExit
+from hdl.allreduce.bank_path import BankPath
+from hdl.allreduce.port_entry import PortEntry
 from hdl.allreduce.switch_params import AllReduceSwitchParams
-from sim.allreduce.network import AllReduceNetwork, NetworkParams, PaceParams
+from sim.allreduce.surroundings.network import AllReduceNetwork, LinePace, NetworkParams, PaceParams
 from sim.bench.limits import Limit, Row
 from sim.harness.measuring import MeasuringSession
 from sim.harness.session import Result
+from sim.harness.verilate import Build, build
+from sim.harness.verilator import emission_of
 from sim.harness.workload import Workload, setting
+from sim.surroundings.link import Link
 
 PORTS = (2, 4, 8, 16)
 LATENCY = 130  #: cycles of a link, one way
@@ -41,6 +48,14 @@ class RateSession(MeasuringSession):
         "received_share": "of the line's bits are numbers that come to a host",
         "packets_per_cycle": "of the switch, from its first to its last",
     }
+
+    @classmethod
+    def build(cls, hardware: NetworkParams) -> Build:
+        """Build the simulator; parts that stand at each port or bank are translated once."""
+        parts = BankPath, PortEntry, AnswerExit
+        names = [module_name(part(hardware.switch)) for part in parts]
+        names += [module_name(Link(hardware.link)), module_name(LinePace(hardware.pace))]
+        return build(emission_of(AllReduceNetwork(hardware)), hier_blocks=names, optimise=True)
 
     def result(self, result: Any, clock_hz: float) -> Result:
         """Return the figures; the sums were checked on the way."""

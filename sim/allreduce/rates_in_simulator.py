@@ -6,8 +6,8 @@ import cocotb
 import numpy as np
 
 from sim.allreduce.hosts import Hosts
-from sim.allreduce.network import NetworkParams
 from sim.allreduce.rates import RateWorkload
+from sim.allreduce.surroundings.network import NetworkParams
 from sim.golden.reduction.wide_frames import Operation
 from sim.harness.in_simulator import params_in_simulator, report, workload_in_simulator
 

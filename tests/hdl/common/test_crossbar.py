@@ -30,6 +30,7 @@ test_rejects = rejects(
     ({"last_bit": 8}, "last_bit must be a whole number from 0 to 7: 8"),
     ({"last_bit": 7, "reported_bits": 9}, "reported_bits must be a whole number from 0 to 8: 9"),
     ({"reported_bits": 1}, "reported_bits needs a last_bit"),
+    ({"announces": True}, "announces needs a last_bit"),
 )
 
 

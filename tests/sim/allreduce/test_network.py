@@ -7,7 +7,7 @@ import numpy as np
 
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from sim.allreduce.hosts import Hosts
-from sim.allreduce.network import AllReduceNetwork, NetworkParams
+from sim.allreduce.surroundings.network import AllReduceNetwork, NetworkParams
 from sim.golden.reduction.wide_frames import Operation
 from sim.harness.in_simulator import params_in_simulator
 from sim.harness.verilator import simulate
