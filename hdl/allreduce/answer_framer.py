@@ -17,10 +17,10 @@ class AnswerFramer(Component):
     """Sends an answer of ``answers`` as a frame after each cycle with ``take``.
 
     The next answer, for the ports in ``waiting``, may be taken when there is one and ``free`` is
-    high, in the last cycle of the frame before at the latest. The frame's beats are in ``sending``
-    from the next cycle on, one a cycle; nothing can stall them, so all of the answer's ``numbers``
-    must be there by then. A frame goes from ``source`` to ``destination``. ``number`` is the
-    bank's.
+    high, in the last cycle of the frame before at the latest; ``held`` has the ports of a frame
+    that has further beats. The frame's beats are in ``sending`` from the next cycle on, one a
+    cycle; nothing can stall them, so all of the answer's ``numbers`` must be there by then. A frame
+    goes from ``source`` to ``destination``. ``number`` is the bank's.
 
     Throughput: a beat a cycle, from frame to frame, too. Latency: :attr:`latency` from ``take``.
     """
@@ -38,6 +38,7 @@ class AnswerFramer(Component):
                 "destination": In(48),
                 "waiting": Out(params.ports),
                 "free": Out(1),
+                "held": Out(params.ports),
                 "take": In(1),
                 "sending": Out(params.sending),
             },
@@ -50,8 +51,8 @@ class AnswerFramer(Component):
         last = last_word(next_one.count)
         words = Signal(4, reset_less=True)  # the frame's last word in its last beat
         more = Signal(len(last) - len(words), reset_less=True)  # beats behind this one
-        busy, begins = Signal(), Signal(reset_less=True)
-        ends = ~more.any()
+        busy, begins, ends = (Signal(name=name) for name in ("busy", "begins", "ends"))
+        beats = last[len(words) :]
         m.d.comb += [
             self.waiting.eq(Mux(self.answers.valid, next_one.bm, 0)),
             self.free.eq(~busy | ends),
@@ -59,8 +60,11 @@ class AnswerFramer(Component):
         ]
         with m.If(self.take):
             m.d.sync += [answer.eq(next_one), Cat(words, more).eq(last), busy.eq(1), begins.eq(1)]
+            m.d.sync += [ends.eq(~beats.any()), self.held.eq(Mux(beats.any(), next_one.bm, 0))]
         with m.Elif(busy):
-            m.d.sync += [more.eq(more - 1), busy.eq(~ends), begins.eq(0)]
+            m.d.sync += [more.eq(more - 1), busy.eq(~ends), begins.eq(0), ends.eq(more == 1)]
+            with m.If(more == 1):
+                m.d.sync += self.held.eq(0)
         m.d.comb += [
             sending.valid.eq(busy),
             sending.bm.eq(answer.bm),
@@ -70,7 +74,7 @@ class AnswerFramer(Component):
         ]
         return m
 
-    def word(self, m: Module, answer: Any, busy: Signal, begins: Signal, ends: Value) -> Value:
+    def word(self, m: Module, answer: Any, busy: Signal, begins: Signal, ends: Signal) -> Value:
         """Return the beat: the header or numbers that are held, and numbers that come."""
         numbers, half = self.numbers, IN_FIRST * PAYLOAD_BITS
         held = Signal(half, reset_less=True)

@@ -40,6 +40,7 @@ class BankPath(Component):
                 "destination": In(48),
                 "waiting": Out(params.ports),
                 "free": Out(1),
+                "held": Out(params.ports),
                 "take": In(1),
                 "sending": Out(params.sending),
                 "clamped": Out(bank.clamped.shape()),
@@ -72,7 +73,7 @@ class BankPath(Component):
             framer.destination.eq(self.destination),
             framer.take.eq(self.take),
         ]
-        for part, names in ((framer, ("waiting", "free", "sending")), (bank, COUNTED)):
+        for part, names in ((framer, ("waiting", "free", "held", "sending")), (bank, COUNTED)):
             m.d.comb += [getattr(self, name).eq(getattr(part, name)) for name in names]
         return m
 

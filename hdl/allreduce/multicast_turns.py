@@ -13,10 +13,10 @@ from hdl.common.component import Component
 class MulticastTurns(Component):
     """Lets banks ``take`` the answers that are ``waiting``, each for all of its ports at once.
 
-    A bank may take its next answer if it is ``free`` and none of the answer's ports belongs to what
-    banks are ``sending`` (the ports of frames with further beats), or is waited for by a bank that
-    goes first. The bank that goes first of all moves on by one in every cycle, but it stays while
-    that bank waits. So each answer is taken in the end, whatever the others wait for.
+    A bank may take its next answer if it is ``free`` and none of the answer's ports is ``held`` by
+    a frame of another bank that has further beats, or is waited for by a bank that goes first. The
+    bank that goes first of all moves on by one in every cycle, but it stays while that bank waits.
+    So each answer is taken in the end, whatever the others wait for.
 
     Throughput: an answer a cycle for each set of ports. Latency: none.
     """
@@ -30,7 +30,7 @@ class MulticastTurns(Component):
             {
                 "waiting": In(ports),
                 "free": In(params.banks),
-                "sending": In(ports),
+                "held": In(ports),
                 "take": Out(params.banks),
             },
         )
@@ -41,7 +41,7 @@ class MulticastTurns(Component):
         top = Signal(banks, init=1)  # the bank that goes first of all
         later = Signal(banks)  # top, if it has been served
         busy = Signal(self.params.ports)
-        for ports in self.sending:
+        for ports in self.held:
             busy = busy | ports
         blocked: list[list] = [[] for _ in range(banks)]
         for lower, upper in combinations(range(banks), 2):

@@ -82,7 +82,6 @@ class AllReduceSwitch(Component):
             m.submodules[f"bank_{k}"] = bank = BankPath(params)
             connect(m, crossbar.o[k], bank.i)
             clearing = bank.clearing
-            sending = bank.sending.valid & ~bank.sending.beat.last
             m.d.comb += [
                 bank.number.eq(k),
                 bank.source.eq(address),
@@ -94,7 +93,7 @@ class AllReduceSwitch(Component):
                 clearing.end.eq(end),
                 turns.waiting[k].eq(bank.waiting),
                 turns.free[k].eq(bank.free),
-                turns.sending[k].eq(Mux(sending, bank.sending.bm, 0)),
+                turns.held[k].eq(bank.held),
                 bank.take.eq(turns.take[k]),
                 *(counters.banks[k][name].eq(getattr(bank, name)) for name in COUNTED),
             ]
