@@ -87,7 +87,9 @@ class NetworkSwitch(Component):
             for bit in range(PRIORITY_COUNT):
                 m.d.comb += self.pause[k][bit].eq(Cat(each[bit] for each in pauses).any())
             held = [0 if s.priority is None else self.paused[k][s.priority] for s, _ in streams]
-            m.d.comb += [hub.paused[k].eq(self.paused[k]), hub.hold[k].eq(Cat(*held))]
+            m.d.comb += hub.paused[k].eq(self.paused[k])
+            if held:
+                m.d.comb += hub.hold[k].eq(Cat(*held))
         return m
 
     def decode(self, m: Module, buses: Sequence[Any]) -> None:

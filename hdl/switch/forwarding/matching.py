@@ -6,15 +6,11 @@ from operator import or_
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib.wiring import In, Out
 
-from hdl.common.arithmetic import looked_up
+from hdl.common.arithmetic import index_of
 from hdl.common.component import Component
 from hdl.common.crossbar import add_choice
+from hdl.common.round_robin import first_of
 from hdl.switch.forwarding.params import ForwardingParams
-
-
-def next_of(bits: int, first: int, count: int) -> int:
-    """Return the number of the first bit that is set, from bit ``first`` on, cyclically."""
-    return next((k % count for k in range(first, first + count) if bits >> k % count & 1), 0)
 
 
 class Matching(Component):
@@ -77,9 +73,8 @@ class Matching(Component):
 
     def choose_class(self, requesting: Value, first: Value) -> Value:
         """Return one of the classes that are requested, ``first`` or the next."""
-        count = self.params.classes
-        bits = self.params.class_bits
-        return looked_up(lambda of, at: next_of(of, at, count), requesting, first, bits=bits)
+        ahead = Cat(bit & (first <= k) for k, bit in enumerate(requesting))
+        return index_of(first_of(ahead, requesting))
 
     def contend(self, m: Module, i: int, some: list[list[Value]], sends: Value) -> None:
         """Say whether input ``i`` should leave its turn to others when it may."""

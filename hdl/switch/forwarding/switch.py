@@ -72,7 +72,7 @@ class ForwardingSwitch(Component):
                 "m_axis": Out(AXIS).array(params.ports),
                 "to_engine": Out(AXIS).array(params.engines, params.ports),
                 "from_engine": In(AXIS).array(params.engines, params.ports),
-                "hold": In(params.engines).array(params.ports),
+                **({"hold": In(params.engines).array(params.ports)} if params.engines else {}),
                 "pause": Out(PRIORITY_COUNT).array(params.ports),
                 "paused": In(PRIORITY_COUNT).array(params.ports),
             },
@@ -105,12 +105,13 @@ class ForwardingSwitch(Component):
         for k, (ingress, memory) in enumerate(inputs):
             self.join(m, k, ingress, memory, table, registers.control, settings.ports[k])
             self.cross(m, k, memory, matching, outputs)
+        holds = self.hold if params.engines else [Const(0, 0)] * params.ports
         for k, egress in enumerate(outputs):
             own = slice(k * params.sources, (k + 1) * params.sources)
             for e, engine in enumerate(self.from_engine):
                 connect(m, flipped(engine[k]), egress.engines[e])
             m.d.comb += [
-                egress.paused.eq(Cat(self.paused[k][: params.classes], self.hold[k])),
+                egress.paused.eq(Cat(self.paused[k][: params.classes], holds[k])),
                 *(a.eq(b) for a, b in zip(egress.level, settings.level[own], strict=True)),
                 *(a.eq(b) for a, b in zip(egress.weight, settings.weight[own], strict=True)),
             ]

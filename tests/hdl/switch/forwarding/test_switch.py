@@ -15,7 +15,12 @@ from tests.hdl.switch.forwarding.bench import BROADCAST, SwitchBench, frame, hos
 from tests.simulated import simulated
 
 OUTLIVES_RESET = "the rest of a packet that a reset cuts is no packet"
-SIZES = [ForwardingParams(**PRESETS["tiny"])]
+SIZES = [
+    ForwardingParams(**PRESETS["tiny"]),
+    ForwardingParams(
+        **PRESETS["tiny"] | {"ports": 4, "classes": 8, "beats": 1024, "output_beats": 128}
+    ),
+]
 
 test_switch = simulated(ForwardingSwitch, SIZES, __name__)
 
@@ -192,7 +197,7 @@ async def congestion_is_marked(dut):
         for dscp in (0, 1)
         for tag in (None, 0)
         for ecn in range(4)
-        for _ in range(8)
+        for _ in range((bench.params.output_beats + 48) // 16)
     ]
     # Checksums whose sums have a carry are rare, so that some packets get them, right or wrong.
     for n in range(0, len(sent), 3):
@@ -208,7 +213,7 @@ async def congestion_is_marked(dut):
     assert all(left[n] == marked(sent[n]) for n in changed)
     capable = [n for n, octets in enumerate(sent) if marked(octets) != octets]
     first = changed[0]
-    assert 20 <= first <= 100
+    assert 20 <= first <= bench.params.output_beats + 40
     assert changed == [n for n in capable if n >= first]
 
 
