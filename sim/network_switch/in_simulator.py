@@ -9,7 +9,7 @@ from sim.harness.in_simulator import report, workload_in_simulator
 from sim.harness.stalls import never, often
 from sim.network_switch.network import Network
 from sim.network_switch.session import TogetherWorkload
-from sim.network_switch.systems import SET_UP, set_address
+from sim.network_switch.systems import SET_UP, prefer, set_address
 
 PATIENCE = 2_000_000  #: most cycles
 
@@ -22,6 +22,8 @@ async def measure(dut: Any) -> None:
     network = Network(dut, loss=requested.loss, stall=stall, seed=requested.seed)
     await network.begin()
     await set_address(network)
+    if requested.first:
+        await prefer(network, requested.first)
     checks = []
     for name in requested.named:
         rng = np.random.default_rng(requested.seed)  # the same data, whoever else is there

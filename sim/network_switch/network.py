@@ -1,6 +1,6 @@
 """Connects models of hosts to all ports of a simulated switch, over links that lose frames."""
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from random import Random
 from typing import Any
@@ -16,6 +16,7 @@ from sim.harness.verilator import params_in_simulator
 from sim.network_switch.hosts import IPV4, NETSPARSE_PORTS, Part
 
 STEP = 16  #: cycles between two looks at what hosts send
+BACKLOG = 8  #: beats that wait at a port, behind which no host sends
 OFFERED = 60  #: most cycles that a port that stalls may take to accept a beat
 
 
@@ -50,6 +51,8 @@ class Network:
         self.parts: Mapping[int, list[Part]] = defaultdict(list)
         self.sources = [AxiSource(dut, f"s_axis_{k}") for k in ports]
         self.sinks = [self.sink(k, stall) for k in ports]
+        #: frames that wait at each port, by system
+        self.queues = [defaultdict[str, deque[tuple[Part, bytes]]](deque) for _ in ports]
         self.entered: Counter[tuple[int, str]] = Counter()
         self.came: Counter[tuple[int, str]] = Counter()
         self.lost: Counter[str] = Counter()
@@ -103,10 +106,16 @@ class Network:
         self.came[port, owners[0].system] += 1
 
     def send(self, now: int) -> None:
-        """Send what all hosts have to send."""
+        """Send what all hosts have to send, each a frame of every system in turn."""
         for port, parts in self.parts.items():
+            queues = self.queues[port]
             for part in parts:
-                for octets in part.due(now):
+                queues[part.system].extend((part, octets) for octets in part.due(now))
+            while self.sources[port].missing < BACKLOG and (
+                ready := [q for q in queues.values() if q]
+            ):
+                for queue in ready:
+                    part, octets = queue.popleft()
                     if not self.loses(part):
                         self.entered[port, part.system] += 1
                         self.sources[port].extend([*beats_of(octets)])
@@ -137,8 +146,9 @@ class Network:
             assert begun - since < OFFERED or not bits >> priority & 1, "a pause is ignored"
 
     async def run(self, most: int) -> dict[str, int]:
-        """Run until all parts are done; return the cycle in which each system was."""
+        """Run until all parts are done; return the cycles until each system was."""
         ends: dict[str, int] = {}
+        self.began = cycle()
         while missing := self.missing():
             now = cycle() - self.began
             assert now < most, f"after {most} cycles {missing} are not done"
@@ -155,7 +165,10 @@ class Network:
     async def settle(self, cycles: int = 1000) -> None:
         """Wait until nothing has left for so many cycles, and nothing is left to send."""
         since = -1
-        while since != sum(self.came.values()) or any(source.missing for source in self.sources):
+        while since != sum(self.came.values()) or any(
+            any(queues.values()) or source.missing
+            for queues, source in zip(self.queues, self.sources, strict=True)
+        ):
             since = sum(self.came.values())
             self.send(cycle() - self.began)
             await edges(self.dut.clk, cycles)

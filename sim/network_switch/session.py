@@ -16,6 +16,7 @@ class TogetherWorkload(Workload):
     """Asks for the systems that use the switch at the same time."""
 
     systems: str = setting("all", "Let these systems use the switch, with commas between them.")
+    first: str = setting("", "Let the answers of this engine go before all others.")
     loss: float = setting(0.0, "Lose this share of frames on each link, but NetSparse's.", least=0)
     stalls: bool = setting(False, "Let ports refuse to take what the switch sends now and then.")
     seed: int = setting(1, "Draw data, losses and packets with this seed.", least=0)

@@ -8,6 +8,7 @@ from random import Random
 
 import numpy as np
 
+from hdl.network_switch.engines import engines
 from hdl.switch.forwarding.counters import COUNTERS
 from hdl.switch.forwarding.ingress import CAUSES
 from sim.allreduce.switch_side import switch_side as allreduce_side
@@ -55,6 +56,17 @@ async def set_address(network: Network) -> None:
     """Set the address of the switch, which all systems share."""
     driver = RegisterDriver(network.dut, network.page("forwarding"), network.maps["forwarding"])
     await driver.write_wide(switch_address=int.from_bytes(SWITCH, "big"))
+
+
+async def prefer(network: Network, name: str) -> None:
+    """Let an engine's answers go before all others at every port."""
+    driver = RegisterDriver(network.dut, network.page("forwarding"), network.maps["forwarding"])
+    streams = [part.name for part in engines(network.params) for _ in part.streams]
+    source = network.params.forwarding.classes + streams.index(name)
+    for port in range(network.params.ports):
+        await driver.write(chosen_port=port, chosen_source=source)
+        await driver.write(level=1, weight=1)
+        await driver.write(set_share=1)
 
 
 async def trains(network: Network, rng: np.random.Generator, scale: int = 1) -> Check:
