@@ -22,7 +22,7 @@ SIZES = [
     ),
 ]
 
-test_switch = simulated(ForwardingSwitch, SIZES, __name__)
+test_switch = simulated(ForwardingSwitch, SIZES, __name__, short=SIZES[:1])
 
 
 async def introduced(dut, *arguments, hosts=1, **settings):
