@@ -5,7 +5,7 @@ from collections import Counter
 
 import cocotb
 
-from hdl.switch.forwarding.params import ForwardingParams
+from hdl.switch.forwarding.params import WAYS, ForwardingParams
 from hdl.switch.forwarding.presets import PRESETS
 from hdl.switch.forwarding.switch import ForwardingSwitch
 from sim.golden.forwarding.switch import Header, marked
@@ -314,3 +314,20 @@ async def a_reset_leaves_nothing(dut):
             await bench.drain()
         counts = await bench.counters(0)
         assert counts["in_cut"] == 1
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def addresses_that_come_too_fast_are_counted(dut):
+    """Each new address is learned, or its row is full, or it is lost: one of these is counted."""
+    bench = await introduced(dut)
+    await bench.registers.write(clear_counters=1)
+    for a, b in pairs(bench).items():
+        for n in range(60):
+            bench.sources[a].extend(list(beats_of(frame(host(b), host(a, 10 + n)))))
+    await edges(dut.clk, 1000)
+    places = range(WAYS * bench.params.rows)
+    entries = [(await bench.operate("READ", place=place))["hit"] for place in places]
+    full = await bench.registers.read("table_full")
+    lost = [(await bench.counters(k))["learning_lost"] for k in bench.ports]
+    assert min(lost) > 0
+    assert sum(entries) - bench.params.ports + full + sum(lost) == 60 * bench.params.ports
