@@ -12,7 +12,9 @@ from hdl.common.packets import AXIS
 
 
 class AnswerExit(Component):
-    """Sends on ``axis`` what banks are ``sending`` to this port, ``number``: one bank at a time.
+    """Sends on ``axis`` what banks are ``sending`` to this port: one bank at a time.
+
+    ``heading`` has the bit of the bank whose beat comes to this port in the next cycle.
 
     ``sent`` pulses when a frame has left. Throughput: a beat a cycle. Latency: none, if the queue
     is empty. Full: a frame that might find no room for all of its beats is lost, which ``dropped``
@@ -25,8 +27,8 @@ class AnswerExit(Component):
         super().__init__(
             params,
             {
-                "sending": In(data.ArrayLayout(params.sending, params.banks)),
-                "number": In(params.port_bits),
+                "sending": In(data.ArrayLayout(params.answered, params.banks)),
+                "heading": In(params.banks),
                 "axis": Out(AXIS),
                 "sent": Out(1),
                 "dropped": Out(1),
@@ -38,12 +40,12 @@ class AnswerExit(Component):
         params, axis = self.params, self.axis
         m.submodules.fifo = fifo = Fifo(params.egress_fifo)
         senders = Signal(params.banks)
+        m.d.sync += senders.eq(self.heading)
         beat, comes = fifo.i.payload, Signal()
         inside, kept, room, keeps = (Signal(name=n) for n in ("inside", "kept", "room", "keeps"))
         m.d.comb += [
-            senders.eq(Cat(b.valid & b.bm.bit_select(self.number, 1) for b in self.sending)),
             comes.eq(senders.any()),
-            beat.eq(chosen(senders, [bank.beat for bank in self.sending])),
+            beat.eq(chosen(senders, [*self.sending])),
             keeps.eq(Mux(inside, kept, room)),
             fifo.i.valid.eq(comes & keeps),
             self.dropped.eq(comes & ~inside & ~room),

@@ -18,9 +18,10 @@ class AnswerFramer(Component):
 
     The next answer, for the ports in ``waiting``, may be taken when there is one and ``free`` is
     high, in the last cycle of the frame before at the latest; ``held`` has the ports of a frame
-    that has further beats. The frame's beats are in ``sending`` from the next cycle on, one a
-    cycle; nothing can stall them, so all of the answer's ``numbers`` must be there by then. A frame
-    goes from ``source`` to ``destination``. ``number`` is the bank's.
+    that has further beats, and ``heading`` those of the beat that is sent in the next cycle. The
+    frame's beats are in ``sending`` from the next cycle on, one a cycle; nothing can stall them, so
+    all of the answer's ``numbers`` must be there by then. A frame goes from ``source`` to
+    ``destination``. ``number`` is the bank's.
 
     Throughput: a beat a cycle, from frame to frame, too. Latency: :attr:`latency` from ``take``.
     """
@@ -40,7 +41,8 @@ class AnswerFramer(Component):
                 "free": Out(1),
                 "held": Out(params.ports),
                 "take": In(1),
-                "sending": Out(params.sending),
+                "heading": Out(params.ports),
+                "sending": Out(params.answered),
             },
         )
 
@@ -66,11 +68,10 @@ class AnswerFramer(Component):
             with m.If(more == 1):
                 m.d.sync += self.held.eq(0)
         m.d.comb += [
-            sending.valid.eq(busy),
-            sending.bm.eq(answer.bm),
-            sending.beat.last.eq(ends),
-            sending.beat.words.eq(words),
-            sending.beat.data.eq(self.word(m, answer, busy, begins, ends)),
+            self.heading.eq(Mux(self.take, next_one.bm, self.held)),
+            sending.last.eq(ends),
+            sending.words.eq(words),
+            sending.data.eq(self.word(m, answer, busy, begins, ends)),
         ]
         return m
 

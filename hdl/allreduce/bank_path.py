@@ -42,7 +42,8 @@ class BankPath(Component):
                 "free": Out(1),
                 "held": Out(params.ports),
                 "take": In(1),
-                "sending": Out(params.sending),
+                "heading": Out(params.ports),
+                "sending": Out(params.answered),
                 "clamped": Out(bank.clamped.shape()),
                 "verdict": Out(WideVerdict),
                 "sender": Out(params.ports),
@@ -73,7 +74,10 @@ class BankPath(Component):
             framer.destination.eq(self.destination),
             framer.take.eq(self.take),
         ]
-        for part, names in ((framer, ("waiting", "free", "held", "sending")), (bank, COUNTED)):
+        for part, names in (
+            (framer, ("waiting", "free", "held", "heading", "sending")),
+            (bank, COUNTED),
+        ):
             m.d.comb += [getattr(self, name).eq(getattr(part, name)) for name in names]
         return m
 

@@ -120,7 +120,7 @@ class AllReduceSwitch(Component):
             m.d.comb += [
                 entry.address.eq(address),
                 entry.number.eq(k),
-                leaves.number.eq(k),
+                leaves.heading.eq(Cat(bank.heading[k] for bank in banks)),
                 *(leaves.sending[n].eq(bank.sending) for n, bank in enumerate(banks)),
             ]
             for part, names in (

@@ -126,11 +126,6 @@ class AllReduceSwitchParams(
         return data.StructLayout({"data": AXIS.data_bits, "words": bits_for(LANES - 1), "last": 1})
 
     @property
-    def sending(self) -> data.StructLayout:
-        """Describe what a bank sends in a cycle, and to which ports."""
-        return data.StructLayout({"valid": 1, "bm": self.ports, "beat": self.answered})
-
-    @property
     def egress_fifo(self) -> FifoParams:
         """Return the sizes of the queue of answers that wait at a port."""
         return FifoParams(
