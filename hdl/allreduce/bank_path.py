@@ -74,12 +74,10 @@ class BankPath(Component):
             framer.destination.eq(self.destination),
             framer.take.eq(self.take),
         ]
-        for part, names in (
-            (framer, ("waiting", "free", "held", "heading", "sending")),
-            (bank, COUNTED),
-        ):
+        for part, names in ((framer, FRAMED), (bank, COUNTED)):
             m.d.comb += [getattr(self, name).eq(getattr(part, name)) for name in names]
         return m
 
 
+FRAMED = ("waiting", "free", "held", "heading", "sending")
 COUNTED = ("clamped", "verdict", "sender")

@@ -13,6 +13,7 @@ from hdl.common.component import Component
 from hdl.common.fifo import Fifo, FifoParams
 from hdl.common.memory import MemoryParams
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
+from hdl.common.streams import register_stream
 from hdl.switch.frame_format import copied
 from hdl.switch.slots import PAYLOAD_BITS
 from hdl.switch.update_memory import UpdateMemory
@@ -134,9 +135,10 @@ class WideBank(Component):
             depth=self.params.waiting,
             style="distributed",
             refuses=False,
+            passes=True,
         )
         m.submodules.answers = answers = Fifo(whole)
-        connect(m, answers.o, flipped(self.answers))
+        register_stream(m, "next_answer", answers.o, flipped(self.answers))
         payload, saturated = queue.payload, answers.i.payload.saturated
         earlier = Signal.like(saturated, reset_less=True)  # of the packet's beats before
         answered = decision.full | (decision.short & (number == 0))
