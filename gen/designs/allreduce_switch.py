@@ -1,6 +1,6 @@
 """Describes the switch of AllReduces of many numbers as a design."""
 
-from gen.designs.design import Bench, Design
+from gen.designs.design import Bench, Design, Run
 
 TINY = {"ports": 2, "banks": 2, "slots": 32, "jobs": 2, "ingress_depth": 64, "egress_depth": 64}
 
@@ -15,6 +15,7 @@ DESIGN = Design(
         "u280": {"ports": 2, "banks": 2},
     },
     preset="8-port",
+    runs=[Run(session="sim.allreduce.rates:RateSession")],
     benches={
         "allreduce": Bench(
             title="AllReduces of many numbers: shares of the line, packets of a beat",

@@ -11,7 +11,13 @@ from hdl.allreduce.answer_exit import AnswerExit
 from hdl.allreduce.bank_path import BankPath
 from hdl.allreduce.port_entry import PortEntry
 from hdl.allreduce.switch_params import AllReduceSwitchParams
-from sim.allreduce.surroundings.network import AllReduceNetwork, LinePace, NetworkParams, PaceParams
+from sim.allreduce.surroundings.network import (
+    LINE_BYTES,
+    AllReduceNetwork,
+    LinePace,
+    NetworkParams,
+    PaceParams,
+)
 from sim.bench.limits import Limit, Row
 from sim.harness.measuring import MeasuringSession
 from sim.harness.session import Result
@@ -34,6 +40,7 @@ class RateWorkload(Workload):
     length: int = setting(256, "Send so many numbers in a frame.", least=1)
     uses: int = setting(6, "Use each slot so many times.", least=1)
     latency: int = setting(LATENCY, "Let links have so many cycles of latency.", least=0)
+    line_bytes: int = setting(LINE_BYTES, "Let a line carry so many bytes a cycle.", least=1)
     seed: int = setting(1, "Draw numbers with this seed.", least=0)
 
 
@@ -48,6 +55,13 @@ class RateSession(MeasuringSession):
         "received_share": "of the line's bits are numbers that come to a host",
         "packets_per_cycle": "of the switch, from its first to its last",
     }
+
+    maximise = ("sent_share", "received_share")
+
+    @classmethod
+    def hardware(cls, params: AllReduceSwitchParams, requested: RateWorkload) -> NetworkParams:
+        """Return the sizes of a network around a switch."""
+        return NetworkParams(switch=params, pace=PaceParams(bytes=requested.line_bytes))
 
     @classmethod
     def build(cls, hardware: NetworkParams) -> Build:
@@ -71,12 +85,13 @@ class RateSession(MeasuringSession):
         )
 
 
-def figures(switch: AllReduceSwitchParams, pace: int, **requested: int) -> dict[str, float]:
+def figures(switch: AllReduceSwitchParams, **settings: int) -> dict[str, float]:
     """Run a session; return its figures."""
-    params = NetworkParams(switch=switch, pace=PaceParams(bytes=pace))
-    session = RateSession(params, RateWorkload(**requested))
+    requested = RateWorkload(**settings)
+    session = RateSession(switch, requested)
     with tempfile.TemporaryDirectory() as folder:
-        return dict(session.run(session.build(params), Path(folder)).figures)
+        simulator = session.build(session.hardware(switch, requested))
+        return dict(session.run(simulator, Path(folder)).figures)
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
@@ -90,7 +105,7 @@ def line_rows(progress: Callable[[str], None]) -> Iterator[Row]:
         for length, (least, slots) in LEAST.items():
             progress(f"{ports} ports, frames of {4 * length} bytes of numbers")
             switch = AllReduceSwitchParams(ports=ports, banks=ports, slots=slots)
-            result = figures(switch, PaceParams().bytes, length=length)
+            result = figures(switch, length=length)
             for name, what in (("sent_share", "in"), ("received_share", "out")):
                 yield Row(
                     what=f"{ports} ports, {4 * length} bytes, {what}",
@@ -105,7 +120,7 @@ def short_row(progress: Callable[[str], None]) -> Row:
     """Return how many packets of a beat a bank takes in a cycle."""
     progress(f"{SHORT_PORTS} ports, frames of a beat")
     switch = AllReduceSwitchParams(ports=SHORT_PORTS, banks=SHORT_PORTS, slots=SHORT_SLOTS)
-    result = figures(switch, 1 << 15, length=SHORT, latency=1, uses=12)
+    result = figures(switch, line_bytes=1 << 15, length=SHORT, latency=1, uses=12)
     return Row(
         what=f"{SHORT_PORTS} ports, frames of a beat, a bank",
         value=result["packets_per_cycle"] / SHORT_PORTS,
