@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from gen.designs.catalogue import designs, find_design
+from gen.designs.design import load
 from gen.output.manifest import write_design
 from sim.harness.emissions import emission_of
 
@@ -22,6 +23,12 @@ def write(name, preset, folder, **changes):
     emission = emission_of(design.make(params), generated=True)
     write_design(folder, emission, design=name, preset=preset, settings=changes)
     return params
+
+
+def software_of(name):
+    """Return the host software of a design with its usual parameters."""
+    design = find_design(name)
+    return load(design.software)(design.params_of())
 
 
 def poisoned(folder):

@@ -9,8 +9,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from sim.golden.choices import Loss
 from sim.workloads.datasets import load
-from tests.gen.software.generated import WITH_SOFTWARE, poisoned, write
-from tests.gen.software.test_software import software_of
+from tests.gen.software.generated import WITH_SOFTWARE, poisoned, software_of, write
 from tests.icarus import STANDARDS, with_icarus
 from tests.long import short_and_long, short_products
 

@@ -10,20 +10,14 @@ from pathlib import Path
 import pytest
 
 from gen.designs.catalogue import find_design
-from gen.designs.design import load
 from gen.software.software import primitives
-from tests.gen.software.generated import WITH_SOFTWARE, run, write
+from tests.gen.software.generated import WITH_SOFTWARE, run, software_of, write
 
 SIMULATOR = {"cocotb", "cocotbext", "cocotb_tools"}
 
 
 #: arguments of a card that is not there, by how it would be reached
 NOWHERE = {"xdma": "('nowhere')", "vfio": "('nowhere', 4096)", "register_window": "('nowhere')"}
-
-
-def software_of(name):
-    design = find_design(name)
-    return load(design.software)(design.params_of())
 
 
 def needed(text):

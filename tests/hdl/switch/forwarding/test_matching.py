@@ -32,6 +32,7 @@ class Inputs:
     async def run(self, cycles, chance):
         """Request queues with a chance in every cycle, and check each turn."""
         dut, count = self.dut, self.params.ports
+        last, contended = {}, None  # the output of each input's last turn
         for _ in range(cycles):
             self.sends = {i: o for i, o in self.sends.items() if random.random() < 0.8}
             requests = [
@@ -42,6 +43,17 @@ class Inputs:
                 getattr(dut, f"requesting_{pair}").value = sum(1 << k for k in classes)
             dut.idle.value = sum(1 << i for i in self.ports if i not in self.sends)
             await edges(dut.clk, 1)
+            if contended is not None:
+                assert [int(dut.contended.value) >> i & 1 for i in self.ports] == contended
+            contended = [
+                any(
+                    requests[j * count + o] and (j == i) != (o == last.get(i))
+                    for j in self.ports
+                    for o in self.ports
+                    if j == i or o == last.get(i)
+                )
+                for i in self.ports
+            ]
             for i in self.ports:
                 turn = unpack(self.params.turn, int(getattr(dut, f"turn_{i}").value))
                 if turn["valid"]:
@@ -50,7 +62,7 @@ class Inputs:
                     assert i not in self.sends
                     assert output not in self.sends.values()
                     assert turn["class_"] in requests[i * count + output]
-                    self.sends[i] = output
+                    self.sends[i] = last[i] = output
                     self.served[i, output, turn["class_"]] += 1
 
 
