@@ -35,8 +35,9 @@ class NetworkSwitch(Component):
     What comes at a port is classified by its first beat. The answers of the engines and forwarded
     packets share a port as its scheduler is set (:class:`ForwardingSwitch`). An engine is the
     switch of its system, unchanged. Packets of NetSparse wait for their engine in buffers
-    (:class:`LosslessPort`): ``pause[k]`` has the bit of each priority of which port k can soon take
-    no more, ``paused[k]`` those of which the neighbour takes none. ``s_axis`` is always ready.
+    (:class:`LosslessPort`). ``pause`` has a bit for each priority of PFC that the neighbour of a
+    port must pause; ``paused`` has a bit for each that the neighbour pauses. ``s_axis`` is always
+    ready.
 
     Registers are in pages of 4 KB: the switch's own, then those of each of its ``pages``.
     Throughput: a beat of 64 bytes a cycle at every port, each way, and in each engine what its own
