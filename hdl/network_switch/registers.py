@@ -40,9 +40,11 @@ def own_registers(params: Any) -> RegisterMap:
         )
         for name in ENGINES
     ]
-    ports = ro("ports", 8, "P: ports of the switch")
+    ports = ro("ports", 8, "tells P, the number of ports")
     own = [
-        *identity_registers("Identifies the switch.", IDENTITY, VERSION, ports),
+        *identity_registers(
+            "Identifies the design as a switch for all systems.", IDENTITY, VERSION, ports
+        ),
         *(single(each, "Tells which engines are built.") for each in fields),
     ]
     if lost := lost_counters(params):
@@ -67,6 +69,7 @@ def part_maps(params: Any) -> Mapping[str, RegisterMap]:
     }
 
 
+@cache
 def register_map(params: Any) -> RegisterMap:
     """Return the map of page 0, with the width of an address of all pages."""
     pages = 1 + len(part_maps(params))

@@ -11,10 +11,16 @@ from gen.designs.catalogue import designs
 from gen.designs.design import Card, Most, load
 from tests.gen.board.sample import DESIGN, CoreParams, SampleBoard
 
+#: designs that no card's top holds yet
+NOWHERE = {"allreduce-switch", "forwarding-switch", "network-switch"}
+
 
 def test_every_design_has_a_top_or_stands_in_one_that_has():
     for board in BOARDS.values():
+        assert not NOWHERE & {*board.designs}
         for name, design in designs().items():
+            if name in NOWHERE:
+                continue
             assert (name in board.designs) != (design.within in board.designs)
         assert board.constraints.is_dir()
 

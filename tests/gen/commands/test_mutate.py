@@ -141,7 +141,7 @@ def test_mistakes(examined, tmp_path):
         (["Fifi"], "did you mean Fifo?"),
         (
             ["hdl.commn"],
-            "did you mean hdl.common? there are: hdl.common, hdl.gather, ",
+            "did you mean hdl.common? there are: hdl.allreduce, hdl.common, ",
         ),
         (["Fifo", "-o", tmp_path / "file"], "is not a folder"),
         (["Fifo", "-o", tmp_path], "was not made by ingather"),

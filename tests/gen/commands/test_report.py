@@ -44,10 +44,11 @@ def test_a_page_that_cannot_be_written_whole_leaves_the_one_before(tmp_path, mon
     output.write_text("before")
 
     def full(path, *_arguments, **_options):
-        path.write_bytes(b"<!DOC")
+        with path.open("wb") as file:
+            file.write(b"<!DOC")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(UserError, match=r"cannot write .*page\.html: No space left on device"):
         report([tmp_path], output)
     assert output.read_bytes() == b"before"

@@ -57,6 +57,7 @@ def test_every_design_with_registers_is_looked_at():
     assert {
         "allreduce_switch",
         "forwarding_switch",
+        "network_switch",
         "p4sgd_worker",
         "p4sgd_switch",
         "tenant_switch",

@@ -159,14 +159,14 @@ MUTANTS = {
         "self.clear.eq(clearing)", "self.clear.eq(control.clear)", "requests_as_promised"
     ),
     "any port": table(
-        "~self.is_there(job) | ~(ports & sender).any()",
-        "~self.is_there(job)",
+        "~known | ~(ports & sender).any()",
+        "~known",
         "requests_as_promised",
     ),
     "one slot too many": table("slot >= job.end", "slot > job.end", "slot_of_the_job"),
     "slots below": table("(slot < job.base) |", "0 |", "slot_of_the_job"),
     "stopped jobs go on": table(
-        "~packet.known | ~self.is_there(job) |", "~packet.known |", "requests_as_promised"
+        "~packet.known | ~known |", "~packet.known |", "requests_as_promised"
     ),
     "announces the one behind": table(
         "self.ahead.eq(judged_packet.header)",
