@@ -5,6 +5,7 @@ root, which has two leaves of two workers.
 """
 
 import random
+from collections import Counter
 
 import cocotb
 
@@ -136,6 +137,7 @@ async def sums_are_exact(dut, faults):
             assert [worker.clamped[j] for j in range(COUNT)] == clamped
     clamped_at = [sum(bits.bit_count() for bits in expected[job["job"]][1]) for job in (ALL, PART)]
     assert all(clamped_at)
+    met = Counter()  # verdicts on what parents send
     for number, host in enumerate(bench.hosts):
         # Nobody clamps but the roots, and no parent answers what it was not asked.
         saturations = {0: clamped_at[0], MIDDLE: clamped_at[1]}.get(number, 0)
@@ -147,7 +149,8 @@ async def sums_are_exact(dut, faults):
             row = (await host.verdicts())[PLAN.members[number].parent_port]
             uses = COUNT * (1 if number == MIDDLE else 2)
             assert (row["FULL"], row["FREED"]) == (uses, uses)
-            assert not faults or (row["REPEATED"] and row["PENDING"])
+            met.update(row)
+    assert not faults or (met["REPEATED"] and met["PENDING"])  # at one of the switches, or more
 
 
 @cocotb.test(timeout_time=5, timeout_unit="ms")
