@@ -12,6 +12,7 @@ import pytest
 from hdl.common.component import Component
 from tests.formal.sby import claims_of, prove
 from tests.long import short_and_long
+from tests.tables import rows
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,25 @@ class Mutant:
     depth: int = 12  #: cycles within which it shows
 
 
-def mutants_of(
-    module: str, kind: type[Component], *places: str, depth: int = Mutant.depth
-) -> Callable[..., Mutant]:
-    """Return what makes a mutant of ``module`` from an old text, a new one and a claim.
+def mutants_of(proofs: Sequence[type[Component]], text: str) -> dict[str, Mutant]:
+    """Return mutants, by name, of a text with a line for each: ``name; old => new; claim``.
 
-    ``kind`` and ``places`` are the mutant's, and ``depth`` unless it is given another.
+    They follow a line ``@module; proof; places``; places that are a class alone are in the
+    proof's module. A number at the end of a line is a depth, ``\\n`` the end of a source's line.
     """
-
-    def make(old: str, new: str, claim: str, depth: int = depth) -> Mutant:
-        return Mutant(module, old, new, places, kind, claim, depth)
-
-    return make
+    mutants, kinds = {}, {proof.__name__: proof for proof in proofs}
+    module, kind, places, usual = "", Component, (), Mutant.depth
+    for first, *others in rows(text, ";"):
+        depth = int(others.pop()) if others[-1].isdecimal() else None
+        if first.startswith("@"):
+            module, kind, usual = first[1:], kinds[others[0]], depth or Mutant.depth
+            own = f"{kind.__module__}."
+            places = tuple(f"{'' if '.' in place else own}{place}" for place in others[1:])
+        else:
+            change, claim = others
+            old, new = (part.strip() for part in change.replace("\\n", "\n").split("=>"))
+            mutants[first] = Mutant(module, old, new, places, kind, claim, depth or usual)
+    return mutants
 
 
 def broken(module: str, old: str, new: str) -> types.ModuleType:

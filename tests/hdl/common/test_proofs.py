@@ -8,7 +8,7 @@ from tests.formal.sby import hold
 from tests.hdl.common.arbiter_proof import ArbiterProof
 from tests.hdl.common.fifo_proof import FifoProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_detected, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 FIFOS = [
     FifoParams(shape=2, depth=depth, style=style, output_register=register)
@@ -27,76 +27,39 @@ REACHED = 13  #: cycles within which everything has happened
 FIFO = FifoParams(shape=2, depth=3, style="block", output_register=True)
 ARBITER = StreamArbiterParams(shape=2, count=3, last_bit=1)
 
-fifo = mutants_of("hdl.common.fifo", FifoProof, "tests.hdl.common.fifo_proof.Fifo")
-arbiter = mutants_of(
-    "hdl.common.stream_arbiter", ArbiterProof, "tests.hdl.common.arbiter_proof.StreamArbiter"
+
+MUTANTS = mutants_of(
+    [FifoProof, ArbiterProof],
+    """
+    @hdl.common.fifo; FifoProof; Fifo
+    full one too late; free.eq(stored != depth - 1) => free.eq(stored != depth); full_as_said
+    full one too early; free.eq(stored != depth - 1) => free.eq(stored != depth - 2); full_as_said
+    full for ever; [free.eq(1)] => []; full_as_said
+    filled without the first; filled.eq(1) => filled.eq(stored != 0); comes_to_the_output
+    waits to be asked; leaves = ~valid | self.o.ready => leaves = self.o.ready; comes_to_the_output
+    does not wrap; place.eq(0) => place.eq(1); leaves_unchanged_in_its_turn
+    reads on while it waits; pop.eq(filled & advance) => pop.eq(filled); none_lost_or_invented
+    empty one too late; filled.eq(stored != 1) => filled.eq(1); none_leaves_from_nothing
+    changes while it waits; with m.If(leaves): => with m.If(1):; waits_unchanged
+    overlooks the output; stored + holds + valid) => stored + holds); level_counts
+    @hdl.common.stream_arbiter; ArbiterProof; StreamArbiter
+    leaves its packet; out.i.ready & ends, ~inside) => out.i.ready, ~inside); goes_on
+    leaves a late packet; out.i.ready & ends, ~inside) => out.i.ready & ends, 1); goes_on
+    another's index; beat.index.eq(index_of(chosen)) => beat.index.eq(index_of(others));
+        leaves_unmixed
+    takes without room; turn[k] & out.i.ready => turn[k]; none_lost_or_invented
+    never the next; out.i.ready & ends, ~inside) => 0, ~inside); nobody_twice
+    none while it is free; out.i.ready & ends, ~inside) => out.i.ready & ends, 0); none_idle_twice
+    @hdl.common.round_robin; ArbiterProof; hdl.common.stream_arbiter.next_above
+    lowest first; last.rotate_left(1) => 1; nobody_twice
+    two at once; result[: len(requesting)] | result[len(requesting) :] => requesting; one_at_a_time
+    @hdl.common.streams; ArbiterProof; hdl.common.stream_arbiter.StreamRegister
+    forgets the spare; Mux(ready, self.i.payload, spare) => self.i.payload;
+        leaves_unchanged_in_its_turn
+    overtaken while it waits; m.If(self.o.ready | ~valid) => m.If(1); waits_unchanged
+    makes one; ready.eq(1), => ready.eq(ready),; none_leaves_from_nothing
+    """,
 )
-
-
-def below(name, old, new, claim):
-    """Return the same of what stands in it."""
-    module = {"next_above": "round_robin", "StreamRegister": "streams"}[name]
-    places = (f"hdl.common.stream_arbiter.{name}",)
-    return Mutant(f"hdl.common.{module}", old, new, places, ArbiterProof, claim)
-
-
-MUTANTS = {
-    "full one too late": fifo(
-        "free.eq(stored != depth - 1)", "free.eq(stored != depth)", "full_as_said"
-    ),
-    "full one too early": fifo(
-        "free.eq(stored != depth - 1)", "free.eq(stored != depth - 2)", "full_as_said"
-    ),
-    "full for ever": fifo("[free.eq(1)]", "[]", "full_as_said"),
-    "filled without the first": fifo(
-        "filled.eq(1)", "filled.eq(stored != 0)", "comes_to_the_output"
-    ),
-    "waits to be asked": fifo(
-        "leaves = ~valid | self.o.ready", "leaves = self.o.ready", "comes_to_the_output"
-    ),
-    "does not wrap": fifo("place.eq(0)", "place.eq(1)", "leaves_unchanged_in_its_turn"),
-    "reads on while it waits": fifo(
-        "pop.eq(filled & advance)", "pop.eq(filled)", "none_lost_or_invented"
-    ),
-    "empty one too late": fifo(
-        "filled.eq(stored != 1)", "filled.eq(1)", "none_leaves_from_nothing"
-    ),
-    "changes while it waits": fifo("with m.If(leaves):", "with m.If(1):", "waits_unchanged"),
-    "overlooks the output": fifo("stored + holds + valid)", "stored + holds)", "level_counts"),
-    "leaves its packet": arbiter(
-        "out.i.ready & ends, ~inside)", "out.i.ready, ~inside)", "goes_on"
-    ),
-    "leaves a late packet": arbiter(
-        "out.i.ready & ends, ~inside)", "out.i.ready & ends, 1)", "goes_on"
-    ),
-    "another's index": arbiter(
-        "beat.index.eq(index_of(chosen))", "beat.index.eq(index_of(others))", "leaves_unmixed"
-    ),
-    "takes without room": arbiter("turn[k] & out.i.ready", "turn[k]", "none_lost_or_invented"),
-    "never the next": arbiter("out.i.ready & ends, ~inside)", "0, ~inside)", "nobody_twice"),
-    "none while it is free": arbiter(
-        "out.i.ready & ends, ~inside)", "out.i.ready & ends, 0)", "none_idle_twice"
-    ),
-    "lowest first": below("next_above", "last.rotate_left(1)", "1", "nobody_twice"),
-    "two at once": below(
-        "next_above",
-        "result[: len(requesting)] | result[len(requesting) :]",
-        "requesting",
-        "one_at_a_time",
-    ),
-    "forgets the spare": below(
-        "StreamRegister",
-        "Mux(ready, self.i.payload, spare)",
-        "self.i.payload",
-        "leaves_unchanged_in_its_turn",
-    ),
-    "overtaken while it waits": below(
-        "StreamRegister", "m.If(self.o.ready | ~valid)", "m.If(1)", "waits_unchanged"
-    ),
-    "makes one": below(
-        "StreamRegister", "ready.eq(1),", "ready.eq(ready),", "none_leaves_from_nothing"
-    ),
-}
 SAMPLES = ["full for ever", "two at once"]
 
 

@@ -7,67 +7,37 @@ from tests.formal.sby import prove
 from tests.hdl.pcie.end_proof import EndProof
 from tests.hdl.pcie.tag_proof import TagProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, every_claim_has_one, find
+from tests.mutants import every_claim_has_one, find, mutants_of
 
 PARAMS = ReadRequesterParams(data_bits=256, tags=4, max_read=128, user_bits=1)
 INDUCTION = 2  #: cycles
 REACHED = 16  #: cycles within which everything has happened
 
 
-def sender(old, new, claim):
-    """Return a broken ReadSender."""
-    places = ("tests.hdl.pcie.tag_proof.ReadSender",)
-    return Mutant("hdl.pcie.read_sender", old, new, places, TagProof, claim)
-
-
-def table(old, new, claim):
-    """Return a broken TagTable."""
-    places = ("tests.hdl.pcie.tag_proof.TagTable",)
-    return Mutant("hdl.pcie.tag_table", old, new, places, TagProof, claim)
-
-
-def judge(old, new, claim):
-    """A broken CompletionJudge."""
-    places = ("tests.hdl.pcie.end_proof.CompletionJudge",)
-    return Mutant("hdl.pcie.completion_judge", old, new, places, EndProof, claim)
-
-
-MUTANTS = {
-    "frees what is owed": table(
-        "idle.eq(Array(away & ~self.taken)[at])",
-        "idle.eq(Array(away)[at])",
-        "nothing_is_owed_for_it",
-    ),
-    "frees what is owed as it leaves": table(
-        "straight.eq(leaving.valid & ~owed)",
-        "straight.eq(leaving.valid)",
-        "nothing_is_owed_for_it",
-    ),
-    "shows as free what is owed": table(
-        "idle.eq(Array(away & ~self.taken)[at])",
-        "idle.eq(Array(away)[at])",
-        "nothing_comes_for_what_is_freed",
-    ),
-    "rests no time": table("(end & ~rests)", "end", "nothing_may_come_late"),
-    "rests up to a tick": table(
-        "over = Mux(self.tick, rested, 0)",
-        "over = Mux(self.tick, resting, 0)",
-        "nothing_may_come_late",
-    ),
-    "frees what is to be read": table(
-        "Array(away & ~self.taken)[at]", "Array(~self.taken)[at]", "its_data_has_been_read"
-    ),
-    "frees twice": table("& ~shown", "", "free_once"),
-    "enters nothing": sender(
-        "self.order.valid.eq(goes)", "self.order.valid.eq(0)", "entered_as_provided"
-    ),
-    "knows what nobody has asked for": judge(
-        "                & Array(self.expects)[tag]\n", "", "ends_what_is_under_way"
-    ),
-    "expects more behind the last": judge(
-        "last = goes & known & result.completed", "last = Const(0, 1)", "ends_it_once"
-    ),
-}
+MUTANTS = mutants_of(
+    [TagProof, EndProof],
+    """
+    @hdl.pcie.tag_table; TagProof; TagTable
+    frees what is owed; idle.eq(Array(away & ~self.taken)[at]) => idle.eq(Array(away)[at]);
+        nothing_is_owed_for_it
+    frees what is owed as it leaves;
+        straight.eq(leaving.valid & ~owed) => straight.eq(leaving.valid); nothing_is_owed_for_it
+    shows as free what is owed; idle.eq(Array(away & ~self.taken)[at]) => idle.eq(Array(away)[at]);
+        nothing_comes_for_what_is_freed
+    rests no time; (end & ~rests) => end; nothing_may_come_late
+    rests up to a tick; over = Mux(self.tick, rested, 0) => over = Mux(self.tick, resting, 0);
+        nothing_may_come_late
+    frees what is to be read; Array(away & ~self.taken)[at] => Array(~self.taken)[at];
+        its_data_has_been_read
+    frees twice; & ~shown => ; free_once
+    @hdl.pcie.read_sender; TagProof; ReadSender
+    enters nothing; self.order.valid.eq(goes) => self.order.valid.eq(0); entered_as_provided
+    @hdl.pcie.completion_judge; EndProof; CompletionJudge
+    knows what nobody has asked for; & Array(self.expects)[tag] => ; ends_what_is_under_way
+    expects more behind the last; last = goes & known & result.completed => last = Const(0, 1);
+        ends_it_once
+    """,
+)
 SAMPLES = ["rests up to a tick", "knows what nobody has asked for"]
 
 

@@ -33,36 +33,20 @@ test_rejects = rejects(
     ({"beats": 64, "item": 0}, "beats must be a whole number from 65 to 65536: 64"),
 )
 
-mutant = mutants_of(
-    "hdl.switch.output_room",
-    OutputRoomProof,
-    "tests.hdl.switch.output_room_proof.OutputRoom",
-    depth=32,
+
+MUTANTS = mutants_of(
+    [OutputRoomProof],
+    """
+    @hdl.switch.output_room; OutputRoomProof; OutputRoom; 32
+    open again too early; ~self.packets[k] & ~recent.any() => 1; never_more_than_there_is
+    an item too many; free >= params.items_from => free >= params.packets_from;
+        packets_never_wait_for_items
+    a packet or an item; Mux(item_port == k, item_beats, 0) =>
+        Mux((item_port == k) & ~recent[0], item_beats, 0); counts_every_beat
+    closed to packets; alone | (free >= params.any_packets_from) =>
+        alone & (free >= params.items_from); packets_never_wait_for_items
+    """,
 )
-
-
-MUTANTS = {
-    "open again too early": mutant(
-        "~self.packets[k] & ~recent.any()",
-        "1",
-        "never_more_than_there_is",
-    ),
-    "an item too many": mutant(
-        "free >= params.items_from",
-        "free >= params.packets_from",
-        "packets_never_wait_for_items",
-    ),
-    "a packet or an item": mutant(
-        "Mux(item_port == k, item_beats, 0)",
-        "Mux((item_port == k) & ~recent[0], item_beats, 0)",
-        "counts_every_beat",
-    ),
-    "closed to packets": mutant(
-        "alone | (free >= params.any_packets_from)",
-        "alone & (free >= params.items_from)",
-        "packets_never_wait_for_items",
-    ),
-}
 SAMPLES = ["an item too many"]
 
 

@@ -9,7 +9,7 @@ from tests.hdl.netsparse.concat.concatenator_proof import ConcatenatorProof
 from tests.hdl.netsparse.concat.expiration_proof import ExpirationProof
 from tests.hdl.netsparse.concat.line_pool_proof import LinePoolProof, SmallParams
 from tests.hdl.netsparse.concat.mark_order_proof import MarkOrderProof
-from tests.mutants import Mutant, mutants_are_detected, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 # PRs of one or two beats and up to two lines; two of the shorter ones fit into a packet.
 SMALL = SmallParams(
@@ -29,155 +29,62 @@ STEPS = 2  #: of induction
 BOUND = 9  #: cycles of ConcatenatorProof, for which induction is out of reach
 COVER = {LinePoolProof: 12, MarkOrderProof: 8, ExpirationProof: 9, ConcatenatorProof: BOUND}
 
-FOLDER = "hdl.netsparse.concat"
-EXPIRATION, CONCATENATOR = (
-    "tests.hdl.netsparse.concat.expiration_proof",
-    "tests.hdl.netsparse.concat.concatenator_proof",
+
+MUTANTS = mutants_of(
+    [LinePoolProof, MarkOrderProof, ExpirationProof, ConcatenatorProof],
+    r"""
+    @hdl.netsparse.concat.line_pool; LinePoolProof; LinePool
+    lists a line twice; enters.eq(~self.returns & => enters.eq(; in_one_place
+    tells of a line too many; Mux(count <= most, => Mux(count < most,; enough_is_reported
+    leaks lines; self.takes & ~counts => ~counts; none_lost
+    gives a line away twice; ready.eq(self.takes) => ready.eq(0); taken_once
+    links behind another; addr.eq(self.behind) => addr.eq(self.leader); follower_as_linked
+    follows without a step; en.eq(self.step) => en.eq(1); follower_stays
+    @hdl.netsparse.concat.mark_order; MarkOrderProof; MarkOrder
+    the later one first; m.Elif(self.expires):\n            m.d.comb =>
+        m.Elif(~self.arrives):\n            m.d.comb; enters_in_its_turn
+    enters late; waits | self.expires | => waits |; enters_at_once
+    forgets the second; (waits & (self.expires | self.arrives)) | both => both;
+        none_lost_or_invented
+    @hdl.netsparse.concat.decision; ExpirationProof; hdl.netsparse.concat.queue_table.Decision
+    splits a PR; self.expires & ~(self.inside & self.present) => self.expires; not_split
+    is late a cycle later; self.closes_joined | (self.late_now & self.last) => self.closes_joined;
+        open_has_an_entry
+    marks a second one; full.eq(self.waits & self.expires) => full.eq(0); one_mark_while_one_waits
+    @hdl.netsparse.concat.queue_table; ExpirationProof; QueueTable
+    is late for nothing; rule.late.eq(late) => rule.late.eq(0); open_has_an_entry
+    opens in vain; ~(was_open & fits) => ~fits; open_has_an_entry
+    waits within a PR; ~(beat.first & lacks) => ~lacks; only_a_first_beat_waits
+    a full list of lines looks empty; self.covers(self.free, demand.lines) =>
+        self.covers(self.free[:-1], demand.lines); waits_for_a_reason
+    wants a line more; self.covers(self.free, demand.lines) =>
+        ~self.covers(demand.lines, self.free); waits_for_a_reason
+    @hdl.netsparse.concat.queue_table; ConcatenatorProof; QueueTable
+    takes without a line; self.covers(self.free, demand.lines) => 1; there_is_a_line
+    takes a line while it waits; takes.eq(self.moves & => takes.eq(beat_valid &; lines_return
+    @hdl.netsparse.concat.decision; ConcatenatorProof; hdl.netsparse.concat.queue_table.Decision
+    splits a PR that is late; self.expires & ~(self.inside & self.present) => self.expires;
+        not_split_by_time
+    @hdl.netsparse.concat.expiration_queue; ExpirationProof; ExpirationQueue
+    overlooks a close; & ~gone), => ),; fresh_is_open
+    takes any entry; (self.entered == popped) => 1; fresh_is_remembered
+    keeps what closes; fresh.eq(0) => fresh.eq(fresh); fresh_is_open
+    @hdl.netsparse.concat.expiration_queue; ConcatenatorProof; ExpirationQueue
+    never due; due.eq(~past[-1]) => due.eq(0); marked_in_time
+    a cycle late; due.eq(~past[-1]) => due.eq(~past[-1] & past.any()); marked_in_time
+    early; due.eq(~past[-1]) => due.eq(1); not_marked_early
+    a cycle early; past.eq(now - => past.eq((now + 1)[: len(now)] -; not_marked_early
+    @hdl.netsparse.concat.line_pool; ConcatenatorProof; LinePool
+    the same line again; ready.eq(self.takes) => ready.eq(0); line_in_no_packet
+    @hdl.netsparse.concat.concatenation; ConcatenatorProof;
+        hdl.netsparse.concat.queue_table.Concatenation
+    forgets its first line; Mux(self.opens, self.free, before.mark.first) => before.mark.first;
+        line_of_a_packet
+    counts no PR; Mux(self.opens, 1, => Mux(self.opens, 0,; not_empty
+    closes within a PR; arrival.last & (ends | (self.demand => (ends | (self.demand; not_split
+    takes all that comes; before.mark.used > self.demand.most => 0; within_the_mtu
+    """,
 )
-
-
-def pool(old, new, kind, claim, **options):
-    """Return a broken LinePool."""
-    places = ("tests.hdl.netsparse.concat.line_pool_proof.LinePool", f"{CONCATENATOR}.LinePool")
-    return Mutant(f"{FOLDER}.line_pool", old, new, places, kind, claim, **options)
-
-
-order = mutants_of(
-    f"{FOLDER}.mark_order", MarkOrderProof, "tests.hdl.netsparse.concat.mark_order_proof.MarkOrder"
-)
-
-
-def table(old, new, kind, claim, **options):
-    """Return a broken QueueTable."""
-    places = (f"{EXPIRATION}.QueueTable", f"{CONCATENATOR}.QueueTable")
-    return Mutant(f"{FOLDER}.queue_table", old, new, places, kind, claim, **options)
-
-
-def decision(old, new, kind, claim, **options):
-    """Return a broken Decision."""
-    places = (f"{FOLDER}.queue_table.Decision",)
-    return Mutant(f"{FOLDER}.decision", old, new, places, kind, claim, **options)
-
-
-def queue(old, new, kind, claim, **options):
-    """Return a broken ExpirationQueue."""
-    places = (f"{EXPIRATION}.ExpirationQueue", f"{CONCATENATOR}.ExpirationQueue")
-    return Mutant(f"{FOLDER}.expiration_queue", old, new, places, kind, claim, **options)
-
-
-concatenation = mutants_of(
-    f"{FOLDER}.concatenation", ConcatenatorProof, f"{FOLDER}.queue_table.Concatenation"
-)
-
-
-MUTANTS = {
-    # lines
-    "lists a line twice": pool(
-        "enters.eq(~self.returns &", "enters.eq(", LinePoolProof, "in_one_place"
-    ),
-    "tells of a line too many": pool(
-        "Mux(count <= most,", "Mux(count < most,", LinePoolProof, "enough_is_reported"
-    ),
-    "leaks lines": pool("self.takes & ~counts", "~counts", LinePoolProof, "none_lost"),
-    "gives a line away twice": pool(
-        "ready.eq(self.takes)", "ready.eq(0)", LinePoolProof, "taken_once"
-    ),
-    "links behind another": pool(
-        "addr.eq(self.behind)", "addr.eq(self.leader)", LinePoolProof, "follower_as_linked"
-    ),
-    "follows without a step": pool("en.eq(self.step)", "en.eq(1)", LinePoolProof, "follower_stays"),
-    # order of marks
-    "the later one first": order(
-        "m.Elif(self.expires):\n            m.d.comb",
-        "m.Elif(~self.arrives):\n            m.d.comb",
-        "enters_in_its_turn",
-    ),
-    "enters late": order("waits | self.expires |", "waits |", "enters_at_once"),
-    "forgets the second": order(
-        "(waits & (self.expires | self.arrives)) | both", "both", "none_lost_or_invented"
-    ),
-    # queues
-    "splits a PR": decision(
-        "self.expires & ~(self.inside & self.present)", "self.expires", ExpirationProof, "not_split"
-    ),
-    "is late for nothing": table(
-        "rule.late.eq(late)", "rule.late.eq(0)", ExpirationProof, "open_has_an_entry"
-    ),
-    "is late a cycle later": decision(
-        "self.closes_joined | (self.late_now & self.last)",
-        "self.closes_joined",
-        ExpirationProof,
-        "open_has_an_entry",
-    ),
-    "opens in vain": table("~(was_open & fits)", "~fits", ExpirationProof, "open_has_an_entry"),
-    "marks a second one": decision(
-        "full.eq(self.waits & self.expires)",
-        "full.eq(0)",
-        ExpirationProof,
-        "one_mark_while_one_waits",
-    ),
-    "waits within a PR": table(
-        "~(beat.first & lacks)",
-        "~lacks",
-        ExpirationProof,
-        "only_a_first_beat_waits",
-    ),
-    "a full list of lines looks empty": table(
-        "self.covers(self.free, demand.lines)",
-        "self.covers(self.free[:-1], demand.lines)",
-        ExpirationProof,
-        "waits_for_a_reason",
-    ),
-    "wants a line more": table(
-        "self.covers(self.free, demand.lines)",
-        "~self.covers(demand.lines, self.free)",
-        ExpirationProof,
-        "waits_for_a_reason",
-    ),
-    "takes without a line": table(
-        "self.covers(self.free, demand.lines)", "1", ConcatenatorProof, "there_is_a_line"
-    ),
-    "splits a PR that is late": decision(
-        "self.expires & ~(self.inside & self.present)",
-        "self.expires",
-        ConcatenatorProof,
-        "not_split_by_time",
-    ),
-    # the EQ
-    "overlooks a close": queue(" & ~gone),", "),", ExpirationProof, "fresh_is_open"),
-    "takes any entry": queue(
-        "(self.entered == popped)", "1", ExpirationProof, "fresh_is_remembered"
-    ),
-    "keeps what closes": queue("fresh.eq(0)", "fresh.eq(fresh)", ExpirationProof, "fresh_is_open"),
-    "never due": queue("due.eq(~past[-1])", "due.eq(0)", ConcatenatorProof, "marked_in_time"),
-    "a cycle late": queue(
-        "due.eq(~past[-1])", "due.eq(~past[-1] & past.any())", ConcatenatorProof, "marked_in_time"
-    ),
-    "early": queue("due.eq(~past[-1])", "due.eq(1)", ConcatenatorProof, "not_marked_early"),
-    "a cycle early": queue(
-        "past.eq(now - ",
-        "past.eq((now + 1)[: len(now)] - ",
-        ConcatenatorProof,
-        "not_marked_early",
-    ),
-    # all together
-    "the same line again": pool(
-        "ready.eq(self.takes)", "ready.eq(0)", ConcatenatorProof, "line_in_no_packet"
-    ),
-    "forgets its first line": concatenation(
-        "Mux(self.opens, self.free, before.mark.first)", "before.mark.first", "line_of_a_packet"
-    ),
-    "takes a line while it waits": table(
-        "takes.eq(self.moves &", "takes.eq(beat_valid &", ConcatenatorProof, "lines_return"
-    ),
-    "counts no PR": concatenation("Mux(self.opens, 1,", "Mux(self.opens, 0,", "not_empty"),
-    "closes within a PR": concatenation(
-        "arrival.last & (ends | (self.demand", "(ends | (self.demand", "not_split"
-    ),
-    "takes all that comes": concatenation(
-        "before.mark.used > self.demand.most", "0", "within_the_mtu"
-    ),
-}
 SAMPLES = ["a full list of lines looks empty", "the later one first"]
 
 

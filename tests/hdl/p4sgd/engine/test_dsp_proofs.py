@@ -8,65 +8,40 @@ from hdl.p4sgd.engine.params import EngineParams
 from tests.formal.sby import hold
 from tests.hdl.p4sgd.engine.dsp_proof import GradientProof, PlaneSumProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_detected
+from tests.mutants import mutants_are_detected, mutants_of
 
 SMALL = {"weight_bits": 8, "fraction_bits": 4, "chunks": 2, "fifo_words": 8, "dsp": True}
 LANES = [EngineParams(lanes=lanes, **SMALL) for lanes in (1, 3, 8)]
 PAIRED = replace(LANES[2], pair_sums=True)
 BANKS = [EngineParams(banks=banks, lanes=1, max_bits=1, **SMALL) for banks in (1, 3, 4)]
 
-CASCADE = "hdl.p4sgd.engine.dsp_cascade"
-USERS = tuple(f"hdl.p4sgd.{user}.DspCascade" for user in ("plane_sum", "gradient_lane"))
-PLANES, GRADIENT = "slices_sum_what_the_tree_sums", "slices_add_up_the_same"
 
-
-def plane_slice(old, new):
-    """Return a broken slice, found by sums of planes."""
-    return broken_slice(old, new, PlaneSumProof, PLANES)
-
-
-def gradient_slice(old, new, claim=GRADIENT):
-    """Return a broken slice, found by gradients."""
-    return broken_slice(old, new, GradientProof, claim)
-
-
-def broken_slice(old, new, kind, claim):
-    return Mutant("hdl.common.dsp48e2", old, new, (f"{CASCADE}.gated_adder",), kind, claim)
-
-
-def cascade(old, new, kind, claim):
-    """Return a broken DspCascade."""
-    return Mutant(CASCADE, old, new, USERS, kind, claim)
-
-
-MUTANTS = {
-    "X takes P": plane_slice("x, y = (gate.replicate(2)", "x, y = (Cat(0, gate)"),
-    "C without its sign": plane_slice(
-        "Value.cast(v).as_signed(), sign_of(v)", "Value.cast(v), C(0, 40)"
-    ),
-    "adds where it subtracts": plane_slice("Cat(negate.replicate(2), C(0, 2))", "C(0, 4)"),
-    "no cascade": plane_slice("0b001 if cascade_in is not None", "0b000 if cascade_in is not None"),
-    "begins at the sum so far": gradient_slice(
-        "Cat(~accumulation.first, accumulation.first)", "C(1, 2)"
-    ),
-    "adds in bubbles": gradient_slice("else accumulation.valid", "else C(1, 1)"),
-    "gates in step": cascade('k, f"gates_{k}"', '0, f"gates_{k}"', PlaneSumProof, PLANES),
-    "signs in step": cascade('k, f"negate_{k}"', '0, f"negate_{k}"', PlaneSumProof, PLANES),
-    "counts too late": cascade(
-        'self.params.slices, "valid"',
-        'self.params.slices + 1, "valid"',
-        GradientProof,
-        GRADIENT,
-    ),
-    "drops a bit of the gradient": Mutant(
-        "hdl.p4sgd.engine.gradient_lane",
-        "exact >> self.params.max_bits",
-        "exact >> (self.params.max_bits + self.params.dsp)",
-        ("tests.hdl.p4sgd.engine.dsp_proof.GradientLane",),
-        GradientProof,
-        "the_same_gradient",
-    ),
-}
+MUTANTS = mutants_of(
+    [PlaneSumProof, GradientProof],
+    """
+    @hdl.common.dsp48e2; PlaneSumProof; hdl.p4sgd.engine.dsp_cascade.gated_adder
+    X takes P; x, y = (gate.replicate(2) => x, y = (Cat(0, gate); slices_sum_what_the_tree_sums
+    C without its sign; Value.cast(v).as_signed(), sign_of(v) => Value.cast(v), C(0, 40);
+        slices_sum_what_the_tree_sums
+    adds where it subtracts; Cat(negate.replicate(2), C(0, 2)) => C(0, 4);
+        slices_sum_what_the_tree_sums
+    no cascade; 0b001 if cascade_in is not None => 0b000 if cascade_in is not None;
+        slices_sum_what_the_tree_sums
+    @hdl.common.dsp48e2; GradientProof; hdl.p4sgd.engine.dsp_cascade.gated_adder
+    begins at the sum so far; Cat(~accumulation.first, accumulation.first) => C(1, 2);
+        slices_add_up_the_same
+    adds in bubbles; else accumulation.valid => else C(1, 1); slices_add_up_the_same
+    @hdl.p4sgd.engine.dsp_cascade; PlaneSumProof; hdl.p4sgd.engine.plane_sum.DspCascade
+    gates in step; k, f"gates_{k}" => 0, f"gates_{k}"; slices_sum_what_the_tree_sums
+    signs in step; k, f"negate_{k}" => 0, f"negate_{k}"; slices_sum_what_the_tree_sums
+    @hdl.p4sgd.engine.dsp_cascade; GradientProof; hdl.p4sgd.engine.gradient_lane.DspCascade
+    counts too late; self.params.slices, "valid" => self.params.slices + 1, "valid";
+        slices_add_up_the_same
+    @hdl.p4sgd.engine.gradient_lane; GradientProof; GradientLane
+    drops a bit of the gradient; exact >> self.params.max_bits =>
+        exact >> (self.params.max_bits + self.params.dsp); the_same_gradient
+    """,
+)
 SAMPLES = ["adds where it subtracts", "adds in bubbles"]
 
 

@@ -9,78 +9,43 @@ from tests.hdl.p4sgd.switch.slots_proof import SlotsProof
 from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
 from tests.hdl.p4sgd.switch.waiting_proof import WaitingProof
 from tests.long import short_and_long
-from tests.mutants import Mutant, mutants_are_detected, mutants_of
+from tests.mutants import mutants_are_detected, mutants_of
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
-PARTS = "hdl.switch"
-ANY_SLOT = ("(slot < job.base) | (slot >= job.end)", "0")
-ANY_EPOCH = ("header.epoch != low_bits(job.epoch, len(header.epoch))", "0")
 
-table = mutants_of(
-    f"{PARTS}.job_table", IsolationProof, "tests.hdl.p4sgd.switch.job_table_proof.JobTable"
+
+MUTANTS = mutants_of(
+    [IsolationProof, SlotsProof, WaitingProof],
+    r"""
+    @hdl.switch.job_table; IsolationProof; tests.hdl.p4sgd.switch.job_table_proof.JobTable; 28
+    no grant asked; m.Elif(~job.active) => m.Elif(0); requested_alike; 16
+    any slot; (slot < job.base) | (slot >= job.end) => 0; requested_alike
+    any epoch; header.epoch != low_bits(job.epoch, len(header.epoch)) => 0; requested_alike
+    any port; | ~(ports & sender).any() => ; requested_alike
+    any worker; m.Elif(~own) => m.Elif(0); requested_alike
+    the corrupt; packet.quality == Quality.CORRUPT => 0; requested_alike
+    drains with another; request.draining.eq(job.draining) =>
+        request.draining.eq(self.packet_valid); requests_the_same
+    @hdl.switch.tenant_judge; IsolationProof; hdl.switch.tenant_control.TenantJudge
+    a number too large; command.job >= self.params.jobs => 0; entry_the_same
+    ends any grant; command.job >= self.params.jobs => 0; grant_ends_alike; 32
+    @hdl.switch.tenant_control; IsolationProof; hdl.switch.job_table.TenantControl; 28
+    grants what it likes; tenant.epoch.eq(command.epoch),\n                ] =>
+        tenant.epoch.eq(self.progress.job),\n                ]; grant_the_same
+    @hdl.switch.update_memory; SlotsProof; hdl.p4sgd.switch.aggregator.UpdateMemory
+    keeps another's change; (read == address) & valid => valid; slot_the_same
+    judges by another's; (read == address) & valid => valid; verdict_the_same
+    answers for another; (read == address) & valid => valid; answered_alike
+    answers with another's; (read == address) & valid => valid; answer_the_same
+    ends for another; (read == address) & valid => valid; progress_the_same
+    @hdl.common.round_robin; WaitingProof; RoundRobin
+    the lowest port first; first_of(ahead, self.requesting) => lowest(self.requesting);
+        a_port_waits_for_the_others_once
+    @hdl.switch.tenant_control; WaitingProof; hdl.switch.job_table.TenantControl; 14
+    looks twice; m.If(step == params.jobs + judge.latency - 1) =>
+        m.If(step == params.jobs + judge.latency); decided_in_time
+    """,
 )
-control = mutants_of(f"{PARTS}.tenant_control", IsolationProof, f"{PARTS}.job_table.TenantControl")
-judge = mutants_of(f"{PARTS}.tenant_judge", IsolationProof, f"{PARTS}.tenant_control.TenantJudge")
-
-
-def memory(claim):
-    """Return an UpdateMemory that takes any slot's newest change for one of each."""
-    places = ("hdl.p4sgd.switch.aggregator.UpdateMemory",)
-    old, new = "(read == address) & valid", "valid"
-    return Mutant(f"{PARTS}.update_memory", old, new, places, SlotsProof, claim)
-
-
-def waits(module, place, old, new, claim, **options):
-    """Return what lets a port or a command wait longer."""
-    return Mutant(module, old, new, (place,), WaitingProof, claim, **options)
-
-
-MUTANTS = {
-    # packets that are not rightful
-    "no grant asked": table("m.Elif(~job.active)", "m.Elif(0)", "requested_alike", depth=16),
-    "any slot": table(*ANY_SLOT, "requested_alike", depth=28),
-    "any epoch": table(*ANY_EPOCH, "requested_alike", depth=28),
-    "any port": table(" | ~(ports & sender).any()", "", "requested_alike", depth=28),
-    "any worker": table("m.Elif(~own)", "m.Elif(0)", "requested_alike", depth=28),
-    "the corrupt": table("packet.quality == Quality.CORRUPT", "0", "requested_alike", depth=28),
-    "drains with another": table(
-        "request.draining.eq(job.draining)",
-        "request.draining.eq(self.packet_valid)",
-        "requests_the_same",
-        depth=28,
-    ),
-    # commands of others
-    "a number too large": judge("command.job >= self.params.jobs", "0", "entry_the_same"),
-    "ends any grant": judge("command.job >= self.params.jobs", "0", "grant_ends_alike", depth=32),
-    "grants what it likes": control(
-        "tenant.epoch.eq(command.epoch),\n                ]",
-        "tenant.epoch.eq(self.progress.job),\n                ]",
-        "grant_the_same",
-        depth=28,
-    ),
-    # what other slots are asked
-    "keeps another's change": memory("slot_the_same"),
-    "judges by another's": memory("verdict_the_same"),
-    "answers for another": memory("answered_alike"),
-    "answers with another's": memory("answer_the_same"),
-    "ends for another": memory("progress_the_same"),
-    # waiting
-    "the lowest port first": waits(
-        "hdl.common.round_robin",
-        "tests.hdl.p4sgd.switch.waiting_proof.RoundRobin",
-        "first_of(ahead, self.requesting)",
-        "lowest(self.requesting)",
-        "a_port_waits_for_the_others_once",
-    ),
-    "looks twice": waits(
-        f"{PARTS}.tenant_control",
-        f"{PARTS}.job_table.TenantControl",
-        "m.If(step == params.jobs + judge.latency - 1)",
-        "m.If(step == params.jobs + judge.latency)",
-        "decided_in_time",
-        depth=14,
-    ),
-}
 
 SAMPLES = ["a number too large", "keeps another's change", "the lowest port first"]
 

@@ -8,56 +8,33 @@ from tests.hdl.p4sgd.switch.tenant_table_proof import TenantTableProof
 from tests.mutants import mutants_are_detected, mutants_of
 
 PARAMS = TenantSwitchParams(ports=2, slots=2, jobs=2, lanes=1, value_bits=4)
-PARTS = "hdl.switch"
 
-control = mutants_of(
-    f"{PARTS}.tenant_control", TenantTableProof, f"{PARTS}.job_table.TenantControl"
-)
-judge = mutants_of(f"{PARTS}.tenant_judge", TenantTableProof, f"{PARTS}.tenant_control.TenantJudge")
-clearing = mutants_of(
-    f"{PARTS}.slot_clearing", TenantTableProof, f"{PARTS}.tenant_control.clear_slots"
-)
-table = mutants_of(
-    f"{PARTS}.job_table", TenantTableProof, "tests.hdl.p4sgd.switch.job_table_proof.JobTable"
-)
 
-MUTANTS = {
-    "looks at no other": judge("counts & slots)", "0)", "slots_apart", depth=44),
-    "takes no ports": judge("(command.ports == 0)", "0", "job_has_ports_and_slots"),
-    "takes a child for a parent": judge(
-        "(command.ports & parent).any()", "0", "parent_is_no_child"
-    ),
-    "takes slots that are none": judge(
-        "end > self.params.slots",
-        "end > self.params.slots + 1",
-        "slots_exist",
-    ),
-    "takes the epoch once more": judge(
-        "command.epoch <= self.closed", "command.epoch < self.closed", "no_grant_is_over", depth=24
-    ),
-    "takes an epoch back": judge("(registers & below)", "0", "what_is_over_stays_over", depth=22),
-    "forgets what is over": control(
-        "tenant.registered & (command.epoch > judge.closed)",
-        "0",
-        "a_grant_that_ends_is_over",
-        depth=40,
-    ),
-    "grants who has it": judge(
-        "(registers | (acquires & ~self.repeated)) & entry.active",
-        "0",
-        "a_grant_keeps_its_number",
-        depth=40,
-    ),
-    "leaves the last slot": clearing(
-        "(behind == end)", "(behind + 1 >= end)", "requests_as_promised", depth=28
-    ),
-    "waits for a gap": clearing("(turn == TURNS - 1)", "0", "cleared_in_time", depth=32),
-    "takes who was given up": table(
-        "with m.Elif(~job.active):", "with m.Elif(0):", "slot_of_the_job", depth=16
-    ),
-    "passes the refused": table("judging & good", "judging", "nothing_twice"),
-    "says nothing": table("Mux(judging, verdict, nothing)", "nothing", "valid_or_refused"),
-}
+MUTANTS = mutants_of(
+    [TenantTableProof],
+    """
+    @hdl.switch.tenant_judge; TenantTableProof; hdl.switch.tenant_control.TenantJudge
+    looks at no other; counts & slots) => 0); slots_apart; 44
+    takes no ports; (command.ports == 0) => 0; job_has_ports_and_slots
+    takes a child for a parent; (command.ports & parent).any() => 0; parent_is_no_child
+    takes slots that are none; end > self.params.slots => end > self.params.slots + 1; slots_exist
+    takes the epoch once more; command.epoch <= self.closed => command.epoch < self.closed;
+        no_grant_is_over; 24
+    takes an epoch back; (registers & below) => 0; what_is_over_stays_over; 22
+    grants who has it; (registers | (acquires & ~self.repeated)) & entry.active => 0;
+        a_grant_keeps_its_number; 40
+    @hdl.switch.tenant_control; TenantTableProof; hdl.switch.job_table.TenantControl; 40
+    forgets what is over; tenant.registered & (command.epoch > judge.closed) => 0;
+        a_grant_that_ends_is_over
+    @hdl.switch.slot_clearing; TenantTableProof; hdl.switch.tenant_control.clear_slots; 28
+    leaves the last slot; (behind == end) => (behind + 1 >= end); requests_as_promised
+    waits for a gap; (turn == TURNS - 1) => 0; cleared_in_time; 32
+    @hdl.switch.job_table; TenantTableProof; tests.hdl.p4sgd.switch.job_table_proof.JobTable
+    takes who was given up; with m.Elif(~job.active): => with m.Elif(0):; slot_of_the_job; 16
+    passes the refused; judging & good => judging; nothing_twice
+    says nothing; Mux(judging, verdict, nothing) => nothing; valid_or_refused
+    """,
+)
 
 
 def test_holds_for_all_time():

@@ -7,99 +7,51 @@ from tests.mutants import mutants_are_detected, mutants_of
 
 PARAMS = TransportParams(slots=3, lanes=1)
 
-table = mutants_of(
-    "hdl.p4sgd.transport.slot_table",
-    SlotTableProof,
-    "tests.hdl.p4sgd.transport.slot_table_proof.SlotTable",
+
+MUTANTS = mutants_of(
+    [SlotTableProof],
+    """
+    @hdl.p4sgd.transport.slot_table; SlotTableProof; SlotTable
+    takes a sum without a job; m.Elif(~self.open) => m.Elif(0); nothing_is_taken_without_a_job
+    takes a sum of another use; m.Elif(arrival.use != use) => m.Elif((arrival.use ^ use)[0]);
+        verdict_of_rule
+    takes pending for a sum; arrival.acked & (phase != Phase.FREE) => 0; verdict_of_rule
+    pending in a free slot; arrival.acked & (phase != Phase.FREE) => arrival.acked; verdict_of_rule
+    takes a sum twice; arrival.is_agg & (phase == Phase.PARTIAL) => arrival.is_agg; verdict_of_rule
+    frees without a sum; ~arrival.is_agg & (phase == Phase.ACK) => ~arrival.is_agg; verdict_of_rule
+    judges what arrivals have judged; m.If(arrival.verdict != Verdict.NONE) => m.If(0);
+        verdict_of_arrivals
+    judges what is not there; m.If(self.valid) => m.If(1); no_packet_no_verdict
+    keeps a freed slot; port.data.freed.eq(use[0] ^ acknowledged) => port.data.freed.eq(0);
+        idle_at_rest
+    forgets the use; port.data.taken.eq(use[0]) => port.data.taken.eq(1); arrived_if_its_sum_came
+    starts before it is handed on; full.eq(self.outstanding == all_but_one) =>
+        full.eq(self.outstanding > all_but_one); may_start_if_free_and_handed_on
+    starts before it is free; & of_next.data.has_freed_before(self.next_use) => ;
+        may_start_if_free_and_handed_on
+    leaves a slot unused; full.eq(self.outstanding == all_but_one) =>
+        full.eq(self.outstanding + 1 == all_but_one); may_start_if_free_and_handed_on
+    one slot too many; Mux(last, 0, slot + 1) => slot + 1; next_use_follows
+    uses do not go on; self.next_use.eq(self.next_use + 1), => self.next_use.eq(self.next_use),;
+        next_use_follows
+    clears all but the last; cleared == self.params.slots - 1 => cleared == self.params.slots - 2;
+        opens_in_time
+    clears on; self.clearing.eq(0), self.open.eq(1) => self.open.eq(1); open_or_clearing
+    clear leaves what waits; m.d.sync += [waiting.eq(0), started => m.d.sync += [started;
+        idle_at_rest
+    hands on what no job has; (ahead != 0) & port => port; starts_nothing
+    sums go round once; m.d.sync += bit.eq(~bit) => m.d.sync += bit.eq(bit); arrived_if_its_sum_came
+    sees the first for ever; self.seen, self.seen) => self.seen, 0); seen_if_its_sum_came
+    sees what is to be handed on; port.addr.eq(slot) => port.addr.eq(self.deliver_slot);
+        seen_if_its_sum_came
+    at rest too early; (waiting == 0) & (self.outstanding == 0) => self.outstanding == 0;
+        rests_when_idle
+    counts a start only; self.outstanding + self.start - self.delivered =>
+        self.outstanding + self.start; outstanding_counts
+    answers of another slot; port.addr.eq(question) => port.addr.eq(self.next_slot); answers_phase
+    answers with the next use; self.use_of(question, previous_use) => self.next_use; answers_use
+    """,
 )
-
-
-MUTANTS = {
-    "takes a sum without a job": table(
-        "m.Elif(~self.open)", "m.Elif(0)", "nothing_is_taken_without_a_job"
-    ),
-    "takes a sum of another use": table(
-        "m.Elif(arrival.use != use)", "m.Elif((arrival.use ^ use)[0])", "verdict_of_rule"
-    ),
-    "takes pending for a sum": table(
-        "arrival.acked & (phase != Phase.FREE)", "0", "verdict_of_rule"
-    ),
-    "pending in a free slot": table(
-        "arrival.acked & (phase != Phase.FREE)", "arrival.acked", "verdict_of_rule"
-    ),
-    "takes a sum twice": table(
-        "arrival.is_agg & (phase == Phase.PARTIAL)", "arrival.is_agg", "verdict_of_rule"
-    ),
-    "frees without a sum": table(
-        "~arrival.is_agg & (phase == Phase.ACK)", "~arrival.is_agg", "verdict_of_rule"
-    ),
-    "judges what arrivals have judged": table(
-        "m.If(arrival.verdict != Verdict.NONE)", "m.If(0)", "verdict_of_arrivals"
-    ),
-    "judges what is not there": table("m.If(self.valid)", "m.If(1)", "no_packet_no_verdict"),
-    "keeps a freed slot": table(
-        "port.data.freed.eq(use[0] ^ acknowledged)",
-        "port.data.freed.eq(0)",
-        "idle_at_rest",
-    ),
-    "forgets the use": table(
-        "port.data.taken.eq(use[0])", "port.data.taken.eq(1)", "arrived_if_its_sum_came"
-    ),
-    "starts before it is handed on": table(
-        "full.eq(self.outstanding == all_but_one)",
-        "full.eq(self.outstanding > all_but_one)",
-        "may_start_if_free_and_handed_on",
-    ),
-    "starts before it is free": table(
-        "& of_next.data.has_freed_before(self.next_use)", "", "may_start_if_free_and_handed_on"
-    ),
-    "leaves a slot unused": table(
-        "full.eq(self.outstanding == all_but_one)",
-        "full.eq(self.outstanding + 1 == all_but_one)",
-        "may_start_if_free_and_handed_on",
-    ),
-    "one slot too many": table("Mux(last, 0, slot + 1)", "slot + 1", "next_use_follows"),
-    "uses do not go on": table(
-        "self.next_use.eq(self.next_use + 1),",
-        "self.next_use.eq(self.next_use),",
-        "next_use_follows",
-    ),
-    "clears all but the last": table(
-        "cleared == self.params.slots - 1", "cleared == self.params.slots - 2", "opens_in_time"
-    ),
-    "clears on": table(
-        "self.clearing.eq(0), self.open.eq(1)", "self.open.eq(1)", "open_or_clearing"
-    ),
-    "clear leaves what waits": table(
-        "m.d.sync += [waiting.eq(0), started", "m.d.sync += [started", "idle_at_rest"
-    ),
-    "hands on what no job has": table("(ahead != 0) & port", "port", "starts_nothing"),
-    "sums go round once": table(
-        "m.d.sync += bit.eq(~bit)", "m.d.sync += bit.eq(bit)", "arrived_if_its_sum_came"
-    ),
-    "sees the first for ever": table(
-        "self.seen, self.seen)", "self.seen, 0)", "seen_if_its_sum_came"
-    ),
-    "sees what is to be handed on": table(
-        "port.addr.eq(slot)",
-        "port.addr.eq(self.deliver_slot)",
-        "seen_if_its_sum_came",
-    ),
-    "at rest too early": table(
-        "(waiting == 0) & (self.outstanding == 0)", "self.outstanding == 0", "rests_when_idle"
-    ),
-    "counts a start only": table(
-        "self.outstanding + self.start - self.delivered",
-        "self.outstanding + self.start",
-        "outstanding_counts",
-    ),
-    "answers of another slot": table(
-        "port.addr.eq(question)", "port.addr.eq(self.next_slot)", "answers_phase"
-    ),
-    "answers with the next use": table(
-        "self.use_of(question, previous_use)", "self.next_use", "answers_use"
-    ),
-}
 SAMPLES = ["starts before it is handed on", "sums go round once"]
 
 

@@ -9,101 +9,58 @@ from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.long import short_and_long
 from tests.mutants import mutants_are_detected, mutants_of
 
-FOLDER = "hdl.switchgnn.switch.banks"
-TESTS = "tests.hdl.switchgnn.switch.banks"
-DEPTH = 14  #: cycles in which aggregators are cleared, loaded, added to, loaded and read
 
-lists = mutants_of(
-    f"{FOLDER}.ready_lists", ReadyListsProof, f"{TESTS}.ready_lists_proof.ReadyLists"
+MUTANTS = mutants_of(
+    [ReadyListsProof, BankProof],
+    """
+    @hdl.switchgnn.switch.banks.ready_lists; ReadyListsProof; ReadyLists
+    ready while the next slot is read; first | steps[k] | => first | (pops[k] & ~single[k]) |;
+        ready_two_cycles_after_a_pop
+    the last is not the last; only.eq(links.read_data == => only.eq(links.read_data !=;
+        ready_two_cycles_after_a_pop
+    still the only one; single[k]) & ~pushes[k] => single[k]); ready_two_cycles_after_a_pop
+    soon ready at the last moment; self.soon.eq(some) => self.soon.eq(ready); soon_if_it_has_some
+    links into an empty list; (pushes & some).any() => push.valid; head_came_first
+    links behind the first; Array(tails)[push.port] => Array(heads)[push.port]; head_came_first
+    keeps the old end; with m.If(pushes[k]): => with m.If(first):; head_came_first
+    forgets the head; with m.If(first | steps[k]): => with m.If(first):; in_one_place_at_most
+    @hdl.switchgnn.switch.banks.bank_rule; BankProof; hdl.switchgnn.switch.banks.bank.BankRule; 14
+    adds to a complete sum; before.used & ~finished => before.used; added_by_rule
+    adds to what is not used; before.used & ~finished => ~finished; added_by_rule
+    adds to what is outside; self.added.eq(is_add & ~self.outside => self.added.eq(is_add;
+        sums_change_in_their_region
+    loads what is outside; is_load) & ~self.outside => is_load); states_change_in_their_region
+    unknown ports; used.eq(self.has_port() & => used.eq(; added_by_rule
+    one contribution less; before.expected == 1 => before.expected == 2; leaves_by_rule
+    queues twice; completes & ~before.queued => completes; waits_in_one_place_if_queued
+    fetches twice; finished & ~before.queued => finished; waits_in_one_place_if_queued
+    leaves by any port; before.complete & own & ~self.recent => before.complete & ~self.recent;
+        leaves_by_rule
+    leaves too early; before.complete & own & ~self.recent => before.complete & own; leaves_by_rule
+    says that all is used; with m.Elif(is_add & ~before.used) => with m.Elif(0); error_by_rule
+    stays in its list when cleared; after.queued.eq(~self.clear & Mux => after.queued.eq(Mux;
+        waits_in_one_place_if_queued
+    @hdl.switchgnn.switch.banks.sum_memory; BankProof; hdl.switchgnn.switch.banks.bank.SumMemory; 14
+    keeps the old sum; Mux(self.keep, latest, SumsFrom.NOWHERE) => latest; result_has_the_sums
+    forgets the newest sum; & self.write => & 0; result_has_the_sums
+    forgets the older sum; & adds => & 0; result_has_the_sums
+    always old enough; latest != SumsFrom.MEMORY => 0; leaves_by_rule
+    @hdl.switch.update_memory; BankProof; hdl.switchgnn.switch.banks.bank.UpdateMemory
+    forgets the newest change; Mux(hits[0], 1, => Mux(0, 1,; added_by_rule
+    forgets the oldest change; Mux(Cat(hits[2:]).any(), 3, 0) => 0; added_by_rule
+    @hdl.switchgnn.switch.banks.bank; BankProof; Bank; 14
+    one aggregator too many; command.index >= command.region.count =>
+        command.index > command.region.count; sums_change_in_their_region
+    regions begin at 0; command.region.base + command.index => command.index;
+        states_change_in_their_region
+    writes what is not added; sums.write.eq(rule.added) => sums.write.eq(rule.write);
+        sums_change_in_their_region
+    the slot of the command behind; delay(m, address, UpdateMemory.lead, "slot") =>
+        delay(m, address, UpdateMemory.lead - 1, "slot"); result_of_its_aggregator
+    ready too early; cleared != self.params.slots - 1 => cleared != self.params.slots - 2;
+        all_are_cleared
+    """,
 )
-rule = mutants_of(f"{FOLDER}.bank_rule", BankProof, f"{FOLDER}.bank.BankRule", depth=DEPTH)
-sums = mutants_of(f"{FOLDER}.sum_memory", BankProof, f"{FOLDER}.bank.SumMemory", depth=DEPTH)
-memory = mutants_of("hdl.switch.update_memory", BankProof, f"{FOLDER}.bank.UpdateMemory")
-bank = mutants_of(f"{FOLDER}.bank", BankProof, f"{TESTS}.bank_proof.Bank", depth=DEPTH)
-
-
-MUTANTS = {
-    # the lists
-    "ready while the next slot is read": lists(
-        "first | steps[k] |", "first | (pops[k] & ~single[k]) |", "ready_two_cycles_after_a_pop"
-    ),
-    "the last is not the last": lists(
-        "only.eq(links.read_data ==", "only.eq(links.read_data !=", "ready_two_cycles_after_a_pop"
-    ),
-    "still the only one": lists(
-        "single[k]) & ~pushes[k]", "single[k])", "ready_two_cycles_after_a_pop"
-    ),
-    "soon ready at the last moment": lists(
-        "self.soon.eq(some)", "self.soon.eq(ready)", "soon_if_it_has_some"
-    ),
-    "links into an empty list": lists("(pushes & some).any()", "push.valid", "head_came_first"),
-    "links behind the first": lists(
-        "Array(tails)[push.port]", "Array(heads)[push.port]", "head_came_first"
-    ),
-    "keeps the old end": lists("with m.If(pushes[k]):", "with m.If(first):", "head_came_first"),
-    "forgets the head": lists(
-        "with m.If(first | steps[k]):", "with m.If(first):", "in_one_place_at_most"
-    ),
-    # the rule
-    "adds to a complete sum": rule("before.used & ~finished", "before.used", "added_by_rule"),
-    "adds to what is not used": rule("before.used & ~finished", "~finished", "added_by_rule"),
-    "adds to what is outside": rule(
-        "self.added.eq(is_add & ~self.outside",
-        "self.added.eq(is_add",
-        "sums_change_in_their_region",
-    ),
-    "loads what is outside": rule(
-        "is_load) & ~self.outside\n", "is_load)\n", "states_change_in_their_region"
-    ),
-    "unknown ports": rule("used.eq(self.has_port() &", "used.eq(", "added_by_rule"),
-    "one contribution less": rule("before.expected == 1", "before.expected == 2", "leaves_by_rule"),
-    "queues twice": rule("completes & ~before.queued", "completes", "waits_in_one_place_if_queued"),
-    "fetches twice": rule("finished & ~before.queued", "finished", "waits_in_one_place_if_queued"),
-    "leaves by any port": rule(
-        "before.complete & own & ~self.recent",
-        "before.complete & ~self.recent",
-        "leaves_by_rule",
-    ),
-    "leaves too early": rule(
-        "before.complete & own & ~self.recent", "before.complete & own", "leaves_by_rule"
-    ),
-    "says that all is used": rule(
-        "with m.Elif(is_add & ~before.used)", "with m.Elif(0)", "error_by_rule"
-    ),
-    "stays in its list when cleared": rule(
-        "after.queued.eq(~self.clear & Mux", "after.queued.eq(Mux", "waits_in_one_place_if_queued"
-    ),
-    # the sums
-    "keeps the old sum": sums(
-        "Mux(self.keep, latest, SumsFrom.NOWHERE)", "latest", "result_has_the_sums"
-    ),
-    "forgets the newest sum": sums("& self.write", "& 0", "result_has_the_sums"),
-    "forgets the older sum": sums("& adds", "& 0", "result_has_the_sums"),
-    "always old enough": sums("latest != SumsFrom.MEMORY", "0", "leaves_by_rule"),
-    # the memory
-    "forgets the newest change": memory("Mux(hits[0], 1,", "Mux(0, 1,", "added_by_rule"),
-    "forgets the oldest change": memory("Mux(Cat(hits[2:]).any(), 3, 0)", "0", "added_by_rule"),
-    # the bank
-    "one aggregator too many": bank(
-        "command.index >= command.region.count",
-        "command.index > command.region.count",
-        "sums_change_in_their_region",
-    ),
-    "regions begin at 0": bank(
-        "command.region.base + command.index", "command.index", "states_change_in_their_region"
-    ),
-    "writes what is not added": bank(
-        "sums.write.eq(rule.added)", "sums.write.eq(rule.write)", "sums_change_in_their_region"
-    ),
-    "the slot of the command behind": bank(
-        'delay(m, address, UpdateMemory.lead, "slot")',
-        'delay(m, address, UpdateMemory.lead - 1, "slot")',
-        "result_of_its_aggregator",
-    ),
-    "ready too early": bank(
-        "cleared != self.params.slots - 1", "cleared != self.params.slots - 2", "all_are_cleared"
-    ),
-}
 SAMPLES = ["the last is not the last", "one aggregator too many"]
 
 #: Aggregators; cycles of the induction, and of what is reached.
