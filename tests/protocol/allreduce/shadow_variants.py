@@ -1,18 +1,13 @@
 """Has SwitchML's printed rule, and our rule of shadow copies with a clause altered."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from sim.golden.reduction.allreduce import Outcome, Packet, Verdict, pending, saturated, worker_rule
-from sim.golden.reduction.shadow import ShadowSlot, SumCopy, shadow_rule, shadow_worker_rule
-from tests.protocol.allreduce.nodes import (
-    LANES,
-    PARTIAL_AS_FULL,
-    WRONG_SUM,
-    Rules,
-)
-from tests.protocol.explore import STUCK
-from tests.protocol.variants import Variant, altered
+from sim.golden.reduction.allreduce import Outcome, Packet, Verdict, saturated, worker_rule
+from sim.golden.reduction.shadow import ShadowSlot, shadow_rule, shadow_worker_rule
+from tests.protocol.allreduce import nodes
+from tests.protocol.allreduce.nodes import LANES, Rules
+from tests.protocol.variants import variants
 
 NOTHING = (0,) * LANES
 
@@ -70,87 +65,45 @@ def shadow(root: Any = shadow_rule, worker: Any = shadow_worker_rule, **rules: A
     return Rules(**start | {"root": root, "worker": worker} | rules)
 
 
-def where(change: Any, *verdicts: Verdict) -> Rules:
-    """Return our rule, except that at one of the switch's `verdicts`, `change` decides."""
-    return shadow(altered(shadow_rule, change, *verdicts))
-
-
-def added(outcome: Outcome, slot: ShadowSlot, packet: Packet, *_: int) -> Outcome:
-    """A partial activation is added once more."""
-    copy = outcome.slot.copy_of(packet.use)
-    agg = tuple(a + b for a, b in zip(copy.agg, packet.payload, strict=True))
-    return replace(outcome, slot=outcome.slot.changed(replace(copy, agg=agg)))
-
-
-def begun(outcome: Outcome, slot: ShadowSlot, packet: Packet, *_: int) -> Outcome:
-    """A packet begins a use."""
-    copy = SumCopy(packet.use, packet.payload, packet.bm)
-    return Outcome(slot.changed(copy), Verdict.ADDED)
-
-
-def answered(outcome: Outcome, slot: ShadowSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers with what the copy holds, complete or not."""
-    payload = saturated(outcome.slot.copy_of(packet.use).agg)
-    return replace(outcome, answer=Packet(True, packet.bm, packet.use, payload=payload))
-
-
-def unanswered(outcome: Outcome, *_: Any) -> Outcome:
-    """The switch gives no answer."""
-    return replace(outcome, answer=None)
-
-
-def waits(outcome: Outcome, slot: ShadowSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers pending, complete or not."""
-    return replace(outcome, answer=pending(packet))
-
-
-def cleared(outcome: Outcome, slot: ShadowSlot, packet: Packet, *_: int) -> Outcome:
-    """The sum is cleared once everyone is answered."""
-    if outcome.answer is None:
-        return outcome
-    copy = replace(outcome.slot.copy_of(packet.use), agg=NOTHING)
-    return replace(outcome, slot=outcome.slot.changed(copy))
-
-
-def one_copy(slot: ShadowSlot, packet: Packet, everyone: int, uses: int) -> Outcome:
-    """All uses have the same copy, so that the next use overwrites a sum that is not with all."""
-    copy = slot.newest
-    if (packet.use - copy.use) % uses == 1 and copy.agg_bm == everyone:
-        return begun(Outcome(slot, Verdict.ADDED), slot, packet)
-    if packet.use != copy.use:
-        return Outcome(slot, Verdict.STALE)
-    return shadow_rule(slot, packet, everyone, uses)
-
-
-def full_of_any_use(slot: Any, packet: Packet) -> tuple[Any, Verdict]:
-    """A worker that waits for a full activation takes any."""
-    return shadow_worker_rule(slot, replace(packet, use=slot.use) if packet.is_agg else packet)
-
-
-def pending_as_full(slot: Any, packet: Packet) -> tuple[Any, Verdict]:
-    """A worker looks at is_agg alone."""
-    return shadow_worker_rule(slot, replace(packet, acked=False))
-
-
 #: What goes wrong within the bound, with w = 3.
-UNSOUND = {
-    "partial added again": Variant(where(added, Verdict.REPEATED_PARTIAL), PARTIAL_AS_FULL),
-    "answer before all are in": Variant(where(answered, Verdict.ADDED), PARTIAL_AS_FULL),
-    "repetition answered before all are in": Variant(
-        where(answered, Verdict.REPEATED_PARTIAL), PARTIAL_AS_FULL
-    ),
-    "repetition not answered": Variant(where(unanswered, Verdict.REPEATED_PARTIAL), STUCK),
-    "repetition pending for ever": Variant(where(waits, Verdict.REPEATED_PARTIAL), STUCK),
-    "sum cleared when sent": Variant(where(cleared, Verdict.ADDED), PARTIAL_AS_FULL),
-    "new use without waiting": Variant(where(begun, Verdict.EARLY), WRONG_SUM),
-    "stale partial begins a use": Variant(where(begun, Verdict.STALE), WRONG_SUM),
-    "one copy": Variant(shadow(one_copy), STUCK),
-    "full activation of any use": Variant(shadow(worker=full_of_any_use), WRONG_SUM),
-    "pending taken for a sum": Variant(shadow(worker=pending_as_full), WRONG_SUM),
-    "sum does not free": Variant(shadow(worker=worker_rule), STUCK),
-}
+UNSOUND = variants(
+    nodes,
+    r"""
+    partial added again; root; complete = copy.agg_bm == everyone =>
+        complete = copy.agg_bm == everyone
+        \n        agg = tuple(a + b for a, b in zip(copy.agg, packet.payload, strict=True))
+        \n        slot = slot.changed(replace(copy, agg=agg)); PARTIAL_AS_FULL
+    answer before all are in; root;
+        full = full_activation(copy, everyone) if copy.agg_bm == everyone else None =>
+        full = full_activation(copy, packet.bm); PARTIAL_AS_FULL
+    repetition answered before all are in; root; full if complete else pending(packet) => full;
+        PARTIAL_AS_FULL
+    repetition not answered; root; full if complete else pending(packet) => None; STUCK
+    repetition pending for ever; root; full if complete else pending(packet) => pending(packet);
+        STUCK
+    sum cleared when sent; root; return Outcome(slot.changed(copy), Verdict.ADDED, full) =>
+        copy = replace(copy, agg=(0,) * len(copy.agg)) if full else copy
+        \n    return Outcome(slot.changed(copy), Verdict.ADDED, full); PARTIAL_AS_FULL
+    new use without waiting; root; elif copy.agg_bm != everyone: => elif False:; WRONG_SUM
+    stale partial begins a use; root; return Outcome(slot, Verdict.STALE) =>
+        copy = SumCopy(packet.use, packet.payload, packet.bm); WRONG_SUM
+    one copy; root; copy = slot.copy_of(packet.use) => copy = slot.newest; root;
+        uses != 2: => uses != 1:; STUCK
+    full activation of any use; worker; if packet.use != slot.use: =>
+        if packet.use != slot.use and not packet.is_agg:; WRONG_SUM
+    pending taken for a sum; worker; if packet.pending: => if False:; WRONG_SUM
+    sum does not free; worker;
+        (replace(after, phase=Phase.FREE) if verdict is Verdict.FULL else after) => after; STUCK
+    """,
+    base=shadow(),
+    worker=worker_rule,
+)
 
-HARMLESS = {
-    "early partial pending": where(waits, Verdict.EARLY),
-    "stale packets pending": where(waits, Verdict.STALE),
-}
+HARMLESS = variants(
+    nodes,
+    """
+    early partial pending; root; Verdict.EARLY) => Verdict.EARLY, pending(packet))
+    stale packets pending; root; Verdict.STALE) => Verdict.STALE, pending(packet))
+    """,
+    base=shadow(),
+)

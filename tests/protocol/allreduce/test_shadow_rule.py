@@ -65,4 +65,4 @@ def test_unsound_variants_are_detected(name):
 @pytest.mark.parametrize("width", [2, 3])
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_variants_are_sound(name, width):
-    check(name, bounded(width, rules=HARMLESS[name]).system())
+    check(name, bounded(width, rules=HARMLESS[name].rules).system())

@@ -18,7 +18,7 @@ def test_unsound_variants_are_detected(name):
 @pytest.mark.parametrize("width", [1, 2])
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_variants_are_sound(name, width):
-    check(f"{name}, w = {width}", flat(width=width, rules=HARMLESS[name]).system())
+    check(f"{name}, w = {width}", flat(width=width, rules=HARMLESS[name].rules).system())
 
 
 @pytest.mark.parametrize("capacity", [1, 2])

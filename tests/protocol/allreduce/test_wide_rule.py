@@ -83,4 +83,4 @@ def test_unsound_variants_are_detected(name):
 
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_variants_are_sound(name):
-    check(name, rode(width=2, rules=HARMLESS[name]).system())
+    check(name, rode(width=2, rules=HARMLESS[name].rules).system())

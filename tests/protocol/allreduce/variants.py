@@ -1,31 +1,19 @@
 """Has other rules of one switch: the paper's own, and the specification with a clause altered."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from sim.golden.reduction.allreduce import (
     Outcome,
     Packet,
-    Phase,
     SwitchSlot,
     Verdict,
-    WorkerSlot,
-    pending,
     saturated,
-    worker_rule,
+    switch_rule,
 )
-from sim.golden.reduction.tree_rule import root_rule
-from tests.protocol.allreduce.nodes import (
-    FREED_EARLY,
-    LANES,
-    PARTIAL_AS_FULL,
-    REPEATED_SUM,
-    WRONG_SUM,
-    Rules,
-)
+from tests.protocol.allreduce import nodes
+from tests.protocol.allreduce.nodes import LANES, Rules
 from tests.protocol.explore import STUCK
-from tests.protocol.variants import Variant, altered
+from tests.protocol.variants import Variant, variants
 
 
 def paper_start(everyone: int, uses: int) -> SwitchSlot:
@@ -63,94 +51,9 @@ def paper_partial(slot: SwitchSlot, packet: Packet, everyone: int) -> Outcome:
 PAPER = Rules(slot=paper_start, root=paper_switch)
 
 
-def where(change: Callable[..., Outcome], *verdicts: Verdict) -> Rules:
-    """Return the specification, except that at one of the switch's `verdicts`, `change` decides.
-
-    It is given the specification's outcome, the slot, the packet, the bitmap of everyone, and uses.
-    """
-    return Rules(root=altered(root_rule, change, *verdicts))
-
-
 def together(slot: SwitchSlot, packet: Packet) -> tuple[int, ...]:
     """Return the sum of what the slot holds and a packet."""
     return tuple(a + b for a, b in zip(slot.agg, packet.payload, strict=True))
-
-
-def unanswered(outcome: Outcome, *_: Any) -> Outcome:
-    """The switch gives no answer."""
-    return replace(outcome, answer=None)
-
-
-def answered_to_all(outcome: Outcome, slot: Any, packet: Any, everyone: int, uses: int) -> Outcome:
-    """The switch gives the same answer, if any, to everyone."""
-    answer = outcome.answer and replace(outcome.answer, bm=everyone)
-    return replace(outcome, answer=answer)
-
-
-def full(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers with what the slot holds, complete or not."""
-    payload = saturated(outcome.slot.agg)
-    return replace(outcome, answer=Packet(True, packet.bm, outcome.slot.use, payload=payload))
-
-
-def waits(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers pending, complete or not."""
-    return replace(outcome, answer=pending(packet))
-
-
-def acked(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """The switch answers an acknowledgement with acked."""
-    if packet.is_agg:
-        return outcome
-    return replace(outcome, answer=Packet(False, packet.bm, packet.use, acked=True))
-
-
-def counted(outcome: Outcome, slot: SwitchSlot, packet: Packet, everyone: int, _: int) -> Outcome:
-    """An acknowledgement counts for the slot's use, whatever its own."""
-    if packet.is_agg:
-        return outcome
-    slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)
-    answer = Packet(False, everyone, slot.use, acked=True) if slot.ack_bm == everyone else None
-    return Outcome(slot, Verdict.ACKNOWLEDGED, answer)
-
-
-def begun(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """A partial activation begins a new use."""
-    if not packet.is_agg:
-        return outcome
-    return Outcome(SwitchSlot(packet.use, packet.payload, packet.bm, 0), Verdict.ADDED)
-
-
-def added(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """A partial activation is added once more."""
-    return replace(outcome, slot=replace(outcome.slot, agg=together(outcome.slot, packet)))
-
-
-def cleared(outcome: Outcome, *_: Any) -> Outcome:
-    """Once everyone is answered, the sum is cleared."""
-    if outcome.answer is None:
-        return outcome
-    return replace(outcome, slot=replace(outcome.slot, agg=(0,) * LANES))
-
-
-def sum_kept(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """The first packet of a use is added to the last use's sum."""
-    if outcome.slot.use == slot.use:
-        return outcome
-    return replace(outcome, slot=replace(outcome.slot, agg=together(slot, packet)))
-
-
-def contributors_kept(outcome: Outcome, slot: SwitchSlot, packet: Packet, *_: int) -> Outcome:
-    """The first packet of a use does not clear who is in the sum."""
-    if outcome.slot.use == slot.use:
-        return outcome
-    stored = replace(outcome, slot=replace(outcome.slot, agg_bm=slot.agg_bm))
-    return full(stored, slot, packet)
-
-
-def acknowledgements_kept(outcome: Outcome, slot: SwitchSlot, *_: Any) -> Outcome:
-    """The first packet of a use does not clear who has acknowledged."""
-    return replace(outcome, slot=replace(outcome.slot, ack_bm=slot.ack_bm))
 
 
 def started_with(use: int, agg: bool, ack: bool) -> Rules:
@@ -162,94 +65,109 @@ def started_with(use: int, agg: bool, ack: bool) -> Rules:
     return Rules(slot=slot)
 
 
-def full_in_any_phase(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A full activation of its use is taken whether or not the worker waits for it."""
-    if packet.is_agg and not packet.acked and packet.use == slot.use:
-        return replace(slot, phase=Phase.ACK), Verdict.FULL
-    return worker_rule(slot, packet)
-
-
-def full_of_any_use(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A worker that waits for a full activation takes any."""
-    return worker_rule(slot, replace(packet, use=slot.use) if packet.is_agg else packet)
-
-
-def pending_as_full(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A worker looks at is_agg alone."""
-    return worker_rule(slot, replace(packet, acked=packet.acked and not packet.is_agg))
-
-
-def pending_as_freed(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A worker looks at acked alone."""
-    return worker_rule(slot, replace(packet, is_agg=packet.is_agg and not packet.acked))
-
-
-def freed_in_any_phase(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A confirmation of its use frees the slot whether or not the worker waits for it."""
-    if packet.acked and not packet.is_agg and packet.use == slot.use:
-        return replace(slot, phase=Phase.FREE), Verdict.FREED
-    return worker_rule(slot, packet)
-
-
-def freed_of_any_use(slot: WorkerSlot, packet: Packet) -> tuple[WorkerSlot, Verdict]:
-    """A worker that waits for a confirmation takes any."""
-    return worker_rule(slot, replace(packet, use=slot.use) if packet.acked else packet)
-
-
-_ADDED, _ACKED = Verdict.ADDED, Verdict.ACKNOWLEDGED
-_PARTIAL_AGAIN, _ACK_AGAIN = Verdict.REPEATED_PARTIAL, Verdict.REPEATED_ACK
-_BEFORE, _STALE = Verdict.PREVIOUS_ACK, Verdict.STALE
-
 #: What goes wrong within the bound, with w = 2, where w = 1 does not say more.
 UNSOUND = {
-    "new use without waiting": Variant(where(begun, Verdict.EARLY), FREED_EARLY),
-    "partial added again": Variant(where(added, _PARTIAL_AGAIN), PARTIAL_AS_FULL),
-    "answer before all are in": Variant(where(full, _ADDED), PARTIAL_AS_FULL),
-    "repetition answered before all are in": Variant(where(full, _PARTIAL_AGAIN), PARTIAL_AS_FULL),
-    "repeated partial not answered": Variant(where(unanswered, _PARTIAL_AGAIN), STUCK),
-    "repeated partial pending for ever": Variant(where(waits, _PARTIAL_AGAIN), STUCK),
-    "repeated acknowledgement pending for ever": Variant(where(waits, _ACK_AGAIN), STUCK),
-    "pending taken for a sum": Variant(Rules(worker=pending_as_full), WRONG_SUM),
-    "pending taken for a confirmation": Variant(Rules(worker=pending_as_freed), FREED_EARLY),
-    "acked before all have acknowledged": Variant(where(acked, _ACKED), FREED_EARLY),
-    "repetition acked before all have acknowledged": Variant(where(acked, _ACK_AGAIN), FREED_EARLY),
-    "repeated acknowledgement not answered": Variant(where(unanswered, _ACK_AGAIN), STUCK),
-    "acknowledgement of the use before dropped": Variant(where(unanswered, _BEFORE), STUCK),
-    "acknowledgement of the use before counted": Variant(where(counted, _BEFORE), FREED_EARLY),
-    "stale partial begins a use": Variant(where(begun, _STALE), FREED_EARLY),
-    "stale acknowledgement counted": Variant(where(counted, _STALE), FREED_EARLY),
-    "sum cleared when sent": Variant(where(cleared, _ADDED), PARTIAL_AS_FULL),
-    # Late repetitions are answered with nothing; only within the bound does nobody wait for it.
-    "sum cleared when all have acknowledged": Variant(where(cleared, _ACKED), PARTIAL_AS_FULL),
-    "sum of the use before kept": Variant(where(sum_kept, _ADDED), PARTIAL_AS_FULL),
-    "contributors of the use before kept": Variant(
-        where(contributors_kept, _ADDED), PARTIAL_AS_FULL
-    ),
-    "acknowledgements of the use before kept": Variant(
-        where(acknowledgements_kept, _ADDED), FREED_EARLY
-    ),
-    "start at use 0": Variant(started_with(0, True, True), PARTIAL_AS_FULL),
+    "start at use 0": Variant(started_with(0, True, True), nodes.PARTIAL_AS_FULL),
     "start without acknowledgements": Variant(started_with(-1, True, False), STUCK),
-    "full activation in any phase": Variant(Rules(worker=full_in_any_phase), REPEATED_SUM),
-    "full activation of any use": Variant(Rules(worker=full_of_any_use), WRONG_SUM),
-    "confirmation of any use": Variant(Rules(worker=freed_of_any_use), FREED_EARLY),
+    **variants(
+        nodes,
+        r"""
+        new use without waiting; root; elif slot.ack_bm != everyone: => elif False:; FREED_EARLY
+        partial added again; root; complete = slot.agg_bm == everyone =>
+            complete = slot.agg_bm == everyone
+            \n        agg = tuple(a + b for a, b in zip(slot.agg, packet.payload, strict=True))
+            \n        slot = replace(slot, agg=agg); PARTIAL_AS_FULL
+        answer before all are in; root; full if slot.agg_bm == everyone else None =>
+            replace(full, bm=packet.bm); PARTIAL_AS_FULL
+        repetition answered before all are in; root; full if complete else pending(packet) => full;
+            PARTIAL_AS_FULL
+        repeated partial not answered; root; full if complete else pending(packet) => None; STUCK
+        repeated partial pending for ever; root; full if complete else pending(packet) =>
+            pending(packet); STUCK
+        repeated acknowledgement pending for ever; root; acked if complete else pending(packet) =>
+            pending(packet); STUCK
+        pending taken for a sum; worker; if packet.pending: => if False:; worker;
+            if packet.acked and slot => if packet.acked and not packet.is_agg and slot; WRONG_SUM
+        pending taken for a confirmation; worker; if packet.pending: => if False:; worker;
+            if packet.is_agg and slot => if packet.is_agg and not packet.acked and slot; FREED_EARLY
+        acked before all have acknowledged; root; Verdict.ACKNOWLEDGED, answer) =>
+            Verdict.ACKNOWLEDGED, acked); FREED_EARLY
+        repetition acked before all have acknowledged; root;
+            acked if complete else pending(packet) => acked; FREED_EARLY
+        repeated acknowledgement not answered; root; acked if complete else pending(packet) => None;
+            STUCK
+        acknowledgement of the use before dropped; root; Verdict.PREVIOUS_ACK, acked) =>
+            Verdict.PREVIOUS_ACK); STUCK
+        acknowledgement of the use before counted; root;
+            return Outcome(slot, Verdict.PREVIOUS_ACK, acked) => behind = 0; root;
+            slot.agg_bm != everyone: => False:; root; if slot.ack_bm & packet.bm: => if False:;
+            root; replace(acked, bm=everyone) => replace(acked, bm=everyone, use=slot.use);
+            FREED_EARLY
+        stale partial begins a use; root; elif behind != uses - 1:\n        return Outcome(slot,
+            Verdict.STALE) => elif behind != uses - 1:
+            \n        slot = SwitchSlot(packet.use, packet.payload, packet.bm, 0); FREED_EARLY
+        stale acknowledgement counted; root; if behind:\n        return => if 0:\n        return;
+            root; slot.agg_bm != everyone: => False:; root; slot.ack_bm & packet.bm: => False:;
+            root; replace(acked, bm=everyone) => replace(acked, bm=everyone, use=slot.use);
+            FREED_EARLY
+        sum cleared when sent; root; return Outcome(after, outcome.verdict, answer) =>
+            if answer and outcome.verdict is Verdict.ADDED:
+            \n        after = replace(after, agg=(0,) * len(after.agg))
+            \n    return Outcome(after, outcome.verdict, answer); PARTIAL_AS_FULL
+        sum cleared when all have acknowledged; root;
+            return Outcome(after, outcome.verdict, answer) =>
+            if answer and outcome.verdict is Verdict.ACKNOWLEDGED:
+            \n        after = replace(after, agg=(0,) * len(after.agg))
+            \n    return Outcome(after, outcome.verdict, answer); PARTIAL_AS_FULL
+        sum of the use before kept; root; SwitchSlot(packet.use, packet.payload, packet.bm, 0) =>
+            replace(slot, use=packet.use, agg_bm=packet.bm, ack_bm=0)
+            \n        agg = tuple(a + b for a, b in zip(slot.agg, packet.payload, strict=True))
+            \n        slot = replace(slot, agg=agg); PARTIAL_AS_FULL
+        contributors of the use before kept; root; packet.payload, packet.bm, 0) =>
+            packet.payload, slot.agg_bm, 0); PARTIAL_AS_FULL
+        acknowledgements of the use before kept; root; packet.payload, packet.bm, 0) =>
+            packet.payload, packet.bm, slot.ack_bm); FREED_EARLY
+        full activation in any phase; worker; if packet.is_agg and slot.phase is Phase.PARTIAL: =>
+            if packet.is_agg:; REPEATED_SUM
+        full activation of any use; worker; if packet.use != slot.use: =>
+            if packet.use != slot.use and not packet.is_agg:; WRONG_SUM
+        confirmation of any use; worker; if packet.use != slot.use: =>
+            if packet.use != slot.use and not packet.acked:; FREED_EARLY
+        """,
+        root=switch_rule,
+    ),
 }
 
+#: Who does not wait for an answer ignores it; nobody waits to be freed of a use older than the
+#: switch's previous one; pending changes nothing at a worker. Some never happen: a worker
+#: acknowledges when it has the sum, so that the switch has it as well, and everyone has received
+#: the sum before a confirmation is sent. The first use overwrites who is in the sum at the start.
 HARMLESS = {
-    # Who does not wait for the answer ignores it.
-    "repeated partial answered to all": where(answered_to_all, _PARTIAL_AGAIN),
-    "repeated acknowledgement answered to all": where(answered_to_all, _ACK_AGAIN),
-    "use before acked to all": where(answered_to_all, _BEFORE),
-    # Nobody waits to be freed of a use older than the switch's previous one.
-    "stale acknowledgement answered": where(acked, _STALE),
-    # Pending changes nothing at a worker.
-    "early partial pending": where(waits, Verdict.EARLY),
-    "stale packets pending": where(waits, _STALE),
-    # Never happens: a worker acknowledges when it has the sum, so the switch has it as well, and
-    # the acknowledgement of 2^w uses ago is past the bound.
-    "acknowledgement of an incomplete sum counted": where(counted, Verdict.PREMATURE_ACK),
-    # The first use overwrites it.
-    "start without contributors": started_with(-1, False, True),
-    # Never happens: everyone has acknowledged, hence received, before any confirmation is sent.
-    "confirmation in any phase": Rules(worker=freed_in_any_phase),
+    "start without contributors": Variant(started_with(-1, False, True)),
+    **variants(
+        nodes,
+        r"""
+        repeated partial answered to all; root; return Outcome(after, outcome.verdict, answer) =>
+            if answer and outcome.verdict is Verdict.REPEATED_PARTIAL:
+            \n        answer = replace(answer, bm=everyone)
+            \n    return Outcome(after, outcome.verdict, answer)
+        repeated acknowledgement answered to all; root;
+            return Outcome(after, outcome.verdict, answer) =>
+            if answer and outcome.verdict is Verdict.REPEATED_ACK:
+            \n        answer = replace(answer, bm=everyone)
+            \n    return Outcome(after, outcome.verdict, answer)
+        use before acked to all; root; Verdict.PREVIOUS_ACK, acked) =>
+            Verdict.PREVIOUS_ACK, replace(acked, bm=everyone))
+        stale acknowledgement answered; root; if behind:\n        return Outcome(slot,
+            Verdict.STALE) => if behind:\n        return Outcome(slot, Verdict.STALE, acked)
+        early partial pending; root; Verdict.EARLY) => Verdict.EARLY, pending(packet))
+        stale packets pending; root; if behind:\n        return Outcome(slot, Verdict.STALE) =>
+            if behind:\n        return Outcome(slot, Verdict.STALE, pending(packet)); root;
+            uses - 1:\n        return Outcome(slot, Verdict.STALE) =>
+            uses - 1:\n        return Outcome(slot, Verdict.STALE, pending(packet))
+        acknowledgement of an incomplete sum counted; root; slot.agg_bm != everyone: => False:
+        confirmation in any phase; worker; packet.acked and slot.phase is Phase.ACK => packet.acked
+        """,
+        root=switch_rule,
+    ),
 }

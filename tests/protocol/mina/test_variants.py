@@ -63,7 +63,7 @@ def test_unsafe_restarts_of_the_page(name):
 @pytest.mark.long
 @pytest.mark.parametrize("name", HARMLESS_JOBS)
 def test_a_round_with_all_hosts_may_end_a_grant_early(name):
-    check(name, systems.SHARED.system(HARMLESS_JOBS[name]))
+    check(name, systems.SHARED.system(HARMLESS_JOBS[name].rules))
 
 
 def test_jobs_that_wait_with_switches_may_wait_for_ever():

@@ -63,7 +63,7 @@ def test_a_turn_of_one_bit_among_three_workers():
 @pytest.mark.parametrize("instance", [PAIR, TWO_TURNS], ids=["one turn", "two turns"])
 @pytest.mark.parametrize("name", HARMLESS)
 def test_harmless_variants(name, instance):
-    check(name, instance.system(HARMLESS[name]))
+    check(name, instance.system(HARMLESS[name].rules))
 
 
 def test_each_specified_clause_alone_is_what_differs():
