@@ -13,6 +13,7 @@ from gen.floorplan.pblocks import to_xdc
 from gen.floorplan.plan import Plan, PlanPart
 from gen.synth.device import U280
 from tests.gen.floorplan.design import Board, synthesis
+from tests.tables import rows
 
 #: the group is one SLR away, the MAC two
 PLAN = Plan(
@@ -58,92 +59,40 @@ def test_every_path_has_a_pair_at_each_edge(design):
     )
 
 
-SLL = r"set_property USER_SLL_REG TRUE \[get_cells \{"
-IN_BLOCK = r"add_cells_to_pblock \[get_pblocks pblock_slr\d\] \[get_cells \{"
-FRAME = "wire_pipeline_7_4.v"
-
 #: file, what is replaced in it, by what, what is said
-SPOILED = {
-    "a pblock is soft": ("", "IS_SOFT FALSE", "IS_SOFT TRUE", "pblock pblock_slr1 is soft"),
-    "a register is not marked": (
-        "",
-        rf"{SLL}group/path/sent_2_reg.*\n",
-        "",
-        "register group/path/sent_2 passes an edge and is not marked",
-    ),
-    "a way is left out": (
-        "",
-        r".*\{status_path/.*\n",
-        "",
-        "the way at status_path has no register that is marked USER_SLL_REG",
-    ),
-    "a register inside an SLR is marked": (
-        "",
-        r"\Z",
-        "set_property USER_SLL_REG TRUE [get_cells {status_path/wires_3_reg*}]\n",
-        "status_path/wires_3 is marked USER_SLL_REG, but 0 of its wires pass an edge",
-    ),
-    "a register is in no pblock": (
-        "",
-        rf"{IN_BLOCK}frame_path/wires_2_reg.*\n",
-        "",
-        "frame_path/wires_2 is marked USER_SLL_REG, but in no pblock",
-    ),
-    "a register lies on the wrong side": (
-        "",
-        r"pblock_slr1(\] \[get_cells \{frame_path/wires_2_reg)",
-        r"pblock_slr0\1",
-        "frame_path/wires_3 is marked USER_SLL_REG, but 2 of its wires pass an edge",
-    ),
-    "a register is two SLRs from the next": (
-        "",
-        r"pblock_slr1(\] \[get_cells \{frame_path/wires_[23]_reg)",
-        r"pblock_slr2\1",
-        "frame_path/wires_1 passes two edges at once",
-    ),
-    "a register has a reset": (
-        FRAME,
-        r"wires_2 <= wires_1;",
-        "if (rst) wires_2 <= 7'd0; else wires_2 <= wires_1;",
-        r"frame_path/wires_2 is marked USER_SLL_REG, but is no plain register \(\$sdff\)",
-    ),
-    "a register has an enable": (
-        FRAME,
-        r"wires_2 <= wires_1;",
-        "if (i[0]) wires_2 <= wires_1;",
-        r"frame_path/wires_2 is marked USER_SLL_REG, but is no plain register \(\$dffe\)",
-    ),
-    "logic is between": (
-        FRAME,
-        r"wires_2 <= wires_1;",
-        "wires_2 <= ~wires_1;",
-        "frame_path/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
-    ),
-    "somebody else looks at it": (
-        FRAME,
-        r"o <= wires_3;",
-        "o <= wires_3 ^ wires_1;",
-        "frame_path/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge",
-    ),
-    "a register may be shared": (
-        FRAME,
-        r'\(\* dont_touch = "true" \*\) (?=.*wires_3)',
-        "",
-        "frame_path/wires_3 is marked USER_SLL_REG, but has no dont_touch true",
-    ),
-}
+SPOILED = rows(
+    r"""
+    floorplan.xdc | IS_SOFT FALSE | IS_SOFT TRUE | pblock pblock_slr1 is soft
+    floorplan.xdc | set_property USER_SLL_REG TRUE \[get_cells \{group/path/sent_2_reg.*\n |  |
+        register group/path/sent_2 passes an edge and is not marked
+    floorplan.xdc | .*\{status_path/.*\n |  |
+        the way at status_path has no register that is marked USER_SLL_REG
+    floorplan.xdc | \Z | set_property USER_SLL_REG TRUE [get_cells {status_path/wires_3_reg*}]\n |
+        status_path/wires_3 is marked USER_SLL_REG, but 0 of its wires pass an edge
+    floorplan.xdc | add_cells_to_pblock .*\{frame_path/wires_2_reg.*\n |  |
+        frame_path/wires_2 is marked USER_SLL_REG, but in no pblock
+    floorplan.xdc | pblock_slr1(\] \[get_cells \{frame_path/wires_2_reg) | pblock_slr0\1 |
+        frame_path/wires_3 is marked USER_SLL_REG, but 2 of its wires pass an edge
+    floorplan.xdc | pblock_slr1(\] \[get_cells \{frame_path/wires_[23]_reg) | pblock_slr2\1 |
+        frame_path/wires_1 passes two edges at once
+    wire_pipeline_7_4.v | wires_2 <= wires_1; | if (rst) wires_2 <= 7'd0; else wires_2 <= wires_1; |
+        frame_path/wires_2 is marked USER_SLL_REG, but is no plain register \(\$sdff\)
+    wire_pipeline_7_4.v | wires_2 <= wires_1; | if (i[0]) wires_2 <= wires_1; |
+        frame_path/wires_2 is marked USER_SLL_REG, but is no plain register \(\$dffe\)
+    wire_pipeline_7_4.v | wires_2 <= wires_1; | wires_2 <= ~wires_1; |
+        frame_path/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge
+    wire_pipeline_7_4.v | o <= wires_3; | o <= wires_3 ^ wires_1; |
+        frame_path/wires_1 is marked USER_SLL_REG, but 0 of its wires pass an edge
+    wire_pipeline_7_4.v | \(\* dont_touch = "true" \*\) (?=.*wires_3) |  |
+        frame_path/wires_3 is marked USER_SLL_REG, but has no dont_touch true
+    """
+)
 
 
-@pytest.mark.parametrize("how", SPOILED)
-def test_what_does_not_fit_is_said(how, design, tmp_path):
-    file, pattern, text, says = SPOILED[how]
-    verilog, xdc = dict(design[0]), design[1]
-    old = verilog[file] if file else xdc
-    new = re.sub(pattern, text, old)
-    assert new != old
-    if file:
-        verilog[file] = new
-    else:
-        xdc = new
-    wrong = result(tmp_path, verilog, xdc)
+@pytest.mark.parametrize(("file", "pattern", "text", "says"), SPOILED)
+def test_what_does_not_fit_is_said(file, pattern, text, says, design, tmp_path):
+    texts = {**design[0], "floorplan.xdc": design[1]}
+    spoiled = texts | {file: re.sub(pattern, text, texts[file])}
+    assert spoiled != texts
+    wrong = result(tmp_path, spoiled, spoiled.pop("floorplan.xdc"))
     assert any(re.search(says, line) for line in wrong), wrong

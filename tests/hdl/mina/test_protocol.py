@@ -12,31 +12,17 @@ from hdl.switch.tenancy_head import (
 )
 from hdl.switchgnn import protocol as switchgnn
 from sim.mina.agreement import frames
+from tests.tables import places
 
 #: First byte and bits of each field.
-AGREEMENT = {
-    "destination": (0, 48),
-    "source": (6, 48),
-    "ethertype": (12, 16),
-    "version": (14, 8),
-    "kind": (15, 8),
-    "job": (20, 16),
-    "owner": (22, 16),
-    "host": (16, 32),
-    "round": (24, 32),
-    "reported": (28, 32),
-    "index": (32, 32),
-    "epoch": (36, 32),
-    "tree": (40, 16),
-    "busy": (42, 1),
-    "ina": (42 + 1 / 8, 1),
-    "missing": (42 + 2 / 8, 1),
-    "stalled": (42 + 3 / 8, 1),
-    "no_flags": (42 + 4 / 8, 12),
-    "first": (44, 32),
-    "end": (48, 32),
-    "nothing": (52, 64),
-}
+AGREEMENT = places(
+    """
+    destination 0 48, source 6 48, ethertype 12 16, version 14 8, kind 15 8, job 20 16, owner 22 16,
+    host 16 32, round 24 32, reported 28 32, index 32 32, epoch 36 32, tree 40 16, busy 42 1,
+    ina 42.125 1, missing 42.25 1, stalled 42.375 1, no_flags 42.5 12, first 44 32, end 48 32,
+    nothing 52 64
+    """
+)
 
 
 def test_every_field_has_its_place():

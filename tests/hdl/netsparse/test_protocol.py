@@ -23,32 +23,17 @@ from hdl.netsparse.protocol import (
     Kind,
 )
 from sim.harness.payloads import pack, unpack
+from tests.tables import places
 
 #: Bytes of each field from the packet's first (Ethernet, RFC 791, RFC 768, NetSparse figure 6).
-PLACES = {
-    "destination_mac": (0, 6),
-    "source_mac": (6, 6),
-    "ethertype": (12, 2),
-    "version_ihl": (14, 1),
-    "dscp_ecn": (15, 1),
-    "total_length": (16, 2),
-    "identification": (18, 2),
-    "flags_fragment": (20, 2),
-    "ttl": (22, 1),
-    "protocol": (23, 1),
-    "ip_checksum": (24, 2),
-    "source_ip": (26, 4),
-    "destination_ip": (30, 4),
-    "source_port": (34, 2),
-    "destination_port": (36, 2),
-    "udp_length": (38, 2),
-    "udp_checksum": (40, 2),
-    "reserved": (42, 8),
-    "type": (50, 2),
-    "dest": (52, 4),
-    "len": (56, 4),
-    "prs": (60, 4),
-}
+PLACES = places(
+    """
+    destination_mac 0 6, source_mac 6 6, ethertype 12 2, version_ihl 14 1, dscp_ecn 15 1,
+    total_length 16 2, identification 18 2, flags_fragment 20 2, ttl 22 1, protocol 23 1,
+    ip_checksum 24 2, source_ip 26 4, destination_ip 30 4, source_port 34 2, destination_port 36 2,
+    udp_length 38 2, udp_checksum 40 2, reserved 42 8, type 50 2, dest 52 4, len 56 4, prs 60 4
+    """
+)
 PR_PLACES = {"src": (0, 4), "tid": (4, 2), "idx": (6, 8), "id": (14, 4)}
 
 

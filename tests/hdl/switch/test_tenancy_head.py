@@ -15,29 +15,16 @@ from hdl.switch.tenancy_head import (
 from sim.golden import tenancy, tenancy_frames
 from sim.golden.tenancy import Command
 from sim.harness.payloads import unpack
+from tests.tables import places
 
 #: First byte and bits of each field.
-PLACES = {
-    "destination": (0, 48),
-    "source": (6, 48),
-    "ethertype": (12, 16),
-    "version": (14, 8),
-    "kind": (15, 8),
-    "switch": (16, 32),
-    "job": (20, 16),
-    "owner": (22, 16),
-    "epoch": (24, 32),
-    "owner_epoch": (28, 32),
-    "ports": (32, 32),
-    "base": (36, 16),
-    "parent": (38, 8),
-    "reason": (39, 8),
-    "count": (40, 32),
-    "force": (44, 1),
-    "has_parent": (44 + 1 / 8, 1),
-    "no_flags": (44 + 2 / 8, 6),
-    "nothing": (45, 120),
-}
+PLACES = places(
+    """
+    destination 0 48, source 6 48, ethertype 12 16, version 14 8, kind 15 8, switch 16 32,
+    job 20 16, owner 22 16, epoch 24 32, owner_epoch 28 32, ports 32 32, base 36 16, parent 38 8,
+    reason 39 8, count 40 32, force 44 1, has_parent 44.125 1, no_flags 44.25 6, nothing 45 120
+    """
+)
 
 
 def test_every_field_has_its_place():

@@ -14,22 +14,15 @@ from hdl.switchgnn.protocol import (
     frame_format,
 )
 from sim.switchgnn.evaluation.frames import FrameSizes
+from tests.tables import places
 
 #: First byte and bits of each field.
-PLACES = {
-    "destination": (0, 48),
-    "source": (6, 48),
-    "ethertype": (12, 16),
-    "version": (14, 8),
-    "kind": (15, 8),
-    "bm": (16, 32),
-    "job": (20, 16),
-    "epoch": (22, 16),
-    "turn": (24, 32),
-    "seq": (28, 32),
-    "ecn": (32, 1),
-    "about": (34, 128),
-}
+PLACES = places(
+    """
+    destination 0 48, source 6 48, ethertype 12 16, version 14 8, kind 15 8, bm 16 32, job 20 16,
+    epoch 22 16, turn 24 32, seq 28 32, ecn 32 1, about 34 128
+    """
+)
 TARGETS = {"list": (34, 32), "source": (38, 32), "raw": (42, 32), "rows": (46, 16)}
 
 

@@ -5,7 +5,6 @@ from tests.formal.sby import hold
 from tests.hdl.netsparse.rig.pending_table_proof import PendingTableProof
 from tests.mutants import mutants_are_detected, mutants_of
 
-
 MUTANTS = mutants_of(
     [PendingTableProof],
     r"""

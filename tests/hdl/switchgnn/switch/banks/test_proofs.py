@@ -9,7 +9,6 @@ from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.long import short_and_long
 from tests.mutants import mutants_are_detected, mutants_of
 
-
 MUTANTS = mutants_of(
     [ReadyListsProof, BankProof],
     """
