@@ -91,7 +91,10 @@ PAPERS: Mapping[str, Paper] = {
             benches={
                 "switchgnn-plan": Bench(
                     title="SwitchGNN: plans of graphs", rows="sim.switchgnn.bench.plan:rows"
-                )
+                ),
+                "switchgnn-rows": Bench(
+                    title="SwitchGNN: rows of lists and ports", rows="sim.switchgnn.bench.rows:rows"
+                ),
             },
         ),
     )

@@ -10,14 +10,13 @@ from sim.switchgnn.evaluation.execution import executed
 from sim.switchgnn.evaluation.frames import FrameSizes, traffic_of
 from sim.switchgnn.golden.aggregation import aggregate
 from sim.switchgnn.graphs.graph import load_graph
-from sim.switchgnn.planning.banks import placed, placed_at_random, rows_of
 from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan
 from sim.switchgnn.planning.plan import aggregators_in
 from sim.switchgnn.planning.preparation import PLANS, Prepared, prepare
 from sim.switchgnn.planning.senders import senders_of
-from sim.switchgnn.planning.shape import SHAPES, SwitchShape
+from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import metis_workers
 
 FAMILIES = ("reddit", "yelp", "products")
@@ -38,7 +37,7 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
         few, many = (
             cut_graph(adjacency, metis_workers(adjacency, workers)) for workers in (FEW, MANY)
         )
-        built += [*cut_rows(family, adjacency, many), bank_row(family, few)]
+        built += cut_rows(family, adjacency, many)
         built += [bytes_row(family, cut, share) for cut in (few, many) for share in SHARES]
     progress("a million edges")
     return [*built, *million_rows()]
@@ -53,21 +52,6 @@ def cut_rows(family: str, adjacency: csr_array, cut: CutGraph) -> list[Row]:
         Row(what=f"{family}: copies, {MANY} workers", value=cut.copies.size / cut.n),
         Row(what=f"{family}: edges a boundary vertex", value=cut.edges / cut.n),
     ]
-
-
-def bank_row(family: str, cut: CutGraph) -> Row:
-    """Compare the rows of lists in the full switch's banks with those of random banks."""
-    senders = senders_of(cut, destination_plan(cut, SHAPES["full"].aggregators))
-    drawn, own = (
-        int(rows_of(senders, make(senders, SHAPES["full"])).sum())
-        for make in (placed_at_random, placed)
-    )
-    return Row(
-        what=f"{family}: rows, {FEW} workers",
-        value=own / drawn,
-        limit=Limit(0.9),
-        note=f"of random banks'; {own / senders.count:.2f} for each feature sent",
-    )
 
 
 def bytes_row(family: str, cut: CutGraph, share: float) -> Row:

@@ -44,7 +44,7 @@ def executed(
             results = additions @ (payload @ features[:, lanes].astype(np.int64))
             if np.abs(results).max(initial=0) > MAX_SUM:
                 raise WrongTableError(f"block {block}: a sum is over 32 bits")
-            sums[vertices, lanes] += results[used]
+            np.add.at(sums[:, lanes], vertices, results[used])  # a vertex may have copies
     return sums
 
 

@@ -11,6 +11,7 @@ from sim.switchgnn.planning.senders import Senders
 BEAT = 64  #: bytes; a frame has one of head, then its payload in whole ones
 FEATURE_BYTES = 2
 SUM_BYTES = 4
+LINK = 100e9 / 8 / BEAT / 250e6  #: beats a cycle of 250 MHz that 100 Gb/s carry
 
 Ints = NDArray[np.int64]
 
@@ -61,11 +62,15 @@ class Traffic:
         features = int(self.features.sum() + self.raws.sum())
         return features * sizes.feature + (self.packets - features) * sizes.sums
 
-    def busiest(self, sizes: FrameSizes) -> int:
-        """Return the bytes in or out of each block's busiest port, added up."""
+    def of_blocks(self, sizes: FrameSizes) -> Ints:
+        """Return the bytes in or out of each block's busiest port: [blocks]."""
         entering = self.features * sizes.feature + self.partials * sizes.sums
         leaving = self.raws * sizes.feature + self.results * sizes.sums
-        return int(np.maximum(entering, leaving).max(1).sum())
+        return np.maximum(entering, leaving).max(1)
+
+    def busiest(self, sizes: FrameSizes) -> int:
+        """Return the bytes in or out of each block's busiest port, added up."""
+        return int(self.of_blocks(sizes).sum())
 
     def mean(self, sizes: FrameSizes) -> float:
         """Return the bytes of each port if all had the same traffic, in one block."""

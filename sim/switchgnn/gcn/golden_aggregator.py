@@ -31,6 +31,7 @@ class SwitchSetup:
     window: int  #: W
     plan: str = PLANS[0]
     order: str = "priority-bfs"
+    quick: bool = False  #: whether it chooses partial sums and copies, as ``prepare`` does
     seed: int = 1  #: seed of the plan, the order and the links' faults
     faults: Faults = Faults()  # noqa: RUF009 - it is frozen
 
@@ -66,6 +67,7 @@ class Planner:
             [max(widths)],
             plan=setup.plan,
             order=setup.order,
+            quick=setup.quick,
             seed=setup.seed,
         ).tables
         tables = {width: with_program(built, setup.shape, [width]) for width in widths}

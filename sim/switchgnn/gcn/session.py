@@ -63,6 +63,7 @@ class GcnSession(Session):
             window=params.window,
             plan=requested.plan,
             order=requested.order,
+            quick=requested.quick_plan,
             seed=requested.seed,
             faults=requested.faults,
         )

@@ -73,6 +73,11 @@ class GcnWorkload(Workload):
     )
     plan: str = setting(PLANS[0], f"Make blocks of edges by this plan: {', '.join(PLANS)}.")
     order: str = setting(ORDER_NAMES[0], f"Send vertices in this order: {', '.join(ORDER_NAMES)}.")
+    quick_plan: bool = setting(
+        False,
+        "Let workers send sums of their own features, and add up busy destinations in several"
+        " aggregators, where rows of lists would take longer than the ports.",
+    )
     open_turns: int = setting(1, "Keep this many turns open at a time.", least=1, most=2)
     link_latency: int = setting(
         20,

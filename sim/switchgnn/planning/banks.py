@@ -3,18 +3,21 @@
 A sender's list takes as many rows as the bank that most of its aggregators lie in has of them.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from sim.switchgnn.planning.saved import Int32s, Saved, places, refuse, starts
 from sim.switchgnn.planning.senders import Senders
 from sim.switchgnn.planning.shape import SwitchShape
 
 PASSES = 3
+COPIES = 4  #: aggregators of a busy destination
+BUSY = 40  #: of so many destinations of a block one is busy
+FULL = 1e30  #: cost of a bank without room
+TIE = 1e-9  #: cost of an aggregator that a bank has
 
 Ints = NDArray[np.int64]
 
@@ -40,59 +43,90 @@ class BankPlacement(Saved):
 
 
 def placed(senders: Senders, shape: SwitchShape, passes: int = PASSES) -> BankPlacement:
-    """Place aggregators greedily, one after the other, ``passes`` times over.
+    """Place aggregators one after the other, ``passes`` times over: see :func:`packed`."""
+    return packed(senders, shape, copies=1, passes=passes)[1]
 
-    Each goes to the bank with room where it lengthens the longest columns of the fewest senders;
-    of equal ones to that with the shortest columns, then to the emptiest.
+
+def packed(
+    senders: Senders, shape: SwitchShape, *, copies: int = COPIES, passes: int = PASSES
+) -> tuple[Senders, BankPlacement]:
+    """Place aggregators, and give the busiest destinations up to ``copies`` in different banks.
+
+    Each sender is added to one of the copies, which all leave as sums of that destination: its
+    worker adds them. Lists take fewer rows, since a sender's can be chosen to be in a bank that
+    the list names seldom. A block has as many copies as there is room for.
+
+    Each aggregator goes to the banks with room where the columns of its senders' lists are long
+    least, weighed by e for each entry beyond the list's shortest length. Busy ones come last.
     """
     sender, aggregator = senders.additions
-    to = csr_array(
-        (np.ones(sender.size, np.int8), (aggregator, sender)), (senders.aggregators, senders.count)
-    )
+    order = np.argsort(aggregator, kind="stable")
+    near, first = sender[order], starts(senders.expected)
     columns = np.zeros((senders.count, shape.banks), np.int32)
-    bank = np.full(senders.aggregators, -1, np.int32)
+    shortest = shortest_lists(senders, shape.banks)
+    bank = np.full(sender.size, -1, np.int32)  # of each addition, in ``order``
     bounds = starts(np.bincount(senders.aggregator_block, minlength=senders.blocks))
     for low, high in pairwise(bounds.tolist()):
-        _place_block(to, columns, bank, range(low, high), shape.turn_depth, passes)
-    return _with_indices(senders, bank, shape)
+        by_degree = low + np.argsort(-senders.expected[low:high], kind="stable")
+        busy = min((high - low) // BUSY, (shape.aggregators - high + low) // max(1, copies - 1))
+        busy *= copies > 1
+        sequence = [(each, 1) for each in by_degree[busy:].tolist()]
+        sequence += [(each, copies) for each in by_degree[:busy][::-1].tolist()]
+        used = np.zeros(shape.banks, np.int64)
+        for _ in range(passes):
+            for each, most in sequence:
+                span = slice(first[each], first[each + 1])
+                bank[span] = _chosen(
+                    columns, near[span], shortest, bank[span], used, most, shape.turn_depth
+                )
+    keys, which = np.unique(aggregator[order] * shape.banks + bank, return_inverse=True)
+    result = _with_copies(senders, keys // shape.banks, order, which)
+    return result, _with_indices(result, (keys % shape.banks).astype(np.int32), shape)
 
 
-def _place_block(
-    to: csr_array,
+def _chosen(
     columns: NDArray[np.int32],
-    bank: NDArray[np.int32],
-    block: range,
+    near: Ints,
+    shortest: Ints,
+    before: NDArray[np.int32],
+    used: Ints,
+    most: int,
     depth: int,
-    passes: int,
-) -> None:
-    """Place the aggregators of ``block``: set their ``bank``, count their senders' columns."""
-    used = np.zeros(columns.shape[1], np.int64)
-    heaviest = np.argsort(-np.diff(to.indptr[block.start : block.stop + 1]), kind="stable")
-    for _ in range(passes):
-        for aggregator in (heaviest + block.start).tolist():
-            near = to.indices[to.indptr[aggregator] : to.indptr[aggregator + 1]]
-            lengths = columns[near]
-            before = bank[aggregator]
-            if before >= 0:
-                lengths[:, before] -= 1
-                used[before] -= 1
-            grows = (lengths == lengths.max(1, keepdims=True)).sum(0)
-            full = used >= depth
-            best = int(np.lexsort((used, lengths.sum(0), grows, full))[0])
-            lengths[:, best] += 1
-            columns[near] = lengths
-            bank[aggregator] = best
-            used[best] += 1
+) -> NDArray[np.int32]:
+    """Return the bank of each addition to an aggregator, and count it, in place of ``before``."""
+    each = np.arange(near.size)
+    lengths = columns[near]
+    if before[0] >= 0:
+        lengths[each, before] -= 1
+        used -= np.bincount(before, minlength=used.size) > 0
+    cost = np.exp(lengths - (shortest[near][:, None] - 1.0))
+    cost[:, used >= depth] = FULL
+    emptier = TIE * used
+    banks = [int((cost.sum(0) + emptier).argmin())]
+    for _ in range(1, min(most, used.size)):
+        least = cost[:, banks].min(1, keepdims=True)
+        banks.append(int((np.minimum(least, cost).sum(0) + emptier).argmin()))
+    result = np.array(banks, np.int32)[cost[:, banks].argmin(1)]
+    lengths[each, result] += 1
+    columns[near] = lengths
+    used += np.bincount(result, minlength=used.size) > 0
+    return result
 
 
-def placed_at_random(senders: Senders, shape: SwitchShape, seed: int = 1) -> BankPlacement:
-    """Choose banks in a random order, each as often as any other in a block."""
-    rng = np.random.default_rng(seed)
-    order = np.lexsort((rng.random(senders.aggregators), senders.aggregator_block))
-    bank = np.empty(senders.aggregators, np.int32)
-    sizes = np.bincount(senders.aggregator_block, minlength=senders.blocks)
-    bank[order] = np.concatenate([np.arange(size) % shape.banks for size in sizes])
-    return _with_indices(senders, bank, shape)
+def _with_copies(senders: Senders, original: Ints, order: Ints, which: Ints) -> Senders:
+    """Return the senders with copies of aggregators: ``which`` each addition in ``order`` has."""
+    of_addition = np.empty(order.size, np.int32)
+    of_addition[order] = which
+    sender, aggregator = senders.additions
+    keys = sender * senders.aggregators + aggregator
+    edges = senders.sender.astype(np.int64) * senders.aggregators + senders.aggregator
+    return replace(
+        senders,
+        aggregator=of_addition[np.searchsorted(keys, edges)],
+        aggregator_block=senders.aggregator_block[original],
+        aggregator_vertex=senders.aggregator_vertex[original],
+        aggregator_worker=senders.aggregator_worker[original],
+    )
 
 
 def _with_indices(senders: Senders, bank: NDArray[np.int32], shape: SwitchShape) -> BankPlacement:
@@ -114,7 +148,11 @@ def rows_of(senders: Senders, placement: BankPlacement) -> Ints:
     return lengths.reshape(senders.count, placement.banks).max(1)
 
 
+def shortest_lists(senders: Senders, banks: int) -> Ints:
+    """Return a lower bound of the rows of each sender's list: ceil(additions / P), [senders]."""
+    return -(-np.bincount(senders.additions[0], minlength=senders.count) // banks)
+
+
 def least_rows(senders: Senders, banks: int) -> int:
-    """Return a lower bound of all rows: the sum over senders of ceil(additions / P)."""
-    additions = np.bincount(senders.additions[0], minlength=senders.count)
-    return int((-(-additions // banks)).sum())
+    """Return a lower bound of all rows."""
+    return int(shortest_lists(senders, banks).sum())

@@ -15,6 +15,7 @@ from sim.switchgnn.planning.destinations import PARTITIONERS, destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan
 from sim.switchgnn.planning.orders import SendOrder, ordered
 from sim.switchgnn.planning.plan import Plan
+from sim.switchgnn.planning.quickest import quickest
 from sim.switchgnn.planning.saved import Saved
 from sim.switchgnn.planning.senders import Senders, senders_of
 from sim.switchgnn.planning.shape import SwitchShape
@@ -58,12 +59,14 @@ def prepare(
     partitioner: str = PARTITIONERS[0],
     order: str = "priority-bfs",
     theta: int = 0,
+    quick: bool = False,
     seed: int = 1,
 ) -> Prepared:
     """Do all steps for aggregations of ``widths`` features; the same for the same ``seed``.
 
     ``plan`` is of PLANS, ``partitioner`` of PARTITIONERS, ``order`` of ORDERS; ``theta`` as in
-    ``senders_of``. UserError for whatever is wrong with them, the graph, or its size.
+    ``senders_of``; ``quick`` chooses it, and copies of aggregators, by :func:`quickest`. UserError
+    for whatever is wrong with them, the graph, or its size.
     """
     shape.check_workers(workers.workers)
     if plan not in PLANS:
@@ -72,9 +75,12 @@ def prepare(
     options: dict[str, Any] = {"partitioner": partitioner} if plan == PLANS[0] else {}
     make = destination_plan if plan == PLANS[0] else multilevel_plan
     built = make(cut, shape.aggregators, seed, **options)
-    senders = senders_of(cut, built, theta)
+    if quick:
+        senders, banks = quickest(cut, built, shape)
+    else:
+        senders = senders_of(cut, built, theta)
+        banks = placed(senders, shape)
     sequence = ordered(senders, order, seed)
-    banks = placed(senders, shape)
     return Prepared(
         workers=workers,
         cut=cut,
