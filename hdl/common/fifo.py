@@ -175,4 +175,6 @@ class Fifo(Component):
         m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance)]
         with m.If(advance):
             m.d.sync += holds.eq(filled)
-        m.d.comb += self.level.eq((stored + holds + valid)[: len(self.level)])
+        # One of the bits is the carry into the only carry chain.
+        doubled = Cat(1, stored) + Cat(valid, holds)
+        m.d.comb += self.level.eq(doubled[1:][: len(self.level)])
