@@ -54,6 +54,7 @@ class Format:
     rows: Sequence[Row]
     numbers: Row | None = None  #: the first one of numbers that follow
     how_many: str = ""  #: of these, in Lua
+    trailer: Row | None = None  #: what is behind the numbers
 
 
 def formats() -> Iterator[Format]:
@@ -76,7 +77,8 @@ def formats() -> Iterator[Format]:
         kinds=REDUCTIONS,
         rows=rows,
         numbers=Row(name="number", first=HEADER_BYTES - BEHIND, size=4, signed=True),
-        how_many=f"buffer({count.first}, {count.size}):le_uint()",
+        how_many=f"buffer({count.first}, {count.size}):le_uint() % {count.mask + 1}",
+        trailer=Row(name="saturated", first=0, size=4, about="numbers that were clamped"),
     )
     for name, title, head, kind in (
         ("agreement", "MINA", AgreementHead, AgreementKind),
@@ -154,7 +156,8 @@ def dissector() -> str:
     requests = [*rows_of(netsparse.PR_LAYER, netsparse, start=0, big=True)]
     behind = Row(name="property", first=0, size=0, about="the property, byte 0 first")
     fields = {f"{each.name}.{row.name}": row for each in every for row in each.rows}
-    fields |= {f"{each.name}.{each.numbers.name}": each.numbers for each in every if each.numbers}
+    more = ((each.name, row) for each in every for row in (each.numbers, each.trailer) if row)
+    fields |= {f"{name}.{row.name}": row for name, row in more}
     fields |= {f"netsparse.{row.name}": row for row in heads}
     fields |= {f"netsparse.pr.{row.name}": row for row in (*requests, behind)}
     return render(

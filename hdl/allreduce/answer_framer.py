@@ -6,9 +6,10 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
 
-from hdl.allreduce.frame import HEADER_BYTES, WideFrame, last_word
-from hdl.allreduce.switch_params import IN_FIRST, AllReduceSwitchParams
+from hdl.allreduce.frame import HEADER_WORDS, WideFrame, last_word, trailer_word
+from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.common.component import Component
+from hdl.common.expectations import expect
 from hdl.switch.frame_format import copied
 from hdl.switch.slots import PAYLOAD_BITS
 
@@ -20,8 +21,8 @@ class AnswerFramer(Component):
     high, in the last cycle of the frame before at the latest; ``held`` has the ports of a frame
     that has further beats, and ``heading`` those of the beat that is sent in the next cycle. The
     frame's beats are in ``sending`` from the next cycle on, one a cycle; nothing can stall them, so
-    all of the answer's ``numbers`` must be there by then. A frame goes from ``source`` to
-    ``destination``. ``number`` is the bank's.
+    each beat of ``numbers`` must be there then. A frame goes from ``source`` to ``destination``.
+    ``number`` is the bank's.
 
     Throughput: a beat a cycle, from frame to frame, too. Latency: :attr:`latency` from ``take``.
     """
@@ -60,38 +61,40 @@ class AnswerFramer(Component):
             self.free.eq(~busy | ends),
             self.answers.ready.eq(self.take),
         ]
-        with m.If(self.take):
-            m.d.sync += [answer.eq(next_one), Cat(words, more).eq(last), busy.eq(1), begins.eq(1)]
-            m.d.sync += [ends.eq(~beats.any()), self.held.eq(Mux(beats.any(), next_one.bm, 0))]
-        with m.Elif(busy):
-            m.d.sync += [more.eq(more - 1), busy.eq(~ends), begins.eq(0), ends.eq(more == 1)]
+        # What only a frame needs is also registered when none is taken: fewer loads of ``take``.
+        with m.If(self.free):
+            m.d.sync += [answer.eq(next_one), Cat(words, more).eq(last)]
+            m.d.sync += [ends.eq(~beats.any()), busy.eq(self.take), begins.eq(1)]
+            m.d.sync += self.held.eq(Mux(self.take & beats.any(), next_one.bm, 0))
+        with m.Else():
+            m.d.sync += [more.eq(more - 1), begins.eq(0), ends.eq(more == 1)]
             with m.If(more == 1):
                 m.d.sync += self.held.eq(0)
         m.d.comb += [
             self.heading.eq(Mux(self.take, next_one.bm, self.held)),
             sending.last.eq(ends),
             sending.words.eq(words),
-            sending.data.eq(self.word(m, answer, busy, begins, ends)),
+            self.numbers.ready.eq(busy),
+            sending.data.eq(self.word(m, answer, begins, ends)),
         ]
+        expect(m, self, numbers_are_there=lambda: ~busy | self.numbers.valid)
         return m
 
-    def word(self, m: Module, answer: Any, busy: Signal, begins: Signal, ends: Signal) -> Value:
-        """Return the beat: the header or numbers that are held, and numbers that come."""
-        numbers, half = self.numbers, IN_FIRST * PAYLOAD_BITS
-        held = Signal(half, reset_less=True)
-        tail = Signal()  # the last numbers are held
-        header = Signal(WideFrame)
-        assert len(Value.cast(header)) == 8 * HEADER_BYTES == half
-        tag = self.params.tag(answer.tag)
+    def word(self, m: Module, answer: Any, begins: Signal, ends: Signal) -> Value:
+        """Return the beat: numbers as they come, behind the header and before the trailer."""
+        header, tag, beat = Signal(WideFrame), self.params.tag(answer.tag), self.numbers.payload
+        at = trailer_word(answer.count[: len(Value.cast(self.sending.words))])
         m.d.comb += [
             *copied(header, answer),
             *self.params.frames.fill(header, self.destination, self.source),
             header.job.eq(tag.job),
             header.epoch.eq(tag.epoch),
             header.seq.eq(Cat(self.number, answer.slot)),
-            numbers.ready.eq(busy & ~tail),
         ]
-        bits = Value.cast(numbers.payload.numbers)
-        with m.If(busy):
-            m.d.sync += [held.eq(bits[half:]), tail.eq(numbers.payload.last & ~ends & ~tail)]
-        return Cat(Mux(begins, header, held), bits[:half])
+        words = []
+        for k, number in enumerate(beat.numbers):
+            word = number.as_unsigned()
+            if k < HEADER_WORDS:
+                word = Mux(begins, Value.cast(header).word_select(k, PAYLOAD_BITS), word)
+            words.append(Mux(ends & (at == k), beat.saturated, word)[:PAYLOAD_BITS])
+        return Cat(words)

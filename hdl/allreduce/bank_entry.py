@@ -33,7 +33,7 @@ class BankEntry(Component):
         super().__init__(
             params,
             {
-                "i": In(stream.Signature(params.aligned)),
+                "i": In(stream.Signature(params.numbers)),
                 "o": Out(stream.Signature(params.bank.beat)),
                 "number": In(params.bank_bits),
                 "jobs": In(data.ArrayLayout(params.job, params.jobs)),

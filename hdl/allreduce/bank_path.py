@@ -6,7 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.allreduce.answer_framer import AnswerFramer
 from hdl.allreduce.bank_entry import BankEntry
-from hdl.allreduce.number_aligner import NumberAligner
+from hdl.allreduce.frame_reader import FrameReader
 from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.allreduce.wide_bank import WideBank
 from hdl.allreduce.wide_params import WideVerdict
@@ -20,14 +20,14 @@ class BankPath(Component):
     answers' ports are those of the :class:`AnswerFramer`, and what is counted those of the
     :class:`WideBank`.
 
-    Throughput: a beat a cycle. Latency: :attr:`latency` from a packet's last beat, if its numbers
-    end with it, to the next answer in ``waiting``.
+    Throughput: a beat a cycle. Latency: :attr:`latency` from a packet's first beat to the next
+    answer in ``waiting``. A packet's beats must come one a cycle.
     """
 
     def __init__(self, params: AllReduceSwitchParams) -> None:
         bank = WideBank(params.bank)
         assert BankEntry.lead == bank.lead
-        self.latency = NumberAligner.latency + BankEntry.latency + bank.latency
+        self.latency = FrameReader.latency + BankEntry.latency + bank.latency
         super().__init__(
             params,
             {
@@ -53,12 +53,12 @@ class BankPath(Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         params = self.params
-        m.submodules.aligner = aligner = NumberAligner(params)
+        m.submodules.reader = reader = FrameReader(params)
         m.submodules.entry = entry = BankEntry(params)
         m.submodules.bank = bank = WideBank(params.bank)
         m.submodules.framer = framer = AnswerFramer(params)
-        connect(m, flipped(self.i), aligner.i)
-        connect(m, aligner.o, entry.i)
+        connect(m, flipped(self.i), reader.i)
+        connect(m, reader.o, entry.i)
         connect(m, entry.o, bank.i)
         connect(m, bank.answers, framer.answers)
         connect(m, bank.numbers, framer.numbers)

@@ -31,7 +31,7 @@ class AllReduceCounters(Component):
     """
 
     def __init__(self, params: AllReduceSwitchParams) -> None:
-        saturated = params.bank.answer["saturated"].shape
+        saturated = params.bank.answer_beat["saturated"].shape
         bank = {"verdict": WideVerdict, "sender": params.ports, "clamped": saturated}
         port = {"judged": 1, "quality": Quality, "lost": 1, "sent": 1, "dropped": 1}
         super().__init__(

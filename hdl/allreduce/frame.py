@@ -14,13 +14,16 @@ from hdl.switch.frame_format import FrameFormat
 from hdl.switch.slots import PAYLOAD_BITS
 
 ETHERTYPE = 0x88B5  #: ethertype that IEEE 802 sets aside for local experiments
-VERSION = 3
+VERSION = 4
 NUMBER_BYTES = PAYLOAD_BITS // 8
 MOST_NUMBERS = 256  #: numbers of the longest frame
 
 
 class WideFrame(data.Struct):
-    """Describes the 32 bytes before a frame's numbers, of which there are up to 256 of 32 bits.
+    """Describes the 28 bytes before a frame's numbers, of which there are up to 256 of 32 bits.
+
+    Behind the numbers a frame has 4 bytes that say how many numbers of a full activation were
+    clamped; they mean nothing in frames of workers.
 
     Byte i is in bits 8 i to 8 i + 7. Addresses and ethertype are in network byte order; all other
     fields and the numbers have their low byte first. A worker sends partial activations
@@ -37,22 +40,26 @@ class WideFrame(data.Struct):
     acked: 1  #: bit 1: every worker has acknowledged; with is_agg: pending
     no_flags: 6  #: zero
     bm: 32  #: bytes 16..19: the sending worker's bit; from the switch, the workers it is for
-    job: 16  #: bytes 20, 21
+    job: 8  #: byte 20
+    use: 8  #: byte 21: how often the slot has been used, modulo 256
     epoch: 16  #: bytes 22, 23: of the job
     seq: 16  #: bytes 24, 25: slot
-    use: 8  #: byte 26: how often the slot has been used, modulo 256
-    operation: 8  #: byte 27: :class:`hdl.allreduce.wide_params.Operation`
-    count: 16  #: bytes 28, 29: of numbers
-    saturated: 16  #: bytes 30, 31: how many numbers of a full activation were clamped
+    count: 12  #: bytes 26, 27, bits 0 to 11: of numbers
+    operation: 4  #: bits 12 to 15: :class:`hdl.allreduce.wide_params.Operation`
 
 
 HEADER_BYTES = WideFrame.as_shape().size // 8
+HEADER_WORDS = HEADER_BYTES // NUMBER_BYTES  #: words of 32 bits before the numbers
+
+
+def trailer_word(count: Value) -> Value:
+    """Return the number of the 32-bit word behind ``count`` numbers."""
+    return (count + HEADER_WORDS)[: len(count)]
 
 
 def last_word(count: Value) -> Value:
     """Return the number of the last 32-bit word of a frame with ``count`` numbers."""
-    last = (count + HEADER_BYTES // NUMBER_BYTES - 1)[: len(count)]
-    least = LEAST_BYTES // NUMBER_BYTES - 1
+    last, least = trailer_word(count), LEAST_BYTES // NUMBER_BYTES - 1
     return Mux(last < least, least, last)
 
 
@@ -76,6 +83,6 @@ FRAMES = WideFrameFormat(
         ("ethertype", int.from_bytes(ETHERTYPE.to_bytes(2, "big"), "little")),
         ("version", VERSION),
     ),
-    zero=("acked", "no_flags", "saturated"),
-    max_bytes=HEADER_BYTES + NUMBER_BYTES * MOST_NUMBERS,
+    zero=("acked", "no_flags"),
+    max_bytes=HEADER_BYTES + NUMBER_BYTES * (MOST_NUMBERS + 1),
 )

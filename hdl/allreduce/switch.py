@@ -12,7 +12,7 @@ from hdl.allreduce.counters import AllReduceCounters
 from hdl.allreduce.multicast_turns import MulticastTurns
 from hdl.allreduce.port_entry import PortEntry
 from hdl.allreduce.registers import constants, switch_registers
-from hdl.allreduce.switch_params import IN_FIRST, LANES, AllReduceSwitchParams
+from hdl.allreduce.switch_params import AllReduceSwitchParams
 from hdl.common.arithmetic import low_bits
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
@@ -33,10 +33,11 @@ class AllReduceSwitch(Component):
     slots of their own. Slot s is in bank s modulo ``params.banks``.
 
     Throughput: a beat of 64 bytes a cycle at each port, in and out, and in each bank; an answer
-    leaves on all its ports at once. Latency: :meth:`cycles` from the last beat of the frame that
-    completes a sum to the first of the answer, if nothing else waits. ``s_axis`` is always ready: a
-    port whose queue is full loses frames. A port that does not take its answers loses them when its
-    queue is full, and blocks no other. Both are counted, and workers send again.
+    leaves on all its ports at once. Latency: :attr:`latency` from the last beat of a frame, of any
+    length, that completes a sum to the first beat of the answer, if nothing else waits. ``s_axis``
+    is always ready: a port whose queue is full loses frames. A port that does not take its answers
+    loses them when its queue is full, and blocks no other. Both are counted, and workers send
+    again.
     """
 
     register_map = staticmethod(switch_registers)
@@ -50,7 +51,7 @@ class AllReduceSwitch(Component):
             + AnswerFramer.latency
             + AnswerExit.latency
         )
-        self.latencies = {"last beat of a frame of one beat to its answer": self.latency}
+        self.latencies = {"last beat of a frame to the first beat of its answer": self.latency}
         super().__init__(
             params,
             {
@@ -59,10 +60,6 @@ class AllReduceSwitch(Component):
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
             },
         )
-
-    def cycles(self, count: int) -> int:
-        """Return the latency of a frame with ``count`` numbers."""
-        return self.latency + (-(-count // LANES) if count > IN_FIRST else 0)
 
     def elaborate(self, platform) -> Module:
         m = Module()

@@ -3,7 +3,7 @@
 from amaranth.lib import data
 from amaranth.utils import bits_for
 
-from hdl.allreduce.frame import FRAMES, HEADER_BYTES, MOST_NUMBERS, NUMBER_BYTES
+from hdl.allreduce.frame import FRAMES, HEADER_WORDS, MOST_NUMBERS, NUMBER_BYTES
 from hdl.allreduce.wide_params import WideParams, WideVerdict
 from hdl.common.crossbar import CrossbarParams
 from hdl.common.fifo import FifoParams
@@ -14,7 +14,6 @@ from hdl.switch.packet_port import PacketPortParams
 from hdl.switch.params import PacketSwitchParams
 
 LANES = BEAT_BYTES // NUMBER_BYTES
-IN_FIRST = LANES - HEADER_BYTES // NUMBER_BYTES  #: numbers of a frame's first beat
 
 
 class AllReduceSwitchParams(
@@ -30,7 +29,7 @@ class AllReduceSwitchParams(
     egress_depth: int = whole(64, 1 << 16, default=512)
     banks: int = whole(2, 32, power_of_two=True, default=8)  #: banks, each with its adder
 
-    only_answers = ("acked", "saturated")
+    only_answers = ("acked",)
     slot_field = "seq"
     verdict = WideVerdict
 
@@ -68,6 +67,7 @@ class AllReduceSwitchParams(
             ports=self.ports,
             slots=self.slots // self.banks,
             lanes=LANES,
+            first=HEADER_WORDS,
             beats=MOST_NUMBERS // LANES,
             tag_bits=self.tag.size,
         )
@@ -109,9 +109,9 @@ class AllReduceSwitchParams(
         )
 
     @property
-    def aligned(self) -> data.StructLayout:
+    def numbers(self) -> data.StructLayout:
         """Describe a beat of a packet's numbers, with its header and the port that it came by."""
-        header = data.StructLayout({"bm": 32, "job": 16, "epoch": 16, **self.fields})
+        header = data.StructLayout({"bm": 32, "job": 8, "epoch": 16, **self.fields})
         numbers = {name: self.bank.beat.members[name] for name in ("number", "last", "numbers")}
         return data.StructLayout({"header": header, "sender": self.port_bits, **numbers})
 

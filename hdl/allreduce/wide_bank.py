@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import ceil_log2
 
 from hdl.allreduce.wide_params import Operation, WideParams, WideVerdict
 from hdl.allreduce.wide_rule import WideRule
@@ -22,23 +23,26 @@ from hdl.switch.update_memory import UpdateMemory
 class WideBank(Component):
     """Applies packets to the slots of a bank, beat by beat, by :class:`WideRule`.
 
-    The packets come one after the other in ``i``, each with its beats from number 0 to the last,
-    which may have fewer numbers: the others are 0. Acknowledgements and heads with ``clear`` are
-    one beat. Who the workers of a packet's job are, ``everyone``, and why it is ``refused``, if it
-    is, must be there :attr:`lead` cycles after its first beat; all of a slot's packets between two
-    clears have the same workers. Then the rule decides, and each beat's numbers begin the sum, are
-    added to it, or change nothing. A refused packet changes nothing, and has no answer.
+    The packets come one after the other in ``i``, each with its beats from number 0 to the last.
+    A packet's numbers begin in lane ``params.first`` of its first beat; lanes without a number are
+    0. Acknowledgements and heads with ``clear`` are one beat. Who the workers of a packet's job
+    are, ``everyone``, and why it is ``refused``, if it is, must be there :attr:`lead` cycles after
+    its first beat; all of a slot's packets between two clears have the same workers. Then the rule
+    decides, and each beat's numbers begin the sum, are added to it, or change nothing. A refused
+    packet changes nothing, and has no answer.
 
-    ``answers`` has the heads of answers, and ``numbers`` their beats, which are all there by then.
-    An answer goes to all ports of its ``bm`` at once. A packet that completes a
-    sum, and one that repeats an activation of a complete sum, is answered by a beat of the sum for
-    each beat of its own. All others are answered by one beat without numbers, or not at all.
-    Results are exact; they are clamped on the way out. When a sum is completed, ``clamped`` is for
-    a cycle how many of its numbers were clamped. The ``verdict`` on a packet and its ``sender`` are
-    shown for a cycle.
+    ``answers`` has the heads of answers, and ``numbers`` their beats. The first comes a cycle after
+    the head at the latest, and the others one a cycle after it, if the packet's beats are offered
+    one a cycle: a stall for want of room ends long before what is queued has left. An answer goes
+    to all ports of its ``bm`` at once. A packet that completes a sum, and one that repeats an
+    activation of a complete sum, is answered by a beat of the sum for each beat of its own, in the
+    same lanes. All others are answered by one beat without numbers, or not at all. Results are
+    exact; they are clamped on the way out. When a sum is completed, ``clamped`` is for a cycle how
+    many of its numbers were clamped. The ``verdict`` on a packet and its ``sender`` are shown for a
+    cycle.
 
     Throughput: a beat a cycle, even of packets of a beat for the same slot. Latency: from a
-    packet's last beat to the head of its answer :attr:`latency`, and from its first to the verdict
+    packet's first beat to the head of its answer :attr:`latency`, and to the verdict
     :attr:`verdict_latency` cycles. Stalls: ``i.ready``, which depends on registers only, is low
     while the queue of answers may be full. Contents survive a reset: slots are valid after they
     were cleared.
@@ -48,7 +52,7 @@ class WideBank(Component):
     verdict_latency = lead + 1
 
     def __init__(self, params: WideParams) -> None:
-        self.latency = params.sums_memory.latency + 4
+        self.latency = params.sums_memory.latency + 2
         super().__init__(
             params,
             {
@@ -57,7 +61,7 @@ class WideBank(Component):
                 "refused": In(WideVerdict),
                 "answers": Out(stream.Signature(params.answer)),
                 "numbers": Out(stream.Signature(params.answer_beat)),
-                "clamped": Out(params.answer["saturated"].shape),
+                "clamped": Out(params.answer_beat["saturated"].shape),
                 "verdict": Out(WideVerdict),
                 "sender": Out(params.ports),
             },
@@ -91,45 +95,39 @@ class WideBank(Component):
             rule.following.eq(delay(m, (head.use + 1)[:8], heads.lead, "following")),
         ]
         decision: Any = Signal(params.decision, reset_less=True)
+        actions: Any = Signal(params.actions, reset_less=True)
+        place = ceil_log2(params.beats)
+        behind = ~beat.number[place:].any()
         verdict = Mux(refused, self.refused, rule.verdict)
         m.d.sync += self.verdict.eq(Mux(begins, verdict, WideVerdict.NONE))
         m.d.sync += data_register(m, self.sender).eq(beat.head.sender)
+        for name in params.actions.members:
+            first, held = rule.decision[name] & ~refused, decision[name]
+            both = Mux(begins, Cat(0, first), Cat(held, held & behind))
+            m.d.sync += actions[name].eq(both)
         with m.If(begins):
             m.d.sync += decision.eq(rule.decision)
             with m.If(refused):
                 m.d.sync += [decision[name].eq(0) for name in ("take", "add", "full", "short")]
-        # The sum's beat is read a cycle later, and changed.
-        decision = delay(m, decision, more, "decision")
+        # The sum's beat is read a cycle later, and changed. A packet's beat beyond those that the
+        # most numbers fill shares an entry with its first, which has no numbers in its lanes.
+        decision, actions = delay(m, decision, more, "decision"), delay(m, actions, more, "actions")
+        begins = delay(m, begins, 1 + more, "begins", reset_less=False)
+        self.announce(m, begins & (decision.full | decision.short), decision.answer)
         valid = delay(m, valid, 1 + more, "valid_sum", reset_less=False)
         addend = Signal(params.addend)
         m.d.comb += [*copied(addend, beat), addend.operation.eq(beat.head.operation)]
         addend = delay(m, addend, 1 + more, "addend")
-        entry = Cat(i.p.number, head.use[0], head.slot)
+        entry = Cat(i.p.number[:place], head.use[0], head.slot)
         m.d.comb += [sums.address.eq(delay(m, entry, 1, "entry")), sums.write.eq(valid)]
-        self.combine(m, sums, addend, decision)
-        self.answer(m, sums.written.contents, valid, addend, decision, numbers)
+        self.combine(m, sums, addend, actions)
+        full = self.in_lanes(delay(m, actions.full, 1, "full"))
+        beat = Cat(valid, begins, addend.last)
+        self.answer(m, sums.written.contents, full, beat, decision, numbers)
         return m
 
-    def combine(self, m: Module, sums: UpdateMemory, addend: Any, decision: Any) -> None:
-        """Set the beat of the slot's sum after the packet's beat."""
-        operation = addend.operation
-        for before, after, number in zip(sums.before, sums.after, addend.numbers, strict=True):
-            total = low_bits(before + number, len(after)).as_signed()
-            most = Mux(before > number, before, number)
-            other = Mux(operation == Operation.OR, before | number, most)
-            result = Mux(operation == Operation.SUM, total, other)
-            kept = Mux(decision.add, result, before)
-            m.d.comb += after.eq(Mux(decision.take, number, kept))
-
-    def answer(self, m: Module, exact: Any, valid, addend: Any, decision: Any, queue: Any) -> None:
-        """Clamp what has been registered, count what is clamped, and queue the answer."""
-        full = delay(m, decision.full, 1, "full")
-        pairs = [saturate(value, PAYLOAD_BITS) for value in exact]
-        clamped = delay(m, Cat(Mux(full, number, 0) for number, _ in pairs), 1, "clamped")
-        overflows = delay(m, Cat(full & overflow for _, overflow in pairs), 1, "overflows")
-        number, last = delay(m, addend.number, 2, "number"), delay(m, addend.last, 2, "last")
-        decision = delay(m, decision, 2, "decided")
-        valid = delay(m, valid, 2, "valid_answer", reset_less=False)
+    def announce(self, m: Module, valid: Value, answer: Any) -> None:
+        """Queue the head of an answer."""
         whole = FifoParams(
             shape=self.params.answer,
             depth=self.params.waiting,
@@ -139,19 +137,46 @@ class WideBank(Component):
         )
         m.submodules.answers = answers = Fifo(whole)
         register_stream(m, "next_answer", answers.o, flipped(self.answers))
-        payload, saturated = queue.payload, answers.i.payload.saturated
-        earlier = Signal.like(saturated, reset_less=True)  # of the packet's beats before
-        answered = decision.full | (decision.short & (number == 0))
-        ends = valid & answered & (last | decision.short)
+        m.d.comb += [answers.i.valid.eq(valid), answers.i.payload.eq(answer)]
+
+    def in_lanes(self, action: Value) -> list[Value]:
+        """Return for each lane the bit of lanes before the first number's, or of the others."""
+        first, lanes = self.params.first, self.params.lanes
+        return [action[0]] * first + [action[1]] * (lanes - first)
+
+    def combine(self, m: Module, sums: UpdateMemory, addend: Any, actions: Any) -> None:
+        """Set the beat of the slot's sum after the packet's beat."""
+        operation, takes, adds = addend.operation, *map(self.in_lanes, (actions.take, actions.add))
+        lanes = zip(takes, adds, sums.before, sums.after, addend.numbers, strict=True)
+        for take, add, before, after, number in lanes:
+            total = low_bits(before + number, len(after)).as_signed()
+            most = Mux(before > number, before, number)
+            other = Mux(operation == Operation.OR, before | number, most)
+            result = Mux(operation == Operation.SUM, total, other)
+            kept = Mux(add, result, before)
+            m.d.comb += after.eq(Mux(take, number, kept))
+
+    def answer(self, m: Module, exact: Any, full, beat: Value, decision: Any, queue: Any) -> None:
+        """Clamp what has been registered, count what is clamped, and queue the answer's beat.
+
+        ``beat`` has the bits of the cycle before that say whether there is one, and whether it is
+        the first or the last.
+        """
+        valid, begins, last = delay(m, beat, 1, "answered", reset_less=False)
+        decision = delay(m, decision, 1, "decided")
+        pairs = [saturate(number, PAYLOAD_BITS) for number in exact]
+        overflows = count_ones([on & over for on, (_, over) in zip(full, pairs, strict=True)])
+        payload, answered = queue.payload, decision.full | (decision.short & begins)
+        earlier = Signal.like(payload.saturated, reset_less=True)  # of the packet's beats before
         m.d.comb += [
             queue.push.eq(valid & answered),
             queue.cancel.eq(valid & ~answered),
             payload.last.eq(last | decision.short),
-            payload.numbers.eq(clamped),
-            answers.i.valid.eq(ends),
-            *copied(answers.i.payload, decision.answer),
-            saturated.eq(low_bits(count_ones([*overflows]) + earlier, len(earlier))),
+            payload.saturated.eq(low_bits(overflows + earlier, len(earlier))),
         ]
-        m.d.sync += self.clamped.eq(Mux(ends & (decision.take | decision.add), saturated, 0))
+        for number, on, (clamped, _) in zip(payload.numbers, full, pairs, strict=True):
+            m.d.comb += number.eq(Mux(on, clamped, 0))
+        ends = valid & decision.full & last & (decision.take | decision.add)
+        m.d.sync += self.clamped.eq(Mux(ends, payload.saturated, 0))
         with m.If(valid):
-            m.d.sync += earlier.eq(Mux(last, 0, saturated))
+            m.d.sync += earlier.eq(Mux(last, 0, payload.saturated))

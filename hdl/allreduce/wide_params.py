@@ -38,14 +38,20 @@ class Operation(enum.Enum, shape=2):
     SUM, MAX, OR = range(3)
 
 
-class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{tag_bits}"):
+class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{first}_{tag_bits}"):
     """Sets the sizes of a bank."""
 
     ports: int = whole(2, 32, default=8)  #: number of ports, each with a worker
     slots: int = whole(2, 1 << 11, power_of_two=True, default=1 << 11)  #: AllReduces under way
     lanes: int = whole(1, 16, default=16)  #: numbers in a beat
-    beats: int = whole(2, 16, power_of_two=True, default=16)  #: most beats of a packet
+    beats: int = whole(2, 16, power_of_two=True, default=16)  #: beats that the most numbers fill
+    first: int = whole(0, 15, default=0)  #: lane of a packet's first number
     tag_bits: int = whole(0, 32, default=0)  #: bits of a packet that its answer repeats
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.first >= self.lanes:
+            raise ValueError(f"first must be below lanes, {self.lanes}: {self.first}")
 
     @property
     def shape_fields(self) -> dict[str, int]:
@@ -71,17 +77,16 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{tag_bits}"):
     @property
     def beat(self) -> data.StructLayout:
         """Describe a beat of a packet, which has the packet's head."""
-        number = ceil_log2(self.beats)
+        number = bits_for(self.beats if self.first else self.beats - 1)
         return data.StructLayout({"head": self.head, "number": number, **self.beat_fields})
 
     @property
     def addend(self) -> data.StructLayout:
-        """Describe what is done with a beat's numbers."""
-        number = {"operation": 2, "number": ceil_log2(self.beats)}
-        return data.StructLayout({**number, **self.beat_fields})
+        """Describe a beat's numbers, and what they are combined by."""
+        return data.StructLayout({"operation": 2, **self.beat_fields})
 
     @property
-    def answer_head(self) -> data.StructLayout:
+    def answer(self) -> data.StructLayout:
         """Describe an answer to the ports in ``bm``: a sum, or ``acked`` and then without numbers.
 
         If it is ``acked``, ``is_agg`` says that it is pending.
@@ -89,15 +94,10 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{tag_bits}"):
         return data.StructLayout({"bm": self.ports, "acked": 1, **self.packet_fields})
 
     @property
-    def answer(self) -> data.StructLayout:
-        """Describe an answer without its numbers, of which ``saturated`` are clamped."""
-        saturated = {"saturated": bits_for(self.lanes * self.beats)}
-        return data.StructLayout({**self.answer_head.members, **saturated})
-
-    @property
     def answer_beat(self) -> data.StructLayout:
-        """Describe a beat of an answer's numbers."""
-        return data.StructLayout(self.beat_fields)
+        """Describe a beat of an answer; of its numbers up to this one ``saturated`` are clamped."""
+        saturated = {"saturated": bits_for(self.lanes * self.beats)}
+        return data.StructLayout({**saturated, **self.beat_fields})
 
     @property
     def waiting(self) -> int:
@@ -127,9 +127,14 @@ class WideParams(Params, suffix="p{ports}_s{slots}_{lanes}x{beats}_{tag_bits}"):
                 "add": 1,  # they are added to it
                 "full": 1,  # each beat is answered with the sum
                 "short": 1,  # it is answered with one beat without numbers
-                "answer": self.answer_head,
+                "answer": self.answer,
             }
         )
+
+    @property
+    def actions(self) -> data.StructLayout:
+        """Describe what becomes of a beat in the lanes before the first number's, and in others."""
+        return data.StructLayout(dict.fromkeys(("take", "add", "full"), 2))
 
     @property
     def more_cycles(self) -> int:

@@ -42,7 +42,7 @@ class NetworkSwitch(Component):
     Registers are in pages of 4 KB: the switch's own, then those of each of its ``pages``.
     Throughput: a beat of 64 bytes a cycle at every port, each way, and in each engine what its own
     switch has. Latency: :attr:`latencies`, from the last beat of a packet to the first of what is
-    forwarded, at most, or of the answer to a frame of a beat, if nothing else moves.
+    forwarded, at most, or of the answer to a frame, if nothing else moves.
     """
 
     register_map = staticmethod(register_map)

@@ -59,7 +59,7 @@ ELSEWHERE = {
     "hdl/allreduce/bank_entry.py": ("test_switch.py",),
     "hdl/allreduce/bank_path.py": ("test_switch.py",),
     "hdl/allreduce/counters.py": ("test_switch.py",),
-    "hdl/allreduce/number_aligner.py": ("test_switch.py",),
+    "hdl/allreduce/frame_reader.py": ("test_switch.py",),
     "hdl/allreduce/port_entry.py": ("test_switch.py",),
     "hdl/allreduce/wide_rule.py": ("test_wide_bank.py",),
     "hdl/switch/forwarding/counters.py": ("test_switch.py",),

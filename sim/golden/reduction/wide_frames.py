@@ -1,7 +1,8 @@
-"""Models the frames of the wide AllReduce as bytes: a header of 32 bytes, then 1 to 256 numbers.
+"""Models the frames of the wide AllReduce as bytes: a header, then 1 to 256 numbers, and a trailer.
 
-Addresses and ethertype are in network byte order; all other fields have their low byte first.
-Frames shorter than Ethernet's least are padded with zeros.
+The trailer says how many numbers of a full activation were clamped; workers leave it 0. Addresses
+and ethertype are in network byte order; all other fields have their low byte first. Frames shorter
+than Ethernet's least are padded with zeros.
 """
 
 from dataclasses import dataclass, field
@@ -13,23 +14,23 @@ import numpy as np
 from sim.golden.reduction.allreduce import HIGHEST, LOWEST, Packet
 from sim.golden.reduction.frames import ACKED, BYTES, ETHERTYPE, HEADER_BYTES, IS_AGG, Quality
 
-VERSION = 3
+VERSION = 4
 MOST = 256  # numbers in a frame
 NUMBER = np.dtype("<i4")
 FIELDS = {
     "flags": "u1",  # IS_AGG, ACKED; the others are zero
     "bm": "<u4",  # the sending worker's bit; from the switch, the workers it is for
-    "job": "<u2",
+    "job": "u1",
+    "use": "u1",  # of the slot, modulo 256
     "epoch": "<u2",
     "seq": "<u2",  # slot
-    "use": "u1",  # of the slot, modulo 256
-    "operation": "u1",
-    "count": "<u2",  # of numbers; 0 if it is no activation
-    "saturated": "<u2",  # how many numbers of a full activation were clamped
+    "shape": "<u2",  # count of numbers, 0 if it is no activation, and from bit 12 on the operation
 }
+OPERATION_AT = 12
 PROTOCOL = [("destination", "V6"), ("source", "V6"), ("ethertype", ">u2"), ("version", "u1")]
 HEADER = np.dtype([*PROTOCOL, *FIELDS.items()])
-COPIED = FIELDS.keys() - {"count"}  # as they are
+TRAILER = np.dtype("<u4")
+COPIED = FIELDS.keys() - {"shape"}  # as they are
 
 
 class Operation(IntEnum):
@@ -87,23 +88,28 @@ class WideFrame:
         try:
             for name in COPIED:
                 head[name] = getattr(self, name)
+            head["shape"] = len(self.numbers) | self.operation << OPERATION_AT
         except OverflowError as error:
             raise ValueError(f"{error}: {self}") from None
-        head["count"] = len(self.numbers)
         head["destination"], head["source"] = np.void(self.destination), np.void(self.source)
-        return (head.tobytes() + self.numbers.astype(NUMBER).tobytes()).ljust(BYTES, b"\0")
+        trailer = np.array(self.saturated, TRAILER)
+        parts = head, self.numbers.astype(NUMBER), trailer
+        return b"".join(part.tobytes() for part in parts).ljust(BYTES, b"\0")
 
     @classmethod
     def from_bytes(cls, wire: bytes) -> "WideFrame":
         """Return the fields of a frame; raise ValueError for a length that is not its count's."""
         head = np.frombuffer(wire.ljust(HEADER.itemsize, b"\0"), HEADER, 1)[0]
-        if len(wire) != wire_bytes(count := int(head["count"])):
+        operation, count = divmod(int(head["shape"]), 1 << OPERATION_AT)
+        if len(wire) != wire_bytes(count):
             raise ValueError(
                 f"a frame of {count} numbers has {wire_bytes(count)} bytes: {len(wire)}"
             )
         return cls(
             destination=head["destination"].tobytes(),
             source=head["source"].tobytes(),
+            operation=operation,
+            saturated=int(np.frombuffer(wire, TRAILER, 1, trailer_at(count))[0]),
             numbers=np.frombuffer(wire, NUMBER, count, HEADER.itemsize),
             **{name: int(head[name]) for name in COPIED},
         )
@@ -116,9 +122,14 @@ class WideFrame:
         return Packet(is_agg, self.bm, self.use, acked, payload, self.saturated)
 
 
+def trailer_at(count: int) -> int:
+    """Return the place of the trailer in a frame with so many numbers."""
+    return HEADER.itemsize + NUMBER.itemsize * count
+
+
 def wire_bytes(count: int) -> int:
     """Return the bytes of a frame with so many numbers."""
-    return max(BYTES, HEADER.itemsize + NUMBER.itemsize * count)
+    return max(BYTES, trailer_at(count) + TRAILER.itemsize)
 
 
 def judge(wire: bytes, corrupt: bool, address: bytes) -> Quality:

@@ -57,6 +57,6 @@ class WideSwitchModel(SwitchModel):
         if quality is not Quality.GOOD:
             return Verdict(quality.value)
         frame = WideFrame.from_bytes(data)
-        if frame.flags & ACKED or frame.saturated:  # only a switch says so
+        if frame.flags & ACKED:  # only a switch says so
             return Verdict.MALFORMED
         return self.judge_job(port, frame)

@@ -39,7 +39,7 @@ def frames():
     wire = WireFrame(is_agg=True, acked=False, payload=tuple(map(int, numbers[:8])), **fields)
     yield "p4sgd", wire.to_bytes(), {**fields, "is_agg": 1, "acked": 0, "payload": numbers[:8]}
     for operation, count in ((Operation.MAX, 3), (Operation.OR, 40)):
-        fields = drawn(bm=32, **COMMON, saturated=16, flags=2)
+        fields = drawn(bm=32, **COMMON | {"job": 8}, saturated=16, flags=2)
         wire = WideFrame(operation=operation, numbers=numbers[:count], **fields)
         fields |= {"operation": operation, "count": count, "number": numbers[:count]}
         flags = fields.pop("flags")
@@ -122,7 +122,7 @@ def test_places_of_fields_are_those_of_the_frames():
     for enum, path in ((AgreementKind, "agreement.kind"), (Operation, "allreduce.operation")):
         line = next(line for line in text.splitlines() if f'field("{path}"' in line)
         assert all(f'[{each.value}] = "{each.name}"' in line for each in enum)
-    assert "byte 26: how often the slot has been used, modulo 256" in text
+    assert "byte 21: how often the slot has been used, modulo 256" in text
     blocks = re.findall(r"^  { title = (.*?)^  },$", text, re.M | re.S)
     for kind, octets, fields in FRAMES:
         if kind == "netsparse":
@@ -133,6 +133,9 @@ def test_places_of_fields_are_those_of_the_frames():
         assert len(parts) == 1
         places = re.findall(r'{ "(\S+)", (\d+), (\d+) }', parts[0])
         checked = 0
+        if kind == "allreduce":
+            (trailer,) = re.findall(r'trailer = { "(\S+)", (\d+) }', parts[0])
+            places.append((trailer[0], 14 + 4 * fields["count"], trailer[1]))
         for path, first, size in places:
             name = path.removeprefix(f"{kind}.")
             if name in fields and np.ndim(fields[name]) == 0:

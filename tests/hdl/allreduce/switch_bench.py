@@ -76,7 +76,7 @@ class SwitchBench:
             is_agg, use = True, (slot.use + 1) % 256
         if not is_agg:
             return worker, self.frame(worker, number, seq, use)
-        lengths = (1, 8, 9, 16, 17, 24, 25, longest, random.randint(1, longest))
+        lengths = (1, 6, 7, 8, 9, 24, 25, longest, random.randint(1, longest))
         shape = random.randrange(len(Operation)), min(longest, random.choice(lengths))
         key = number, seq, use
         shape = self.shapes.setdefault(key, shape) if random.random() < 0.95 else shape
@@ -92,7 +92,7 @@ class SwitchBench:
         if judge(data, corrupt, self.model.address) is not Quality.GOOD:
             return None
         frame = WideFrame.from_bytes(data)
-        return None if frame.flags & ACKED or frame.saturated else frame.seq % self.params.banks
+        return None if frame.flags & ACKED else frame.seq % self.params.banks
 
     def in_order(self, frames):
         """Yield ports and frames in the order in which banks took them."""
@@ -155,7 +155,7 @@ def mutated(frame):
         return data[:at] + bytes([data[at] ^ 1 << random.randrange(8)]) + data[at + 1 :], False
     changes = {
         "bm": random.choice((0, 3, frame.bm << 1, 0xFFFFFFFF)),
-        "job": random.choice((frame.job ^ 1, random.getrandbits(16))),
+        "job": random.choice((frame.job ^ 1, random.getrandbits(8))),
         "epoch": random.getrandbits(16),
         "seq": random.choice((0, random.getrandbits(16), frame.seq ^ 8)),
         "operation": random.randrange(6),

@@ -7,7 +7,7 @@ from hdl.network_switch.switch import NetworkSwitch
 from sim.harness.verilator import simulate
 from tests.hdl.network_switch.bench import TINY, run_all
 
-SCALE = 30  #: for more than 270,000 cycles
+SCALE = 30  #: for more than 240,000 cycles
 
 
 @pytest.mark.long
