@@ -41,7 +41,7 @@ MUTANTS = mutants_of(
     reads on while it waits; pop.eq(filled & advance) => pop.eq(filled); none_lost_or_invented
     empty one too late; filled.eq(stored != 1) => filled.eq(1); none_leaves_from_nothing
     changes while it waits; with m.If(leaves): => with m.If(1):; waits_unchanged
-    overlooks the output; stored + holds + valid) => stored + holds); level_counts
+    overlooks the output; Cat(valid, holds) => Cat(0, holds); level_counts
     @hdl.common.stream_arbiter; ArbiterProof; StreamArbiter
     leaves its packet; out.i.ready & ends, ~inside) => out.i.ready, ~inside); goes_on
     leaves a late packet; out.i.ready & ends, ~inside) => out.i.ready & ends, 1); goes_on
