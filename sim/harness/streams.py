@@ -46,6 +46,7 @@ __all__ = [
     "Source",
     "Stalls",
     "always",
+    "crossed",
     "cycle",
     "edges",
     "mostly",
@@ -381,6 +382,15 @@ def requested(stall: Stall) -> Stall:
 async def fail(error: Exception) -> NoReturn:
     """Raise an error in a task of its own."""
     raise error
+
+
+def crossed(*together: Any, ms: int = 1, us: int = 0, **settings: Sequence[Any]) -> Callable:
+    """Return a decorator: a cocotb test at each combination of ``settings``.
+
+    ``together`` are pairs of several names and their values. A test ends after ``ms`` or ``us``.
+    """
+    test = cocotb.test(timeout_time=us or ms, timeout_unit="us" if us else "ms")
+    return lambda body: test(cocotb.parametrize(*together, **settings)(body))
 
 
 async def send(

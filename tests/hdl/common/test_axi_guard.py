@@ -5,7 +5,7 @@ import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.axi_guard import DATA_DUE, UNDER_WAY, AxiGuard, AxiGuardParams
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, crossed, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.axi_accesses import Manager, Subordinate
 from tests.hdl.common.crossing.clocks import Side, start
@@ -46,8 +46,7 @@ async def begin_accesses(dut, stalls=(never, never)):
     return manager, subordinate
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def accesses_pass(dut, stalls):
     manager, subordinate = await begin_accesses(dut, stalls.value)
     for _ in range(4):
@@ -60,8 +59,7 @@ async def accesses_pass(dut, stalls):
     assert strobes == {0xF}
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def a_cut_in_the_middle_leaves_nothing(dut, stalls):
     """However long it lasts, and wherever it falls."""
     manager, subordinate = await begin_accesses(dut, stalls.value)
@@ -142,8 +140,7 @@ async def takes_its_latency(dut):
         assert await cycles_until(dut, f"o_{channel}valid") == AxiGuard.latency
 
 
-@cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(cut=range(-1, 8))
+@crossed(cut=range(-1, 8), us=10)
 async def a_cut_at_any_beat_ends_the_write(dut, cut):
     """The cut comes before, with or after each of its beats; those after it have no strobe."""
     side = await begin(dut)

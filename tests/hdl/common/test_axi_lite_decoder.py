@@ -5,7 +5,7 @@ from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiLiteRam, AxiResp
 
 from hdl.common.axi_lite_decoder import AxiLiteDecoder, AxiLiteDecoderParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, start
+from sim.harness.streams import STALLS, crossed, start
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.u280.axi_bench import pause
 from tests.simulated import simulated
@@ -18,8 +18,7 @@ CHANNELS = ("ar", "r", "aw", "w", "b")
 test_axi_lite_decoder = simulated(AxiLiteDecoder, SIZES, __name__)
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=400)
 async def each_subordinate_has_its_own_addresses(dut, stalls):
     """Reads and writes are under way at once; models that others have made keep the rules."""
     params = params_in_simulator()

@@ -4,7 +4,7 @@ import cocotb
 
 from hdl.common.axi_read_arbiter import BURSTS, AxiReadArbiter, AxiReadArbiterParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never
+from sim.harness.streams import STALLS, always, crossed, never
 from tests.simulated import simulated
 
 SIZES = [AxiReadArbiterParams(address_bits=16), AxiReadArbiterParams(masters=3, address_bits=18)]
@@ -52,8 +52,7 @@ class ArbiterBench(Bench):
         assert [sink.beats for sink in self.beats] == self.expected
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_master_reads_what_it_requested(dut, stalls):
     bench = await ArbiterBench(dut, stalls).begin()
     for k in range(bench.params.masters):

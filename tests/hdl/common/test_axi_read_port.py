@@ -9,7 +9,7 @@ from hdl.common.axi_read_port import AxiPortParams, AxiReadPort
 from hdl.common.bus_watch import WATCH
 from sim.harness.coincidences import DISTANCES, apart, pulse
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, crossed, never, often
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 from tests.simulated import simulated
 
@@ -94,8 +94,7 @@ class Bench(PortBench):
         assert len(self.requested) == len(provided) * (not fails)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def every_beat_with_its_burst(dut, stalls):
     """Bursts have any length, tags and all four responses, of which only OKAY is no failure."""
     bench = await Bench(dut, stalls).begin()
@@ -192,8 +191,7 @@ async def a_wrong_number_of_beats_breaks_the_bus(dut, kind, length):
     await bench.works_again()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(bursts=[2, 5], at=[0, 2])
+@crossed(bursts=[2, 5], at=[0, 2], us=100)
 async def beats_behind_an_rlast_too_many_are_waited_for(dut, bursts, at):
     """A host revives in every cycle, and a memory has given a beat with RLAST too many."""
     bench = await Bench(dut).begin()
@@ -215,8 +213,7 @@ async def beats_behind_an_rlast_too_many_are_waited_for(dut, bursts, at):
     await bench.works_again()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(kind=["no AR", "no R", "in the middle"])
+@crossed(kind=["no AR", "no R", "in the middle"], us=100)
 async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     bench = await Bench(dut).begin()
     bench.replies_itself = False
@@ -260,8 +257,7 @@ async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     await bench.works_again()
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(counted=["beats", "RLASTs"])
+@crossed(counted=["beats", "RLASTs"], us=200)
 async def the_bus_owes_up_to_the_last(dut, counted):
     """The most and longest bursts are under way: without RLASTs, or with nothing else."""
     bench = await Bench(dut, (never, often)).begin()

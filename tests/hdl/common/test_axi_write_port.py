@@ -7,7 +7,7 @@ from hdl.common.axi import Response
 from hdl.common.axi_read_port import AxiPortParams
 from hdl.common.axi_write_port import AxiWritePort
 from sim.harness.coincidences import DISTANCES
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, crossed, never, often
 from tests.hdl.common.port_bench import BEAT, LAST_PAGE, QUIET, PortBench
 from tests.simulated import simulated
 
@@ -94,8 +94,7 @@ class Bench(PortBench):
         assert self.written == self.beats_of(sent)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def every_burst_has_its_answer(dut, stalls):
     """Lengths go up to the longest; of the four responses only OKAY is no failure."""
     bench = await Bench(dut, stalls).begin()
@@ -111,8 +110,7 @@ async def every_burst_has_its_answer(dut, stalls):
         assert cycles[-1] - cycles[0] <= len(bench.written)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(kind=["no burst", "before AW", "before W"])
+@crossed(kind=["no burst", "before AW", "before W"], us=100)
 async def an_answer_that_nobody_waits_for_breaks_the_bus(dut, kind):
     bench = await Bench(dut).begin()
     good = bench.issue(5)
@@ -150,8 +148,7 @@ async def an_answer_that_nobody_waits_for_breaks_the_bus(dut, kind):
     await bench.works_again()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(kind=["no AW", "no W", "W stops", "no B"])
+@crossed(kind=["no AW", "no W", "W stops", "no B"], us=100)
 async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     """It gets what was promised, without a strobe; what it answers late is dropped."""
     bench = await Bench(dut).begin()

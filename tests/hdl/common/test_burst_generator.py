@@ -6,7 +6,7 @@ import cocotb
 from hdl.common.burst_generator import BurstGenerator
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 from sim.harness.bench import Bench
-from sim.harness.streams import always, cycle, never, often, rarely
+from sim.harness.streams import always, crossed, cycle, never, often, rarely
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import make_plan
 from tests.hdl.contracts import contracts
@@ -115,8 +115,7 @@ async def clear_ends_a_plan_of_any_counts(dut):
         bench.forget()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(counter=list(COUNTERS))
+@crossed(counter=list(COUNTERS))
 async def counts_down_over_every_bit(dut, counter):
     """It counts from a power of two, which borrows from all bits below, to the end."""
     bench = await Bench(dut).begin()

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.common.crossbar import Crossbar, CrossbarParams
 from sim.harness.records import Recorder, Reports
-from sim.harness.streams import STALLS, Sink, Source, cycle, never, often, start
+from sim.harness.streams import STALLS, Sink, Source, crossed, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -115,8 +115,7 @@ def beats_of(packets):
     return [(to, beat) for to, packet in packets for beat in packet]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def all_arrive_whole_and_in_order(dut, stalls):
     bench = Bench(dut, stalls)
     inputs, outputs = range(bench.params.inputs), range(bench.params.outputs)
@@ -142,8 +141,7 @@ async def nobody_is_in_another_s_path(dut):
         assert bench.sinks[k].cycles == [at + Crossbar.latency for at in taken]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(sink_stall=[never, often])
+@crossed(sink_stall=[never, often], us=100)
 async def inputs_take_turns(dut, sink_stall):
     """An output that packets wait for gives a beat in every cycle, whatever their lengths."""
     bench = Bench(dut, (never, sink_stall))

@@ -3,7 +3,6 @@
 import ast
 from pathlib import Path
 
-import cocotb
 import pytest
 from cocotb.triggers import ClockCycles
 
@@ -12,7 +11,7 @@ from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.slot_table import SlotTable
 from sim.harness import verilator
 from sim.harness.coverage_runs import COVERAGE
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.harness.verilator import SimulationError, simulate
 from tests.hdl.p4sgd.bench import put
 
@@ -36,8 +35,7 @@ PROVEN = {
 }
 
 
-@cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(start_at=[1, 3])
+@crossed(start_at=[1, 3], us=10)
 async def starts_what_may_not_start(dut, start_at):
     """Nothing may start before the job is open, two cycles behind its clear."""
     put(dut, slot_count=2, clear=0, start=0, delivered=0, valid=0)

@@ -2,13 +2,12 @@ import random
 from bisect import bisect_left
 from functools import partial
 
-import cocotb
 import pytest
 
 from gen.base.emission.emit import emit
 from hdl.common.fifo import Fifo, FifoParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never
+from sim.harness.streams import STALLS, always, crossed, never
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.contracts import contracts, filling, stated
 from tests.rejects import rejects
@@ -63,8 +62,7 @@ keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw)
 fills_and_empties = filling(__name__, draw)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=[*STALLS, (never, always)])
+@crossed(stalls=[*STALLS, (never, always)], us=100)
 async def counts_what_is_inside(dut, stalls):
     """It does in every cycle, up to its capacity."""
     bench = await Bench(dut).begin(after_anything=True)

@@ -4,7 +4,7 @@ import cocotb
 import pytest
 
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
-from sim.harness.streams import STALLS, Sink, edges, start, started
+from sim.harness.streams import STALLS, Sink, crossed, edges, start, started
 from sim.harness.verilator import simulate
 from tests.hdl.common.packet_buffer_bench import WIDTH, Bench
 
@@ -15,8 +15,7 @@ def test_packet_buffer(words, behind):
     simulate(PacketBuffer(params), __name__)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def gives_what_was_kept(dut, stalls):
     source, sink = stalls
     bench = Bench(dut, source)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
-from sim.harness.streams import STALLS, cycle, started
+from sim.harness.streams import STALLS, crossed, cycle, started
 from sim.harness.verilator import simulate
 from tests.hdl.common.packet_buffer_bench import WIDTH, Bench
 
@@ -45,8 +45,7 @@ def test_read_ahead():
     simulate(AheadBuffer(params), __name__)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def what_is_left_was_kept(dut, stalls):
     """Without what is undone later, what leaves is what was kept, in order."""
     source, sink = stalls

@@ -5,7 +5,7 @@ import cocotb
 
 from hdl.common.packet_entry import PacketEntry, PacketEntryParams
 from sim.harness.bench import Bench
-from sim.harness.streams import always, mostly, never, often
+from sim.harness.streams import always, crossed, mostly, never, often
 from tests.hdl.vitis.packets import packet
 from tests.simulated import simulated
 
@@ -31,8 +31,7 @@ def send(bench, packets, broken=()):
         bench.i.extend(beats)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often, mostly])
+@crossed(stall=[never, often, mostly], us=200)
 async def whole_packets_leave_and_all_others_are_counted(dut, stall):
     """Nothing waits at the entry, and nothing of a packet that finds no room leaves."""
     bench = await Bench(dut, (often, stall)).begin(after_anything=True)
@@ -65,8 +64,7 @@ async def whole_packets_leave_and_all_others_are_counted(dut, stall):
         assert 0 < len(left) < sum(length <= most for length in lengths)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(cut=range(1, 9))
+@crossed(cut=range(1, 9), us=50)
 async def a_packet_that_a_reset_cuts_is_dropped(dut, cut):
     """Nothing leaves that came before the reset, and nothing of the packet that it cuts.
 

@@ -5,7 +5,7 @@ import cocotb
 from hdl.common.packet_entry import PacketEntryParams
 from hdl.common.packet_exit import PacketExit
 from sim.harness.bench import Bench
-from sim.harness.streams import mostly, never, often
+from sim.harness.streams import crossed, mostly, never, often
 from tests.hdl.vitis.packets import packet
 from tests.simulated import simulated
 
@@ -14,8 +14,7 @@ SIZES = [PacketEntryParams(beats=16), PacketEntryParams(beats=64)]
 test_packet_exit = simulated(PacketExit, SIZES, __name__)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize((("source", "sink"), [(never, never), (often, never), (often, mostly)]))
+@crossed((("source", "sink"), [(never, never), (often, never), (often, mostly)]), us=200)
 async def whole_packets_leave_and_broken_ones_do_not(dut, source, sink):
     bench = await Bench(dut, (source, sink)).begin(after_anything=True)
     most = bench.params.buffer.max_packet_words

@@ -8,7 +8,7 @@ from hdl.common.bus_watch import BUS
 from hdl.common.read_master import ReadMaster
 from hdl.common.read_plan import COUNT_BITS, EPOCH_BITS, ReadMasterParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, always, cycle, never, often, rarely
+from sim.harness.streams import STALLS, Stalls, always, crossed, cycle, never, often, rarely
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import BurstJudge, Memory, beats_of, make_plan
 from tests.simulated import simulated
@@ -90,8 +90,7 @@ class MemoryBench(ReadBench):
         self.check()
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, memory_stall=[never, rarely, often])
+@crossed(stalls=STALLS, memory_stall=[never, rarely, often], ms=2)
 async def delivers_what_plans_say(dut, stalls, memory_stall):
     bench = await MemoryBench(dut, stalls, memory_stall).begin()
     plans = [random_plan() for _ in range(20 if bench.params.burst_beats <= 16 else 4)]
@@ -102,8 +101,7 @@ async def delivers_what_plans_say(dut, stalls, memory_stall):
     assert not bench.failed.beats
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(later=range(5))
+@crossed(later=range(5))
 async def an_empty_plan_is_soon_over(dut, later):
     """Whenever the next plan comes, it has to wait for a few cycles at most."""
     bench = await MemoryBench(dut).begin()
@@ -125,8 +123,7 @@ async def crosses_windows_and_pages(dut):
     await bench.read(*(make_plan(bench.beat_bytes, page - window + k, window + 1) for k in starts))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def reports_failing_beats_and_delivers_them(dut, stalls):
     params, bad = params_in_simulator(ReadMasterParams), random.sample(range(100), 9)
     memory_stall, sink_stall = stalls
@@ -138,8 +135,7 @@ async def reports_failing_beats_and_delivers_them(dut, stalls):
     assert len(bench.failed.beats) == 2 * len(bad)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=[Stalls.NONE, Stalls.BUSY_SINK], length=[1, 7])
+@crossed(stalls=[Stalls.NONE, Stalls.BUSY_SINK], length=[1, 7], ms=2)
 async def halt_abandons_a_plan(dut, stalls, length):
     """It halts at any moment, with bursts waiting, in flight, buffered; the next plan is whole."""
     bench = await MemoryBench(dut, stalls, often if stalls is Stalls.BUSY_SINK else never).begin()
@@ -261,8 +257,7 @@ async def counts_and_addresses_have_all_their_bits(dut):
         assert not dut.busy.value
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(fault=["short", "long", "silent"])
+@crossed(fault=["short", "long", "silent"], us=100)
 async def a_broken_bus_ends_the_plan(dut, fault):
     """Nothing after the fault is delivered, nor the next plan; then all is as it was."""
     bench = await ByHand(dut).begin()

@@ -14,7 +14,7 @@ from hdl.common.register_block import RegisterBlock
 from hdl.common.registers import Field, Register, RegisterMap
 from sim.harness.payloads import pack, unpack
 from sim.harness.records import Recorder
-from sim.harness.streams import mostly, never, often, start
+from sim.harness.streams import crossed, mostly, never, often, start
 from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.register_pace import Port
@@ -157,8 +157,7 @@ def some_access(words):
     return address, random.random() < 0.5
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(pause=[never, often])
+@crossed(pause=[never, often])
 async def follows_the_map(dut, pause):
     """Any bytes are written and read at any address, while what is reported changes."""
     port, model = Port(dut, pause), Model()
@@ -184,8 +183,7 @@ async def follows_the_map(dut, pause):
     assert model.pulses == {n: [item[n] for item in shown if item[n]] for n in model.pulses}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(pause=[never, often])
+@crossed(pause=[never, often])
 async def running_counters_read_whole(dut, pause):
     """Each field changes all its bits every cycle: only one cycle's value is right."""
     port = Port(dut, pause)
@@ -227,8 +225,7 @@ async def running_counters_read_whole(dut, pause):
     running.cancel()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(gap=[-5, -1, 0, 1, 5])
+@crossed(gap=[-5, -1, 0, 1, 5])
 async def address_and_data_come_in_any_order(dut, gap):
     writable = sorted({address for address, _, _ in fields("rw")})
     if not writable:
@@ -297,8 +294,7 @@ async def answers_wait_for_the_master(dut):
     assert len(answers.beats) == 2
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(pause=[never, often, mostly])
+@crossed(pause=[never, often, mostly])
 async def reads_and_writes_pass_each_other(dut, pause):
     """Both queues are full of accesses at once: each is answered as if it were alone."""
     port = Port(dut, pause)

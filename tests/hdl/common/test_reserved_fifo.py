@@ -3,12 +3,11 @@
 import random
 from collections import deque
 
-import cocotb
 import pytest
 from cocotb.triggers import RisingEdge
 
 from hdl.common.reserved_fifo import ReservedFifo, ReservedFifoParams
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.harness.verilator import params_in_simulator, simulate
 
 
@@ -22,8 +21,7 @@ def test_reserved_fifo(cancels, passes):
 PACES = ((0, 1), (0.3, 1), (1, 1), (1, 0.4), (0.9, 0.9))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[1, 3, 7, 30])
+@crossed(latency=[1, 3, 7, 30])
 async def keeps_room_for_what_has_started(dut, latency):
     """It does in every cycle; if nobody takes a beat, as many start as there are places.
 

@@ -5,7 +5,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.common.stream_arbiter import StreamArbiter, StreamArbiterParams
-from sim.harness.streams import STALLS, Sink, Source, cycle, start
+from sim.harness.streams import STALLS, Sink, Source, crossed, cycle, start
 from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.cuts import stand_still
@@ -64,8 +64,7 @@ def ends(params, beat):
     return params.last_bit is None or beat >> params.last_bit & 1
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_packet_whole_and_in_turn(dut, stalls):
     params = params_in_simulator(StreamArbiterParams)
     sent = [packets(params, 40) for _ in range(params.count)]

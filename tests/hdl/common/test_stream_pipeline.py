@@ -7,7 +7,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.stream_pipeline import StreamPipeline, StreamPipelineParams
 from sim.harness.bench import Bench
-from sim.harness.streams import Sink, Source, cycle, never, often, start
+from sim.harness.streams import Sink, Source, crossed, cycle, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
@@ -53,8 +53,7 @@ keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw, b
 fills_and_empties = filling(__name__, draw, bench=bench)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=100)
 async def empty_only_when_all_have_left(dut, stall):
     params = params_in_simulator(StreamPipelineParams)
     await start(dut)

@@ -16,7 +16,7 @@ from hdl.common.streams import (
 )
 from sim.harness.bench import Bench
 from sim.harness.cache import cached_folder
-from sim.harness.streams import STALLS, Source, receive, start
+from sim.harness.streams import STALLS, Source, crossed, receive, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.common.cuts import stand_still
 from tests.hdl.contracts import contracts, filling
@@ -59,8 +59,7 @@ keeps_order, takes_its_latency, a_reset_empties_it = contracts(__name__, draw)
 fills_and_empties = filling(__name__, draw)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def fork_ends_a_beat_with_its_last_copy(dut, stalls):
     """It leaves when the last copy has been taken, not later."""
     bench = await Bench(dut).begin()

@@ -12,7 +12,7 @@ from hdl.gather.engine_params import GatherEngineParams
 from hdl.pcie.descriptors import Cause
 from sim.golden.pcie_requester import cut
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, crossed, never, often
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -98,8 +98,7 @@ def some_request():
     return random.choice((4 * random.randrange(1 << 62), TOP - 8192)) % (TOP - 4096), size
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, fails=[0.0, 0.1])
+@crossed(stalls=STALLS, fails=[0.0, 0.1], us=200)
 async def requests_are_answered_in_order(dut, stalls, fails):
     bench = await RequesterBench(dut, stalls, fails).begin()
     events = bench.tally()
@@ -149,8 +148,7 @@ async def what_was_not_sent_is_forgotten(dut):
     bench.check(requests)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(cut=range(1, 25))
+@crossed(cut=range(1, 25), us=50)
 async def nothing_is_left_after_a_reset(dut, cut):
     """Neither of a piece or a beat under way, nor of a failure, nor of beats that wait."""
     bench = await RequesterBench(dut, (never, often if cut % 2 else never), fails=1.0).begin()
@@ -170,8 +168,7 @@ async def nothing_is_left_after_a_reset(dut, cut):
     assert events["failed"] == bench.fails * len(bench.bursts)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(writes=[False, True])
+@crossed(writes=[False, True], us=50)
 async def the_state_of_both_buses_is_reported(dut, writes):
     """An answer without a request breaks a bus; one that takes nothing is silent as well."""
     bench = await RequesterBench(dut).begin()
@@ -214,8 +211,7 @@ async def a_completion_waits_for_the_one_before(dut):
     assert strobes == [0xFFFF << at % bench.size for at in places]
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=50)
 async def a_completion_lands_at_its_place(dut, stalls):
     bench = await RequesterBench(dut, stalls).begin()
     seen = bench.record("visible")

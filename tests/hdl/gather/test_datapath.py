@@ -15,7 +15,7 @@ from sim.golden.pcie_requester import Cause
 from sim.harness.axi_streams import AxiMonitor
 from sim.harness.payloads import pack
 from sim.harness.records import Reports
-from sim.harness.streams import Sink, Source, never, often, sample
+from sim.harness.streams import Sink, Source, crossed, never, often, sample
 from sim.harness.verilator import params_in_simulator
 from sim.surroundings.pcie_host import HostModel
 from tests.hdl.gather.engine_bench import outcomes
@@ -134,8 +134,7 @@ def some_table(row_bytes):
     return Table(base=base, rows=(MEMORY - base) // stride, row_bytes=row_bytes, stride=stride)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
+@crossed(order=list(ReadOrder), stall=[never, often], us=200)
 async def every_byte_of_rows(dut, order, stall):
     """Sizes are near those of dwords, sectors, lines, beats, reads, pages; idxs repeat or not."""
     card = await Card(dut, stall).begin()
@@ -148,8 +147,7 @@ async def every_byte_of_rows(dut, order, stall):
         )
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder))
+@crossed(order=list(ReadOrder), us=200)
 async def rows_at_every_dword_of_a_line(dut, order):
     """Packed rows of 132 bytes begin at each of the 32."""
     card = await Card(dut, never).begin()
@@ -157,8 +155,7 @@ async def rows_at_every_dword_of_a_line(dut, order):
     await card.gather(table, list(range(33)), order)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=[ReadOrder.ALIGNED, ReadOrder.NAIVE])
+@crossed(order=[ReadOrder.ALIGNED, ReadOrder.NAIVE], us=200)
 async def rows_at_every_dword_of_a_sector(dut, order):
     """Rows have one to eight dwords: each number of them is skipped, and dropped."""
     card = await Card(dut, never).begin()
@@ -168,8 +165,7 @@ async def rows_at_every_dword_of_a_sector(dut, order):
         await card.gather(table, list(range(8)), order)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder))
+@crossed(order=list(ReadOrder), us=200)
 async def idxs_that_are_not_in_the_table(dut, order):
     """Their rows say so, and the others are as always."""
     card = await Card(dut, never).begin()
@@ -178,8 +174,7 @@ async def idxs_that_are_not_in_the_table(dut, order):
     await card.gather(table, [36, 37, 5, most, 0, 38, 36], order)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder), stall=[never, often])
+@crossed(order=list(ReadOrder), stall=[never, often], us=200)
 async def rows_that_are_joined(dut, order, stall):
     """Rows have sizes near a beat's, begin at any dword of a beat, and some idxs are bad."""
     card = await Card(dut, stall).begin()
@@ -191,8 +186,7 @@ async def rows_that_are_joined(dut, order, stall):
         await card.join(table, idxs, order, random.randrange(lanes))
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder))
+@crossed(order=list(ReadOrder), us=200)
 async def reads_of_any_address(dut, order):
     """Tables have the largest sizes and lie anywhere; the host sets each limit of a read."""
     card = await Card(dut, never).begin()
@@ -222,8 +216,7 @@ async def rows_where_the_host_has_no_memory(dut):
     assert not any(beat["data"] for beat in rows[1])
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder))
+@crossed(order=list(ReadOrder), us=200)
 async def one_row_alone(dut, order):
     """From idx to RQ, and from the last completion to the row, it takes as long as is said."""
     card = await Card(dut, never).begin()

@@ -14,6 +14,7 @@ from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table
 from sim.golden.pcie_link import bytes_of_share
 from sim.harness.clock import cycle
+from sim.harness.streams import crossed
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
@@ -33,8 +34,7 @@ def test_gather_engine(params, tmp_path):
     run_tests(params, __name__, tmp_path)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(order=list(ReadOrder), stalls=[False, True])
+@crossed(order=list(ReadOrder), stalls=[False, True], us=500)
 async def every_byte_of_rows(dut, order, stalls):
     """Sizes are near those of dwords, sectors, lines, beats, reads; both kinds of idxs occur."""
     bench = Bench(dut)
@@ -58,8 +58,7 @@ async def every_byte_of_rows(dut, order, stalls):
         await bench.gather(request)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(read_size=[0, 2], idx_bytes=[4, 8])
+@crossed(read_size=[0, 2], idx_bytes=[4, 8], us=500)
 async def many_idxs(dut, read_size, idx_bytes):
     """More idxs than are read ahead begin anywhere in a chunk, at each size of reads."""
     bench = await Bench(dut).begin(read_size)
@@ -273,8 +272,7 @@ async def reads_are_limited(dut):
     assert 2 * cycles[0] > 3 * cycles[1]
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(share=[20, 45])
+@crossed(share=[20, 45], us=500)
 async def reads_keep_to_a_share(dut, share):
     """In the middle of a request its data keeps the share, within 2 percent and a read."""
     bench = await Bench(dut).begin()

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import Outcome
 from sim.gather.golden.engine import rows_of
-from sim.harness.streams import never, often
+from sim.harness.streams import crossed, never, often
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.engine_bench import (
     CARD,
@@ -32,8 +32,7 @@ def test_engine_ends(params, tmp_path):
     run_tests(params, __name__, tmp_path)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=500)
 async def rows_for_a_consumer(dut, stall):
     """Rows have sizes near those of beats and reads, and each begins with a beat."""
     bench = Bench(dut)
@@ -105,8 +104,7 @@ async def stop_within_a_row(dut):
     assert cuts
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(idx_bytes=[4, 8], stall=[0, 128])
+@crossed(idx_bytes=[4, 8], stall=[0, 128], us=500)
 async def idxs_on_the_card(dut, idx_bytes, stall):
     """They begin anywhere in a beat, more than are read ahead, in turn with the host's."""
     bench = await Bench(dut).begin(ar_stall=stall, r_stall=stall, read_latency=stall)
@@ -129,8 +127,7 @@ async def idxs_on_the_card(dut, idx_bytes, stall):
         )
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(fault=[Fault.ERROR, Fault.MUTE])
+@crossed(fault=[Fault.ERROR, Fault.MUTE], us=500)
 async def idxs_that_device_memory_does_not_give(dut, fault):
     """Their rows are in no table, and the request says why; later ones are as always."""
     bench = await Bench(dut).begin()

@@ -13,6 +13,7 @@ from hdl.gather.registers import IDENTITY
 from sim.gather.golden.engine import carry_out
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Recorder
+from sim.harness.streams import crossed
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
@@ -97,8 +98,7 @@ async def one_completion_fails(dut, change, causes):
         await bench.gather(bench.request(TABLE_OF_ROWS, [1, 2, 3, 60, 4], destination=4 * k))
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(change=[poisoned, unsupported, lost])
+@crossed(change=[poisoned, unsupported, lost], us=500)
 async def idxs_fail(dut, change):
     """All rows count as beyond the table then, even if row 0, read instead, fails as well."""
     bench = await Bench(dut).begin()
@@ -139,8 +139,7 @@ async def completions_come_late(dut):
     assert not await card.registers.read("reads_owed")
 
 
-@cocotb.test(timeout_time=2000, timeout_unit="us")
-@cocotb.parametrize(stalls=[False, True])
+@crossed(stalls=[False, True], ms=2)
 async def stop_under_traffic(dut, stalls):
     """The host is told of all requests; the engine is as before, whenever it is stopped."""
     bench = Bench(dut)
@@ -196,8 +195,7 @@ async def the_function_is_reset_under_traffic(dut):
     assert result["work_requests"] + result["work_forgotten"] == 4 * 5
 
 
-@cocotb.test(timeout_time=1000, timeout_unit="us")
-@cocotb.parametrize(resets=[False, True])
+@crossed(resets=[False, True])
 async def nothing_is_sent_by_what_is_no_master(dut, resets):
     """After a reset, or when the host lets the function send no more, until it lets it again."""
     bench = await Bench(dut).begin()

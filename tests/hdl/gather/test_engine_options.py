@@ -3,14 +3,12 @@
 import random
 from dataclasses import replace
 
-import cocotb
-
 from hdl.gather.engine_params import GatherEngineParams
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import reads
 from sim.gather.rates import ORDERS
 from sim.gather.surroundings.card_system import CardParams
-from sim.harness.streams import never, often
+from sim.harness.streams import crossed, never, often
 from tests.hdl.gather.engine_bench import CARD, Bench, Consumer, put, run_tests, some_table
 
 ALL = CardParams(
@@ -24,8 +22,7 @@ def test_engine_options(tmp_path):
     run_tests(ALL, __name__, tmp_path)
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(stall=[0, 128])
+@crossed(stall=[0, 128], us=500)
 async def equal_idxs_on_the_card(dut, stall):
     """Each row is read once, without any other read, and reaches the consumer or device memory."""
     bench = Bench(dut)

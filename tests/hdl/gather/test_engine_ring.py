@@ -12,6 +12,7 @@ from hdl.common.rings import Fault
 from hdl.gather.engine_params import COMPLETION_BYTES, Outcome
 from sim.gather.golden.ring import pack
 from sim.golden.pcie_requester import Cause
+from sim.harness.streams import crossed
 from tests.hdl.gather.engine_bench import (
     DEVICE_BYTES,
     RING,
@@ -67,8 +68,7 @@ async def submitted(card, request):
         await card.registers.write(submit=1)
 
 
-@cocotb.test(timeout_time=1000, timeout_unit="us")
-@cocotb.parametrize(places=[1, 4, 16])
+@crossed(places=[1, 4, 16])
 async def every_byte_of_rows(dut, places):
     """All bytes are right over several rounds of the ring, with doorbells for one or more."""
     bench = await Bench(dut).begin()
@@ -198,8 +198,7 @@ async def a_descriptor_fails_while_rows_come(dut):
     await ring.close()
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(fault=[Fault.OVERRUN, Fault.ADDRESS])
+@crossed(fault=[Fault.OVERRUN, Fault.ADDRESS], us=500)
 async def a_ring_that_cannot_be(dut, fault):
     """A doorbell too far or a misaligned ring is refused, causes an interrupt, and is counted."""
     bench = await Bench(dut).begin()
@@ -235,8 +234,7 @@ def more_like(request, count):
     ]
 
 
-@cocotb.test(timeout_time=2000, timeout_unit="us")
-@cocotb.parametrize(first=[True, False])
+@crossed(first=[True, False], ms=2)
 async def stop_with_a_ring_that_is_full(dut, first):
     """A stop ends every request that was read with a completion, no other, and closes the ring.
 
@@ -277,8 +275,7 @@ async def stop_with_a_ring_that_is_full(dut, first):
     assert stopped > 4  # how many are under way depends on the rows that are drawn
 
 
-@cocotb.test(timeout_time=1000, timeout_unit="us")
-@cocotb.parametrize(runs=[True, False])
+@crossed(runs=[True, False])
 async def stop_where_no_descriptor_comes(dut, runs):
     """A stop gives an awaited descriptor up at once, even if rows that never come have all tags."""
     bench = await Bench(dut).begin()
@@ -308,8 +305,7 @@ async def stop_where_no_descriptor_comes(dut, runs):
     assert not await card.registers.read("reads_owed")
 
 
-@cocotb.test(timeout_time=2000, timeout_unit="us")
-@cocotb.parametrize(resets=[True, False], answers=[True, False])
+@crossed(resets=[True, False], answers=[True, False], ms=2)
 async def the_function_ends_while_descriptors_are_read(dut, resets, answers):
     """All requests are forgotten, and the ring is closed until the host opens it again."""
     bench = await Bench(dut).begin()

@@ -9,7 +9,7 @@ from hdl.gather.engine_params import CHUNK, GatherEngineParams
 from hdl.gather.idx_reader import IdxReader
 from sim.golden.pcie_requester import Cause, cut
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.simulated import simulated
 
 SIZES = [
@@ -103,8 +103,7 @@ def some_idx(wide):
     return idx | (1 << random.randrange(32, 64) if wide and random.random() < 0.3 else 0)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, wide=[False, True], on_card=[False, True])
+@crossed(stalls=STALLS, wide=[False, True], on_card=[False, True])
 async def every_idx_in_its_order(dut, stalls, wide, on_card):
     """Arrays begin and end anywhere, in turn with arrays of other width in the other memory."""
     bench = await ReaderBench(dut, stalls).begin()
@@ -115,8 +114,7 @@ async def every_idx_in_its_order(dut, stalls, wide, on_card):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(wide=[False, True], on_card=[False, True])
+@crossed(wide=[False, True], on_card=[False, True])
 async def from_every_place_of_a_chunk(dut, wide, on_card):
     bench = await ReaderBench(dut).begin()
     size = 8 if wide else 4
@@ -126,8 +124,7 @@ async def from_every_place_of_a_chunk(dut, wide, on_card):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(wide=[False, True])
+@crossed(wide=[False, True])
 async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
     bench = await ReaderBench(dut).begin()
     bench.issue(600, wide=wide, place=64)
@@ -137,8 +134,7 @@ async def an_idx_a_cycle_and_no_longer_than_stated(dut, wide):
     assert bench.idxs.cycles[-1] - bench.idxs.cycles[0] == 600 - 1
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(bit=range(9, 32))
+@crossed(bit=range(9, 32))
 async def arrays_of_any_length(dut, bit):
     """The first requests of arrays up to 2 ** 31 idxs are right, as many as are sent unanswered."""
     bench = await ReaderBench(dut).begin()

@@ -9,7 +9,7 @@ from hdl.gather.params import SHARE, SLOTS, GatherParams
 from hdl.gather.repeat_finder import RepeatFinder
 from hdl.pcie.params import ReadRequesterParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, never
+from sim.harness.streams import STALLS, crossed, never
 from sim.harness.verilator import simulate
 
 IDX_BITS = 20
@@ -74,8 +74,7 @@ class FinderBench(Bench):
             fetched += 1
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, slots=[2, 8, 64, 256])
+@crossed(stalls=STALLS, slots=[2, 8, 64, 256])
 async def rows_that_are_kept(dut, stalls, slots):
     """Rows are found as the model says for few idxs and for many, some with a common hash."""
     bench = await FinderBench(dut, stalls).begin()

@@ -2,8 +2,6 @@
 
 import random
 
-import cocotb
-
 from hdl.gather.params import MAX_ROW, SHARE, GatherParams, ReadOrder
 from hdl.gather.row_cutter import RowCutter
 from hdl.pcie.params import ReadRequesterParams
@@ -11,7 +9,7 @@ from sim.gather.rates import ORDERS
 from sim.golden.pcie_link import LINE, cut_at
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.simulated import simulated
 
 SIZES = [GatherParams(reads=ReadRequesterParams(data_bits=256, tags=4, user_bits=SHARE.size))]
@@ -57,8 +55,7 @@ class CutterBench(Bench):
         assert next(result, None) is None
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(order=list(ReadOrder), stalls=STALLS)
+@crossed(order=list(ReadOrder), stalls=STALLS)
 async def every_size_at_every_dword(dut, order, stalls):
     """Rows are cut right at sizes near a sector, a line and two lines, and at the largest size."""
     bench = await CutterBench(dut, stalls).begin()
@@ -69,8 +66,7 @@ async def every_size_at_every_dword(dut, order, stalls):
     await bench.cut(order, MAX_ROW, [(1 << 64) - 2 * MAX_ROW - 4 * k for k in range(3)])
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(order=list(ReadOrder))
+@crossed(order=list(ReadOrder))
 async def a_request_a_cycle_and_no_longer_than_stated(dut, order):
     bench = await CutterBench(dut).begin()
     await bench.cut(order, 2 * LINE, [LINE * k for k in range(20)])

@@ -9,7 +9,7 @@ from hdl.gather.row_keeper import RowKeeper
 from hdl.pcie.params import ReadRequesterParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.simulated import simulated
 
 SIZES = [
@@ -67,8 +67,7 @@ class KeeperBench(Bench):
             assert result | {"cause": int(result["cause"].value)} == expected, f"part {k}"
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_part_of_rows(dut, stalls):
     """Rows of all numbers of parts that fit a slot are right, in every slot."""
     bench = await KeeperBench(dut, stalls).begin()

@@ -11,7 +11,7 @@ from hdl.pcie.params import ReadRequesterParams
 from sim.golden.pcie_requester import Cause
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.hdl.gather.engine_bench import outcomes
 from tests.simulated import simulated
 
@@ -102,8 +102,7 @@ class PackerBench(Bench):
 SOME = [Cause.NONE] * 20 + list(Cause)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, joined=[False, True])
+@crossed(stalls=STALLS, joined=[False, True])
 async def every_dword_of_rows(dut, stalls, joined):
     """Rows are right for all numbers of skipped and dropped dwords, with parts that failed."""
     bench = await PackerBench(dut, stalls).begin()

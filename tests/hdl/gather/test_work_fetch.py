@@ -15,7 +15,7 @@ from sim.gather.golden.ring import DESCRIPTOR_BYTES, Ring, pack, unpack
 from sim.gather.golden.rows import Table
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack as packed
-from sim.harness.streams import STALLS, Sink, cycle, edges, until
+from sim.harness.streams import STALLS, Sink, crossed, cycle, edges, until
 from tests.simulated import simulated
 
 SIZES = [
@@ -150,8 +150,7 @@ class FetchBench(Bench):
         assert not self.dut.cause.value
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, places=[1, 4])
+@crossed(stalls=STALLS, places=[1, 4], us=400)
 async def work_in_the_order_of_the_ring(dut, stalls, places):
     """Work comes in order; some descriptors have meaningless bits, and one has all bits 1."""
     bench = await FetchBench(dut, stalls, delay=lambda: random.randrange(1, 40)).begin()
@@ -193,8 +192,7 @@ async def each_bit_without_a_meaning(dut):
     assert bench.work.beats == expected
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS)
+@crossed(cause=[Cause.POISONED, Cause.TIMEOUT], stalls=STALLS, us=100)
 async def one_that_cannot_be_read_stops_the_ring(dut, cause, stalls):
     """Descriptors before it become work; later ones do not, though some were asked for."""
     bench = await FetchBench(dut, stalls).begin()

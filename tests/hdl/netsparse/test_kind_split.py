@@ -6,7 +6,7 @@ from hdl.netsparse.kind_split import KindSplit
 from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
-from sim.harness.streams import edges, never, often, start
+from sim.harness.streams import crossed, edges, never, often, start
 from sim.harness.verilator import simulate
 from tests.hdl.opennic.packets import reset_at_once
 from tests.hdl.u280.packet_bench import Taker, header, random_packet, send
@@ -16,8 +16,7 @@ def test_kind_split():
     simulate(KindSplit(), __name__)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=100)
 async def every_packet_goes_to_its_class(dut, stall):
     await start(dut)
     chosen = [random_packet() for _ in range(200)]

@@ -10,7 +10,7 @@ from hdl.common.component import Component
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.routing import ReadDispatch, ResponseRoute, UnitsParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink
+from sim.harness.streams import STALLS, Sink, crossed
 from sim.harness.verilator import simulate
 
 
@@ -82,8 +82,7 @@ def some_read(bits):
     return {"dest": bits(32), "length": bits(13), "pr": pr}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def read_goes_to_one_of_the_servers(dut, stalls):
     bench, order = await Bench(dut, stalls).begin(), []
     units, reads, sinks = bench.params.units, bench.reads, bench.o
@@ -150,8 +149,7 @@ def some_responses(units, count):
     return beats, lost
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def response_goes_to_who_requested(dut, stalls):
     bench = Bench(dut, stalls)
     units, responses, sinks = bench.params.units, bench.responses, bench.o

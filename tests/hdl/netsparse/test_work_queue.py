@@ -10,7 +10,7 @@ from hdl.netsparse.rig.params import Cause
 from hdl.netsparse.work_queue import COMPLETIONS, WorkQueue
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, cycle, often, start, started
+from sim.harness.streams import Source, crossed, cycle, often, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.golden.gather import refused
 from tests.hdl.netsparse.rig.bench import THREE_UNITS
@@ -56,8 +56,7 @@ class Host(Bench):
         return completion
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(clients=[CLIENTS, OTHERS])
+@crossed(clients=[CLIENTS, OTHERS], us=100)
 async def gives_requests_to_clients(dut, clients):
     host = await Host(dut, clients).begin()
     expected = {0: [], 1: [], 2: []}
@@ -333,8 +332,7 @@ async def both_sources_at_once(dut):
     assert seen >= {(refused, waiting) for refused in (False, True) for waiting in (1, 2)}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(clients=[CLIENTS, OTHERS])
+@crossed(clients=[CLIENTS, OTHERS], us=100)
 async def what_no_unit_can_do_is_completed_by_none(dut, clients):
     """Requests are for no client, illegal or not read, in order, beside good ones.
 

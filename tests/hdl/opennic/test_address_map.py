@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 from hdl.common.axi import Response
 from hdl.opennic.address_map import AddressMap, AddressMapParams
 from sim.harness.axi_streams import ChannelSink, ChannelSource
-from sim.harness.streams import STALLS, edges, never, start
+from sim.harness.streams import STALLS, crossed, edges, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.opennic.packets import reset_at_once
 
@@ -106,8 +106,7 @@ def some_address():
     return (base + offset + random.choice([0, 0, 0, 1 << random.randrange(20, 32)])) & 0xFFFFFFFF
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=400)
 async def each_access_goes_to_its_window(dut, stalls):
     host, registers = await begin(dut, stalls)
     reads = [some_address() for _ in range(200)]
@@ -140,8 +139,7 @@ async def an_access_takes_as_long_as_stated(dut):
     assert host.b.cycles[0] == window.b.cycles[0] + 1
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(after=range(8))
+@crossed(after=range(8), us=100)
 async def what_waits_is_answered_when_the_plugin_is_reset(dut, after):
     """So are accesses that come meanwhile; afterwards accesses pass as before."""
     host, registers = await begin(dut)
@@ -165,8 +163,7 @@ async def what_waits_is_answered_when_the_plugin_is_reset(dut, after):
     assert registers[2].w.beats[-1]["data"] == 9
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(base=[base for base, _ in WINDOWS])
+@crossed(base=[base for base, _ in WINDOWS], us=100)
 async def a_reset_forgets_the_access(dut, base):
     host, registers = await begin(dut)
     for each in registers:

@@ -5,7 +5,7 @@ import cocotb
 from hdl.opennic.ether_split import OWN, EtherSplit, EtherSplitParams
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
-from sim.harness.streams import edges, never, often, start
+from sim.harness.streams import crossed, edges, never, often, start
 from sim.harness.verilator import simulate
 from tests.hdl.opennic import packets
 from tests.hdl.opennic.packets import reset_at_once
@@ -53,8 +53,7 @@ async def a_reset_forgets_the_packet(dut):
         assert len(takers[0].beats) == count + 1
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=100)
 async def packets_of_the_type_leave_apart_from_all_others(dut, stall):
     await start(dut)
     sent = [some_packet() for _ in range(300)]

@@ -6,7 +6,7 @@ import cocotb
 import numpy as np
 
 from hdl.opennic.registers import plugin_registers
-from sim.harness.streams import STALLS, mostly, never, rarely
+from sim.harness.streams import STALLS, crossed, mostly, never, rarely
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.switch_bench import Links, SwitchBench
 from sim.switchgnn.switch_program import GnnSwitchProgram
@@ -50,8 +50,7 @@ class Bench(SwitchBench):
         await super().idle(cycles + BOX)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
     bench = await Bench(dut, CHANCE, stalls).begin()
     cuts = await start_jobs(bench, np.random.default_rng(cocotb.RANDOM_SEED), 2, 3)

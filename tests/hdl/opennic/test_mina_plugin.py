@@ -11,7 +11,7 @@ from hdl.opennic.registers import plugin_registers
 from sim.golden.reduction.tree_switch import TreeSwitchModel
 from sim.golden.tenancy import Command, Verb
 from sim.harness.host_program import HostProgram
-from sim.harness.streams import STALLS, mostly, never, rarely
+from sim.harness.streams import STALLS, crossed, mostly, never, rarely
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.mina.switch_in_simulator import ADDRESS, GROUP, TenantBench
 from sim.mina.switch_session import TenantSwitchWorkload
@@ -71,8 +71,7 @@ class Bench(TenantBench):
                 await self.turn(job)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def equals_the_golden_switch_beside_other_packets(dut, stalls):
     bench = await Bench(dut, stalls, strays=0.3).begin()
     others = Others(bench.box, is_own)

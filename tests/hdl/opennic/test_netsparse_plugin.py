@@ -8,7 +8,7 @@ import cocotb
 from hdl.opennic.box import PORTS
 from hdl.opennic.registers import plugin_registers
 from sim.harness.host_program import HostProgram
-from sim.harness.streams import STALLS, mostly, never, rarely
+from sim.harness.streams import STALLS, crossed, mostly, never, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import to_bytes
 from sim.netsparse.golden.switch import SwitchLedger
@@ -76,8 +76,7 @@ class BoxedBench(Bench):
         return [await self.box.plugin.read(f"port_{k}_{event}") for k in range(PORTS)]
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def every_pr_leaves_once_beside_other_packets(dut, stalls):
     """Malformed packets of the switch's are dropped; the rest are answered or passed on."""
     bench = await BoxedBench(dut, stalls).begin()

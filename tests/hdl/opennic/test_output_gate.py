@@ -4,7 +4,7 @@ import cocotb
 
 from hdl.opennic.output_gate import OutputGate, OutputGateParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, edges, never
+from sim.harness.streams import STALLS, always, crossed, edges, never
 from sim.harness.verilator import simulate
 from tests.hdl.opennic.packets import reset_at_once
 
@@ -23,8 +23,7 @@ def beats(count):
             yield random.getrandbits(BITS - 1) | (k == length - 1) << BITS - 1
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=200)
 async def no_packet_begins_while_it_holds(dut, stalls):
     bench = await Bench(dut, stalls).begin()
     sent = list(beats(200))

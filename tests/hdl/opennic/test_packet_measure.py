@@ -6,7 +6,7 @@ import pytest
 from hdl.opennic.packet_measure import PacketMeasure, PacketMeasureParams
 from sim.harness.axi_streams import AxiSink, AxiSource
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, edges, never, start
+from sim.harness.streams import STALLS, crossed, edges, never, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.opennic.packets import BEAT, box_beats, frame, possible, reset_at_once
 
@@ -63,8 +63,7 @@ async def pace(dut, room):
         await edges(dut.clk, 1)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=200)
 async def packets_are_measured_and_judged(dut, stalls):
     source, room = stalls
     around = Surroundings(dut, source)

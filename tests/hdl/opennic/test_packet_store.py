@@ -6,7 +6,7 @@ import pytest
 from hdl.opennic.packet_store import PacketStore, PacketStoreParams
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, always, edges, never, often, start
+from sim.harness.streams import STALLS, Sink, always, crossed, edges, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.opennic.packets import BEAT, frame, reset_at_once
 
@@ -66,8 +66,7 @@ async def begun(dut, source=never, sink=never):
     return around
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=200)
 async def what_is_whole_and_fits_leaves(dut, stalls):
     """A source that waits for room loses none, but for those that are marked or too long."""
     around = await begun(dut, *stalls)

@@ -12,7 +12,7 @@ from hdl.opennic.registers import IDENTITY, plugin_registers
 from hdl.p4sgd.switch.params import SwitchParams
 from sim.golden.reduction.allreduce import saturated
 from sim.harness.host_program import HostProgram
-from sim.harness.streams import STALLS, edges, often, rarely
+from sim.harness.streams import STALLS, crossed, edges, often, rarely
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden.frame_worker import FrameWorker
 from sim.p4sgd.switch_side import switch_side
@@ -105,8 +105,7 @@ def workers(count):
     return both, dict(enumerate(sums))
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def workers_add_up_on_bad_links_beside_other_packets(dut, stalls):
     bench = await begin(dut, stalls)
     both, sums = workers(20)

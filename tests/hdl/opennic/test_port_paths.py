@@ -7,7 +7,7 @@ import cocotb
 from hdl.opennic.port_paths import EVENTS, PortPaths, PortPathsParams
 from sim.harness.axi_streams import AxiSink, beats_of
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, never, often
+from sim.harness.streams import STALLS, Sink, crossed, never, often
 from sim.harness.verilator import simulate
 from tests.hdl.opennic.packets import BEAT, OWN, box_beats, frame, possible
 
@@ -81,8 +81,7 @@ def whole(beats):
     return packets
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=400)
 async def each_packet_takes_its_path(dut, stalls):
     bench = await PortBench(dut, stalls).begin()
     received, sent = traffic(80, 300), traffic(60, 1000)

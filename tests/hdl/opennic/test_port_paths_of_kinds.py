@@ -7,7 +7,7 @@ import cocotb
 from hdl.opennic.port_paths import PortPaths, PortPathsParams
 from sim.harness.axi_streams import AxiSink, beats_of
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never
+from sim.harness.streams import STALLS, always, crossed, never
 from sim.harness.verilator import simulate
 from tests.hdl.opennic.packets import BEAT, box_beats, frame, possible
 from tests.hdl.u280.packet_bench import random_packet
@@ -41,8 +41,7 @@ async def begun(dut, stalls=(never, never)):
     return bench
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=400)
 async def packets_of_each_class_have_a_path(dut, stalls):
     bench = await begun(dut, stalls)
     sent = [random_packet() for _ in range(100)]

@@ -8,6 +8,7 @@ from hdl.p4sgd.host.control import Cause
 from sim.golden.reduction.allreduce import Packet
 from sim.harness import streams
 from sim.harness.register_driver import BusError
+from sim.harness.streams import crossed
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.p4sgd.transport.bench import LANES, FramePort, frame
 from tests.hdl.p4sgd.worker_bench import WorkerBench, workers
@@ -51,8 +52,7 @@ async def a_switch_that_is_lost_on_the_path_stops_it(dut):
     assert await bench.read("stuck_slot") == await bench.read("oldest_slot") == done
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(memory=["first words", "last words", "labels"], beat=[0, 3])
+@crossed(memory=["first words", "last words", "labels"], beat=[0, 3], ms=2)
 async def an_error_of_the_memory_stops_it(dut, memory, beat):
     bench = WorkerBench(dut)
     index = bench.memories[memory]
@@ -133,8 +133,7 @@ async def a_memory_that_answers_otherwise_stops_it(dut, memory, fault):
     assert await bench.read("dropped_beats") == 0
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(memory=["first words", "last words", "labels"])
+@crossed(memory=["first words", "last words", "labels"], ms=2)
 async def one_slow_memory_is_waited_for(dut, memory):
     """Whichever it is, a run goes on when it does, and a reset lasts until it has answered."""
     bench = await WorkerBench(dut).begin()
@@ -161,8 +160,7 @@ async def one_slow_memory_is_waited_for(dut, memory):
     await bench.train_once()
 
 
-@cocotb.test(timeout_time=3, timeout_unit="ms")
-@cocotb.parametrize(memory=["words", "labels"])
+@crossed(memory=["words", "labels"], ms=3)
 async def memory_above_4_gb_is_reached(dut, memory):
     """A beat there that answers an error is read where the plan says so, and only there."""
     bench = WorkerBench(dut)
@@ -177,8 +175,7 @@ async def memory_above_4_gb_is_reached(dut, memory):
     await bench.driver.train()  # behind it
 
 
-@cocotb.test(timeout_time=3, timeout_unit="ms")
-@cocotb.parametrize(taken=[0, 3])
+@crossed(taken=[0, 3], ms=3)
 async def a_soft_reset_leaves_the_frame_that_was_offered(dut, taken):
     """It waits for the MAC unchanged, whatever the host sets, and is the last one."""
     bench = await WorkerBench(dut).begin()
@@ -236,8 +233,7 @@ async def half_a_packet_behind_a_soft_reset_is_no_frame(dut):
     await bench.train_once()
 
 
-@cocotb.test(timeout_time=3, timeout_unit="ms")
-@cocotb.parametrize(after=[0, 30, 77, 200, 500])
+@crossed(after=[0, 30, 77, 200, 500], ms=3)
 async def soft_reset_in_the_middle_of_a_run(dut, after):
     bench = await WorkerBench(dut).begin(latency=100, ar_stall=100, r_stall=100)
     await bench.write(start=1)

@@ -8,7 +8,7 @@ from cocotb.triggers import ClockCycles
 from hdl.pcie.beat_packer import BeatPacker, BeatPackerParams
 from sim.golden.pcie_requester import Cause, cut
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.simulated import simulated
 
 SIZES = [BeatPackerParams(user_bits=4), BeatPackerParams(data_bits=256, user_bits=4)]
@@ -78,8 +78,7 @@ class PackerBench(Bench):
             assert Cause(int(result["cause"].value)) == cause
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_dword_in_its_place(dut, stalls):
     bench = await PackerBench(dut, stalls.value).begin()
     for _ in range(REQUESTS):

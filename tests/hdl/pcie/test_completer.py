@@ -17,7 +17,7 @@ from sim.golden.pcie_requester import Status
 from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, never
+from sim.harness.streams import STALLS, crossed, never
 from tests.simulated import simulated
 
 SIZES = [CompleterParams(bar=2), CompleterParams(data_bits=256)]
@@ -226,8 +226,7 @@ def odd_requests(params):
     yield Request(Kind.MEMORY_WRITE, 4, 2, (15, 15), (9, 9), bar=bar, discontinued=True)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def registers_are_read_and_written(dut, stalls):
     """All byte enables work; unsupported or broken requests between them disturb nothing."""
     bench = await CompleterBench(dut, stalls.value).begin()
@@ -246,8 +245,7 @@ async def registers_are_read_and_written(dut, stalls):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=[Kind.MEMORY_READ, Kind.MEMORY_WRITE])
+@crossed(kind=[Kind.MEMORY_READ, Kind.MEMORY_WRITE])
 async def a_register_that_does_not_answer(dut, kind):
     """The host has its answer after two ticks; later requests fail at once until it wakes."""
     bench = await CompleterBench(dut).begin()

@@ -2,7 +2,6 @@
 
 import random
 
-import cocotb
 import pytest
 from amaranth.lib import data
 
@@ -11,7 +10,7 @@ from hdl.pcie.params import ReadRequesterParams
 from sim.harness.bench import Bench
 from sim.harness.coincidences import reset
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink
+from sim.harness.streams import STALLS, Sink, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.read_bench import RcPacker
 
@@ -55,8 +54,7 @@ def rc_beat(packer):
     return dict(zip(("tdata", "tuser"), packer.beat(), strict=True))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, longest=[2, 12, 40])
+@crossed(stalls=STALLS, longest=[2, 12, 40])
 async def each_begin_has_a_step(dut, stalls, longest):
     bench = Bench(dut, stalls)
     params, packer, rc = bench.params, RcPacker(bench.params), bench.rc

@@ -21,7 +21,7 @@ from hdl.pcie.requester import RequesterParams
 from hdl.pcie.write_fence import NUMBERS
 from sim.golden.pcie_requester import Cause
 from sim.harness.payloads import unpack
-from sim.harness.streams import cycle
+from sim.harness.streams import crossed, cycle
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.card_on_model import MEMORY
 from tests.hdl.pcie.parts_bench import ACCESSES, LONG, ODD, Bench, Parts
@@ -192,8 +192,7 @@ async def requests_of_every_kind(dut):
         check_accesses(bench, before, [requested])
 
 
-@cocotb.test(timeout_time=300, timeout_unit="us")
-@cocotb.parametrize(waits=[0, 300])
+@crossed(waits=[0, 300], us=300)
 async def requests_in_a_storm(dut, waits):
     """All kinds come in any order, among good ones, while the block pauses answers at times."""
     bench, requested = Bench(dut), 2 * ACCESSES
@@ -294,8 +293,7 @@ class HeldNumbers:
         self.wires.port = self.port
 
 
-@cocotb.test(timeout_time=300, timeout_unit="us")
-@cocotb.parametrize(missing=[False, True])
+@crossed(missing=[False, True], us=300)
 async def the_block_reports_no_numbers(dut, missing):
     """No write counts as visible without its number; if none comes, a reset clears the writes."""
     bench = await Bench(dut).begin()

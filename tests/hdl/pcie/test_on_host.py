@@ -15,7 +15,7 @@ from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_link import completion_bytes
 from sim.golden.pcie_requester import Cause
 from sim.harness.records import Recorder, Reports
-from sim.harness.streams import until
+from sim.harness.streams import crossed, until
 from sim.harness.verilator import simulate
 from sim.surroundings.pcie.params import HOST_ARRAY, host_file
 from tests.hdl.pcie.requester_on_host import Card, RequesterOnHost, RequesterOnHostParams
@@ -104,8 +104,7 @@ async def slow_answers_to_reads_now_and_then(dut):
     assert took[-1] >= LATE  # there was one
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(row=[64, 128, 1028])
+@crossed(row=[64, 128, 1028])
 async def rows_at_random(dut, row):
     """Rows of a packed table, back to back, fill the link as far as headers and tags allow."""
     card = await Card(dut).begin()
@@ -128,8 +127,7 @@ async def rows_at_random(dut, row):
     assert share >= MARK * min(1, tags)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize((("share", "size"), [(16, 500), (64, 128), (200, 500)]))
+@crossed((("share", "size"), [(16, 500), (64, 128), (200, 500)]))
 async def a_share_of_the_bus(dut, share, size):
     """Reads keep to their share, of which only data counts, within 2 percent; then there is no
     limit.
@@ -152,8 +150,7 @@ async def a_share_of_the_bus(dut, share, size):
 RESETS, WRITES = 5, 50  #: stops, and writes to places of their own before each
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(by=["host", "user"])
+@crossed(by=["host", "user"])
 async def stopped_in_the_middle(dut, by):
     """Reads and writes are stopped by a function reset that the host asks for, or by the user.
 

@@ -15,7 +15,7 @@ from sim.golden import pcie_requester
 from sim.golden.pcie_link import LINK_BYTES, bytes_of_share, completion_bytes
 from sim.golden.pcie_requester import Cause, Code, Completion, Status, cut
 from sim.harness.coincidences import reset
-from sim.harness.streams import STALLS, cycle, never
+from sim.harness.streams import STALLS, crossed, cycle, never
 from tests.hdl.pcie.read_bench import ReadBench, whole
 from tests.simulated import simulated
 
@@ -52,8 +52,7 @@ def request_some(bench, count):
         bench.issue(address + (random.getrandbits(32) << 32), size)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, straddle=[1, 2, 4])
+@crossed(stalls=STALLS, straddle=[1, 2, 4])
 async def every_byte_in_its_order(dut, stalls, straddle):
     bench = await ReadBench(dut, stalls.value, straddle).begin()
     payload, boundary = random.choice([128, 256, 512]), random.choice([64, 128])
@@ -67,8 +66,7 @@ async def every_byte_in_its_order(dut, stalls, straddle):
     assert bench.events["stranger"] == bench.events["failed"] == bench.events["abandoned"] == 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(straddle=[1, 4])
+@crossed(straddle=[1, 4])
 async def from_every_lane_to_every_lane(dut, straddle):
     """Completions begin in each lane, and go on for every length in one beat, and in the next.
 
@@ -157,8 +155,7 @@ def spoil(parts, kind, at):
     return [*parts[:at], *rest[: done + 1]]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def errors_end_the_request_that_they_belong_to(dut, stalls):
     """This holds whether the first of several completions is wrong, or the last."""
     bench = await ReadBench(dut, stalls.value).begin()
@@ -294,8 +291,7 @@ async def a_tag_rests_when_the_block_has_provided_its_read_up(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(ticks=[0, 1, 2])
+@crossed(ticks=[0, 1, 2])
 async def all_tags_rest_at_once(dut, ticks):
     """The block gives up every read; two ticks free their tags, and so does a reset before.
 
@@ -352,8 +348,7 @@ async def pay(bench, owed):
     await bench.owes_nothing()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def stopped_under_traffic(dut, stalls):
     """Everything under way is given up at once; what still comes is nobody's; then as before."""
     bench = await ReadBench(dut, stalls.value).begin()
@@ -419,8 +414,7 @@ async def what_was_taken_may_be_forgotten(dut):
         answers.cancel()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def stopped_while_answers_come(dut, stalls):
     """Each read is handed on once: with its data if that was in time, else as stopped."""
     bench = await ReadBench(dut, stalls.value).begin()
@@ -528,8 +522,7 @@ async def completions_never_wait_for_who_takes_the_beats(dut):
     answers.cancel()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(row=[64, 128, 1028])
+@crossed(row=[64, 128, 1028])
 async def rc_keeps_up_with_the_link(dut, row):
     """Rows of a table at random places come packed, back to back, in the largest completions."""
     bench = ReadBench(dut)

@@ -10,7 +10,7 @@ from hdl.pcie.descriptors import Cause
 from hdl.pcie.params import ReadRequesterParams
 from hdl.pcie.read_share import ReadShare, ReadShareParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, edges
+from sim.harness.streams import STALLS, crossed, edges
 from sim.harness.verilator import simulate
 from tests.rejects import rejects
 
@@ -57,8 +57,7 @@ async def answer(dut, requested, answers):
             )
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, most=[0, 1, 5])
+@crossed(stalls=STALLS, most=[0, 1, 5], us=100)
 async def each_user_gets_its_own(dut, stalls, most):
     """Requests have one beat or several; never do more than ``most`` wait for their last beat."""
     bench = await Bench(dut, stalls, most=most).begin()

@@ -2,13 +2,11 @@
 
 import random
 
-import cocotb
-
 from hdl.pcie.request_cutter import CutterParams, RequestCutter
 from sim.golden.pcie_requester import cut
 from sim.golden.pcie_writes import writes
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.harness.verilator import simulate
 
 
@@ -31,8 +29,7 @@ def writes_of(address, size, most):
     return result
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, code=[0, 1, 5, 6], pieces_of=[reads_of, writes_of])
+@crossed(stalls=STALLS, code=[0, 1, 5, 6], pieces_of=[reads_of, writes_of])
 async def pieces_are_the_golden_model_s(dut, stalls, code, pieces_of):
     """Limits are below, at and above the largest piece, or a reserved code."""
     bench = await Bench(dut, stalls, limit=code).begin()

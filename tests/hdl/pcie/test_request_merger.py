@@ -13,7 +13,7 @@ from hdl.pcie.descriptors import REQUEST, RequestType
 from hdl.pcie.request_merger import CREDITS_LATE, RequestMerger, RequestMergerParams
 from sim.harness.axi_streams import AxiSource
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, never, start, started
+from sim.harness.streams import STALLS, crossed, never, start, started
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.rq_monitor import RqMonitor
 
@@ -65,8 +65,7 @@ class Packets:
             self.source.append(beat)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def each_whole_and_in_turn(dut, stalls):
     source, sink = stalls
     dut.credits.value = 15
@@ -86,8 +85,7 @@ async def each_whole_and_in_turn(dut, stalls):
         assert all(a.writes != b.writes for a, b in pairwise(rq.packets[5:100]))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(most=[1, 2, 6, 40], stalls=STALLS)
+@crossed(most=[1, 2, 6, 40], stalls=STALLS)
 async def no_read_that_the_host_has_no_room_for(dut, most, stalls):
     """The host takes ``most`` reads, and one more from time to time; the block tells that late."""
     reads, rq = Packets(dut, "reads"), RqMonitor(dut, stall=stalls.value[1])

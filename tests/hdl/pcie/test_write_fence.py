@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 
 from hdl.pcie.write_fence import LAST, MOST, WriteFence, WriteFenceParams
 from sim.harness.bench import Bench
-from sim.harness.streams import until
+from sim.harness.streams import crossed, until
 from sim.harness.verilator import simulate
 from tests.hdl.pcie.number_reporter import NumberReporter
 
@@ -54,8 +54,7 @@ class FenceBench(Bench):
         await self.strobe(numbers=said)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(delay=[0, 8, 200])
+@crossed(delay=[0, 8, 200], us=100)
 async def each_write_once_its_last_number_is_reported(dut, delay):
     """Writes are told in order, never early, and at most as late as stated when alone."""
     bench = await FenceBench(dut).begin()
@@ -126,8 +125,7 @@ async def a_number_that_is_not_the_next_counts_nothing(dut):
     assert [user for user, _ in bench.visible] == [user for user, _ in bench.required]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(count=[1, 3, MOST], following=[None, LAST - 1, LAST, 1])
+@crossed(count=[1, 3, MOST], following=[None, LAST - 1, LAST, 1], us=100)
 async def what_is_forgotten_is_never_reported(dut, count, following):
     """Numbers of packets from before come late, before and between those of new ones.
 

@@ -14,7 +14,7 @@ from hdl.pcie.write_requester import WriteRequester
 from sim.golden.pcie_link import LINK_BYTES, write_bytes
 from sim.golden.pcie_writes import writes
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, cycle, never, until
+from sim.harness.streams import STALLS, crossed, cycle, never, until
 from tests.hdl.pcie.number_reporter import NumberReporter
 from tests.hdl.pcie.rq_monitor import RqMonitor, beats_of
 from tests.simulated import simulated
@@ -99,8 +99,7 @@ def some_place(most):
     return address + (random.getrandbits(32) << 32), size
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_byte_and_no_other(dut, stalls):
     """Writes have all places and sizes; ``sent`` comes in the cycle after a request's last beat."""
     bench = await WriteBench(dut, stalls.value).begin()
@@ -175,8 +174,7 @@ async def data_that_comes_late_leaves_no_gap(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def stopped_between_packets(dut, stalls):
     """What is under way is lost, what was sent is whole, and requests wait until it is over."""
     bench = await WriteBench(dut, stalls.value).begin()

@@ -2,8 +2,6 @@
 
 import random
 
-import cocotb
-
 from hdl.netsparse.kind_split import CLASSES as PROPERTIES
 from hdl.netsparse.protocol import Kind
 from hdl.p4sgd.network.frame import FRAMES
@@ -11,7 +9,7 @@ from hdl.switch.classifier import Classifier, ClassifierParams
 from hdl.switch.tenancy_head import TENANCY_FRAMES
 from hdl.switchgnn.protocol import frame_format
 from sim.harness.records import Recorder
-from sim.harness.streams import edges, never, often, start
+from sim.harness.streams import crossed, edges, never, often, start
 from sim.harness.verilator import simulate
 from tests.hdl.u280.packet_bench import Taker, header, send
 
@@ -46,8 +44,7 @@ def output_of(octets):
     return 0 if kind < 4 or kind >= 32 else 1 if kind < 16 else FOREIGN
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=100)
 async def every_packet_goes_where_its_protocol_says(dut, stall):
     dut.address.value = int.from_bytes(OWN, "little")
     await start(dut)

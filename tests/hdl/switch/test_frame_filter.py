@@ -13,7 +13,7 @@ from sim.golden.reduction import frames
 from sim.golden.reduction.frames import WireFrame, judge
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
-from sim.harness.streams import edges, never, often, rarely, start, started, strobe
+from sim.harness.streams import crossed, edges, never, often, rarely, start, started, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import LOW, TOP
 from tests.hdl.switch import frames as sample
@@ -135,8 +135,7 @@ class Bench:
         assert all(cycle["axis_tready"] for cycle in self.ready.beats)
 
 
-@cocotb.test(timeout_time=10, timeout_unit="ms")
-@cocotb.parametrize(stall=[never, rarely, often])
+@crossed(stall=[never, rarely, often], ms=10)
 async def judges_a_flood(dut, stall):
     bench = await started(Bench(dut, stall))
     packets = [some_packet() for _ in range(7000)]
@@ -171,8 +170,7 @@ async def the_address_may_change(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(beats=[2, 3, 4])
+@crossed(beats=[2, 3, 4])
 async def a_reset_in_the_middle_makes_no_packet_of_the_rest(dut, beats):
     """The rest may be a whole frame of its own; the packet behind it is good again."""
     bench = await started(Bench(dut))
@@ -191,8 +189,7 @@ async def a_reset_in_the_middle_makes_no_packet_of_the_rest(dut, beats):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often])
 async def judges_packets_of_several_beats(dut, stall):
     """Bytes may lack anywhere: at the end, in the middle, in a beat that is not the last."""
     source, reports = AxiSource(dut, "axis", stall=stall), Recorder(dut, "valid", QUALITY)

@@ -19,6 +19,7 @@ from sim.harness.streams import (
     STALLS,
     Sink,
     always,
+    crossed,
     edges,
     never,
     often,
@@ -155,8 +156,7 @@ async def begin(dut, source=never, sink=never):
     return bench
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def keeps_good_frames(dut, stalls):
     """It keeps every good frame and nothing of others; what is lost is lost for lack of room."""
     source, sink = stalls
@@ -250,8 +250,7 @@ async def a_reset_leaves_no_rest(dut):
             assert len(bench.left) == len(set(bench.left))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(sink=[never, rarely, often])
+@crossed(sink=[never, rarely, often])
 async def behind_a_bad_link(dut, sink):
     """Packets of several beats are lost, doubled, late and broken as a whole."""
     bench = await begin(dut, rarely, sink)

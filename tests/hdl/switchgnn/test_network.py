@@ -2,12 +2,11 @@
 
 import random
 
-import cocotb
 import numpy as np
 import pytest
 
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY
 from sim.surroundings.link import ALWAYS
@@ -76,8 +75,7 @@ class Bench:
         await launch(self.workers, cut, JOB, epoch)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize((("open_turns", "faults"), [(1, {}), (2, BAD)]))
+@crossed((("open_turns", "faults"), [(1, {}), (2, BAD)]), ms=2)
 async def sums_are_exact(dut, open_turns, faults):
     """Y = A X holds whatever the links lose, double, delay and break."""
     bench = await Bench(dut, faults).begin()

@@ -14,7 +14,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.presets import PRESETS
 from hdl.switchgnn.switch.switch import GnnSwitch
-from sim.harness.streams import edges, often, start
+from sim.harness.streams import crossed, edges, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.frames import Kind
@@ -195,8 +195,7 @@ async def begin(dut, **options):
     return await Bench(dut, **options).begin(racks)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(open_turns=[1, 2])
+@crossed(open_turns=[1, 2])
 async def sums_are_exact(dut, open_turns):
     """Each sum is sent up once, and nothing is repeated."""
     bench = await begin(dut, open_turns=open_turns)
@@ -209,8 +208,7 @@ async def sums_are_exact(dut, open_turns):
     assert await bench.counts("acks_unknown") == ([0] * len(up), 0)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(open_turns=[1, 2])
+@crossed(open_turns=[1, 2])
 async def sums_are_exact_on_bad_links(dut, open_turns):
     """All is repeated until it has arrived; what is doubled is added once."""
     bench = await begin(dut, chance=CHANCE, open_turns=open_turns)

@@ -4,7 +4,7 @@ import cocotb
 
 from hdl.vitis.base_address import BaseAddress, BaseAddressParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.rejects import rejects
 from tests.simulated import simulated
 
@@ -61,8 +61,7 @@ class AddressBench(Bench):
         return provided, expected
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def addresses_rise_and_all_else_stays(dut, stalls):
     bench = await AddressBench(dut).begin()
     for page in (0, 1, (1 << 52) - 1, random.getrandbits(52)):

@@ -5,7 +5,7 @@ import cocotb
 from hdl.common.axi import Response
 from hdl.vitis.memory_mover import BURST_BEATS, MemoryMover, MemoryMoverParams
 from sim.harness.bench import Bench
-from sim.harness.streams import cycle
+from sim.harness.streams import crossed, cycle
 from sim.harness.verilator import simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, Fault, ram_file
 from tests.hdl.vitis.mover_on_memories import SIDES, STATUS, MoverOnMemories
@@ -90,8 +90,7 @@ async def bytes_are_copied_both_ways(dut):
     await bench.check()
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(way=["load", "store"])
+@crossed(way=["load", "store"], us=50)
 async def takes_its_latency_and_a_beat_a_cycle(dut, way):
     """Addresses leave at once on both sides; further beats take a cycle each."""
     bench = await MoverBench(dut).begin()
@@ -139,8 +138,7 @@ FAULTS = [
 ]
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(fault=FAULTS, way=["load", "store"])
+@crossed(fault=FAULTS, way=["load", "store"], us=400)
 async def a_broken_bus_ends_a_copy_and_is_used_again(dut, fault, way):
     """Nothing is written but what was read; a start fails while an answer is due."""
     bench = await MoverBench(dut).begin()

@@ -2,7 +2,7 @@ import cocotb
 
 from hdl.common.fifo import Fifo, FifoParams
 from sim.functional.merge import merge
-from sim.harness.streams import receive, send, start
+from sim.harness.streams import crossed, receive, send, start
 from sim.harness.verilator import simulate
 
 PARAMS = FifoParams(shape=8, depth=2)
@@ -51,8 +51,7 @@ def test_without_a_request_it_leaves_nothing(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-@cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(last=[0, 255])
+@crossed(last=[0, 255], us=10)
 async def passes(dut, last):
     """Add up what both tests of this module hit."""
     await start(dut)

@@ -14,7 +14,7 @@ from sim.harness.mismatch import Mismatch
 from sim.harness.plays import play
 from sim.harness.pulses import Noise, Pulses
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, cycle, edges, start
+from sim.harness.streams import STALLS, crossed, cycle, edges, start
 from sim.harness.verilator import simulate
 
 FREE = {"tvalid": Out(1), "tdata": Out(40), "tlast": Out(1)}
@@ -60,8 +60,7 @@ def test_axi_streams():
     simulate(Add(AddParams()), __name__)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def beats_pass_with_ready_and_without(dut, stalls):
     await start(dut)
     free, held = (AxiSource(dut, f"i_{name}", stall=stalls.value[0]) for name in ("free", "held"))

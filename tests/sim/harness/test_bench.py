@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hdl.common.axi import AxiStreamSignature
 from hdl.common.component import Component
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Source, often
+from sim.harness.streams import STALLS, Source, crossed, often
 from tests.simulated import simulated
 
 
@@ -55,8 +55,7 @@ class Lanes(Component):
 test_bench = simulated(Lanes, [LanesParams(news=news) for news in (False, True)], __name__)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def has_an_end_at_each_stream(dut, stalls):
     """A component that has another stream, too, needs no other bench."""
     bench = await Bench(dut, stalls, settings={"add": 5}).begin()

@@ -1,11 +1,10 @@
 """Sends beats of one clock at edges of another that coincide with its own."""
 
-import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import RisingEdge
 
 from hdl.common.crossing.async_fifo import AsyncFifo, AsyncFifoParams
-from sim.harness.streams import Sink, Source
+from sim.harness.streams import Sink, Source, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import Side
 
@@ -16,8 +15,7 @@ def test_coincident_clocks():
     simulate(AsyncFifo(AsyncFifoParams(shape=16, depth=4)), __name__)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(sender=["write", "read"], ratio=[1, 2])
+@crossed(sender=["write", "read"], ratio=[1, 2], us=100)
 async def no_beat_is_lost(dut, sender, ratio):
     """The design saw both edges at the same time, before a beat was offered at one of them."""
     write, read = Side(dut, "write"), Side(dut, "read")

@@ -17,6 +17,7 @@ from sim.harness.streams import (
     Sink,
     Source,
     always,
+    crossed,
     cycle,
     edges,
     never,
@@ -100,8 +101,7 @@ async def watch(dut, result):
         result.append([int(getattr(dut, port).value) for port in ports])
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def compiled_code_and_coroutines_do_the_same(dut, stalls):
     await start(dut)
     traces, moves = [], []

@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles, ReadOnly, RisingEdge
 from cocotb_bus.scoreboard import Scoreboard
 
 from sim.harness import clock, streams
-from sim.harness.streams import Monitor, Sink, Source
+from sim.harness.streams import Monitor, Sink, Source, crossed
 from sim.harness.verilator import simulate
 from tests.sim.harness.components import Join, JoinParams
 
@@ -17,8 +17,7 @@ def test_join():
     assert len(ran.tests) == 3 + 3
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS)
+@crossed(stalls=streams.STALLS, us=100)
 async def joins(dut, stalls):
     await streams.start(dut)
     busy_source, busy_sink = stalls

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles, RisingEdge, with_timeout
 from hdl.common.axi import Burst, Response
 from sim.harness.axi_streams import AxiStream
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, never, often, rarely, start, started
+from sim.harness.streams import Sink, Source, crossed, never, often, rarely, start, started
 from sim.harness.verilator import SimulationError, params_in_simulator, simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, AxiRamParams, dump_file, ram_file
@@ -147,8 +147,7 @@ def random_burst(port):
     return random.randrange(port.beats - beats + 1), beats, random.getrandbits(port.params.id_bits)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(pause=[never, rarely, often], stall=[0, 128], latency=[0, 50])
+@crossed(pause=[never, rarely, often], stall=[0, 128], latency=[0, 50])
 async def writes_and_reads_random_bursts(dut, pause, stall, latency):
     port = Port(dut, pause)
     names = ("ar_stall", "r_stall", "aw_stall", "w_stall", "b_stall")
@@ -174,8 +173,7 @@ async def writes_and_reads_random_bursts(dut, pause, stall, latency):
     assert not any(channel.missing for channel in (port.ar, port.aw, port.w))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[0, 2, 3, 10, 200, 1023])
+@crossed(latency=[0, 2, 3, 10, 200, 1023])
 async def keeps_its_latencies_at_full_rate(dut, latency):
     """Beats move in each cycle in both directions at once, with each latency as set."""
     port = Port(dut)
@@ -235,8 +233,7 @@ async def seeds_repeat_and_indices_differ(dut):
     assert len(set.union(*traces.values())) == 3
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(chance=[64, 200], side=["ar", "r", "aw", "w", "b"])
+@crossed(chance=[64, 200], side=["ar", "r", "aw", "w", "b"])
 async def stalls_as_often_as_requested(dut, chance, side):
     port = Port(dut)
     port.set(**{f"{side}_stall": chance, "seed": random.getrandbits(32)})
@@ -250,8 +247,7 @@ async def stalls_as_often_as_requested(dut, chance, side):
     assert abs(600 / spent - share) < 5 * (share * (1 - share) / spent) ** 0.5 + 0.01
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(refresh=[(40, 12, 0), (40, 12, 5), (101, 9, 9), (975, 88, 64)])
+@crossed(refresh=[(40, 12, 0), (40, 12, 5), (101, 9, 9), (975, 88, 64)])
 async def pauses_to_be_refreshed(dut, refresh):
     """Both directions do for so many cycles but those that are hidden, and at no other time."""
     interval, pause, hidden = refresh
@@ -275,8 +271,7 @@ async def pauses_to_be_refreshed(dut, refresh):
         assert {b - a for (a, _), (b, _) in pairwise(gaps)} <= {interval}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(shared=[0, 1])
+@crossed(shared=[0, 1])
 async def ports_of_a_channel_are_refreshed_together(dut, shared):
     port, times = await started(Port(dut)), {}
     for index in range(4):
@@ -309,8 +304,7 @@ async def counts_what_lies_beyond_the_end(dut):
     assert await port.dumped() == port.content
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(response=[Response.SLVERR, Response.DECERR])
+@crossed(response=[Response.SLVERR, Response.DECERR])
 async def fails_when_reported(dut, response):
     """The beat that is read fails, and the burst that writes it, and no others."""
     port = await started(Port(dut))
@@ -334,8 +328,7 @@ async def fails_when_reported(dut, response):
     assert await port.dumped() == port.content
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=[{"burst": Burst.FIXED}, {"burst": Burst.WRAP}, {"size": 0}])
+@crossed(kind=[{"burst": Burst.FIXED}, {"burst": Burst.WRAP}, {"size": 0}])
 async def refuses_unusual_bursts(dut, kind):
     port = await started(Port(dut))
     port.read(0, 4, **kind)

@@ -9,7 +9,7 @@ from hdl.common.packets import LEAST_BYTES
 from sim.harness.axi_streams import PacketSink, beats_of
 from sim.harness.bench import Bench
 from sim.harness.stalls import STALLS, always, never, rarely
-from sim.harness.streams import cycle
+from sim.harness.streams import crossed, cycle
 from sim.harness.verilator import simulate
 from sim.surroundings.link import ALWAYS, COUNTERS, Link, LinkParams
 
@@ -111,8 +111,7 @@ def near(count, trials, share):
     return abs(count - trials * share) <= 5.5 * (trials * share * (1 - share)) ** 0.5
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[0, 1, 2, 3, 10, 250, 4095])
+@crossed(latency=[0, 1, 2, 3, 10, 250, 4095])
 async def keeps_its_latency(dut, latency):
     """It is exact, alone and at a beat per cycle for longer than the latency."""
     bench = await LinkBench(dut).begin()
@@ -128,8 +127,7 @@ async def keeps_its_latency(dut, latency):
     assert bench.came == bench.provided
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, latency=[0, 1, 20, None])
+@crossed(stalls=STALLS, latency=[0, 1, 20, None])
 async def passes_all_in_order(dut, stalls, latency):
     """Packets are unimpaired while the latency changes, at the rate of the slower side."""
     bench = await LinkBench(dut, *stalls).begin()
@@ -151,8 +149,7 @@ async def passes_all_in_order(dut, stalls, latency):
         assert bench.i.cycles[-1] - bench.i.cycles[0] == sum(lengths) - 1
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[0, 5])
+@crossed(latency=[0, 5])
 async def fills_up_and_loses_nothing(dut, latency):
     bench = await LinkBench(dut, never, always).begin()
     bench.change(latency=latency)
@@ -201,8 +198,7 @@ def check_bounds(bench, displacement, steps=None):
     return overtaken
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(percent=[1, 10, 30], stalls=STALLS)
+@crossed(percent=[1, 10, 30], stalls=STALLS)
 async def impairs_as_often_as_requested(dut, percent, stalls):
     """All four happen at once; each count is within tight bounds, and as the ports saw."""
     bench = await LinkBench(dut, *stalls).begin()
@@ -225,8 +221,7 @@ async def impairs_as_often_as_requested(dut, percent, stalls):
     assert overtaken > counts["reordered"] / 4
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=["drop", "duplicate", "reorder", "corrupt"], share=[0.003, 1.0])
+@crossed(kind=["drop", "duplicate", "reorder", "corrupt"], share=[0.003, 1.0])
 async def impairs_one_path_only(dut, kind, share):
     bench = await LinkBench(dut, rarely, never).begin()
     bench.change(displacement=5, **{kind: chance(share)})
@@ -239,8 +234,7 @@ async def impairs_one_path_only(dut, kind, share):
         assert near(counts[name], 3000, round(share * ALWAYS) / ALWAYS if name == done else 0)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=["drop", "duplicate", "reorder", "corrupt"])
+@crossed(kind=["drop", "duplicate", "reorder", "corrupt"])
 async def impairs_packets_of_any_length(dut, kind):
     """Whole packets come out once, not at all, or twice, overtaken by few others."""
     bench = await LinkBench(dut, rarely, rarely).begin()
@@ -263,8 +257,7 @@ async def impairs_packets_of_any_length(dut, kind):
         assert len(beats) > bench.params.beats / 2
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=["", "duplicate", "reorder", "drop"])
+@crossed(kind=["", "duplicate", "reorder", "drop"])
 async def cuts_what_is_too_long(dut, kind):
     """Packets are one beat too long, or many; what follows is whole."""
     bench = await LinkBench(dut).begin()
@@ -278,8 +271,7 @@ async def cuts_what_is_too_long(dut, kind):
     assert counts["corrupted"] == sum(lengths[number] > most for number in numbers)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=["duplicate", "reorder"], displacement=[0, 1, 8], latency=[0, 9])
+@crossed(kind=["duplicate", "reorder"], displacement=[0, 1, 8], latency=[0, 9])
 async def extra_delays_are_uniform(dut, kind, displacement, latency):
     """Each extra delay of a lonely frame, from 1 to displacement, is as frequent as others."""
     bench = await LinkBench(dut).begin()
@@ -315,8 +307,7 @@ async def every_bit_may_flip(dut):
     assert len(bits) > 470
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=["duplicate", "reorder"])
+@crossed(kind=["duplicate", "reorder"])
 async def holds_no_more_than_it_can(dut, kind):
     """The first frames fill the pool, the others pass in order, once; then the held ones come."""
     bench = await LinkBench(dut).begin()
@@ -333,8 +324,7 @@ async def holds_no_more_than_it_can(dut, kind):
     assert len({number for number, _ in bench.deliveries()}) == 60
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def mixed_traffic(dut, stalls):
     """Packets have any length, gaps and stalls, and settings change all the time."""
     bench = await LinkBench(dut, *stalls).begin()

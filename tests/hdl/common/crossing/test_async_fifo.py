@@ -15,7 +15,7 @@ from hdl.common.packets import BEAT
 from hdl.common.streams import LANE_BITS
 from hdl.u280.clock_ip import HBM_MHZ
 from sim.harness.cache import cached_folder
-from sim.harness.streams import STALLS, Sink, Source
+from sim.harness.streams import STALLS, Sink, Source, crossed
 from sim.harness.verilator import component_in_simulator, params_in_simulator
 from tests.hdl.common.crossing.clocks import RATIOS, start
 from tests.simulated import simulated
@@ -67,8 +67,7 @@ def random_beats(count):
     return [(1 << width) - 1, 0] + [random.getrandbits(width) for _ in range(count - 2)]
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(ratio=RATIOS, stalls=STALLS)
+@crossed(ratio=RATIOS, stalls=STALLS, us=50)
 async def keeps_order(dut, ratio, stalls):
     beats = random_beats(300)
     write, read = await start(dut, write=ratio[0], read=ratio[1])
@@ -84,8 +83,7 @@ async def keeps_order(dut, ratio, stalls):
     assert sink.beats == beats
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(ratio=RATIOS)
+@crossed(ratio=RATIOS, us=50)
 async def fills_and_recovers(dut, ratio):
     depth = params_in_simulator().depth
     beats = random_beats(2 * depth + 10)
@@ -112,8 +110,7 @@ async def edges_until(side, port):
         count += get_sim_time("ps") > begin
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(ratio=RATIOS)
+@crossed(ratio=RATIOS, us=50)
 async def takes_its_latencies(dut, ratio):
     """No register settles late in a simulation."""
     fifo: Any = component_in_simulator()
@@ -174,8 +171,7 @@ async def drained(read, numbers, last):
         await read.edges()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(ratio=RATIOS, which=["write", "read", "both"])
+@crossed(ratio=RATIOS, which=["write", "read", "both"], us=100)
 async def recovers_from_a_reset_of_either_side(dut, ratio, which):
     write, read = await start(dut, write=ratio[0], read=ratio[1])
     dut.i_valid.value = 0
@@ -201,8 +197,7 @@ async def recovers_from_a_reset_of_either_side(dut, ratio, which):
     assert numbers[settled:] == list(range(numbers[settled], last + 1))
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(which=["write", "read"])
+@crossed(which=["write", "read"], us=100)
 async def a_reset_close_behind_another(dut, which):
     """The faster side is reset again, however soon: nothing old comes out, and it goes on."""
     periods = {"write": 4000, "read": 4000} | {which: 2222}
@@ -230,8 +225,7 @@ async def a_reset_close_behind_another(dut, which):
     assert numbers == sorted(set(numbers))
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(which=["write", "read"], cycles=[1, 2, 20])
+@crossed(which=["write", "read"], cycles=[1, 2, 20], us=50)
 async def stands_still_from_its_reset_on(dut, which, cycles):
     """It does from the next cycle until both sides have cleared; a long reset is one reset."""
     sides = dict(zip(("write", "read"), await start(dut, write=2222, read=4000), strict=True))
@@ -251,8 +245,7 @@ async def stands_still_from_its_reset_on(dut, which, cycles):
     assert dut.i_ready.value
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(ratio=RATIOS, which=["write", "read"])
+@crossed(ratio=RATIOS, which=["write", "read"], us=50)
 async def a_reset_empties_it(dut, ratio, which):
     sides = dict(
         zip(("write", "read"), await start(dut, write=ratio[0], read=ratio[1]), strict=True)

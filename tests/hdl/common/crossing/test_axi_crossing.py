@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.common.axi_guard import UNDER_WAY, AxiGuardParams
 from hdl.common.crossing.axi_crossing import AxiCrossing
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, crossed, never, often
 from sim.harness.verilator import simulate
 from tests.hdl.common.axi_accesses import Manager, Subordinate
 from tests.hdl.common.crossing.clocks import RATIOS, start
@@ -41,8 +41,7 @@ async def begin(dut, ratio, stalls=(never, never)):
     return manager, subordinate
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(ratio=RATIOS[:4], stalls=STALLS)
+@crossed(ratio=RATIOS[:4], stalls=STALLS)
 async def every_access_is_answered(dut, ratio, stalls):
     manager, subordinate = await begin(dut, ratio, stalls.value)
     manager.access(60)
@@ -51,8 +50,7 @@ async def every_access_is_answered(dut, ratio, stalls):
         assert getattr(manager, channel).moved == getattr(subordinate, channel).moved
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(ratio=RATIOS[:4])
+@crossed(ratio=RATIOS[:4], ms=2)
 async def a_reset_in_the_middle_leaves_nothing(dut, ratio):
     """However long it lasts, and wherever it falls; a burst that has begun ends with no strobe."""
     manager, subordinate = await begin(dut, ratio, (never, often))

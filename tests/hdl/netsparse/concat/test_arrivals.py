@@ -8,7 +8,7 @@ from hdl.netsparse.concat.arrivals import Arrivals
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.protocol import PR_LAYER
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, Source, cycle
+from sim.harness.streams import STALLS, Source, crossed, cycle
 from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.concat.concatenator_bench import beats_of, ones, request, zeros
@@ -77,8 +77,7 @@ class Surroundings:
                 self.cycles.append(cycle())
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, concatenate=[0, 1])
+@crossed(stalls=STALLS, concatenate=[0, 1], us=100)
 async def each_beat_with_its_queue(dut, stalls, concatenate):
     await start_upset(dut)
     around = Surroundings(dut, stalls)

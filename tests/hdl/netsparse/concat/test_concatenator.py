@@ -7,7 +7,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.concat.concatenator_params import SPARE_QUEUES, ConcatenatorParams
-from sim.harness.streams import STALLS, always, cycle, edges, never, often, rarely
+from sim.harness.streams import STALLS, always, crossed, cycle, edges, never, often, rarely
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.concatenation import Kind, Reason
 from tests.hdl.netsparse.concat.concatenator_bench import (
@@ -65,8 +65,7 @@ def mixed(params, count, *, lengths=(4,), nodes=None, errors=0.0):
     ]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_pr_leaves_once(dut, stalls):
     bench = await ConcatenatorBench(dut, stalls.value).begin()
     params = bench.params
@@ -89,8 +88,7 @@ async def delay_of_any_length(dut, stalls, delay):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(delay=[0, 3, 25])
+@crossed(delay=[0, 3, 25])
 async def delay_of_one_pr(dut, delay):
     bench = await ConcatenatorBench(dut, delay=delay).begin()
     for _ in range(12):
@@ -104,8 +102,7 @@ async def delay_of_one_pr(dut, delay):
     assert bench.entered == moved
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def separate_packets(dut, stalls):
     bench = await ConcatenatorBench(dut, stalls.value, concatenate=0).begin()
     await bench.send(mixed(bench.params, 200, lengths=(4, 8, 64)))
@@ -151,8 +148,7 @@ def some_group(params, dest):
     return [request(params, dest, length) for _ in range(count)]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def groups_stay_whole(dut, stalls):
     """A group leaves with its last PR; others may go in between, and displace it if they must."""
     bench = await ConcatenatorBench(dut, stalls.value, concatenate=0).begin()
@@ -305,8 +301,7 @@ async def order_of_a_full_and_an_expired_packet(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def full_range_of_lengths(dut, stalls):
     bench = await ConcatenatorBench(dut, stalls.value).begin()
     params = bench.params
@@ -340,14 +335,12 @@ async def responses_in_full_packets(dut, length, nodes):
         assert bench.stall_cycles == 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(count=[1, 4, 16, 64])
+@crossed(count=[1, 4, 16, 64])
 async def responses_in_packets_of(dut, count):
     await rotate(dut, count, 6, 4)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(count=[1, 4, 8])
+@crossed(count=[1, 4, 8])
 async def reads_in_packets_of(dut, count):
     await rotate(dut, count, 4, 512)
 
@@ -362,8 +355,7 @@ async def reads_in_full_packets(dut):
     assert bench.stall_cycles == 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def reads_for_random_destinations(dut, stalls):
     """A PR comes per cycle for 128 nodes, and no cycle is lost."""
     bench = await ConcatenatorBench(dut, stalls.value, delay=30).begin()
@@ -386,8 +378,7 @@ async def wrap_around_of_time(dut):
     await bench.finish()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def exhausted_pool_marks_the_oldest(dut, stalls):
     bench = await ConcatenatorBench(dut, stalls.value).begin()
     # Few destinations run out of lines, many run out of queues.

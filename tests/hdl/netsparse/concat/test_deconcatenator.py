@@ -12,7 +12,7 @@ from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams, Dro
 from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, never
+from sim.harness.streams import STALLS, Sink, crossed, never
 from sim.netsparse.wire import Packet, max_prs, to_beats
 from tests.hdl.netsparse.concat.concatenator_bench import number, verdict
 from tests.rejects import rejects
@@ -152,8 +152,7 @@ class DeconcatenatorBench(Bench):
         )
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def unpacks_every_size(dut, stalls):
     bench = await DeconcatenatorBench(dut, stalls).begin()
     lengths = list(range(bench.params.most_property_bytes, 0, -4 if bench.params.payload else -128))
@@ -312,8 +311,7 @@ def any_packet(bench):
     return beats
 
 
-@cocotb.test(timeout_time=5, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=5)
 async def drops_what_is_malformed(dut, stalls):
     bench = await DeconcatenatorBench(dut, stalls).begin()
     for _ in range(2500 if bench.params == RESPONSES else 1500):

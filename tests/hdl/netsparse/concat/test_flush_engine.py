@@ -9,7 +9,7 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorPar
 from hdl.netsparse.concat.flush_engine import FlushEngine
 from hdl.netsparse.concat.line_memory import LineMemory
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.harness.verilator import simulate
 from sim.netsparse.links import Receiver
 
@@ -63,8 +63,7 @@ async def watch_busy(dut):
         inside -= int(dut.axis_tvalid.value and dut.axis_tready.value and dut.axis_tlast.value)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def whole_packets_leave(dut, stalls):
     bench = Bench(dut, stalls)
     params, sink, source = (

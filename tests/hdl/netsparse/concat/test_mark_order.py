@@ -1,13 +1,12 @@
 import random
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.netsparse.concat.concatenator_params import ConcatenatorParams
 from hdl.netsparse.concat.mark_order import MarkOrder
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import never, often
+from sim.harness.streams import crossed, never, often
 from sim.harness.verilator import simulate
 
 
@@ -16,8 +15,7 @@ def test_mark_order():
     simulate(MarkOrder(params), __name__)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(busy=[0.2, 0.5, 1.0])
+@crossed(busy=[0.2, 0.5, 1.0])
 async def all_leave_in_order(dut, busy):
     bench = await Bench(dut, (never, often)).begin()
     params, sink = bench.params, bench.marks

@@ -1,7 +1,6 @@
 import random
 from functools import partial
 
-import cocotb
 import pytest
 from amaranth.hdl import unsigned
 from cocotb.triggers import ClockCycles
@@ -11,7 +10,7 @@ from hdl.netsparse.concat.packet_verdict import PacketVerdict
 from hdl.netsparse.protocol import Kind
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, never
+from sim.harness.streams import STALLS, Sink, crossed, never
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.links import as_beats
 from sim.netsparse.wire import Packet, max_prs, to_beats
@@ -137,8 +136,7 @@ class Room(Sink):
     _signals, _payload = {"valid": "axis_tvalid", "ready": "room"}, ()
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=200)
 async def each_packet_is_judged(dut, stalls):
     params = params_in_simulator(DeconcatenatorParams)
     reasons = [None] * 60 + list(Drop) * 8 + [Drop.SOURCE] * 40
@@ -149,8 +147,7 @@ async def each_packet_is_judged(dut, stalls):
     await judge(dut, stalls, packets)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(wrong=[flipped, sources, with_holes])
+@crossed(wrong=[flipped, sources, with_holes], us=200)
 async def every_bit_is_judged(dut, wrong):
     await judge(dut, (never, never), [*wrong(params_in_simulator(DeconcatenatorParams))])
 

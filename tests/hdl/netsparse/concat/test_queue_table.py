@@ -10,7 +10,7 @@ from hdl.netsparse.concat.concatenator_params import LINE_BYTES, ConcatenatorPar
 from hdl.netsparse.concat.queue_table import QueueTable
 from hdl.netsparse.protocol import PR_LAYER
 from sim.harness.bench import Bench
-from sim.harness.streams import never, often, rarely
+from sim.harness.streams import crossed, never, often, rarely
 from sim.harness.verilator import simulate
 
 
@@ -206,14 +206,12 @@ async def run(dut, short, busy, expire):
     return bench, turns, len(beats)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(short=[never, rarely, often])
+@crossed(short=[never, rarely, often], us=200)
 async def packets_by_the_rule(dut, short):
     await run(dut, short, never, 0)
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(short=[never, often], busy=[never, often])
+@crossed(short=[never, often], busy=[never, often], us=200)
 async def packets_expire_whole(dut, short, busy):
     bench, _, _ = await run(dut, short, busy, 0.3)
     assert bench.expired > 30

@@ -7,7 +7,7 @@ from hdl.netsparse.concat.deconcatenator_params import DeconcatenatorParams
 from hdl.netsparse.concat.unpacker import Unpacker
 from hdl.netsparse.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.wire import Packet, max_prs, to_beats
 from tests.long import short_and_long
@@ -109,8 +109,7 @@ class UnpackerBench(Bench):
         ]
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=200)
 async def any_packets(dut, stalls):
     bench = await UnpackerBench(dut, stalls).begin()
     await bench.check([some(bench.params) for _ in range(150 * SMALL_MTU // bench.params.mtu)])

@@ -4,7 +4,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.host_reader import HostReader
-from sim.harness.streams import STALLS, often
+from sim.harness.streams import STALLS, crossed, often
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.netsparse.host.bench import (
     FAILURES,
@@ -37,8 +37,7 @@ async def reads_random_properties(dut, aligned, stalls, late):
         ]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(aligned=[True, False])
+@crossed(aligned=[True, False], us=100)
 async def reads_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
     bench = await RamBench(dut, aligned=aligned).begin()
@@ -46,8 +45,7 @@ async def reads_the_papers_example(dut, aligned):
     assert len(bench.seen["ar"]) == (5 if aligned else 8)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(aligned=[True, False])
+@crossed(aligned=[True, False])
 async def reads_every_start_and_awkward_sizes(dut, aligned):
     """One unit reads without a pause, so that every beat follows every other.
 
@@ -64,8 +62,7 @@ async def reads_every_start_and_awkward_sizes(dut, aligned):
     assert bench.order == places
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
+@crossed(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def short_properties_one_a_cycle(dut, units, size, aligned, late):
     bench = await RamBench(dut, aligned=aligned, **latency(late)).begin()
     places = [(number % units, 64 * random.randrange(1000), size) for number in range(300)]
@@ -97,8 +94,7 @@ async def the_bus_is_always_busy(dut, case):
     assert spread(bench.cycles["r"]) == len(bench.cycles["r"]) == 40 * beats
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(size=[64, 128])
+@crossed(size=[64, 128], us=100)
 async def no_more_in_flight_than_allowed(dut, size):
     bench = await RamBench(dut, **latency(1000)).begin()
     for number in range(100):
@@ -110,8 +106,7 @@ async def no_more_in_flight_than_allowed(dut, size):
     await bench.end()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(response=FAILURES, aligned=[True, False])
+@crossed(response=FAILURES, aligned=[True, False])
 async def only_properties_that_need_it_fail(dut, response, aligned):
     bad = 9000
     bench = RamBench(

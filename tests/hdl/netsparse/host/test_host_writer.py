@@ -9,7 +9,7 @@ from hdl.common.axi import Response
 from hdl.netsparse.host.host_writer import AHEAD, HostWriter
 from hdl.netsparse.host.params import HostParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, never, often
+from sim.harness.streams import STALLS, crossed, never, often
 from sim.harness.verilator import simulate
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.netsparse.host.bench import (
@@ -33,14 +33,12 @@ def test_channels_of_host_writer(units):
     simulate(HostWriter(params), __name__, test_filter="alone_")
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(aligned=[True, False], stalls=STALLS, late=[0, 100])
+@crossed(aligned=[True, False], stalls=STALLS, late=[0, 100])
 async def bench_writes_random_properties(dut, aligned, stalls, late):
     await carry_out_random(dut, "write", aligned, stalls, late)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(aligned=[True, False])
+@crossed(aligned=[True, False], us=100)
 async def bench_writes_the_papers_example(dut, aligned):
     """480 bytes at address 480 take five requests, against eight."""
     bench = await RamBench(dut, aligned=aligned).begin()
@@ -48,8 +46,7 @@ async def bench_writes_the_papers_example(dut, aligned):
     assert len(bench.seen["aw"]) == (5 if aligned else 8)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(aligned=[True, False])
+@crossed(aligned=[True, False])
 async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
     """One unit writes without a pause, so that every beat follows every other."""
     bench = await RamBench(dut, aligned=aligned).begin()
@@ -65,8 +62,7 @@ async def bench_writes_every_start_and_awkward_sizes(dut, aligned):
     assert bench.order == places
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
+@crossed(units=[1, 2, 5], size=[4, 64], aligned=[True, False], late=[0, 60])
 async def bench_short_properties_one_a_cycle(dut, units, size, aligned, late):
     bench = await RamBench(dut, aligned=aligned, **latency(late)).begin()
     places = [(number % units, 64 * number, size) for number in range(300)]
@@ -113,8 +109,7 @@ async def bench_no_more_in_flight_than_allowed(dut):
     await bench.end()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(response=FAILURES, aligned=[True, False])
+@crossed(response=FAILURES, aligned=[True, False])
 async def bench_only_properties_that_need_it_fail(dut, response, aligned):
     """They are those that write the beat that fails, or the other half of its request."""
     bad = 9000
@@ -139,8 +134,7 @@ async def bench_only_properties_that_need_it_fail(dut, response, aligned):
     assert {True, False} == set(needs)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(fault=[Fault.MUTE, Fault.DEAF], size=[64, 300])
+@crossed(fault=[Fault.MUTE, Fault.DEAF], size=[64, 300], us=100)
 async def bench_every_property_ends_with_a_broken_bus(dut, fault, size):
     """Later ones fail as well; what the memory answers late is nobody's."""
     bench = await RamBench(dut, fail_write=1, fault=fault, **latency(30)).begin()
@@ -230,8 +224,7 @@ class Channels(UnitsBench):
         await super().wait(cycles)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(first=["aw", "w"], size=[8, 256])
+@crossed(first=["aw", "w"], size=[8, 256], us=100)
 async def alone_neither_channel_waits_for_the_other(dut, first, size):
     """A slave may want all of one before any of the other; the top of the address space counts.
 
@@ -276,8 +269,7 @@ async def alone_neither_channel_waits_for_the_other(dut, first, size):
     assert channels.done == [1] * len(places)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(aligned=[True, False])
+@crossed(aligned=[True, False], us=100)
 async def alone_each_channel_at_its_own_pace(dut, aligned):
     """Some answers are errors: ``done`` tells whose property it was, and whether it failed."""
     channels = Channels(dut, stall=lambda: random.random() < 0.8)

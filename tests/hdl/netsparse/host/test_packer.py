@@ -1,12 +1,11 @@
 import random
 
-import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.netsparse.host.packer import Packer
 from hdl.netsparse.host.params import HostParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, cycle
+from sim.harness.streams import STALLS, crossed, cycle
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import BEAT, expected_lanes, random_size, words_of
 
@@ -29,8 +28,7 @@ def beats_of(place, aligned, unit, failing):
         yield {"valid": 1, "failed": failed, "lanes": beat, "data": content}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(aligned=[True, False], stalls=STALLS)
+@crossed(aligned=[True, False], stalls=STALLS)
 async def packs_one_property_after_another(dut, aligned, stalls):
     bench = await Bench(dut, stalls).begin()
     component, stall = bench.component, bench.source_stall

@@ -17,7 +17,7 @@ from hdl.netsparse.host.pcie_path import PciePath
 from hdl.pcie.function_reset import FUNCTION
 from hdl.pcie.read_pace import SHARE_BITS
 from sim.golden.pcie_link import bytes_of_share, max_of_share
-from sim.harness.streams import edges, never, often
+from sim.harness.streams import crossed, edges, never, often
 from sim.harness.verilator import simulate
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.surroundings.pcie.host import PcieHost
@@ -266,8 +266,7 @@ async def latencies_and_a_property_a_cycle(dut):
     assert requested[63] - requested[0] == 63  # as many as there are tags
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(share=[20, 100])
+@crossed(share=[20, 100])
 async def reads_keep_to_a_share(dut, share):
     """Those of all units together have as much as that, within 2 percent, once they go."""
     bench = await PcieBench(dut).begin()
@@ -403,8 +402,7 @@ async def keeps_still(bench):
     assert len(bench.requested.cycles) == sent
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stop=[reset, lose_master])
+@crossed(stop=[reset, lose_master], ms=2)
 async def the_function_is_reset_under_traffic(dut, stop):
     """What was asked ends, right or failed; all fails until the buses are revived, then none."""
     bench = await PcieBench(dut, window=8).begin()

@@ -1,11 +1,9 @@
 import random
 
-import cocotb
-
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_beats import RequestBeats
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import expected_lanes, expected_spans, random_size, spread
 
@@ -14,8 +12,7 @@ def test_request_beats():
     simulate(RequestBeats(HostParams(units=3)), __name__)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def one_or_two_beats_for_each_request(dut, stalls):
     bench = await Bench(dut, stalls).begin()
     driver, out = bench.requests, bench.beats

@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.request_splitter import RequestSplitter
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never
+from sim.harness.streams import STALLS, always, crossed, never
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import expected_bursts, expected_spans, spread
 
@@ -42,8 +42,7 @@ def expected(places, aligned, units):
     return requests
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(aligned=[True, False], stalls=STALLS)
+@crossed(aligned=[True, False], stalls=STALLS)
 async def requests_what_the_golden_model_says(dut, aligned, stalls):
     bench = await Bench(dut, stalls, aligned=aligned).begin()
     params, driver, out = bench.params, bench.properties, bench.requests

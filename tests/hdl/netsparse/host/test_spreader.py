@@ -1,11 +1,9 @@
 import random
 
-import cocotb
-
 from hdl.netsparse.host.params import HostParams
 from hdl.netsparse.host.spreader import Spreader
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.host.places import (
     BEAT,
@@ -30,8 +28,7 @@ def turned(content, rotation):
         yield int.from_bytes(piece[split:] + piece[:split], "little")
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(aligned=[True, False], stalls=STALLS)
+@crossed(aligned=[True, False], stalls=STALLS)
 async def puts_words_where_they_belong(dut, aligned, stalls):
     bench = await Bench(dut, stalls).begin()
     properties, lanes_source, out = bench.properties, bench.lanes, bench.beats

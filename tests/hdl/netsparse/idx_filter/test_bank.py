@@ -12,6 +12,7 @@ from sim.harness.pulses import Pulses
 from sim.harness.streams import (
     STALLS,
     always,
+    crossed,
     cycle,
     mostly,
     never,
@@ -116,8 +117,7 @@ def expected(requests, model):
     return result
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def answers_may_be_held_up(dut, stalls):
     params, memory, source, sink = await begin(dut, stalls)
     model = IdxFilterCache(1 << 14, 1, params.sets, params.ways)
@@ -175,8 +175,7 @@ async def a_failed_fill_fails_its_request(dut):
     memory.check_idle()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=100)
 async def it_stops_when_nobody_takes_answers(dut, stall):
     params, memory, source, sink = await begin(dut, (stall, always))
     requests = [(True, random.randrange(512)) for _ in range(500)]

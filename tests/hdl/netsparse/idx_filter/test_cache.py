@@ -7,7 +7,7 @@ import numpy as np
 
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, cycle, until
+from sim.harness.streams import STALLS, Stalls, crossed, cycle, until
 from sim.netsparse.golden.idx_filter import LINE_IDXS, image, line_address, line_count
 from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram, Judge, Unit
@@ -120,8 +120,7 @@ def traffic(count, lines, places=LINE_IDXS, sets=0.4):
     ]
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(lines=[2, 12, 40], stalls=STALLS)
+@crossed(lines=[2, 12, 40], stalls=STALLS, us=400)
 async def one_unit_is_the_golden_sequence(dut, lines, stalls):
     bench = await CacheBench(dut, stalls).begin()
     model = bench.model()
@@ -138,8 +137,7 @@ async def one_unit_is_the_golden_sequence(dut, lines, stalls):
     assert bench.memory(columns) == image(model.bits[:columns]).tobytes()
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(lines=[2, 12])
+@crossed(lines=[2, 12], us=400)
 async def accesses_one_by_one_are_the_golden_ones(dut, lines):
     """Each cache does with a request that has the filter to itself what the model does."""
     bench = await CacheBench(dut).begin()
@@ -164,8 +162,7 @@ async def accesses_one_by_one_are_the_golden_ones(dut, lines):
     assert bench.memory(columns) == image(model.memory[:columns]).tobytes()
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(lines=[1, 5, 40], stalls=STALLS)
+@crossed(lines=[1, 5, 40], stalls=STALLS, us=400)
 async def units_share_the_bits(dut, lines, stalls):
     bench = await CacheBench(dut, stalls).begin()
     where = traffic(400 * len(bench.units), lines, places=random.choice((3, 20)), sets=0.15)
@@ -229,8 +226,7 @@ async def lines_come_from_the_memory_and_go_back(dut):
     assert bench.memory(len(bits)) == image(bits).tobytes()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(consecutive=[True, False])
+@crossed(consecutive=[True, False], us=100)
 async def one_lookup_a_cycle(dut, consecutive):
     bench = await CacheBench(dut).begin()
     lines = bench.params.banks * 2
@@ -302,8 +298,7 @@ async def banks_are_fair(dut):
     assert max(ends) - min(begins) <= 200 * count + 50
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(latency=[1, 5, 9, 30])
+@crossed(latency=[1, 5, 9, 30], us=100)
 async def what_a_miss_costs(dut, latency):
     bench = await CacheBench(dut, latency=lambda: latency).begin()
     params = bench.params
@@ -321,8 +316,7 @@ async def what_a_miss_costs(dut, latency):
     assert FilterCache.fill_cycles <= 12
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(columns=[0, 1, 512, 513, 4000, 1 << 16], stalls=STALLS)
+@crossed(columns=[0, 1, 512, 513, 4000, 1 << 16], stalls=STALLS, us=400)
 async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stalls):
     bench = await CacheBench(dut, stalls).begin()
     await bench.issue([(True, line * LINE_IDXS) for line in range(20)])  # dirty lines are left
@@ -351,8 +345,7 @@ async def clearing_writes_zeros_to_these_lines_and_no_others(dut, columns, stall
     assert not dut.broken.value
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=400)
 async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
     bench = await CacheBench(dut, stalls).begin()
     for unit in bench.units:
@@ -384,8 +377,7 @@ async def clearing_waits_for_requests_and_holds_up_others(dut, stalls):
     assert bench.memory(bench.columns) == image(bits).tobytes()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(dirty=[False, True])
+@crossed(dirty=[False, True], us=100)
 async def a_failed_fill_fails_its_request(dut, dirty):
     """This is so in each of the banks."""
     bench = await CacheBench(dut).begin()

@@ -8,7 +8,7 @@ from hdl.netsparse.idx_filter.clearing import FilterClearing
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, OPEN_ZEROS
 from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.streams import cycle, never, often, start, until
+from sim.harness.streams import crossed, cycle, never, often, start, until
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
@@ -78,8 +78,7 @@ class ClearingBench(Bench):
         return cycle() - begun
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], us=200)
 async def every_line_once(dut, stall):
     bench = await ClearingBench(dut, stall, lambda: random.randrange(20)).begin()
     bases = {LINE_IDXS: 0, 1 << 17: TOP}
@@ -97,16 +96,14 @@ async def bounded_time(dut):
         assert took <= max(bench.count, lines) + 5 + 8
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(delay=[OPEN_ZEROS, 2 * OPEN_ZEROS])
+@crossed(delay=[OPEN_ZEROS, 2 * OPEN_ZEROS], us=200)
 async def few_zeros_are_open(dut, delay):
     bench = await ClearingBench(dut, delay=lambda: delay).begin()
     await bench.clear(3 * OPEN_ZEROS * LINE_IDXS, wait=3)
     assert bench.most == OPEN_ZEROS
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(after_reset=[True, False])
+@crossed(after_reset=[True, False], us=400)
 async def a_clear_while_busy_comes_next(dut, after_reset):
     """A clear comes in any cycle of an emptying or a clearing, and ``busy`` does not fall."""
     bench = ClearingBench(dut)
@@ -134,8 +131,7 @@ async def a_clear_while_busy_comes_next(dut, after_reset):
     assert not was_busy
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(line=[0, 1, 2])
+@crossed(line=[0, 1, 2], us=100)
 async def broken_until_the_next_clearing(dut, line):
     """The first write that fails breaks it, one in the middle or the last."""
     bench = ClearingBench(dut)

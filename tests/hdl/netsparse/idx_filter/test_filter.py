@@ -14,7 +14,7 @@ from hdl.common.params import Params
 from hdl.netsparse.idx_filter.cache import FilterCache, FilterCacheParams
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, cycle
+from sim.harness.streams import STALLS, Sink, crossed, cycle
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import Dram
 
@@ -111,8 +111,7 @@ class FilterBench(Bench):
         return fetched
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, lines=[2, 30])
+@crossed(stalls=STALLS, lines=[2, 30], us=400)
 async def an_idx_is_set_once_by_each_unit(dut, stalls, lines):
     """As in a RIG unit, what a lookup finds at 0 is fetched, set, and found at 1 ever after."""
     bench = await FilterBench(dut, stalls).begin()

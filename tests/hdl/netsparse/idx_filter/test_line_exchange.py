@@ -7,7 +7,7 @@ from hdl.netsparse.idx_filter.line_exchange import DRAIN, LineExchange
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS, LINE_WORDS, FilterCacheParams
 from sim.harness.bench import Bench
 from sim.harness.pulses import Pulses
-from sim.harness.streams import cycle, mostly, never
+from sim.harness.streams import crossed, cycle, mostly, never
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL
 
@@ -98,8 +98,7 @@ class ExchangeBench(Bench):
         return ended - begun
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize((("stall", "base"), [(never, 0), (never, 0x5A40), (mostly, 0xE000)]))
+@crossed((("stall", "base"), [(never, 0), (never, 0x5A40), (mostly, 0xE000)]), us=100)
 async def lines_change_places(dut, stall, base):
     bench = await ExchangeBench(dut, stall, lambda: random.randrange(1, 25), base).begin()
     first, last = 0, (1 << 7) - 1

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.idx_filter.memory_port import FilterMemoryPort
 from hdl.netsparse.idx_filter.params import LINE_BYTES, LINE_IDXS
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never, often
+from sim.harness.streams import STALLS, always, crossed, never, often
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Dram
 
@@ -69,8 +69,7 @@ class PortBench(Bench):
         return self.value("bus")
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def each_bank_gets_its_own(dut, stalls):
     bench = PortBench(dut, stalls, latency=lambda: random.randrange(1, 30))
     banks = range(bench.params.banks)
@@ -107,8 +106,7 @@ async def each_bank_gets_its_own(dut, stalls):
         assert bench.dram.contents.get(address) == (None if address in bad_writes else data)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(closed=["aw", "w"])
+@crossed(closed=["aw", "w"], us=50)
 async def who_requests_while_half_a_write_has_left_waits(dut, closed):
     """One of AW and W has taken what was chosen, not the other, when another bank asks."""
     bench = PortBench(dut)
@@ -132,8 +130,7 @@ async def who_requests_while_half_a_write_has_left_waits(dut, closed):
     assert sum(bench.written) == len(stored)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize((("stall", "base"), [(never, 0), (often, HIGH)]))
+@crossed((("stall", "base"), [(never, 0), (often, HIGH)]), us=50)
 async def zeros_are_written(dut, stall, base):
     bench = PortBench(dut, (stall, stall))
     places = [base + LINE_BYTES * k for k in range(100)]
@@ -149,8 +146,7 @@ async def zeros_are_written(dut, stall, base):
     assert not any(bench.filled)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(kind=["fills", "write-backs", "zeros"])
+@crossed(kind=["fills", "write-backs", "zeros"], us=50)
 async def a_memory_that_does_not_answer_is_abandoned(dut, kind):
     """What it was asked fails, and what it is asked then; what comes late is nobody's."""
     bench = PortBench(dut)

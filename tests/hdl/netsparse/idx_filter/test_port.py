@@ -9,7 +9,7 @@ from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.port import FilterPort, FilterPortParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Monitor, Sink, cycle, never
+from sim.harness.streams import STALLS, Monitor, Sink, crossed, cycle, never
 from sim.harness.verilator import params_in_simulator
 from tests.rejects import rejects
 from tests.simulated import simulated
@@ -119,8 +119,7 @@ class PortBench(Bench):
         assert not self.cache.used
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=200)
 async def answers_come_in_order(dut, stalls):
     bench = await PortBench(dut, stalls, latency=shaken).begin()
     lookups, sets = beats(bench.params, 800), beats(bench.params, 300)
@@ -205,8 +204,7 @@ async def sets_go_first(dut):
     )
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def without_a_filter(dut, stalls):
     bench = await PortBench(dut, stalls, enable=0).begin()
     requested = Monitor(dut, "requests")

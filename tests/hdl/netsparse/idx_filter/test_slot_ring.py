@@ -9,7 +9,7 @@ from hdl.netsparse.idx_filter.params import answer_layout
 from hdl.netsparse.idx_filter.slot_ring import SlotRing, SlotRingParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, cycle
+from sim.harness.streams import STALLS, crossed, cycle
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.rejects import rejects
 
@@ -73,8 +73,7 @@ class Filter:
         self.results.append({"stored": stored, "bit": 0, "failed": 0})
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, delay=[1, 12])
+@crossed(stalls=STALLS, delay=[1, 12], us=200)
 async def results_leave_in_order(dut, stalls, delay):
     bench = await Bench(dut, stalls).begin()
     params, judge = bench.params, Filter(dut, lambda: random.randint(1, delay))

@@ -13,7 +13,7 @@ from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.plays import play
 from sim.harness.pulses import Pulses
-from sim.harness.streams import STALLS, Sink, always, often, start
+from sim.harness.streams import STALLS, Sink, always, crossed, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.netsparse.microarchitecture.idx_filter import IdxFilterCache
 from tests.hdl.netsparse.idx_filter.bench import SMALL, Unit
@@ -95,8 +95,7 @@ class CacheBench(Bench):
         return self.unit.requested[first:]
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, spread=[20, 128, IDXS])
+@crossed(stalls=STALLS, spread=[20, 128, IDXS], us=400)
 async def bits_are_those_of_the_bank(dut, stalls, spread):
     """At any pace a lookup finds what was set before it, and forgets when it is told to."""
     bench = await CacheBench(dut, stalls).begin()

@@ -8,7 +8,7 @@ from cocotb.triggers import FallingEdge
 
 from hdl.netsparse.middle_pipe.group_marks import GroupMarks, GroupMarksParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, cycle, never, often
+from sim.harness.streams import STALLS, crossed, cycle, never, often
 from sim.harness.verilator import simulate
 
 DEPTH = 8
@@ -67,8 +67,7 @@ def some_packets():
         yield [random.random() < share for _ in range(random.choice([1, 1, 2, 12]))]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def the_last_one_of_each_packet_is_marked(dut, stalls):
     """The mark comes as late as stated, and a cycle later after another mark."""
     source, sink = stalls

@@ -3,14 +3,13 @@
 import random
 from collections import deque
 
-import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from hdl.common.packets import BEAT_BYTES
 from hdl.netsparse.middle_pipe.hit_queue import HitQueue
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Stalls, cycle, never
+from sim.harness.streams import STALLS, Stalls, crossed, cycle, never
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.middle_pipe.bench import PIPE
 
@@ -108,8 +107,7 @@ def check_groups(out, groups, flows):
                 offered, before = (0, None) if got["turn"] else (offered, at)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, most=[1, PLACES // 2, 3 * PLACES])
+@crossed(stalls=STALLS, most=[1, PLACES // 2, 3 * PLACES])
 async def each_hit_is_a_response(dut, stalls, most):
     """It may have any length that the cache holds, even to a beat's end; misses leave nothing."""
     sizes = [4, 60, 64, 65, 68, PIPE.cache.max_bytes - 4, PIPE.cache.max_bytes]
@@ -117,8 +115,7 @@ async def each_hit_is_a_response(dut, stalls, most):
     await run(dut, lengths, stalls.value[1], misses=0.4, most=most, cuts=0.02)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(length=[32, 128])
+@crossed(length=[32, 128])
 async def a_beat_leaves_every_cycle(dut, length):
     """It leaves one latency after its push; the cache's latency costs nothing."""
     pushed, left, reserved = await run(dut, [length] * 60, Stalls.NONE.value[1])

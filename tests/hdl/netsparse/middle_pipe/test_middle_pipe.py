@@ -8,7 +8,7 @@ import cocotb
 from hdl.netsparse.concat.concatenator import Concatenator
 from hdl.netsparse.middle_pipe.lookup_gate import PATIENCE
 from hdl.netsparse.switch.params import CLASSES
-from sim.harness.streams import STALLS, always, never
+from sim.harness.streams import STALLS, always, crossed, never
 from sim.harness.verilator import component_in_simulator, simulate
 from sim.netsparse.golden.concatenation import Kind
 from sim.netsparse.golden.property_cache import Outcome
@@ -56,8 +56,7 @@ def some_packet(bench, pool, lengths):
     return ingress, bench.requests(kind, dest, src, idxs, length)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_pr_is_what_the_cache_makes_of_it(dut, stalls):
     """Both classes come at full rate by all ports; sizes change, and the cache is off at times."""
     bench = await PipeBench(dut, stalls).begin()
@@ -118,8 +117,7 @@ async def routes_may_change_under_traffic(dut, stalls, concatenate):
     assert bench.seen[Outcome.HIT] > 20
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def packets_stay_as_whole_as_they_came(dut, stalls):
     """Without concatenation, a packet's hits and its misses leave in one packet each."""
     bench = await PipeBench(dut, stalls).begin()
@@ -138,8 +136,7 @@ async def packets_stay_as_whole_as_they_came(dut, stalls):
         assert bench.wholeness.pieces == 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(length=[4, 64])
+@crossed(length=[4, 64])
 async def hits_of_a_packet_leave_together(dut, length):
     """They do though other responses come for the same node meanwhile."""
     bench = await PipeBench(dut).begin(length=length, concatenate=0, read_delay=0, response_delay=0)
@@ -188,8 +185,7 @@ async def insert(bench, idxs, length=LENGTH):
     await bench.drain()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(uplink=[0, 1])
+@crossed(uplink=[0, 1])
 async def any_port_may_be_the_uplink(dut, uplink):
     """Hits give back the room of reads that would have left by it."""
     bench = await PipeBench(dut, uplink=uplink).begin()
@@ -295,8 +291,7 @@ async def lookups_and_inserts_take_turns(dut):
     assert len(between) == (last - first) // 2
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(name=CLASSES, blocked=[0, UPLINK])
+@crossed(name=CLASSES, blocked=[0, UPLINK])
 async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     """What goes elsewhere, or in the other class, leaves while the port's queue is full."""
     bench = await PipeBench(dut).begin()
@@ -331,8 +326,7 @@ async def a_blocked_port_holds_up_nobody_else(dut, name, blocked):
     await bench.drain()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stopped=NEAR)
+@crossed(stopped=NEAR)
 async def reads_pass_a_stalled_port_by(dut, stopped):
     """They wait for room for their answers until the port counts as stalled."""
     bench = await PipeBench(dut).begin()

@@ -2,12 +2,10 @@
 
 import random
 
-import cocotb
-
 from hdl.netsparse.middle_pipe.output_queues import OutputQueues, OutputQueuesParams
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, always, edges, never
+from sim.harness.streams import STALLS, Stalls, always, crossed, edges, never
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.switch.bench import TOR
 
@@ -61,8 +59,7 @@ class QueuesBench(Bench):
         assert all(record["axis_tready"] for record in self.takes.beats)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
     bench = await QueuesBench(dut, stalls).begin()
     for _ in range(150):
@@ -79,8 +76,7 @@ async def each_packet_waits_in_the_queue_of_its_port(dut, stalls):
             assert sink.cycles == [at + late for at in bench.came(queue)]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(blocked=[0, 1])
+@crossed(blocked=[0, 1])
 async def a_blocked_queue_holds_all_that_was_promised(dut, blocked):
     """It holds as many beats as it should; others pass meanwhile."""
     bench = await QueuesBench(dut).begin()

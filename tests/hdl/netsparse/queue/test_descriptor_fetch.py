@@ -8,7 +8,7 @@ from hdl.common.rings import Fault
 from hdl.netsparse.queue.descriptor_fetch import AHEAD, DescriptorFetch
 from hdl.netsparse.queue.params import Verdict
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink, cycle, never
+from sim.harness.streams import STALLS, Sink, crossed, cycle, never
 from sim.harness.verilator import simulate
 from sim.netsparse.golden.rings import pack_descriptor
 from tests.hdl.netsparse.queue.bench import HostReads
@@ -89,8 +89,7 @@ class FetchBench(Bench):
         return self.o.beats[first:], expected
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, size=[0, 1, 4, 7])
+@crossed(stalls=STALLS, size=[0, 1, 4, 7], us=400)
 async def descriptors_come_in_their_order(dut, stalls, size):
     """The host fills a ring whenever there is room, for several rounds; again at zero."""
     bench = await FetchBench(dut, stalls, delay=lambda: random.randrange(1, 60)).begin()

@@ -12,7 +12,7 @@ from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
 from sim.harness.pulses import Noise
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Source, always, never, until
+from sim.harness.streams import STALLS, Source, always, crossed, never, until
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import OUTCOMES, TINY, FilterModel, conserved
 from tests.hdl.netsparse.rig.pending import filling
@@ -144,8 +144,7 @@ class ClientBench(Bench):
         return [pr["pr"]["idx"] for pr in self.prs.beats]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def requests_each_idx_once(dut, stalls):
     bench = await ClientBench(dut, stalls).begin()
     columns = random.sample(IDXS, 150)
@@ -162,8 +161,7 @@ async def requests_each_idx_once(dut, stalls):
     assert totals["filtered"]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(slot=[0, 1])
+@crossed(slot=[0, 1])
 async def each_end_of_an_idx_is_progress(dut, slot):
     """It is that of the oldest command, and of no other."""
     bench = await ClientBench(dut).begin()
@@ -182,8 +180,7 @@ async def each_end_of_an_idx_is_progress(dut, slot):
     assert min(bench.totals[name] for name in ("local", "coalesced", "filtered")) > 10
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(mix=["filtered", "coalesced", "local", "mixed"])
+@crossed(mix=["filtered", "coalesced", "local", "mixed"])
 async def one_idx_a_cycle(dut, mix):
     bench = await ClientBench(dut).begin()
     known = random.sample(remote(IDXS), 50)
@@ -216,8 +213,7 @@ async def one_idx_a_cycle(dut, mix):
     await bench.rest()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(ends=[LOWEST, HIGHEST])
+@crossed(ends=[LOWEST, HIGHEST])
 async def shows_what_waits(dut, ends):
     """``known`` is what a response is compared with; a full table's command is open until all
     of its entries are answered.
@@ -282,8 +278,7 @@ async def works_as_ever(bench, count):
     assert sorted(bench.requested()[seen:]) == sorted({*remote(idxs)})
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stuck=["table", "transmit"])
+@crossed(stuck=["table", "transmit"])
 async def cancels(dut, stuck):
     """Whatever waits is rejected, each idx once; afterwards all works as ever."""
     bench = await ClientBench(dut).begin()
@@ -416,8 +411,7 @@ async def check_commands(bench):
     bench.inquired.set(True)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(source=["remote", "write_failed", "idx_failed"], slot=[0, 1])
+@crossed(source=["remote", "write_failed", "idx_failed"], slot=[0, 1])
 async def finds_the_command_of_an_entry(dut, source, slot):
     bench = await ClientBench(dut).begin()
     bench.answers = False

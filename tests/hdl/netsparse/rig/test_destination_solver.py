@@ -1,11 +1,10 @@
 import random
 
-import cocotb
 import numpy as np
 
 from hdl.netsparse.rig.destination_solver import DestinationParams, DestinationSolver
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.simulated import simulated
 
 SIZES = [
@@ -65,8 +64,7 @@ async def load(bench, boundaries):
     await bench.play(cycles)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, partition=[equal_blocks, uneven_blocks, empty_blocks, one_block])
+@crossed(stalls=STALLS, partition=[equal_blocks, uneven_blocks, empty_blocks, one_block])
 async def finds_the_owner(dut, stalls, partition):
     bench = await Bench(dut, stalls).begin()
     params, source, sink = bench.params, bench.idxs, bench.o

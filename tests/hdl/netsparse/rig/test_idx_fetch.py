@@ -10,6 +10,7 @@ from sim.harness.bench import Bench
 from sim.harness.streams import (
     STALLS,
     always,
+    crossed,
     mostly,
     never,
     often,
@@ -84,8 +85,7 @@ def some_array(n):
     return address, count, wide, n % 4
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=400)
 async def gives_every_idx(dut, stalls):
     """Arrays follow one another, the next one while this one is given."""
     request_stall = never if stalls.absent else mostly
@@ -110,8 +110,7 @@ async def gives_every_idx(dut, stalls):
     assert not dut.failed.value
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(arrays=[[1600], [400, 800, 400]])
+@crossed(arrays=[[1600], [400, 800, 400]], us=400)
 async def one_a_cycle(dut, arrays):
     """One comes per cycle over the borders of chunks, and of arrays that are whole chunks."""
     bench = await FetchBench(dut).begin()
@@ -166,8 +165,7 @@ async def stops(dut):
         assert bench.idxs.beats[count:] == bench.golden(800, 100, 1), "left-overs"
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, chunks=[0, 1, 2])
+@crossed(stalls=STALLS, chunks=[0, 1, 2], us=400)
 async def gives_nothing_of_a_bad_chunk(dut, stalls, chunks):
     """What is before it is given; what it holds and what follows are not, until a stop."""
     chunk = IdxFetch(params_in_simulator(RigParams)).chunk_bytes

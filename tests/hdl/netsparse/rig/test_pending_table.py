@@ -9,7 +9,7 @@ from hdl.netsparse.rig.entry_rows import DIGIT, row_of
 from hdl.netsparse.rig.pending_table import PendingTable, PendingTableParams
 from hdl.netsparse.rig.pending_way import RELEASES
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, cycle, never, often
+from sim.harness.streams import STALLS, crossed, cycle, never, often
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TaggedSource
 from tests.hdl.netsparse.rig.pending import filling, rows_for
@@ -156,8 +156,7 @@ def some_idxs(params, count, spread):
     return [random.choice(pool) for _ in range(count)]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, coalesce=[1, 0])
+@crossed(stalls=STALLS, coalesce=[1, 0])
 async def any_traffic(dut, stalls, coalesce):
     table = await Table(dut, stalls, coalesce=coalesce).begin()
     params = table.params

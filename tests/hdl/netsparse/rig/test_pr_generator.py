@@ -7,7 +7,7 @@ from cocotb.triggers import ClockCycles
 from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.pr_generator import PrGenerator
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink
+from sim.harness.streams import STALLS, Sink, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY
 
@@ -64,8 +64,7 @@ class GeneratorBench(Bench):
         ]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def makes_a_read_of_each(dut, stalls):
     bench = await GeneratorBench(dut, stalls).begin()
     pending = some_pending(bench.params, 200)

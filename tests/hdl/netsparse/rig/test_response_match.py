@@ -8,7 +8,7 @@ from hdl.netsparse.protocol import LENGTH_BITS, MAX_PROPERTY_BYTES
 from hdl.netsparse.rig.response_match import ResponseMatch
 from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pulse
-from sim.harness.streams import STALLS, Sink, never, often
+from sim.harness.streams import STALLS, Sink, crossed, never, often
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
@@ -100,8 +100,7 @@ def wrong_ones(bench, entry):
     )
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192], late=["beats", "heads"])
+@crossed(stalls=STALLS, size=[4, 64, 68, 192], late=["beats", "heads"])
 async def passes_on_what_is_waited_for(dut, stalls, size, late):
     """If only one of the two waits, neither is offered unless the other is taken."""
     source, sink = stalls
@@ -182,8 +181,7 @@ async def no_bit_of_a_response_is_overlooked(dut):
     assert bench.totals.counts == counts
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(size=[4, 192])
+@crossed(size=[4, 192])
 async def a_beat_a_cycle(dut, size):
     bench = await MatchBench(dut).begin()
     dut.bytes.value = size
@@ -229,8 +227,7 @@ async def beats_wait_for_heads(dut):
     assert beats.beats == ends
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(source=[never, often])
+@crossed(source=[never, often])
 async def cleared_beside_any_step_of_a_response(dut, source):
     """It passes if it has begun before, else not at all; then nothing is waited for."""
     bench = await MatchBench(dut, source).begin()

@@ -13,6 +13,7 @@ from sim.harness.bench import Bench
 from sim.harness.streams import (
     STALLS,
     always,
+    crossed,
     cycle,
     edges,
     never,
@@ -134,8 +135,7 @@ class ServerBench(Bench):
         assert {name: self.totals[name] for name in expected} == expected
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
+@crossed(stalls=STALLS, size=[4, 64, 68, 192])
 async def answers_every_read(dut, stalls, size):
     bench = await ServerBench(dut, stalls, size=size).begin()
     bench.fails = lambda idx: random.random() < 0.2
@@ -175,8 +175,7 @@ async def keeps_room_for_what_it_reads(dut):
         bench.totals.clear()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(size=SIZES, latency=[0, 40])
+@crossed(size=SIZES, latency=[0, 40])
 async def as_fast_as_the_buffer_and_memory_allow(dut, size, latency):
     """A beat a cycle, or the whole buffer in flight, whatever the build's largest property is.
 

@@ -11,7 +11,7 @@ from hdl.netsparse.rig.params import Cause, RigParams
 from hdl.netsparse.rig.unit import UNIT_EVENTS, RigUnit
 from sim.harness.payloads import pack
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Source, always, cycle, never, often
+from sim.harness.streams import STALLS, Source, always, crossed, cycle, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.netsparse.rig.bench import TINY
 from tests.hdl.netsparse.rig.unit_bench import (
@@ -57,8 +57,7 @@ def some_idxs(count, spread=COLUMNS):
     return [random.choice(few[: random.choice((3, 20, spread))]) for _ in range(count)]
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
+@crossed(stalls=STALLS, size=[4, 64, 68, 192], ms=2)
 async def gathers_each_property_once(dut, stalls, size):
     source, sink = stalls
     bench = await UnitBench(dut, source=source, sink=sink).begin()
@@ -73,8 +72,7 @@ async def gathers_each_property_once(dut, stalls, size):
     await bench.end()
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(filter_latency=[quickly, slowly], trip=[lambda: 2, slowly])
+@crossed(filter_latency=[quickly, slowly], trip=[lambda: 2, slowly], ms=2)
 async def demands_exactly_once(dut, filter_latency, trip):
     bench = await UnitBench(dut, filter_latency=filter_latency, trip=trip).begin()
     for spread in (2, 12, 60, 300):
@@ -85,8 +83,7 @@ async def demands_exactly_once(dut, filter_latency, trip):
     await bench.end()
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(coalesce=[0, 1], filters=[0, 1])
+@crossed(coalesce=[0, 1], filters=[0, 1], ms=2)
 async def mechanisms_can_be_off(dut, coalesce, filters):
     bench = await UnitBench(dut, filter_latency=slowly, trip=slowly).begin()
     dut.coalesce.value, dut.filter.value = coalesce, filters
@@ -193,8 +190,7 @@ def mend(bench):
     bench.respond = lambda pr: [{}]
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(fault=list(FAULTS))
+@crossed(fault=list(FAULTS), ms=4)
 async def reports_what_failed(dut, fault):
     bench = await UnitBench(dut, source=often, sink=often, filter_latency=slowly).begin()
     size, clear = random.choice(((68, True), (192, True), (4, False)))
@@ -257,8 +253,7 @@ async def drops_what_nobody_waits_for(dut):
     assert bench.totals["stale"] == 2 * bench.totals["responses"] > 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def commands_come_at_any_pace(dut, stalls):
     """Some are empty or illegal, and are over at once."""
     source, sink = stalls
@@ -313,8 +308,7 @@ async def cycles_of(bench, batches):
     return cycle() - begun
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(parts=[2, 5, 8])
+@crossed(parts=[2, 5, 8])
 async def batches_cost_what_one_does(dut, parts):
     """Commands overlap: one more costs its read of idxs, which is hidden, and a chunk's border.
 
@@ -359,8 +353,7 @@ async def properties_are_there_before_a_completion(dut):
     await bench.end()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(bad=[0, 1, 2], fault=["owner", "range", "read", "write", "network"])
+@crossed(bad=[0, 1, 2], fault=["owner", "range", "read", "write", "network"])
 async def a_failure_takes_no_other_command_with_it(dut, bad, fault):
     """One of several commands under way fails; the others succeed."""
     bench = await UnitBench(dut, trip=slowly).begin()
@@ -432,8 +425,7 @@ def stop(bench, stuck):
     return partial(setattr, owner, name, moves)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stuck=list(STUCK))
+@crossed(stuck=list(STUCK))
 async def abandons(dut, stuck):
     """It does by its watchdog, not before accesses to memory end, nor amid a response."""
     bench = await UnitBench(dut).begin()
@@ -510,8 +502,7 @@ def only_sets(bench, hold):
     return random.sample(remote(range(COLUMNS)), 4)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(moving=[only_idxs, only_writes, only_sets])
+@crossed(moving=[only_idxs, only_writes, only_sets])
 async def is_patient_while_anything_moves(dut, moving):
     """Each kind of movement alone keeps the watchdog from biting."""
     bench = await UnitBench(dut).begin()

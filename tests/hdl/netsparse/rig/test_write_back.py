@@ -10,7 +10,7 @@ from hdl.netsparse.rig.write_back import WriteBack
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.pulses import Pulses
-from sim.harness.streams import STALLS, Sink
+from sim.harness.streams import STALLS, Sink, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.netsparse.rig.bench import TINY, dense_beats
 
@@ -66,8 +66,7 @@ class WriteBench(Bench):
         assert len(self.done.cycles) == len(self.outcomes)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS, size=[4, 64, 68, 192])
+@crossed(stalls=STALLS, size=[4, 64, 68, 192], us=100)
 async def writes_and_then_sets(dut, stalls, size):
     bench = await WriteBench(dut, stalls).begin()
     bench.latency = lambda: random.randint(1, 9)
@@ -84,8 +83,7 @@ async def writes_and_then_sets(dut, stalls, size):
         assert at > wrote
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(size=[4, 192, MAX_PROPERTY_BYTES])
+@crossed(size=[4, 192, MAX_PROPERTY_BYTES], us=100)
 async def a_beat_a_cycle(dut, size):
     bench = await WriteBench(dut).begin()
     bench.latency = lambda: 0
@@ -95,8 +93,7 @@ async def a_beat_a_cycle(dut, size):
     assert bench.writes.cycles[-1] - bench.writes.cycles[0] == beats - 1
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def failed_writes_set_nothing(dut, stalls):
     bench = await WriteBench(dut, stalls).begin()
     bench.fails = lambda: random.random() < 0.4

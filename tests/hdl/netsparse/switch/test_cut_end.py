@@ -2,11 +2,10 @@
 
 import random
 
-import cocotb
 from cocotb.triggers import RisingEdge
 
 from hdl.netsparse.switch.cut_end import CutEnd
-from sim.harness.streams import STALLS, start
+from sim.harness.streams import STALLS, crossed, start
 from sim.harness.verilator import simulate
 
 FULL = (1 << 64) - 1  #: tkeep
@@ -68,8 +67,7 @@ class Bench:
         self.left[-1] = beats, bool(dut.o_tlast.value)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def what_is_cut_has_an_end(dut, stalls):
     for name in ("tvalid", "tdata", "tlast", "tuser", "tkeep"):
         getattr(dut, f"i_{name}").value = 0

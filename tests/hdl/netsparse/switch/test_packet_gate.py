@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge
 from hdl.netsparse.switch.packet_gate import PacketGate
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Source, Stalls, cycle, never, start
+from sim.harness.streams import STALLS, Source, Stalls, crossed, cycle, never, start
 from sim.harness.verilator import component_in_simulator, params_in_simulator, simulate
 from tests.hdl.netsparse.switch.bench import SPINE
 
@@ -79,8 +79,7 @@ class Bench:
         assert self.left == self.sent
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def lets_packets_in_once_there_is_room(dut, stalls):
     """Each enters once, in order; ports open and close at any time, even on one that is offered."""
     bench = await Bench(dut, stalls).start()

@@ -10,7 +10,7 @@ from cocotbext.axi import AxiResp
 from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants
 from hdl.netsparse.switch.switch import NetSparseSwitch
-from sim.harness.streams import STALLS, always, never, often, rarely
+from sim.harness.streams import STALLS, always, crossed, never, often, rarely
 from sim.harness.verilator import component_in_simulator, params_in_simulator
 from sim.netsparse.golden.concatenation import Kind, to_bytes
 from sim.netsparse.golden.switch import SwitchLedger
@@ -29,8 +29,7 @@ from tests.simulated import simulated
 test_switch = simulated(NetSparseSwitch, [SPINE, TOR], __name__)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_pr_leaves_once(dut, stalls):
     """It leaves by its dest's port, in order; reads of what racks have brought are answered."""
     bench = Bench(dut, stalls)
@@ -147,8 +146,7 @@ async def drops_and_counts_what_is_broken(dut):
     assert sum(result) == broken * bool(params.pipes)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(name=CLASSES)
+@crossed(name=CLASSES)
 async def a_port_that_stops_holds_up_only_its_own(dut, name):
     """What shares neither link nor class with a packet for it goes on; nothing is lost."""
     bench = Bench(dut)

@@ -10,7 +10,7 @@ from hdl.netsparse.snic_counters import BUCKETS
 from hdl.netsparse.switch.params import CLASSES
 from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Stalls, always, never
+from sim.harness.streams import STALLS, Stalls, always, crossed, never
 from sim.netsparse.golden.concatenation import Addresses, Kind, to_bytes
 from sim.netsparse.wire import to_beats
 from tests.hdl.netsparse.switch.bench import LENGTH, SPINE, TOR, Bench, requests_of
@@ -102,8 +102,7 @@ class CountingBench(Bench):
         return waits, result
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def counts_what_goes_over_its_links(dut, stalls):
     """It counts packets, bytes, PRs, drops, cuts, and cycles in which a link takes nothing."""
     bench = CountingBench(dut, stalls.value)

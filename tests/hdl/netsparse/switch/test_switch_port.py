@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles, RisingEdge
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, WAITING_BEATS, SwitchPort
 from sim.harness.axi_streams import AxiSource
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Stalls, always, cycle, edges, never
+from sim.harness.streams import STALLS, Stalls, always, crossed, cycle, edges, never
 from sim.harness.verilator import simulate
 from sim.netsparse.links import as_beats
 from tests.hdl.netsparse.switch.bench import SPINE
@@ -102,8 +102,7 @@ class PortBench(Bench):
         )
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def passes_what_has_a_route(dut, stalls):
     """Packets have any length up to a beat above the MTU, in any order; broken ones stay so."""
     bench = await PortBench(dut, stalls).begin()

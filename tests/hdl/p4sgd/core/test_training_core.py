@@ -19,6 +19,7 @@ from hdl.p4sgd.worker_latencies import OF_CLASSES, OVER_DIES
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.golden.arithmetic import Step
 from sim.harness import streams
+from sim.harness.streams import crossed
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import sgd as golden
 from sim.p4sgd.golden.classes import train_classes
@@ -159,8 +160,7 @@ async def network(dut, count, sink, delay):
     return partial.beats
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(loss=list(Loss), wild=[False, True], delay=[None, 50], stalls=streams.STALLS)
+@crossed(loss=list(Loss), wild=[False, True], delay=[None, 50], stalls=streams.STALLS, us=100)
 async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     """It is joined (without delay) or has a network; engines get their words apart."""
     params = params_in_simulator(WorkerParams)
@@ -199,8 +199,7 @@ async def trains_like_the_golden_model(dut, loss, wild, delay, stalls):
     check_events(job, trace, saturations, total)
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(loss=list(Loss))
+@crossed(loss=list(Loss), us=20)
 async def mark_turnaround(dut, loss):
     """When joined, last word to next mini-batch's first word, s = 4, takes its parts' sum.
 
@@ -309,8 +308,7 @@ async def reports_what_it_lacks(dut):
     assert sum(map(bool, trace["updated"])) == params.classes
 
 
-@cocotb.test(timeout_time=40, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS)
+@crossed(stalls=streams.STALLS, us=40)
 async def exchanges_models(dut, stalls):
     """Mini-batches have micro-batches of a word, on the weights before each of them."""
     params = params_in_simulator(WorkerParams)

@@ -10,6 +10,7 @@ from hdl.p4sgd.engine.engine import Engine
 from hdl.p4sgd.engine.engine_events import EngineEvents
 from hdl.p4sgd.engine.params import EngineParams
 from sim.harness import streams
+from sim.harness.streams import crossed
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import (
     LOW,
@@ -206,8 +207,7 @@ async def share(dut, run, stalls, from_zero):
     assert (await peek(dut, params, run.chunks) == new).all()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(bits=[1, 4, 8], stalls=streams.STALLS, from_zero=[False, True])
+@crossed(bits=[1, 4, 8], stalls=streams.STALLS, from_zero=[False, True], us=100)
 async def exchanges_models(dut, bits, stalls, from_zero):
     params = params_in_simulator(EngineParams)
     rng = generator()
@@ -261,8 +261,7 @@ def steps(cycles):
     return [after - before for before, after in pairwise(cycles)]
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(size=[(1, 1), (1, 4), (3, 1), (6, 1), (2, 3), (2, 8), (16, 4)])
+@crossed(size=[(1, 1), (1, 4), (3, 1), (6, 1), (2, 3), (2, 8), (16, 4)], us=50)
 async def mark_micro_batch(dut, size):
     """A word is taken per cycle; a micro-batch takes C s cycles, or the update loop's if more."""
     chunks, bits = size
@@ -278,8 +277,7 @@ async def mark_micro_batch(dut, size):
     dut._log.info("C s = %d: %d cycles a micro-batch", words, loop)
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(size=[(1, 1), (1, 4), (1, 8), (16, 4)])
+@crossed(size=[(1, 1), (1, 4), (1, 8), (16, 4)], us=50)
 async def mark_partials(dut, size):
     """From a micro-batch's last word to its partial activations, at most 12 cycles pass."""
     seen = await Cycles(dut, run_of(8, *size, 8)).go()
@@ -289,8 +287,7 @@ async def mark_partials(dut, size):
     assert max(delays) <= 12
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(bits=[1, 4, 8], chunks=[1, 4], batch=[1, 2])
+@crossed(bits=[1, 4, 8], chunks=[1, 4], batch=[1, 2], us=50)
 async def mark_turnaround(dut, bits, chunks, batch):
     """From delta to the next mini-batch's first word, 12 + s cycles pass at most."""
     count = 4 * batch

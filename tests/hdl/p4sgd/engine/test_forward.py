@@ -12,6 +12,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.read_back import probe_layout
 from sim.harness import streams
 from sim.harness.payloads import pack, unpack
+from sim.harness.streams import crossed
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import (
     Run,
@@ -104,8 +105,7 @@ def earliest(run, marks, grants):
                 yield 0 if free else grants[needed] + 1
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(bits=[1, 3, 4, 7], signed=[False, True], stalls=streams.STALLS)
+@crossed(bits=[1, 3, 4, 7], signed=[False, True], stalls=streams.STALLS, us=200)
 async def takes_every_word_when_it_may(dut, bits, signed, stalls):
     params = params_in_simulator(EngineParams)
     rng = generator()
@@ -191,8 +191,7 @@ async def keeps_room_for_partials(dut):
     assert list(map(around.cycle_of, partials)) == [when + delay for when in feed.cycles]
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(chunks=[1, 3, 5])
+@crossed(chunks=[1, 3, 5], us=20)
 async def waits_for_every_credit(dut, chunks):
     """A chunk of the next mini-batch starts after its own credit, not much later."""
     params = params_in_simulator(EngineParams)
@@ -321,8 +320,7 @@ async def exchange(dut, around, probe, partials):
     return streams.cycle()
 
 
-@cocotb.test(timeout_time=50, timeout_unit="us")
-@cocotb.parametrize(chunks=[1, 3, 5], batch=[1, 3])
+@crossed(chunks=[1, 3, 5], batch=[1, 3], us=50)
 async def exchanges_between_mini_batches(dut, chunks, batch):
     """Ungranted, a mini-batch waits for ``refill``, which is good for all of its chunks."""
     params = params_in_simulator(EngineParams)

@@ -5,6 +5,7 @@ from hdl.p4sgd.engine.model_params import GROUP_LANES
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.engine.read_back import OUTSTANDING, ReadBack, probe_steps
 from sim.harness import streams
+from sim.harness.streams import crossed
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import Trace, clock, generator, peek, wild
 from tests.simulated import simulated
@@ -14,8 +15,7 @@ SIZES = [EngineParams(banks=banks, lanes=12, chunks=5) for banks in (8, 4, 3, 1,
 test_read_back = simulated(ReadBack, SIZES, __name__, short=[SIZES[0], SIZES[2], SIZES[4]])
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS)
+@crossed(stalls=streams.STALLS, us=100)
 async def gathers_groups(dut, stalls):
     """The banks answer with what their one lane holds; a lane of nobody is zero."""
     params = params_in_simulator(EngineParams)
@@ -88,8 +88,7 @@ async def request_all(dut, banks, groups, stall=streams.never):
     return cycles
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(delay=[2, 9, OUTSTANDING - 1, 40])
+@crossed(delay=[2, 9, OUTSTANDING - 1, 40], us=100)
 async def probes_every_cycle(dut, delay):
     """It does up to the most under way; fast answers give a group per ``probe_steps`` cycles."""
     params = params_in_simulator(EngineParams)
@@ -116,8 +115,7 @@ async def probes_every_cycle(dut, delay):
         assert (busy[0], busy[-1]) == (requested[0] + 1, answered[-1])
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS)
+@crossed(stalls=streams.STALLS, us=200)
 async def keeps_groups_apart(dut, stalls):
     """Answers have any delay, with several groups at once: each is whole and in order."""
     params = params_in_simulator(EngineParams)

@@ -8,7 +8,7 @@ from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.engine.weight_store import CHUNKS
 from hdl.p4sgd.engine.word_counter import WordCounter
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, mostly, never, often
+from sim.harness.streams import STALLS, always, crossed, mostly, never, often
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import LOW, TOP, Reference, Run, Trace, generator, wild
 from tests.hdl.p4sgd.engine.tile_model import long_lengths
@@ -134,8 +134,7 @@ class TileBench(Bench):
         return [k for k, event in enumerate(self.events()) if event[name]]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(bits=[1, 3, 8], signed=[False, True], stalls=STALLS, extreme=[False, True])
+@crossed(bits=[1, 3, 8], signed=[False, True], stalls=STALLS, extreme=[False, True], us=100)
 async def matches_golden(dut, bits, signed, stalls, extreme):
     """All weights and sums are those of an engine that trains one micro-batch after the other."""
     params, rng = params_in_simulator(EngineParams), generator()
@@ -172,8 +171,7 @@ async def a_reset_leaves_nothing(dut):
         await bench.train()
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(shape=[(1, 8), (2, 8), (4, 4), (8, 2)])
+@crossed(shape=[(1, 8), (2, 8), (4, 4), (8, 2)], us=100)
 async def mark_words_a_cycle(dut, shape):
     """A word a cycle goes forward, and backward where a micro-batch has two bits or more."""
     params, rng = params_in_simulator(EngineParams), generator()

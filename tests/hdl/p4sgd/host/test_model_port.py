@@ -11,7 +11,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, never, rarely
+from sim.harness.streams import STALLS, always, crossed, never, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.p4sgd.host.model_bench import ModelBench, ModelBenchParams
 
@@ -154,8 +154,7 @@ class Host(Bench):
                 self.read(first, count, **kind)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=2)
 async def remembers_every_weight(dut, stalls):
     """Bursts of all kinds are under way; what has been answered is there, and none is lost.
 
@@ -203,8 +202,7 @@ async def allow_may_change_within_a_burst(dut):
         host.answers, host.read_back = [], []
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(beats=[1, 3])
+@crossed(beats=[1, 3], ms=2)
 async def waits_for_the_engines(dut, beats):
     """It does not answer before the engine has done its part, and is busy until then."""
     host = await Host(dut).begin()

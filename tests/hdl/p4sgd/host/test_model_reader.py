@@ -7,7 +7,7 @@ from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.model_reader import ModelReader
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Sink, Source
+from sim.harness.streams import STALLS, Sink, Source, crossed
 from sim.harness.upset import start_upset
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.common.read_bench import expected_beats, random_burst
@@ -73,8 +73,7 @@ def first_beat(bus):
     return {"id": 5, "addr": 0, "len": 0, "size": bus.offset_bits, "burst": Burst.INCR}
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, allow=[1, 0])
+@crossed(stalls=STALLS, allow=[1, 0], ms=2)
 async def answers_every_beat(dut, stalls, allow):
     worker = params_in_simulator(WorkerParams)
     model, bus = Model(worker), model_bus(worker)

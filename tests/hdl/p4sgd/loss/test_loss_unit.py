@@ -10,6 +10,7 @@ from hdl.p4sgd.loss.loss_unit import DELTAS_DEPTH, DELTAS_LATENCY, LossUnit
 from hdl.p4sgd.worker_params import Loss, WorkerParams
 from sim.golden.arithmetic import Step
 from sim.harness import streams
+from sim.harness.streams import crossed
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.golden import sgd as golden
 from tests.hdl.p4sgd.bench import Trace, clock, generator, micro_batches, pulse, put, wild
@@ -62,8 +63,7 @@ def total(counts, name):
     return sum(count[name] for count in counts)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(loss=list(Loss), stalls=streams.STALLS, step=[STEP, Step.of(3.3)])
+@crossed(loss=list(Loss), stalls=streams.STALLS, step=[STEP, Step.of(3.3)], us=100)
 async def marks_and_masks(dut, loss, stalls, step):
     params = params_in_simulator(WorkerParams)
     rng = generator()
@@ -126,8 +126,7 @@ async def every_bit_of_the_lengths_counts(dut):
         assert (shown["last"], shown["final"]) == (1, turn % 3 == 2)
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(loss=list(Loss))
+@crossed(loss=list(Loss), us=20)
 async def keeps_room_for_deltas(dut, loss):
     """While nobody takes them, as many micro-batches enter as the queue has room for."""
     params = params_in_simulator(WorkerParams)
@@ -150,8 +149,7 @@ async def keeps_room_for_deltas(dut, loss):
     assert shown == expected(loss, activations, labels, marks_of(params, settings), STEP)[0]
 
 
-@cocotb.test(timeout_time=20, timeout_unit="us")
-@cocotb.parametrize(loss=list(Loss))
+@crossed(loss=list(Loss), us=20)
 async def keeps_its_mark(dut, loss):
     """A lone engine's sum becomes deltas within 8 cycles, or 12 with the sigmoid."""
     params = params_in_simulator(WorkerParams)

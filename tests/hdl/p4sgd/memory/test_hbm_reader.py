@@ -7,7 +7,7 @@ from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.memory.hbm_reader import HbmReader
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.payloads import unpack
-from sim.harness.streams import never, often
+from sim.harness.streams import crossed, never, often
 from sim.surroundings.axi_ram import Fault
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.memory.reader_bench import BEAT_BYTES, ReaderBench, run_on_memories
@@ -54,16 +54,14 @@ class WordBench(ReaderBench):
         await self.read(self.words_of(*plans), *plans)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(sink_stall=[never, often], stall=[0, 100], latency=[0, 40])
+@crossed(sink_stall=[never, often], stall=[0, 100], latency=[0, 40])
 async def puts_ports_side_by_side(dut, sink_stall, stall, latency):
     bench = WordBench(dut, sink_stall, r_stall=stall, ar_stall=stall, read_latency=latency)
     await (await bench.begin()).read_plans(*(random_plan() for _ in range(5)))
     assert not bench.failed.beats
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(shape=[(2000, 0, 1), (4, 8, 250), (16, 16, 100)])
+@crossed(shape=[(2000, 0, 1), (4, 8, 250), (16, 16, 100)])
 async def reads_a_word_every_cycle(dut, shape):
     beats, stride, runs = shape
     bench = await WordBench(dut, read_latency=128).begin()
@@ -92,8 +90,7 @@ async def any_port_s_failure_is_one(dut):
     assert len(bench.failed.beats) == len(bench.memories)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(fault=[Fault.LAST, Fault.MUTE])
+@crossed(fault=[Fault.LAST, Fault.MUTE])
 async def each_port_has_its_own_bus(dut, fault):
     """One that breaks is told apart, and revived; the others have ended with it."""
     bench = await WordBench(dut).begin()

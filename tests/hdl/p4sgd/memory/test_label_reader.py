@@ -6,7 +6,7 @@ import pytest
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.memory.label_reader import LabelReader
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.harness.streams import never, often
+from sim.harness.streams import crossed, never, often
 from tests.hdl.common.read_bench import beats_of, make_plan
 from tests.hdl.p4sgd.memory.reader_bench import BEAT_BYTES, ReaderBench, run_on_memories
 from tests.long import short_and_long
@@ -57,8 +57,7 @@ class LabelBench(ReaderBench):
         await self.read(epochs.reshape(-1, self.banks).tolist(), plan)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(sink_stall=[never, often], stall=[0, 100])
+@crossed(sink_stall=[never, often], stall=[0, 100])
 async def delivers_micro_batches(dut, sink_stall, stall):
     bench = await LabelBench(dut, sink_stall, r_stall=stall, read_latency=30).begin()
     sizes = [1, 2, 3, 7, 8, 9, random.randint(1, 60)]

@@ -12,7 +12,7 @@ from hdl.p4sgd.engine.params import PORT_BITS, EngineParams
 from hdl.p4sgd.memory.weight_mover import WeightMover
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, always, cycle, never
+from sim.harness.streams import STALLS, always, crossed, cycle, never
 from sim.harness.verilator import simulate
 from sim.p4sgd.surroundings.worker_system import weight_memory_params
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
@@ -159,8 +159,7 @@ class MoverBench(Bench):
         return model
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, stall=[0, 60], tile=[1, 2, 4])
+@crossed(stalls=STALLS, stall=[0, 60], tile=[1, 2, 4], ms=2)
 async def moves_each_tile(dut, stalls, stall, tile):
     """Every tile gets what the one before it left, and the host what the last one did.
 
@@ -190,8 +189,7 @@ async def moves_each_tile(dut, stalls, stall, tile):
     assert not bench.said["dropped"]
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stall=[0, 200])
+@crossed(stall=[0, 200], ms=2)
 async def halts_at_any_moment(dut, stall):
     """What it had to move is dropped, and nothing is left to the host or to the next run."""
     bench = await MoverBench(dut, (never, never), w_stall=stall, ar_stall=stall).begin()
@@ -274,8 +272,7 @@ async def the_host_waits_for_the_end_of_a_run(dut):
     assert (await bench.model(1) == model).all()
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(channel=["read", "write"])
+@crossed(channel=["read", "write"], ms=2)
 async def says_what_fails(dut, channel):
     """A beat, or a burst written, that memory does not answer with OKAY is said once."""
     bench = await MoverBench(dut, (never, never)).begin()
@@ -292,8 +289,7 @@ async def says_what_fails(dut, channel):
     assert len(bench.failed.beats) == 1
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(channel=["read", "write"])
+@crossed(channel=["read", "write"], ms=2)
 async def gives_up_a_slow_memory(dut, channel):
     """Until the bus is revived, everything fails at once; what comes late is dropped."""
     bench = await MoverBench(dut, (never, never)).begin()

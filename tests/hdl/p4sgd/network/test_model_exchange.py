@@ -10,6 +10,7 @@ from hdl.p4sgd.network.model_exchange import ModelExchange
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness import streams
 from sim.harness.payloads import pack
+from sim.harness.streams import crossed
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import clock, generator, pulse, put, wild, wild_bits
 from tests.simulated import simulated
@@ -242,8 +243,7 @@ class Job:
         return loads
 
 
-@cocotb.test(timeout_time=500, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS, chunks=[1, 3])
+@crossed(stalls=streams.STALLS, chunks=[1, 3], us=500)
 async def exchanges_models(dut, stalls, chunks):
     """Each weight goes once and into its place, after each mini-batch of each run."""
     job = Job(dut, chunks, stalls)
@@ -278,8 +278,7 @@ async def exchanges_at_full_speed(dut):
     assert loads[-1] - began <= job.size + 6
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(chunks=[4096, 0xAAA, 0x555])
+@crossed(chunks=[4096, 0xAAA, 0x555], us=100)
 async def exchanges_any_number_of_chunks(dut, chunks):
     """Presets are at the last chunk; the next exchange begins with the first one."""
     job = Job(dut, chunks, streams.Stalls.NONE)
@@ -310,8 +309,7 @@ async def exchanges_without_a_wait_for_sums(dut):
     )
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=streams.STALLS)
+@crossed(stalls=streams.STALLS, us=100)
 async def exchanges_leave_the_host_the_rest(dut, stalls):
     """Before, between and after exchanges the engines are the host's."""
     job = Job(dut, 1, stalls)

@@ -14,7 +14,7 @@ from sim.golden.tree_plan import TreePlan
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
-from sim.harness.streams import edges, start
+from sim.harness.streams import crossed, edges, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.surroundings.tree_system import TreeSystem, TreeSystemParams
 from sim.p4sgd.switch_side import switch_side
@@ -117,8 +117,7 @@ class Bench:
         raise AssertionError(f"not over after {most} cycles")
 
 
-@cocotb.test(timeout_time=5, timeout_unit="ms")
-@cocotb.parametrize(faults=[{}, BAD | {"corrupt": 3000}])
+@crossed(faults=[{}, BAD | {"corrupt": 3000}], ms=5)
 async def sums_are_exact(dut, faults):
     """Each worker has each sum once, clamped once; also those beyond 32 bits on their way."""
     bench = await Bench(dut).begin(**faults)

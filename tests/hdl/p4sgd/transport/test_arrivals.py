@@ -10,7 +10,7 @@ from sim.golden.reduction import allreduce as golden
 from sim.golden.reduction.frames import Quality, WireFrame, judge
 from sim.harness.axi_streams import AxiSource, beats_of
 from sim.harness.records import Recorder
-from sim.harness.streams import edges, never, often, started
+from sim.harness.streams import crossed, edges, never, often, started
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import put
 from tests.simulated import simulated
@@ -230,8 +230,7 @@ async def judges_every_wrong_field(dut):
     assert all(seen[v] for v in (None, golden.Verdict.CORRUPT, *wrong)), seen
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(stall=[never, often])
+@crossed(stall=[never, often], ms=4)
 async def judges_a_flood(dut, stall):
     """Packets are good, or have wrong fields, are cut or longer, with a job open or not."""
     bench = await started(Bench(dut, stall))

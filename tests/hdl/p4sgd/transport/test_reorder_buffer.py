@@ -6,7 +6,7 @@ from cocotb.triggers import RisingEdge
 
 from hdl.p4sgd.transport.params import TransportParams
 from hdl.p4sgd.transport.reorder_buffer import QUEUE_DEPTH, ReorderBuffer
-from sim.harness.streams import STALLS, Sink, cycle, never, start
+from sim.harness.streams import STALLS, Sink, crossed, cycle, never, start
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import generator, put, wild
 from tests.simulated import simulated
@@ -74,8 +74,7 @@ class Bench:
             await self.step()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, allow=[0.5, 1])
+@crossed(stalls=STALLS, allow=[0.5, 1])
 async def restores_the_order(dut, stalls, allow):
     """In whatever order they come, each leaves once, in the order of micro-batches."""
     pause, stall = stalls

@@ -10,7 +10,7 @@ from hdl.p4sgd.transport.params import PEER_BITS, TIME_BITS, Phase, TransportPar
 from hdl.p4sgd.transport.timers import Timers
 from sim.golden.reduction.allreduce import GaveUp, Tries, sends_again
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.bench import put
 
@@ -145,8 +145,7 @@ async def timeouts_of_every_length(dut):
             assert bench.overdue == {"slot": 0, "tries": tries(repetitions)}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
+@crossed(many=MANY)
 async def is_late_by_looks_only(dut, many):
     """It is overdue one cycle after the timeout at best, one look at each slot later at worst."""
     timeout = 30
@@ -163,8 +162,7 @@ async def is_late_by_looks_only(dut, many):
     assert gaps <= set(range(timeout + 1, timeout + bench.count + 1))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
+@crossed(many=MANY)
 async def forgets_what_is_freed_in_time(dut, many):
     """A slot that is freed while its timer is read is not overdue any more."""
     timeout = 15
@@ -307,8 +305,7 @@ class Rule:
         await self.bench.end_cycle(send=slot, **numbers, **inputs)
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(many=MANY, timeout=[1, 2, 30, 90], busy=[0, 0.5, 0.98])
+@crossed(many=MANY, timeout=[1, 2, 30, 90], busy=[0, 0.5, 0.98], ms=4)
 async def keeps_all_timers(dut, many, timeout, busy):
     """None is overdue early or forgotten; tries, and when it gives up, are as the rule has them.
 
@@ -329,8 +326,7 @@ async def keeps_all_timers(dut, many, timeout, busy):
     assert seen["overdue"] > 3
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
+@crossed(many=MANY)
 async def hears_in_every_cycle(dut, many):
     """Near a decision, "pending" counts for that decision or for the next one, but once."""
     timeout, heard = 12, set()
@@ -353,8 +349,7 @@ async def hears_in_every_cycle(dut, many):
     assert heard == {0, 1}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(many=MANY)
+@crossed(many=MANY)
 async def is_still_without_a_job(dut, many):
     """While no job is open nothing is overdue, and a new job forgets what was."""
     timeout = 5
@@ -376,8 +371,7 @@ async def is_still_without_a_job(dut, many):
         await bench.end_cycle()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(timeout=[1, 20, 200], less=[0, 1])
+@crossed(timeout=[1, 20, 200], less=[0, 1])
 async def all_slots_are_overdue(dut, timeout, less):
     """When nobody answers, every slot is asked for again within a bounded time."""
     slots = params_in_simulator(TransportParams).slots

@@ -9,7 +9,7 @@ from hdl.p4sgd.transport.params import TRIES, Phase, TransportParams
 from hdl.p4sgd.transport.transmitter import QUEUE_DEPTH, Transmitter
 from sim.golden.reduction.frames import LANES, WireFrame
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import never, often, rarely, start
+from sim.harness.streams import crossed, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.p4sgd.bench import generator, put, wild
 from tests.simulated import simulated
@@ -174,8 +174,7 @@ class Bench:
         assert not self.held
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stall=[never, rarely, often], rates=[(0.2, 0.2, 0.3), (0.6, 0.6, 0.9)])
+@crossed(stall=[never, rarely, often], rates=[(0.2, 0.2, 0.3), (0.6, 0.6, 0.9)], ms=2)
 async def sends_by_rank(dut, stall, rates):
     """New ones go before acknowledgements, those before old ones; an offer stands until taken."""
     bench = await Bench(dut).start()

@@ -10,7 +10,7 @@ from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams, Verdic
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
 from sim.golden.reduction.allreduce import Packet, saturated
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle, often, start, strobe
+from sim.harness.streams import Sink, Source, crossed, cycle, often, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.p4sgd.transport.bench import (
     EPOCH,
@@ -99,8 +99,7 @@ async def count_events(dut, events):
             events[name] += times
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(bad=BAD, stall=[False, True])
+@crossed(bad=BAD, stall=[False, True], ms=4)
 async def adds(dut, bad, stall):
     """Every sum comes back once, right and in order, whatever the links do."""
     slots, workers, count = params_in_simulator(TransportParams).slots, 3, 150
@@ -258,8 +257,7 @@ async def gives_peers_up(dut):
     assert not dut.peers_missing.value
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(bound=["peer_retries", "retries"])
+@crossed(bound=["peer_retries", "retries"], ms=2)
 async def keeps_every_bit_of_its_tries(dut, bound):
     """The count of tries begins two timeouts before the end, which is a power of two."""
     overdue = params_in_simulator(TransportParams).overdue

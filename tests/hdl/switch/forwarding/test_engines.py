@@ -2,7 +2,6 @@
 
 import random
 
-import cocotb
 import pytest
 
 from hdl.p4sgd.network.frame import FRAMES
@@ -11,7 +10,7 @@ from hdl.switch.forwarding.presets import PRESETS
 from hdl.switch.forwarding.switch import ForwardingSwitch
 from hdl.switchgnn.protocol import frame_format
 from sim.harness.axi_streams import AxiMonitor, AxiSource, beats_of
-from sim.harness.streams import STALLS, edges
+from sim.harness.streams import STALLS, crossed, edges
 from sim.harness.verilator import simulate
 from tests.hdl.switch.forwarding.bench import SwitchBench, frame, host
 
@@ -37,8 +36,7 @@ def engine_frame(kind, length):
     return (OWN + host(7) + bytes((0x88, 0xB5, 2, kind)) + random.randbytes(length))[:length]
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, ms=4)
 async def engines_and_forwarding_share_the_ports(dut, stalls):
     bench = SwitchBench(dut, stalls.value)
     engines = range(len(RECOGNISERS))

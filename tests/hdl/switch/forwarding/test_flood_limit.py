@@ -3,7 +3,7 @@
 import cocotb
 
 from hdl.switch.forwarding.flood_limit import FloodLimit
-from sim.harness.streams import edges, start
+from sim.harness.streams import crossed, edges, start
 from sim.harness.verilator import simulate
 
 CYCLES, PACKET = 8000, 9
@@ -26,8 +26,7 @@ async def flooded(dut, cycles):
     return beats
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(rate=[0, 1000, 30_000], burst=[20, 200])
+@crossed(rate=[0, 1000, 30_000], burst=[20, 200])
 async def beats_have_tokens(dut, rate, burst):
     dut.rate.value, dut.burst.value, dut.floods.value = rate, burst, 0
     await start(dut)

@@ -3,13 +3,11 @@
 import random
 from collections import Counter
 
-import cocotb
-
 from hdl.switch.forwarding.matching import Matching
 from hdl.switch.forwarding.params import ForwardingParams
 from hdl.switch.forwarding.presets import PRESETS
 from sim.harness.payloads import unpack
-from sim.harness.streams import edges, start
+from sim.harness.streams import crossed, edges, start
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
 
@@ -66,8 +64,7 @@ class Inputs:
                     self.served[i, output, turn["class_"]] += 1
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(chance=[0.05, 0.5, 1])
+@crossed(chance=[0.05, 0.5, 1], ms=2)
 async def turns_are_apart_and_fair(dut, chance):
     inputs = Inputs(dut)
     for pair in range(inputs.params.ports**2):

@@ -7,7 +7,7 @@ import cocotb
 from cocotb.triggers import ClockCycles
 
 from hdl.switch.forwarding.port_scheduler import PortScheduler, PortSchedulerParams
-from sim.harness.streams import STALLS, Sink, Source, always, cycle, never, start
+from sim.harness.streams import STALLS, Sink, Source, always, crossed, cycle, never, start
 from sim.harness.verilator import params_in_simulator
 from tests.simulated import simulated
 
@@ -74,8 +74,7 @@ class Bench:
         assert list(cycles) == list(range(cycles[0], cycles[0] + len(cycles)))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def all_packets_leave_whole_and_in_order(dut, stalls):
     """So they do while levels, weights and holds change; without stalls the latency is stated."""
     bench = Bench(dut, stalls.value)

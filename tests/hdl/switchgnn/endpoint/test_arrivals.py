@@ -3,7 +3,6 @@
 import random
 from dataclasses import replace
 
-import cocotb
 import numpy as np
 
 from hdl.common.packets import BEAT_BYTES
@@ -13,7 +12,7 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import CONTROL_BYTES
 from sim.harness.axi_streams import beats_of
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.wire import Addresses, judge, to_octets
 from tests.simulated import simulated
@@ -127,8 +126,7 @@ class ArrivalsBench(Bench):
         return said, judge(octets, params.lanes, ADDRESS) is Quality.MALFORMED
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def every_frame_is_judged(dut, stalls):
     bench, broken = await ArrivalsBench(dut, stalls).begin(), 0
     for _ in range(3):

@@ -2,11 +2,10 @@
 
 from dataclasses import replace
 
-import cocotb
 import pytest
 
 from hdl.switchgnn.endpoint.params import PRESETS
-from sim.harness.streams import rarely
+from sim.harness.streams import crossed, rarely
 from sim.switchgnn.network.wires import Faults
 from tests.hdl.switchgnn.endpoint.bench import Bench, run_cluster
 from tests.long import short_and_long
@@ -22,8 +21,7 @@ def test_endpoint(size, workers, tmp_path):
     run_cluster(__name__, tmp_path, SIZES[size], workers)
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(open_turns=[1, 2], faults=[{}, BAD])
+@crossed(open_turns=[1, 2], faults=[{}, BAD], ms=2)
 async def sums_are_exact(dut, open_turns, faults):
     """Sums are exact whatever the links lose, double, delay and break."""
     bench = Bench(dut, Faults(**faults), stall=rarely)

@@ -12,7 +12,7 @@ from hdl.switchgnn.endpoint.fetcher import Fetcher
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, cycle, never
+from sim.harness.streams import STALLS, crossed, cycle, never
 from tests.simulated import simulated
 
 TIMEOUT, GAP = 200, 13
@@ -57,8 +57,7 @@ class FetcherBench(Bench):
         return len(self.jobs.beats) + len(self.lookups.beats)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def requests_each_once_in_a_round(dut, stalls):
     scan, sink = stalls
     bench = await FetcherBench(dut, scan=scan, sink=sink).begin()

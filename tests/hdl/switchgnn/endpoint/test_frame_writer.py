@@ -4,15 +4,13 @@ import itertools
 import random
 from dataclasses import replace
 
-import cocotb
-
 from hdl.common.packets import BEAT_BYTES
 from hdl.switchgnn.endpoint.frame_writer import SIGNATURE, FrameWriter
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.protocol import CONTROL_BYTES, ETHERTYPE_ON_WIRE, VERSION, Head, Kind
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Stalls
+from sim.harness.streams import STALLS, Stalls, crossed
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
 
@@ -105,8 +103,7 @@ class WriterBench(Bench):
         return begins
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, held=[False, True])
+@crossed(stalls=STALLS, held=[False, True])
 async def frames_are_as_their_heads_say(dut, stalls, held):
     """Frames leave in order and whole, a beat per cycle while nothing holds them up."""
     bench = await WriterBench(dut, stalls).begin()
@@ -123,8 +120,7 @@ async def frames_are_as_their_heads_say(dut, stalls, held):
         assert {b - a for a, b in itertools.pairwise(bench.axis.cycles)} == {1}
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(name=["may_begin", "stop"])
+@crossed(name=["may_begin", "stop"], us=100)
 async def none_begins_while_it_may_not(dut, name):
     """A frame that has begun leaves, whatever its kind; no other begins."""
     bench = await WriterBench(dut).begin()

@@ -19,7 +19,7 @@ from hdl.switchgnn.protocol import Kind as HardwareKind
 from sim.harness.axi_streams import AxiSource, PacketSink, beats_of
 from sim.harness.payloads import pack
 from sim.harness.register_driver import RegisterDriver
-from sim.harness.streams import edges, start, started
+from sim.harness.streams import crossed, edges, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.wire import Addresses, judge, to_octets
@@ -265,8 +265,7 @@ def check_payload(frame, bits, content):
     assert frame.payload.tolist() == expected.tolist()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(two_open=[0, 1])
+@crossed(two_open=[0, 1])
 async def a_job_from_start_to_end(dut, two_open):
     bench = await started(Bench(dut))
     most = random.randrange(1 << 14, 1 << 16)
@@ -326,8 +325,7 @@ async def a_job_from_start_to_end(dut, two_open):
     assert await bench.count("cycles") == 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(two_open=[0, 1])
+@crossed(two_open=[0, 1])
 async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
     """It begins then, if it is open."""
     bench = await started(Bench(dut))
@@ -342,8 +340,7 @@ async def a_turn_begins_when_all_before_is_acknowledged(dut, two_open):
     assert await bench.ends() == ("IDLE", "NONE")
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(slot=range(4))
+@crossed(slot=range(4))
 async def what_comes_puts_off_what_is_requested(dut, slot):
     bench = await started(Bench(dut))
     first = first_turn() + slot
@@ -430,8 +427,7 @@ async def writes_what_comes(bench, turn, number, only=None, *, written=True):
     bench.memory.written.clear()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(bus=[*BUSES])
+@crossed(bus=[*BUSES])
 async def a_bus_that_fails_ends_the_job(dut, bus):
     """The host reads which bus it was."""
     bench = await started(Bench(dut))
@@ -452,8 +448,7 @@ async def a_bus_that_fails_ends_the_job(dut, bus):
     assert bench.broken == 3 * (bus == "features")
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(bus=[*BUSES])
+@crossed(bus=[*BUSES])
 async def a_bus_that_is_mute_ends_the_job(dut, bus):
     """It ends after the timeout, whatever its bits; then the host may use the bus again."""
     bench = await started(Bench(dut))

@@ -11,7 +11,7 @@ from hdl.common.axi import Burst, Response
 from hdl.switchgnn.endpoint.memory_ports import BUSES, COUNT_BITS, MemoryPorts
 from hdl.switchgnn.endpoint.params import PRESETS, EndpointParams
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Source, never, start, started
+from sim.harness.streams import STALLS, Source, crossed, never, start, started
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -177,8 +177,7 @@ class Bench:
         return unpack(MemoryPorts(self.params).buses.shape(), int(self.dut.buses.value))[name]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def buses_bring_what_is_requested(dut, stalls):
     source, sink = stalls
     bench = await started(Bench(dut, source=source, sink=sink))
@@ -217,8 +216,7 @@ async def a_stop_begins_no_read(dut):
         assert all(len(bench.requested[name]) == before[name] + 5 for name in BUSES)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(name=BUSES)
+@crossed(name=BUSES, us=100)
 async def a_bus_that_is_mute_is_abandoned(dut, name):
     """It alone is given up, after the timeout, whatever its bits are; then it is used again."""
     bench = Bench(dut, errors=0)
@@ -258,8 +256,7 @@ async def a_bus_that_is_mute_is_abandoned(dut, name):
         assert not bench.bus(name)["broken"]
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(name=BUSES)
+@crossed(name=BUSES, us=100)
 async def what_is_owed_is_counted_in_every_bit(dut, name):
     """Counts begin from presets, as it takes long to owe that many."""
     bench = Bench(dut)

@@ -4,14 +4,12 @@ import itertools
 import random
 from dataclasses import replace
 
-import cocotb
-
 from hdl.switchgnn.endpoint.bundles import UNDER_WAY
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.payload_reader import PayloadReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, never
+from sim.harness.streams import STALLS, crossed, never
 from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
@@ -75,8 +73,7 @@ class PayloadReaderBench(Bench):
         assert result == self.expected_bursts
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, kinds=[(*NARROW, *WIDE, *CONTROL), NARROW, WIDE, CONTROL])
+@crossed(stalls=STALLS, kinds=[(*NARROW, *WIDE, *CONTROL), NARROW, WIDE, CONTROL])
 async def payloads_are_those_of_jobs(dut, stalls, kinds):
     source, sink = stalls
     bench = await PayloadReaderBench(dut, source=source, sink=sink).begin()
@@ -92,8 +89,7 @@ async def payloads_are_those_of_jobs(dut, stalls, kinds):
             assert {b - a for a, b in itertools.pairwise(bench.payload.cycles)} == {1}
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(name=["heads", "payload"])
+@crossed(name=["heads", "payload"])
 async def jobs_wait_for_room(dut, name):
     """All of the buffer is used and no more, and all of the heads' queue."""
     taken = {"heads": True, "payload": True, name: False}

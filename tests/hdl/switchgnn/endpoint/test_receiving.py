@@ -17,7 +17,7 @@ from hdl.switchgnn.endpoint.receiver import Receiver
 from sim.golden.job_table import Stranger
 from sim.harness.axi_streams import beats_of
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, cycle, never
+from sim.harness.streams import STALLS, crossed, cycle, never
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Copy, Share, Taken, WorkerSetup
@@ -297,8 +297,7 @@ class ReceivingBench(Bench):
         return written
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, open_turns=[1, 2])
+@crossed(stalls=STALLS, open_turns=[1, 2])
 async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
     source, sink = stalls
     bench = await ReceivingBench(dut, open_turns=open_turns, source=source, sink=sink).begin()
@@ -318,8 +317,7 @@ async def takes_what_the_golden_worker_takes(dut, stalls, open_turns):
     assert bench.news == len(bench.golden.sums) + len(bench.golden.copies)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def writes_every_sum_to_its_place(dut, stalls):
     """A turn's sums come in any order, with repeats; it is complete when memory has answered."""
     _, sink = stalls

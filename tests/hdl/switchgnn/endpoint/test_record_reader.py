@@ -12,7 +12,7 @@ from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.record_reader import RecordReader
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, never
+from sim.harness.streams import STALLS, crossed, never
 from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
@@ -87,8 +87,7 @@ class ReaderBench(Bench):
         assert len(self.illegal.cycles) == self.bad_records
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def jobs_are_what_records_say(dut, stalls):
     source, sink = stalls
     bench = await ReaderBench(dut, source=source, sink=sink).begin()

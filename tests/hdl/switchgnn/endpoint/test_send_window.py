@@ -12,7 +12,7 @@ from hdl.switchgnn.endpoint.send_window import SendWindow
 from sim.harness.bench import Bench
 from sim.harness.coincidences import apart, pairs, pulse
 from sim.harness.payloads import pack
-from sim.harness.streams import Monitor, cycle, never, often, rarely, start, started
+from sim.harness.streams import Monitor, crossed, cycle, never, often, rarely, start, started
 from sim.switchgnn.golden.window import Window
 from tests.simulated import simulated
 
@@ -153,8 +153,7 @@ class SendWindowBench(Bench):
         assert not self.under_way
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(loss=[0, 0.1, 0.4], stall=[never, often], late=[False, True])
+@crossed(loss=[0, 0.1, 0.4], stall=[never, often], late=[False, True])
 async def all_frames_arrive(dut, loss, stall, late):
     """ACKs are lost, old, or of a base that lags; those that no switch sends have no effect."""
     bench = await started(SendWindowBench(dut, loss=loss, stall=stall, late=late))

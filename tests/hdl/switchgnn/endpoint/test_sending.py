@@ -21,6 +21,7 @@ from sim.harness.records import Recorder
 from sim.harness.streams import (
     STALLS,
     Stalls,
+    crossed,
     cycle,
     edges,
     never,
@@ -186,8 +187,7 @@ class SendingBench(Bench):
         self.check(octets, kind, payload, turn=self.turn, seq=seq, **record)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def frames_are_as_the_list_has_them(dut, stalls):
     source, sink = stalls
     bench = SendingBench(dut, source=source, sink=sink)

@@ -16,7 +16,7 @@ from hdl.switchgnn.endpoint.turn_contexts import TurnContexts
 from hdl.switchgnn.protocol import Kind
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.streams import STALLS, Stalls
+from sim.harness.streams import STALLS, Stalls, crossed
 from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.simulated import simulated
 
@@ -107,8 +107,7 @@ class TableBench(Bench):
         ]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def jobs_are_what_the_table_says(dut, stalls):
     bench = await TableBench(dut, stalls).begin()
     for _ in range(150):

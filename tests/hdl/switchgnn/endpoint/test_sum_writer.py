@@ -9,7 +9,7 @@ from hdl.switchgnn.endpoint.bundles import SLOTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.sum_writer import COUNT_BITS, SumWriter
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.extremes import some_number
 
@@ -50,8 +50,7 @@ class SumWriterBench(Bench):
         self.reported = len(self.bursts.beats)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def every_beat_is_written(dut, stalls):
     """Each is written by a burst of its own, in order."""
     bench = await SumWriterBench(dut, stalls).begin()

@@ -2,13 +2,11 @@
 
 import random
 
-import cocotb
-
 from hdl.switchgnn.endpoint.bundles import TABLE_CLIENTS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.table_reader import TableReader
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, rarely
+from sim.harness.streams import STALLS, crossed, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.hdl.switchgnn.extremes import some_number
@@ -20,8 +18,7 @@ def test_table_reader():
     simulate(TableReader(PRESETS["tiny"]), __name__)
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS, us=100)
 async def every_client_gets_its_own(dut, stalls):
     """It comes in the order of the requests, however late; a client may ask for nothing."""
     bench = await Bench(dut, stalls).begin()
@@ -56,8 +53,7 @@ async def every_client_gets_its_own(dut, stalls):
             assert {b["tag"] for b in bursts.beats[3 * k : 3 * k + 3]} == {0, 1, 2}
 
 
-@cocotb.test(timeout_time=10, timeout_unit="us")
-@cocotb.parametrize(client=range(TABLE_CLIENTS))
+@crossed(client=range(TABLE_CLIENTS), us=10)
 async def one_client_alone(dut, client):
     """It waits for nobody, and nobody else is answered."""
     bench = await Bench(dut).begin()

@@ -9,7 +9,7 @@ from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.token_bucket import UNIT, TokenBucket
 from sim.harness.payloads import pack
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.harness.verilator import simulate
 from tests.hdl.stateful import follow
 
@@ -43,8 +43,7 @@ async def pour(dut, cycles, size=1):
     return beats
 
 
-@cocotb.test(timeout_time=100, timeout_unit="us")
-@cocotb.parametrize(size=[1, 2, 9], rate=[UNIT // 2, UNIT // 8, UNIT // 100])
+@crossed(size=[1, 2, 9], rate=[UNIT // 2, UNIT // 8, UNIT // 100], us=100)
 async def the_rate_is_kept(dut, size, rate):
     await begin(dut, most=rate)
     cycles = 4000

@@ -18,7 +18,7 @@ from hdl.switchgnn.endpoint.table_reader import TableReader
 from hdl.switchgnn.endpoint.turn_loader import STORED, TurnLoader
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import cycle, never, often, rarely
+from sim.harness.streams import crossed, cycle, never, often, rarely
 from tests.hdl.switchgnn.endpoint.answers import answer
 from tests.simulated import simulated
 
@@ -135,8 +135,7 @@ class TurnLoaderBench(Bench):
         await self.edge
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stall=[never, rarely, often], latency=[1, 90])
+@crossed(stall=[never, rarely, often], latency=[1, 90])
 async def loads_what_is_in_memory(dut, stall, latency):
     bench = await TurnLoaderBench(dut, stall=stall, latency=latency).begin()
     params, expected = bench.params, []
@@ -200,8 +199,7 @@ async def an_address_that_is_none(dut):
     assert not bench.loaded.beats
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(where=["program", "required"])
+@crossed(where=["program", "required"])
 async def a_read_that_fails(dut, where):
     """If the record's fails, nothing is loaded; if a bitmap's does, the job ends elsewhere."""
     bench = await TurnLoaderBench(dut).begin()

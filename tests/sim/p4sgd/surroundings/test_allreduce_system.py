@@ -12,7 +12,7 @@ from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import Transport
 from sim.harness.host_program import HostProgram
 from sim.harness.payloads import pack
-from sim.harness.streams import Sink, Source, cycle, start, strobe
+from sim.harness.streams import Sink, Source, crossed, cycle, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.p4sgd.cluster_driver import number
 from sim.p4sgd.golden.sgd import full_activation
@@ -103,8 +103,7 @@ async def takes_few_cycles_and_always_the_same(dut):
     assert max(latencies[0]) <= MAX_CYCLES
 
 
-@cocotb.test(timeout_time=4, timeout_unit="ms")
-@cocotb.parametrize(rate=[0.0, 0.1, 0.3])
+@crossed(rate=[0.0, 0.1, 0.3], ms=4)
 async def adds_over_bad_links(dut, rate):
     """All sums arrive once, in order; some slots are used more than ten times."""
     rates = dict.fromkeys(("drop", "duplicate", "reorder"), rate)

@@ -20,7 +20,7 @@ from hdl.pcie.write_params import WriteRequesterParams
 from sim.golden.pcie_requester import cut
 from sim.golden.pcie_writes import writes
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, cycle
+from sim.harness.streams import Sink, Source, crossed, cycle
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.pcie.host import PcieHost
 from sim.surroundings.pcie.params import (
@@ -185,8 +185,7 @@ WORK = {
 }
 
 
-@cocotb.test(timeout_time=400, timeout_unit="us")
-@cocotb.parametrize(work=list(WORK))
+@crossed(work=list(WORK), us=400)
 async def packets_and_cycles(dut, work):
     """There are as many packets of each kind, in as many cycles."""
     params = params_in_simulator(RequesterOnHostParams)

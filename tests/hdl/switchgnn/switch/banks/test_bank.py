@@ -8,7 +8,7 @@ from hdl.switchgnn.switch.banks.aggregator_params import TableError
 from hdl.switchgnn.switch.banks.bank import Bank
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start, strobe
+from sim.harness.streams import crossed, start, strobe
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.banks.bank_model import (
     ADD,
@@ -159,8 +159,7 @@ class Traffic:
         )
 
 
-@cocotb.test(timeout_time=200, timeout_unit="us")
-@cocotb.parametrize(bubbles=[0, 0.3], reads=[0.05, 0.3, 0.9], hasty=[False, True])
+@crossed(bubbles=[0, 0.3], reads=[0.05, 0.3, 0.9], hasty=[False, True], us=200)
 async def equals_the_specification(dut, bubbles, reads, hasty):
     play = await begin(dut)
     traffic = Traffic(play.params, hasty)

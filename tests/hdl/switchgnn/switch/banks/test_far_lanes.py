@@ -3,7 +3,6 @@
 import random
 from collections import defaultdict
 
-import cocotb
 import numpy as np
 import pytest
 from cocotb.triggers import RisingEdge
@@ -13,7 +12,7 @@ from hdl.switchgnn.switch.banks.sum_memory import SumMemory
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import DELIVERY_CYCLES, READ_CYCLES
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.harness.verilator import params_in_simulator
 from tests.hdl.switchgnn.switch.sizes import TINY
 from tests.simulated import simulated
@@ -120,8 +119,7 @@ class Bench:
             assert sums[lanes:] == upper.astype(np.int32).tolist()
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(count=[2, 8])
+@crossed(count=[2, 8])
 async def what_is_read_is_what_was_added(dut, count):
     """Additions go to few aggregators, over and over, or to many."""
     for name in ("read", "payload", "lower", "half"):

@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS, never, start
+from sim.harness.streams import STALLS, crossed, never, start
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
 
@@ -146,8 +146,7 @@ class ControlFramesBench(Bench):
     was_active = 0
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def reports_what_is_to_be_reported(dut, stalls):
     """Jobs come and go, windows move, and turns end while an ACK waits."""
     source, link = stalls

@@ -10,7 +10,7 @@ from hdl.switchgnn.switch.egress.egress_port import EgressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack
-from sim.harness.streams import STALLS, Source, never, often, start
+from sim.harness.streams import STALLS, Source, crossed, never, often, start
 from sim.harness.verilator import params_in_simulator
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.wire import from_octets
@@ -181,8 +181,7 @@ def some(params, *, void=0.1, raw=0.3):
     return None if random.random() < void else some_delivery(params, raw=random.random() < raw)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def everything_leaves_in_order(dut, stalls):
     """RESULTs, RAWs and control frames leave, whatever is claimed between and never comes."""
     source, link = stalls

@@ -8,7 +8,7 @@ from cocotb.triggers import RisingEdge
 from hdl.switchgnn.switch.ingress.frame_assembler import FrameAssembler
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS, Sink
+from sim.harness.streams import STALLS, Sink, crossed
 from sim.switchgnn.golden.frames import Kind, Quality
 from tests.hdl.switchgnn.switch.ingress.arrivals import (
     agrees,
@@ -67,8 +67,7 @@ class AssemblerBench(Bench):
                 assert payload_beats(payload, len(golden_payload)) == golden_payload, k
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def any_frame(dut, stalls):
     bench = AssemblerBench(dut, stalls)
     packets = [nearly_good(bench.params, bench.address, bench.bit) for _ in range(500)]

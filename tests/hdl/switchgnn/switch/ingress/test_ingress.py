@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.bench import Bench
 from sim.harness.plays import play
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, always, edges, never, often, rarely
+from sim.harness.streams import STALLS, always, crossed, edges, never, often, rarely
 from sim.switchgnn.golden.frames import Kind
 from tests.hdl.switchgnn.switch.ingress.arrivals import (
     agrees,
@@ -117,8 +117,7 @@ class IngressBench(Bench):
             assert payload_beats(result, len(golden)) == golden
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS, hold=[never, rarely, often])
+@crossed(stalls=STALLS, hold=[never, rarely, often])
 async def any_packets_at_all_ports(dut, stalls, hold):
     source, sink = stalls
     bench = await IngressBench(dut, source=source, payloads=sink).begin()
@@ -131,8 +130,7 @@ async def any_packets_at_all_ports(dut, stalls, hold):
     assert good > 20
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=[Kind.FEATURE, Kind.PARTIAL, Kind.DONE])
+@crossed(kind=[Kind.FEATURE, Kind.PARTIAL, Kind.DONE])
 async def one_port_never_waits(dut, kind):
     """Its frames follow each other as their beats do."""
     bench = await IngressBench(dut).begin()

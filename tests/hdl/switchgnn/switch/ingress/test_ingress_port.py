@@ -12,7 +12,7 @@ from hdl.switchgnn.switch.ingress.ingress_port import BAD_FRAMES, GnnIngressPort
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from sim.harness.bench import Bench
 from sim.harness.records import Recorder
-from sim.harness.streams import STALLS, Sink, always, edges, never, often
+from sim.harness.streams import STALLS, Sink, always, crossed, edges, never, often
 from tests.hdl.switchgnn.switch.ingress.arrivals import (
     Packet,
     agrees,
@@ -119,8 +119,7 @@ def same(packet, payload, golden):
     return agrees(packet, golden) and payload_beats(payload, len(whole)) == whole
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def any_packet(dut, stalls):
     """With more room than packets, each comes, with its quality."""
     bench = await PortBench(dut, *stalls).begin()

@@ -3,8 +3,6 @@
 import random
 from dataclasses import replace
 
-import cocotb
-
 from hdl.switchgnn import protocol
 from hdl.switchgnn.switch.judge.judge import Judge
 from hdl.switchgnn.switch.judge.port_window import ACK_SETTINGS
@@ -13,7 +11,7 @@ from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from hdl.switchgnn.switch.tasks.task_params import TaskKind
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import start
+from sim.harness.streams import crossed, start
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.job_setup import JobSetup
 from sim.switchgnn.golden.job_state import Entry, Job
@@ -285,8 +283,7 @@ async def judge_job(dut, loaded, gaps):
     return bench.seen
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(loads=[[(1,), (0,), (1,)], [(1, 1), (0, 1), (1, 0)]], gaps=[0, 0.5])
+@crossed(loads=[[(1,), (0,), (1,)], [(1, 1), (0, 1), (1, 0)]], gaps=[0, 0.5])
 async def frames_are_judged_as_the_rule_says(dut, loads, gaps):
     """Jobs follow, some of whose open turns are loaded, until every kind of case has come."""
     unmet = set(Verdict) | set(TaskKind) - {TaskKind.LOAD, TaskKind.FENCE}

@@ -9,7 +9,7 @@ from hdl.switchgnn.switch.judge.port_window import PortWindow
 from hdl.switchgnn.switch.sizes import OPEN_TURNS
 from sim.harness.bench import Bench
 from sim.harness.payloads import unpack
-from sim.harness.streams import started
+from sim.harness.streams import crossed, started
 from sim.switchgnn.golden.window import Window
 from tests.hdl.switchgnn.switch.sizes import TINY
 from tests.simulated import simulated
@@ -120,8 +120,7 @@ class PortWindowBench(Bench):
         return max(0, random.choice((near, near, base, late)))
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(every=[1, 5, 255], delay=[0, 3, 40, 65535], acks=[0.05, 0.5])
+@crossed(every=[1, 5, 255], delay=[0, 3, 40, 65535], acks=[0.05, 0.5])
 async def any_order(dut, every, delay, acks):
     bench = await started(PortWindowBench(dut, every=every, delay=delay, acks=acks))
     clear = 0

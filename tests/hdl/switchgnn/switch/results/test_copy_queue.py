@@ -9,7 +9,7 @@ from hdl.switchgnn.protocol import FEATURE_BITS
 from hdl.switchgnn.switch.results.copy_queue import CLAIM_LAG, DEPTH, PATIENCE, CopyQueue
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import started
+from sim.harness.streams import crossed, started
 from tests.hdl.switchgnn.switch.sizes import TINY, bank_sizes
 from tests.simulated import simulated
 
@@ -89,8 +89,7 @@ class CopyQueueBench(Bench):
             await self.step(promise=False, opened=everybody, active=everybody)
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(eager=[0.1, 1], opens=[0.02, 0.5, 1])
+@crossed(eager=[0.1, 1], opens=[0.02, 0.5, 1])
 async def any_ports(dut, eager, opens):
     bench = await started(CopyQueueBench(dut))
     everybody = (1 << bench.params.ports) - 1

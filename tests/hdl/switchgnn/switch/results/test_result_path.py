@@ -3,14 +3,12 @@
 import random
 from collections import Counter, deque
 
-import cocotb
-
 from hdl.switchgnn.switch.params import GnnSwitchParams
 from hdl.switchgnn.switch.results.result_path import ResultPath
 from hdl.switchgnn.switch.sizes import READ_CYCLES
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.hdl.switchgnn.switch.banks.bank_model import some_sums
 from tests.simulated import simulated
 
@@ -139,8 +137,7 @@ class ResultPathBench(Bench):
             self.seen[f"raw {golden['raw']}"] += 1
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def sums_and_copies(dut, stalls):
     """Each comes a fixed time after its input, without a gap if there is none."""
     source, change = stalls

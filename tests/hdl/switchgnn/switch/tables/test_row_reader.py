@@ -7,7 +7,7 @@ import cocotb
 
 from hdl.switchgnn.switch.tables.row_reader import COUNT_BITS, RowReader, RowReaderParams
 from sim.harness.bench import Bench
-from sim.harness.streams import STALLS
+from sim.harness.streams import STALLS, crossed
 from tests.hdl.switchgnn.extremes import some_number
 from tests.simulated import simulated
 
@@ -47,8 +47,7 @@ class RowReaderBench(Bench):
         return [(None if beat["missing"] else beat["row"], beat["last"]) for beat in beats]
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(stalls=STALLS)
+@crossed(stalls=STALLS)
 async def gives_what_is_requested(dut, stalls):
     """If nobody pauses, a row leaves per cycle, over all requests."""
     bench = await RowReaderBench(dut, stalls).begin()

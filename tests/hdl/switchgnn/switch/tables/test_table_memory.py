@@ -15,7 +15,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.switch.tables.table_memory import TableMemory
 from hdl.switchgnn.switch.tables.table_memory_params import TableMemoryParams
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Sink, Source, never, often, rarely, start, strobe
+from sim.harness.streams import Sink, Source, crossed, never, often, rarely, start, strobe
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.surroundings.axi_ram import RAM_ARRAY, Fault
 from sim.switchgnn.table_rams import TableRams, add_rams, empty_rams, ram_members
@@ -164,8 +164,7 @@ class Bench:
         return total
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(source=[never, often], sink=[never, often], stall=[0, 120], latency=[0, 90])
+@crossed(source=[never, often], sink=[never, often], stall=[0, 120], latency=[0, 90])
 async def gives_what_is_requested(dut, source, sink, stall, latency):
     bench = Bench(dut, source=source, sink=sink)
     bench.rams.set(read_latency=latency, ar_stall=stall, r_stall=stall, seed=random.getrandbits(32))
@@ -207,8 +206,7 @@ def rate(sink, skip):
     return (len(cycles) - 1) / (cycles[-1] - cycles[0])
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(lists=[1, 5])
+@crossed(lists=[1, 5], ms=2)
 async def hides_the_latency_of_hbm(dut, lists):
     """A row comes per cycle for random lists of one row, or up to five, by ports enough."""
     bench = Bench(dut)
@@ -239,8 +237,7 @@ async def a_slow_port_holds_up_no_more_than_its_rows(dut):
     assert not bench.sinks[0].beats
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(fault=list(Fault))
+@crossed(fault=list(Fault))
 async def a_port_that_fails_loses_its_rows_alone(dut, fault):
     """Rows of beats that do not come well are missing; the others are right; nothing hangs."""
     bench = Bench(dut, sink=rarely)

@@ -21,7 +21,7 @@ from hdl.switchgnn.switch.tasks.task_params import TaskKind
 from hdl.switchgnn.switch.tasks.task_queue import TaskQueue
 from hdl.switchgnn.switch.tasks.task_sequencer import PAYLOAD_LAG, TaskSequencer
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import Source, never, often, rarely, start
+from sim.harness.streams import Source, crossed, never, often, rarely, start
 from sim.harness.verilator import params_in_simulator, simulate
 from sim.switchgnn.switch_on_rams import arguments_of, sources_of
 from sim.switchgnn.table_rams import TableRams, add_rams, ram_members
@@ -345,8 +345,7 @@ class Bench:
         assert [self.missing, self.outside] == self.errors
 
 
-@cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(still=[never, rarely, often], room=[never, often])
+@crossed(still=[never, rarely, often], room=[never, often])
 async def any_tasks(dut, still, room):
     """Rows come in order; fences and loads find their gaps."""
     bench = await Bench(dut, still=still, room=room).start()

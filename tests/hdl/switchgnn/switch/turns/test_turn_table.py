@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-import cocotb
 import pytest
 
 from hdl.switchgnn.switch.sizes import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
@@ -13,7 +12,7 @@ from hdl.switchgnn.switch.turns.turn_opener import TurnOpener
 from hdl.switchgnn.switch.turns.turn_table import TurnTable
 from sim.harness.bench import Bench
 from sim.harness.payloads import pack, unpack
-from sim.harness.streams import never, often, rarely, start
+from sim.harness.streams import crossed, never, often, rarely, start
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.job_setup import JobSetup, Step
 from tests.hdl.switchgnn.switch.sizes import TINY
@@ -455,8 +454,7 @@ class TurnTableBench(Bench):
     was_active = bases = ports = (0,) * 32  # of the cycle before
 
 
-@cocotb.test(timeout_time=2, timeout_unit="ms")
-@cocotb.parametrize(stall=[never, rarely, often], noise=[0, 0.8])
+@crossed(stall=[never, rarely, often], noise=[0, 0.8], ms=2)
 async def jobs_come_and_go(dut, stall, noise):
     bench = await TurnTableBench(dut, stall=stall, noise=noise).start()
     rounds = 15 + 45 // bench.params.jobs
