@@ -9,19 +9,17 @@ from gen.base.heads import built_line, own_version, with_heads
 HEAD = f"SPDX-License-Identifier: Apache-2.0; made by ingather {own_version()}"
 
 
-@pytest.mark.parametrize("name", ["rtl/a.v", "far_end.sv", "a.h", "a.rdl"])
-def test_slashes(name):
-    assert with_heads({name: "text\n"}) == {name: f"// {HEAD}\ntext\n"}
-
-
-@pytest.mark.parametrize("name", ["tcl/build.tcl", "xdc/pins.xdc", "driver.py", "Makefile"])
-def test_number_signs(name):
-    assert with_heads({name: "text\n"}) == {name: f"# {HEAD}\ntext\n"}
-
-
-@pytest.mark.parametrize("name", ["GUIDE.md", "README.md"])
-def test_marks(name):
-    assert with_heads({name: "text\n"}) == {name: f"<!-- {HEAD} -->\ntext\n"}
+@pytest.mark.parametrize(
+    ("names", "line"),
+    [
+        ("rtl/a.v far_end.sv a.h a.rdl", f"// {HEAD}"),
+        ("tcl/build.tcl xdc/pins.xdc driver.py Makefile", f"# {HEAD}"),
+        ("GUIDE.md README.md", f"<!-- {HEAD} -->"),
+    ],
+)
+def test_a_comment_of_the_language(names, line):
+    for name in names.split():
+        assert with_heads({name: "text\n"}) == {name: f"{line}\ntext\n"}
 
 
 @pytest.mark.parametrize(

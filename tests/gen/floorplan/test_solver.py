@@ -141,35 +141,42 @@ def test_groups_cross_by_their_chain():
     assert solve(*engine_groups(), U280).wires == (5 * 514 + 1_320 + 1_060, 2 * 514 + 1_320 + 1_060)
 
 
-def test_a_kind_that_the_device_lacks_is_named():
-    with pytest.raises(FloorplanError, match="URAM of all SLRs: 792 needed, 768 within the limits"):
-        solve(*engines_alone(12), U280)
-
-
-def test_luts_that_one_slr_lacks_are_named():
-    with pytest.raises(FloorplanError, match=r"LUT of SLR0: 1,100 needed, 1,000 .* \(100 too many"):
-        solve([part("a", 600, slr=0), part("b", 500, slr=0)], [], small_device())
-
-
-def test_parts_held_together_are_too_large():
-    parts = [part("a", 600, slr=1), part("b", 500)]
-    with pytest.raises(FloorplanError, match="LUT of SLR1: 1,100 needed"):
-        solve(parts, [link("a", "b", 1, registered=False)], small_device())
-
-
-def test_wires_that_are_not_there_are_named():
-    parts = [part("a", 600, slr=0), part("b", 600)]
-    with pytest.raises(
-        FloorplanError, match=r"SLR0-SLR1 would need 5,400 wires, 5,000 are there \(400 too many"
-    ):
-        solve(parts, [link("a", "b", 5_400)], small_device(wires=5_000))
-
-
-def test_wires_are_blamed_first():
-    # Both parts in SLR0 would pass its budget by 10 LUTs only.
-    parts = [part("a", 1_000, slr=0), part("b", 10)]
-    with pytest.raises(FloorplanError, match="would need 100 wires, 50 are there"):
-        solve(parts, [link("a", "b", 100)], small_device(wires=50))
+test_what_lacks_is_named = refuses(
+    solve,
+    (*engines_alone(12), U280, "URAM of all SLRs: 792 needed, 768 within the limits"),
+    (
+        [part("a", 600, slr=0), part("b", 500, slr=0)],
+        [],
+        small_device(),
+        r"LUT of SLR0: 1,100 needed, 1,000 .* \(100 too many",
+    ),
+    (  # held together, they are too large
+        [part("a", 600, slr=1), part("b", 500)],
+        [link("a", "b", 1, registered=False)],
+        small_device(),
+        "LUT of SLR1: 1,100 needed",
+    ),
+    (
+        [part("a", 600, slr=0), part("b", 600)],
+        [link("a", "b", 5_400)],
+        small_device(wires=5_000),
+        r"SLR0-SLR1 would need 5,400 wires, 5,000 are there \(400 too many",
+    ),
+    (  # wires are blamed first: both parts in SLR0 would pass its budget by 10 LUTs only
+        [part("a", 1_000, slr=0), part("b", 10)],
+        [link("a", "b", 100)],
+        small_device(wires=50),
+        "would need 100 wires, 50 are there",
+    ),
+    (*engines_alone(others=724), replace(U280, crossing_wires=5_000), "SLR0-SLR1 would need"),
+    (
+        [part("a", slr=0), part("b"), part("c", slr=2)],
+        [link("a", "b", 3, registered=False), link("c", "b", 1_234, registered=False)],
+        small_device(),
+        "a must lie in SLR0 and c in SLR2, .*: a to b by 3 wires, b to c by 1,234 wires$",
+    ),
+    error=FloorplanError,
+)
 
 
 def test_no_further_than_the_registers_reach():
@@ -182,19 +189,6 @@ def test_no_further_than_the_registers_reach():
     text = "a and b would lie 2 boundaries apart, and the registers between them are enough for 1"
     with pytest.raises(FloorplanError, match=text):
         solve(parts, [link("a", "b", 3, reach=1)], small_device())
-
-
-def test_engines_with_too_many_wires():
-    with pytest.raises(FloorplanError, match="SLR0-SLR1 would need"):
-        solve(*engines_alone(others=724), replace(U280, crossing_wires=5_000))
-
-
-def test_parts_that_cannot_lie_apart_are_named():
-    parts = [part("a", slr=0), part("b"), part("c", slr=2)]
-    links = [link("a", "b", 3, registered=False), link("c", "b", 1_234, registered=False)]
-    text = "a must lie in SLR0 and c in SLR2, .*: a to b by 3 wires, b to c by 1,234 wires$"
-    with pytest.raises(FloorplanError, match=text):
-        solve(parts, links, small_device())
 
 
 test_bad_models = refuses(

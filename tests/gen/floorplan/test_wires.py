@@ -135,24 +135,20 @@ def test_ports_of_unknown_direction_are_driven_by_whom_they_are_not():
     assert sorted(wires(MAC, outputs={}), key=str) == sorted(wires(MAC), key=str)
 
 
-@pytest.mark.parametrize("name", ["clk", "read_clk"])
-def test_clocks_of_components(name):
-    assert CLOCK.fullmatch(name)
-
-
-@pytest.mark.parametrize("name", ["first", "clk_count", "soft_reset", "write_rst"])
-def test_other_ports_of_components(name):
-    assert not CLOCK.fullmatch(name)
-
-
-@pytest.mark.parametrize("name", ["axi_aclk", "HBM_REF_CLK_0", "gt_txusrclk2", "gt_ref_clk_p"])
-def test_clocks_of_the_vendor(name):
-    assert VENDOR_CLOCK.fullmatch(name)
-
-
-@pytest.mark.parametrize("name", ["tx_axis_tdata", "AXI_00_ARESET_N", "first", "usr_rx_reset"])
-def test_other_ports_of_the_vendor(name):
-    assert not VENDOR_CLOCK.fullmatch(name)
+@pytest.mark.parametrize(
+    ("pattern", "clocks", "others"),
+    [
+        (CLOCK, "clk read_clk", "first clk_count soft_reset write_rst"),
+        (
+            VENDOR_CLOCK,
+            "axi_aclk HBM_REF_CLK_0 gt_txusrclk2 gt_ref_clk_p",
+            "tx_axis_tdata AXI_00_ARESET_N first usr_rx_reset",
+        ),
+    ],
+)
+def test_names_of_clocks(pattern, clocks, others):
+    assert all(pattern.fullmatch(name) for name in clocks.split())
+    assert not any(pattern.fullmatch(name) for name in others.split())
 
 
 def test_sides_of_a_path():

@@ -3,6 +3,8 @@
 :mod:`tests.gen.synth.test_clocks` has those of several clocks, and loads.
 """
 
+import pytest
+
 from gen.synth.depth import Depth
 from gen.synth.timing import timing_of
 from tests.gen.synth.built import flip_flop, lut, netlist
@@ -136,22 +138,17 @@ def parent(wires):
     return timing_of(netlist(cells, names=names), {"module": child()}, {}).depth
 
 
-def test_a_path_through_a_child():
-    result = parent({"i": [21, "0"], "o": [30, 33, 34]})
-    assert result.levels == 4
-    assert (result.start, result.end) == ("from", "to")
-
-
-def test_a_path_into_a_child():
-    result = parent({"i": ["0", 21], "o": [33, 34, 35]})
-    assert result.levels == 3
-    assert (result.start, result.end) == ("from", "part.inner")
-
-
-def test_a_path_out_of_a_child():
-    result = parent({"i": ["0", "0"], "o": [33, 30, 34]})
-    assert result.levels == 2
-    assert (result.start, result.end) == ("part.inner", "to")
+@pytest.mark.parametrize(
+    ("i", "o", "levels", "start", "end"),
+    [
+        ([21, "0"], [30, 33, 34], 4, "from", "to"),
+        (["0", 21], [33, 34, 35], 3, "from", "part.inner"),
+        (["0", "0"], [33, 30, 34], 2, "part.inner", "to"),
+    ],
+)
+def test_a_path_through_a_child_into_it_or_out_of_it(i, o, levels, start, end):
+    result = parent({"i": i, "o": o})
+    assert (result.levels, result.start, result.end) == (levels, start, end)
 
 
 def test_paths_inside_a_child_are_its_own():

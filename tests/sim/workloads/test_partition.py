@@ -1,8 +1,11 @@
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
 from sim.workloads.partition import Partition, batches, dealt
+from tests.rejects import refuses
 
 
 @pytest.mark.parametrize(
@@ -32,22 +35,16 @@ def test_every_idx_has_one_owner(partition: Partition) -> None:
         assert partition.is_local(idxs, node).tolist() == own
 
 
-@pytest.mark.parametrize("boundaries", [(), (0,), (1, 3), (0, 4, 3)])
-def test_bad_boundaries(boundaries: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="boundaries must be"):
-        Partition(boundaries)
-
-
-@pytest.mark.parametrize(("count", "nodes"), [(0, 1), (5, 0)])
-def test_bad_blocks(count: int, nodes: int) -> None:
-    with pytest.raises(ValueError, match="must be at least 1"):
-        Partition.blocks(count, nodes)
-
-
-@pytest.mark.parametrize("idx", [-1, 5])
-def test_nobody_owns_what_is_outside(idx: int) -> None:
-    with pytest.raises(ValueError, match="between 0 and 4"):
-        Partition.blocks(5, 2).owner([0, idx])
+test_bad_partitions = refuses(
+    lambda make: make(),
+    *((partial(Partition, k), "boundaries must be") for k in ((), (0,), (1, 3), (0, 4, 3))),
+    *((partial(Partition.blocks, *sizes), "must be at least 1") for sizes in ((0, 1), (5, 0))),
+    *((partial(Partition.blocks(5, 2).owner, [0, k]), "between 0 and 4") for k in (-1, 5)),
+    (
+        partial(Partition.blocks(4, 2).idx_streams, csr_array((4, 5))),
+        "a partition of 4 rows does not fit",
+    ),
+)
 
 
 def test_streams_follow_the_rows() -> None:
@@ -61,11 +58,6 @@ def test_streams_follow_the_rows() -> None:
         assert stream.dtype == np.int64
         rows = partition.rows(csr_array(dense), node)
         assert rows.todense().tolist() == dense[partition.block(node)].tolist()
-
-
-def test_matrix_must_fit() -> None:
-    with pytest.raises(ValueError, match="a partition of 4 rows does not fit"):
-        Partition.blocks(4, 2).idx_streams(csr_array((4, 5)))
 
 
 @pytest.mark.parametrize("size", [1, 3, 4, 10, 11])
