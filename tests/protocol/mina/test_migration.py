@@ -2,15 +2,11 @@
 starves.
 """
 
-from dataclasses import replace
-
 import pytest
 
-from sim.golden.tenancy import Command, Verb
 from sim.mina.agreement import migration_rule as migrating
-from sim.mina.agreement.hold_rule import Step
-from sim.mina.agreement.migration_rule import Migration
 from tests.protocol.mina.turns import Graph, Turns
+from tests.protocol.variants import edited
 
 JOBS = range(3)
 
@@ -49,32 +45,28 @@ def test_without_ageing_a_job_may_starve(job):
     assert any(f"job {job} asks" in text and "REFUSED" in text for text in tries)
 
 
-def waits_with_what_it_has(migration: Migration, answer: Command) -> Migration:
-    """A job that is refused a switch keeps those that it has, and asks again."""
-    demands = migration.holds[answer.job].step is Step.ACQUIRING
-    refused = answer.verb is Verb.REFUSED and demands
-    return migration if refused else migrating.migration_rule(migration, answer)
+#: A job that is refused a switch keeps those that it has, and asks again.
+waits_with_what_it_has = edited(
+    migrating.migration_rule,
+    r"""after = holding.hold_rule => refused = answer.verb.name == "REFUSED"
+    \n    if refused and before.step is Step.ACQUIRING:
+    \n        return migration\n    after = holding.hold_rule""",
+)
+#: A job that has got its tree keeps others back all the same.
+stays_old = edited(
+    migrating.migration_rule,
+    "old = [item for item in migration.old if item != job] => old = list(migration.old)",
+)
+#: Jobs that have aged have no right before others, or the one that became old last goes first.
+nobody_is_kept_back, youngest_first = (
+    edited(migrating.may_try, f"old = migration.old => old = migration.old[{part}]")
+    for part in (":0", "::-1")
+)
 
 
 def own_order(tree: tuple[int, ...], job: int) -> tuple[int, ...]:
     """A job tries first the switch whose number follows its own."""
     return tuple(sorted(tree, key=lambda switch: (switch - job) % 3))
-
-
-def stays_old(migration: Migration, answer: Command) -> Migration:
-    """A job that has got its tree keeps others back all the same."""
-    after = migrating.migration_rule(migration, answer)
-    return replace(after, old=(*migration.old, *(k for k in after.old if k not in migration.old)))
-
-
-def nobody_is_kept_back(migration: Migration, job: int) -> bool:
-    """Jobs that have aged have no right before others."""
-    return migrating.may_try(replace(migration, old=()), job)
-
-
-def youngest_first(migration: Migration, job: int) -> bool:
-    """Of the jobs that are old, the one that became so last goes first."""
-    return migrating.may_try(replace(migration, old=migration.old[::-1]), job)
 
 
 STUCK = {
