@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from itertools import product
+from tomllib import loads
 
 from gen.report.gcn_section import STYLES
 from gen.sweep.store import PointRow, Store
@@ -70,49 +71,34 @@ def epoch(number, exact=True):
 
 def made_by(command, design, exact=True):
     """Return what every run's result says of its making."""
-    return {
-        "format": 2,
-        "command": command,
-        "design": design,
-        "preset": "tiny",
-        "title": f"a run of {design}",
-        "workload": {"load": 3, "kind": None},
-        "figures": {"cycles": 1234, "rate": 0.5},
-        "curves": {},
-        "exact": exact,
-        "verdict": {True: "all equal", False: "the last sum", None: "a model"}[exact],
-        "warnings": [],
-    }
+    verdict = {True: "all equal", False: "the last sum", None: "a model"}[exact]
+    by = {"command": command, "design": design, "title": f"a run of {design}", "exact": exact}
+    result = """
+    format = 2
+    preset = "tiny"
+    figures = {cycles = 1234, rate = 0.5}
+    curves = {}
+    warnings = []
+    """
+    return loads(result) | by | {"verdict": verdict, "workload": {"load": 3, "kind": None}}
 
 
 def training(epochs=3, exact=True, **changes):
     """Return what ``ingather train`` writes, as far as the page shows it."""
-    return {
-        **made_by("train", "p4sgd-worker", exact),
-        "workload": {
-            "loss": "logistic",
-            "bits": 4,
-            "batch": 64,
-            "eta": None,
-            "center": False,
-            "workers": 1,
-        },
-        "data": {
-            "name": "digits",
-            "samples": 1797,
-            "features": 64,
-            "classes": "",
-            "order": "shuffled",
-        },
-        "eta": 0.427,
-        "hardware": {"engines": 1},
-        "cycles": 8517,
-        "milliseconds": 0.034,
-        "clock_mhz": 250,
-        "simulated_cycles": 9400,
-        "simulated_cycles_per_second": 35193.3,
-        "epochs": [epoch(number + 1, exact) for number in range(epochs)],
-    } | changes
+    result = """
+    workload = {loss = "logistic", bits = 4, batch = 64, center = false, workers = 1}
+    data = {name = "digits", samples = 1797, features = 64, classes = "", order = "shuffled"}
+    eta = 0.427
+    hardware = {engines = 1}
+    cycles = 8517
+    milliseconds = 0.034
+    clock_mhz = 250
+    simulated_cycles = 9400
+    simulated_cycles_per_second = 35193.3
+    """
+    run = made_by("train", "p4sgd-worker", exact) | loads(result)
+    run["workload"]["eta"] = None
+    return run | {"epochs": [epoch(number + 1, exact) for number in range(epochs)]} | changes
 
 
 def resources(**amounts):
@@ -123,152 +109,126 @@ def resources(**amounts):
 
 def module(name, count=1, **amounts):
     """Return a module of an estimate."""
-    return {
-        "name": name,
-        "count": count,
-        "own": resources(**amounts),
-        "depth": {"levels": 4},
-        "children": {},
-    }
+    result = {"name": name, "count": count, "own": resources(**amounts)}
+    return result | {"depth": {"levels": 4}, "children": {}}
 
 
 def estimate(modules=12, **changes):
     """Return what ``ingather synth --json`` writes, as far as the page shows it."""
     parts = [module(f"part_{k}", k + 1, luts=10 * k, ff=7) for k in range(modules)]
-    slr = {
-        "name": "SLR0",
-        "offers": resources(lut=1000, ff=2000, bram18=100, uram=10, dsp=50),
-        "shell": resources(lut=100, ff=50),
-        "free": {},
-    }
-    return {
-        "design": "p4sgd-engine",
-        "preset": "u280",
-        "parameters": {},
-        "top": "part_0",
-        "total": resources(luts=750, ff=300, dsp=12),
-        "depth": {"module": "part_1", "levels": 4},
-        "modules": parts,
-        "fits": True,
-        "lacks": [],
-        "device": {"name": "u280", "part": "x", "slrs": [slr, slr]},
-    } | changes
+    slr = {"name": "SLR0", "free": {}, "shell": resources(lut=100, ff=50)}
+    slr["offers"] = resources(lut=1000, ff=2000, bram18=100, uram=10, dsp=50)
+    result = """
+    design = "p4sgd-engine"
+    preset = "u280"
+    parameters = {}
+    top = "part_0"
+    depth = {module = "part_1", levels = 4}
+    fits = true
+    lacks = []
+    device = {name = "u280", part = "x"}
+    """
+    result = loads(result) | {"total": resources(luts=750, ff=300, dsp=12), "modules": parts}
+    result["device"]["slrs"] = [slr, slr]
+    return result | changes
 
 
 def node(**changes):
     """Return a node of a product."""
     counters = {"consumed": 100, "local": 60, "coalesced": 10, "filtered": 20, "prs": 10}
-    return {
-        "goodput": 0.5,
-        "prs_per_packet": {"reads": 3.0, "responses": None},
-        "unit_counters": counters,
-    } | changes
+    packets = {"reads": 3.0, "responses": None}
+    return {"goodput": 0.5, "prs_per_packet": packets, "unit_counters": counters} | changes
 
 
 def gather(exact=True, **changes):
     """Return what ``ingather spmm`` writes, as far as the page shows it."""
-    return {
-        **made_by("spmm", "netsparse-snic", exact),
-        "workload": {"property_bytes": 64, "model": exact is None},
-        "matrix": {"name": "stokes", "rows": 400, "nonzeros": 9000},
-        "partition": {"nodes": 2},
-        "cycles": 12345,
-        "microseconds": 49.38,
-        "clock_mhz": 250,
-        "simulated_cycles_per_second": 9000.0,
-        "nodes": [node(), node()],
-        "all": node(),
-        "network": {
-            "link_bytes": 70000,
-            "link_packets": 300,
-            "links": [{}] * 4,
-            "tail_node": 1,
-            "tail_received_bytes": 20000,
-            "tail_cycles": 12000,
-            "switches": [{"name": "ToR 0", "hits": 7, "packets_in": {"reads": 150}}],
-        },
-    } | changes
+    result = """
+    matrix = {name = "stokes", rows = 400, nonzeros = 9000}
+    partition = {nodes = 2}
+    cycles = 12345
+    microseconds = 49.38
+    clock_mhz = 250
+    simulated_cycles_per_second = 9000.0
+    [network]
+    link_bytes = 70000
+    link_packets = 300
+    links = [{}, {}, {}, {}]
+    tail_node = 1
+    tail_received_bytes = 20000
+    tail_cycles = 12000
+    switches = [{name = "ToR 0", hits = 7, packets_in = {reads = 150}}]
+    """
+    result = made_by("spmm", "netsparse-snic", exact) | loads(result)
+    result["workload"] = {"property_bytes": 64, "model": exact is None}
+    return result | {"nodes": [node(), node()], "all": node()} | changes
 
 
 def run(**changes):
     """Return one simulation of an item."""
-    return {
-        "component": "hdl.common.fifo.Fifo",
-        "top": "fifo_8x4",
-        "test_module": "tests.hdl.common.test_fifo",
-        "seed": 1,
-        "built": True,
-        "build_seconds": 5.0,
-        "seconds": 0.5,
-        "cycles": 1000,
-        "cases": [{"name": "fills", "passed": True, "cycles": 1000, "seconds": 0.5, "message": ""}],
-    } | changes
+    result = """
+    component = "hdl.common.fifo.Fifo"
+    top = "fifo_8x4"
+    test_module = "tests.hdl.common.test_fifo"
+    seed = 1
+    built = true
+    build_seconds = 5.0
+    seconds = 0.5
+    cycles = 1000
+    cases = [{name = "fills", passed = true, cycles = 1000, seconds = 0.5, message = ""}]
+    """
+    return loads(result) | changes
 
 
 def item(test, outcome="passed", **changes):
     """Return one item of a regression."""
-    return {
-        "test": test,
-        "seed": 1,
-        "outcome": outcome,
-        "seconds": 6.0,
-        "message": "" if outcome == "passed" else "assert 3 == 4",
-        "runs": [run()],
-        "failure": None,
-    } | changes
+    result = {"test": test, "seed": 1, "outcome": outcome, "seconds": 6.0, "failure": None}
+    message = "" if outcome == "passed" else "assert 3 == 4"
+    return result | {"message": message, "runs": [run()]} | changes
 
 
-FAILURE = {
-    "case": "fills",
-    "first_wrong": {
-        "cycle": 41,
-        "stream": "out",
-        "index": 3,
-        "field": "",
-        "expected": "4",
-        "got": "3",
-    },
-    "replay": "ingather verify --filter fifo --seed 1 --waves",
-    "log": "failures/1/log.txt",
-    "waves": "failures/1/dump.vcd",
-    "gtkw": "failures/1/view.gtkw",
-}
+FAILURE = loads("""
+case = "fills"
+first_wrong = {cycle = 41, stream = "out", index = 3, field = "", expected = "4", got = "3"}
+replay = "ingather verify --filter fifo --seed 1 --waves"
+log = "failures/1/log.txt"
+waves = "failures/1/dump.vcd"
+gtkw = "failures/1/view.gtkw"
+""")
 
 
 def verify(items=None, **changes):
     """Return what ``ingather verify`` writes."""
-    return {
-        "format": 1,
-        "made_by": "ingather",
-        "command": "verify",
-        "started": "2025-01-01T00:00:00",
-        "seconds": 10.0,
-        "jobs": 2,
-        "seeds": [1],
-        "interrupted": False,
-        "simulation_seconds": 15.0,
-        "items": items
-        or [item("tests/a.py::test_a"), item("tests/b.py::test_b", "failed", failure=FAILURE)],
-    } | changes
+    result = """
+    format = 1
+    made_by = "ingather"
+    command = "verify"
+    started = "2025-01-01T00:00:00"
+    seconds = 10.0
+    jobs = 2
+    seeds = [1]
+    interrupted = false
+    simulation_seconds = 15.0
+    """
+    failed = item("tests/b.py::test_b", "failed", failure=FAILURE)
+    return loads(result) | {"items": items or [item("tests/a.py::test_a"), failed]} | changes
 
 
 def coverage(**changes):
     """Return what ``ingather verify --coverage`` writes."""
-    component = {
-        "component": "hdl.common.fifo.Fifo",
-        "modules": ["fifo_8x4"],
-        "line": {"hit": 99, "total": 100, "excluded": 3},
-        "toggle": {"hit": 50, "total": 100, "excluded": 0},
-        "missed": [{"kind": "toggle", "module": "fifo_8x4", "where": "level[3]"}],
-        "bins": [{"group": "fifo", "bin": "full", "hits": 3}],
-    }
-    return {
-        "format": 1,
-        "thresholds": {"line": 95, "toggle": 85},
-        "components": [component],
-        "exclusions": [],
-        "below": ["hdl.common.fifo.Fifo: toggle 50.0 %"],
-    } | changes
+    result = """
+    format = 1
+    thresholds = {line = 95, toggle = 85}
+    exclusions = []
+    below = ["hdl.common.fifo.Fifo: toggle 50.0 %"]
+    [[components]]
+    component = "hdl.common.fifo.Fifo"
+    modules = ["fifo_8x4"]
+    line = {hit = 99, total = 100, excluded = 3}
+    toggle = {hit = 50, total = 100, excluded = 0}
+    missed = [{kind = "toggle", module = "fifo_8x4", where = "level[3]"}]
+    bins = [{group = "fifo", bin = "full", hits = 3}]
+    """
+    return loads(result) | changes
 
 
 def write(path, content):
@@ -313,18 +273,20 @@ def gcn_epoch(number):
 def gcn_run(**changes):
     """Return a run as ``ingather gcn`` writes it, a small one."""
     workers = [{name: 10 * k for name in GCN_COUNTERS} | {"sent_again": 0} for k in (1, 2)]
-    result = {
-        "title": "digits, 64 x 32 x 10",
-        "preset": "small",
-        "workload": {"adder": "rtl", "workers": 2, "plan": "destinations"},
-        "data": {"name": "digits", "vertices": 1797, "edges": 24680},
-        "cut": {"edges": 900},
-        "epochs": [gcn_epoch(number) for number in range(4)],
-        "figures": {"frames": 3578.5, "repeats": 0.0, "cycles": 3581.0},
-        "exact": True,
-        "verdict": "all equal",
-        "warnings": [],
-        "hardware_counters": {"workers": workers, "switch": {"rows": 123456}},
+    result = """
+    title = "digits, 64 x 32 x 10"
+    preset = "small"
+    workload = {adder = "rtl", workers = 2, plan = "destinations"}
+    data = {name = "digits", vertices = 1797, edges = 24680}
+    cut = {edges = 900}
+    figures = {frames = 3578.5, repeats = 0.0, cycles = 3581.0}
+    exact = true
+    verdict = "all equal"
+    warnings = []
+    """
+    result = loads(result) | {
+        "epochs": [gcn_epoch(k) for k in range(4)],
         "traffic": traffic(workers),
     }
+    result["hardware_counters"] = {"workers": workers, "switch": {"rows": 123456}}
     return result | changes
