@@ -93,7 +93,8 @@ PAPERS: Mapping[str, Paper] = {
                     title="SwitchGNN: plans of graphs", rows="sim.switchgnn.bench.plan:rows"
                 ),
                 "switchgnn-rows": Bench(
-                    title="SwitchGNN: rows of lists and ports", rows="sim.switchgnn.bench.rows:rows"
+                    title="SwitchGNN: rows of lists and ports",
+                    rows="sim.switchgnn.bench.plan:list_rows",
                 ),
             },
         ),

@@ -1,20 +1,23 @@
 """Measures plans of full-size graphs: how good they are, and how long they take."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import product
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from sim.bench.limits import CPU, Limit, Row, cpu_seconds
 from sim.switchgnn.evaluation.execution import executed
-from sim.switchgnn.evaluation.frames import FrameSizes, traffic_of
+from sim.switchgnn.evaluation.frames import BEAT, LINK, FrameSizes, traffic_of
 from sim.switchgnn.golden.aggregation import aggregate
 from sim.switchgnn.graphs.graph import load_graph
+from sim.switchgnn.planning.banks import least_rows, placed, rows_of
 from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan
 from sim.switchgnn.planning.plan import aggregators_in
 from sim.switchgnn.planning.preparation import PLANS, Prepared, prepare
+from sim.switchgnn.planning.quickest import quickest
 from sim.switchgnn.planning.senders import senders_of
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import metis_workers
@@ -25,6 +28,7 @@ SHARES = (0.02, 0.1, 0.2)  #: shares of the memory that all features of all vert
 FEW, MANY = 8, 128  #: workers
 SECONDS = 60  #: CPU time that a plan of a million edges may take
 MILLION = "reddit:scale=1.2"  #: about a million edges between 128 workers
+DENSE = ("reddit:scale=0.5", "yelp", "products")  #: graphs whose rows are compared with ports
 LARGE = SwitchShape(ports=MANY, banks=8, depth=1024, lanes=128)
 
 
@@ -100,3 +104,34 @@ def wrong_sums(adjacency: csr_array, prepared: Prepared) -> int:
     features = drawn.astype(np.int16)
     result = executed(prepared.tables, adjacency, prepared.workers, features)
     return int((result != aggregate(adjacency, features)).sum())
+
+
+def list_rows(
+    progress: Callable[[str], None],
+    graphs: Sequence[str] = DENSE,
+    workers: Sequence[int] = (8, 16, 32),
+) -> list[Row]:
+    """Compare rows of lists with their floors and the busiest port, in the full switch's banks.
+
+    The floor is the additions of the plan without partial sums, a bank's one a cycle.
+    """
+    result = []
+    for graph, count in product(graphs, workers):
+        progress(f"{graph}, {count} workers")
+        adjacency = load_graph(graph).adjacency
+        shape = SwitchShape(ports=count, banks=8, depth=4096, lanes=128)
+        cut = cut_graph(adjacency, metis_workers(adjacency, count))
+        plan = destination_plan(cut, shape.aggregators)
+        plain = senders_of(cut, plan)
+        plans = {"plain": (plain, placed(plain, shape)), "quick": quickest(cut, plan, shape)}
+        for name, (senders, banks) in plans.items():
+            rows, least = int(rows_of(senders, banks).sum()), least_rows(senders, shape.banks)
+            port = traffic_of(senders, count).busiest(FrameSizes.of(128)) / BEAT / LINK
+            values = {"floor": cut.edges / shape.banks, "least": least, "port": port}
+            note = f"{rows:,} rows, {senders.partial.sum():,} partial sums, least of one feature a"
+            note += f" row {least:,}, floor {values['floor']:,.0f}, port {port:,.0f}"
+            limits = {"least": Limit(1.1)} if name == "quick" else {}
+            for of, value in values.items():
+                what = f"{graph}, {count} workers, {name}: rows / {of}"
+                result.append(Row(what=what, value=rows / value, limit=limits.get(of), note=note))
+    return result

@@ -3,11 +3,13 @@ repeats.
 
 Time is in slots: a link carries a packet in each. Workers send features of a turn in their order,
 as far as their window, their token bucket and the background on their link allow: a link takes
-turns if it has both. The switch adds at any rate. Its ports have queues of ``room`` packets, which
-the background shares: what finds one full is lost. Turns come one after the other. Every worker
-must have its sums of one, and the switch must hear of that, before it tells all to begin the next.
+turns if it has both. The switch adds ``rows`` of lists in a slot, in the order of arrival, and
+acknowledges what it has added. Its ports have queues of ``room`` packets, which the background
+shares: what finds one full is lost. Turns come one after the other. Every worker must have its sums
+of one, and the switch must hear of that, before it tells all to begin the next.
 """
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.switchgnn.evaluation.background import Background
-from sim.switchgnn.evaluation.repeats import Repeats
+from sim.switchgnn.evaluation.repeats import LINKS, Repeats
 from sim.switchgnn.evaluation.token_buckets import RateSettings, TokenBuckets
 from sim.switchgnn.planning.saved import places, starts
 from sim.switchgnn.planning.senders import Senders
@@ -38,6 +40,7 @@ class Network:
     mark: int  #: a sum that finds more packets in its queue is marked
     window: int  #: features that a worker sends ahead of the oldest one without acknowledgement
     timeout: int  #: slots without news after which a worker asks for what is missing
+    rows: float = np.inf  #: rows of lists that the switch adds in a slot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +48,7 @@ class Rules:
     """Says how switch and workers treat congestion."""
 
     keeps_sums: bool  #: a sum without room waits in its aggregator; else it is lost
-    repeats: str = "sums"  #: what is sent for a lost sum: it, or all "features" that it is made of
-    rate: RateSettings | None = (
-        None  #: settings of the token bucket that hears of marks; None: there is none
-    )
+    rate: RateSettings | None = None  #: of the token bucket that hears of marks, if there is one
 
 
 @dataclass(kw_only=True)
@@ -95,7 +95,9 @@ class Aggregation:
         network: Network,
         rules: Rules,
         background: Background,
+        rows: Ints | None = None,
     ) -> None:
+        """Take ``rows``, those of each sender's list; None where the switch adds at any rate."""
         self.senders, self.network, self.rules = senders, network, rules
         self.workers, self.background = workers, background
         self.outcome = Outcome()
@@ -110,8 +112,12 @@ class Aggregation:
         self.first = starts(np.bincount(sender, minlength=senders.count))
         self.owner = senders.aggregator_worker.astype(np.int64)
         self.sent = np.zeros(workers, np.int64)  #: features, since the first turn
-        self.before = [self.sent] * (2 * network.delay + 1)  #: the same, in slots before
+        self.judged = np.zeros(workers, np.int64)  #: those of them that were added
+        self.before = [self.judged] * (network.delay + 1)  #: the same, in slots before
         self.on_path: dict[int, list[Any]] = {}  #: features, by the slot in which they come
+        self.rows = np.zeros(senders.count, np.int64) if rows is None else rows
+        self.line: deque[int] = deque()  #: features whose rows wait
+        self.left = 0.0  #: rows of the slot that are left; negative for those of slots to come
         self.coming: dict[int, list[Any]] = {}  #: what workers get, by slot
         self.crossing: dict[int, Ints] = {}  #: targets of background, by slot
         self.yields = np.zeros(workers, bool)  #: which workers' links have just carried background
@@ -138,7 +144,7 @@ class Aggregation:
         self.missing = self.senders.expected.copy()
         self.required = np.bincount(self.owner, minlength=self.workers)
         self.heard = np.full(self.workers, now)  #: when each worker got something
-        self.repeats = Repeats(self.senders, self.workers, self.rules.repeats)
+        self.repeats = Repeats(self.senders, self.workers)
         while (self.required > 0).any() or (self.next < self.lengths).any():
             if now > limit:
                 raise StuckError(f"no end after {now:,} slots")
@@ -152,7 +158,8 @@ class Aggregation:
     def slot(self, now: int) -> None:
         """Pass a slot: background, sums and repeats enter queues; workers get, ask and send."""
         self.arrive(now)
-        self.release(self.added(self.on_path.pop(now, [])), now)
+        self.line.extend(u for each in self.on_path.pop(now, []) for u in each)
+        self.release(self.added(self.served()), now)
         again, ports = self.repeats.leaving(now)
         fits, _, leave = self.queues.put(ports, now)
         self.outcome.repeated += again.size
@@ -182,9 +189,18 @@ class Aggregation:
         self.crossing[now + self.network.delay] = targets
         self.yields = carries
 
-    def added(self, features: Sequence[Any]) -> Ints:
+    def served(self) -> list[int]:
+        """Return the features whose rows are added in this slot."""
+        self.left, result = min(self.left, 0) + self.network.rows, []
+        while self.line and self.left > 0:
+            result.append(self.line.popleft())
+            self.left -= self.rows[result[-1]]
+        self.judged = self.judged + np.bincount(self.senders.worker[result], None, self.workers)
+        return result
+
+    def added(self, features: Sequence[int]) -> Ints:
         """Return the aggregators that the features complete."""
-        spans = [self.reached[self.first[u] : self.first[u + 1]] for each in features for u in each]
+        spans = [self.reached[self.first[u] : self.first[u + 1]] for u in features]
         if not spans:
             return np.zeros(0, np.int64)
         touched = np.concatenate(spans)
@@ -228,7 +244,7 @@ class Aggregation:
         """Let workers that have heard nothing for long ask for what was lost."""
         late = (now - self.heard >= self.network.timeout) & (self.required > 0)
         for worker in np.flatnonzero(late).tolist():
-            self.repeats.issue(worker, now + self.network.delay * self.repeats.links)
+            self.repeats.issue(worker, now + self.network.delay * LINKS)
             self.heard[worker] = now
 
     def send(self, now: int, marked: NDArray[np.bool_]) -> None:
@@ -249,4 +265,4 @@ class Aggregation:
         )
         self.next[workers] += 1
         self.sent = self.sent + may
-        self.before = [*self.before[1:], self.sent]
+        self.before = [*self.before[1:], self.judged]

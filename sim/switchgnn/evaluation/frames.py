@@ -12,6 +12,7 @@ BEAT = 64  #: bytes; a frame has one of head, then its payload in whole ones
 FEATURE_BYTES = 2
 SUM_BYTES = 4
 LINK = 100e9 / 8 / BEAT / 250e6  #: beats a cycle of 250 MHz that 100 Gb/s carry
+PACKET = 128 * SUM_BYTES / BEAT / LINK  #: cycles that 128 sums take there, without a head
 
 Ints = NDArray[np.int64]
 

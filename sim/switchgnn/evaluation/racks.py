@@ -44,9 +44,10 @@ class RackTraffic:
         """Return the number of packets of each class of links."""
         return {name: int(each.sum()) for name, each in self.classes.items()}
 
-    def slots(self, spines: int) -> float:
-        """Return the packets at each block's busiest link, added up: blocks wait for each other."""
-        return float(np.max([each.max(1) for each in self._of_a_link(spines).values()], 0).sum())
+    def slots(self, spines: int, least: ArrayLike = 0) -> float:
+        """Return the packets of busiest links, at ``least`` so many: blocks wait for each other."""
+        links = [each.max(1) for each in self._of_a_link(spines).values()]
+        return float(np.maximum(np.max(links, 0), least).sum())
 
     def together(self) -> "RackTraffic":
         """Return the same packets in one block, so that no worker waits for others."""
@@ -142,6 +143,14 @@ def plan_in_racks(
     """
     make = _covered if cover else _summed
     return _with_racks(traffic_of(senders, cut.workers), *make(cut, plan.block, rack), rack)
+
+
+def leaf_rows(cut: CutGraph, block: ArrayLike, rack: Ints, sums: Ints, banks: int) -> Ints:
+    """Return the least rows of leaves: of hosts' features, and one of each sum between racks."""
+    keys = np.asarray(block, np.int64) * cut.n + cut.sources
+    keys, edges = np.unique(keys, return_counts=True)
+    at = keys // cut.n * sums.shape[1] + rack[cut.worker[keys % cut.n]]
+    return sums + np.bincount(at, -(-edges // banks), sums.size).reshape(sums.shape)
 
 
 def _summed(cut: CutGraph, block: ArrayLike, rack: Ints) -> tuple[Ints, Ints, Ints]:

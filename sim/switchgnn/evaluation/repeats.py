@@ -1,4 +1,4 @@
-"""Finds what is sent for sums that were lost: the sums again, or the features they are made of."""
+"""Finds what is sent for sums that were lost: the features that they are made of (section 3.4)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,19 +7,16 @@ from sim.switchgnn.planning.saved import starts
 from sim.switchgnn.planning.senders import Senders
 
 Ints = NDArray[np.int64]
-SUMS, FEATURES = "sums", "features"
+LINKS = 3  #: from who asks to the port
 
 
 class Repeats:
     """Tracks a turn's lost sums, and what their workers ask for, one packet a slot.
 
-    With SUMS the switch sends the sum again. With FEATURES, the paper's way (section 3.4), their
-    workers send every feature of it, once to each worker that asks, which keeps it for other sums.
+    Workers send every feature of a sum, once to each worker that asks, which keeps it for others.
     """
 
-    def __init__(self, senders: Senders, workers: int, path: str) -> None:
-        self.path = path
-        self.links = {SUMS: 1, FEATURES: 3}[path]  #: number of links from who asks to the port
+    def __init__(self, senders: Senders, workers: int) -> None:
         self.owner = senders.aggregator_worker
         sender, aggregator = senders.additions
         order = np.argsort(aggregator, kind="stable")
@@ -37,8 +34,6 @@ class Repeats:
 
     def needs(self, sums: list[int], worker: int) -> list[int]:
         """Return the packets that a worker still needs for its lost sums."""
-        if self.path == SUMS:
-            return list(sums)
         parts = {
             int(u) for each in sums for u in self.parts[self.first[each] : self.first[each + 1]]
         }
@@ -71,7 +66,7 @@ class Repeats:
         """Give a worker a packet; return how many of its lost sums are complete now."""
         self.open[worker] -= 1
         self.has[worker].add(packet)
-        if self.path == FEATURES and self.open[worker]:
+        if self.open[worker]:
             return 0
         before = len(self.lost[worker])
         self.lost[worker] = [each for each in self.lost[worker] if self.is_missing(each, worker)]
@@ -79,7 +74,5 @@ class Repeats:
 
     def is_missing(self, each: int, worker: int) -> bool:
         """Return whether a worker still lacks something of a lost sum."""
-        if self.path == SUMS:
-            return each not in self.has[worker]
         parts = self.parts[self.first[each] : self.first[each + 1]]
         return not self.has[worker].issuperset(parts.tolist())

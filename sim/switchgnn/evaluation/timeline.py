@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sim.switchgnn.evaluation.baselines import strawman_run
+from sim.switchgnn.evaluation.hardware import Hardware
 from sim.switchgnn.evaluation.queues import departures, inside, passage
 from sim.switchgnn.planning.cut import CutGraph
 from sim.switchgnn.planning.senders import Senders
@@ -49,15 +50,23 @@ def plan_timeline(senders: Senders, sequence: Ints, gap: int, turns: int = 1) ->
     parts = []
     for block in range(senders.blocks):
         built = passage(senders, sequence, block)
-        leaving = np.bincount(built.left)
-        part = Timeline(
-            leaving=leaving,
-            sums=leaving,
-            queue=inside(built.complete, built.left),
-            held=_until(inside(built.taken, built.complete), leaving.size),
-        )
-        parts += [part] * turns
+        parts += [_turn(built.taken, built.complete, built.left)] * turns
     return Timeline.joined(parts, gap)
+
+
+def hardware_timeline(hardware: Hardware, turns: int) -> Timeline:
+    """Do the same for the hardware, whose slots are as long as a RESULT takes of a link."""
+    limits, parts = hardware.limits, []
+    for turn in hardware.turns:
+        times = (turn.taken, turn.complete, turn.left - limits.sums)
+        parts += [_turn(*((each / limits.sums).astype(np.int64) for each in times))] * turns
+    return Timeline.joined(parts, round((3 * limits.link + limits.end) / limits.sums))
+
+
+def _turn(taken: Ints, complete: Ints, left: Ints) -> Timeline:
+    leaving = np.bincount(left)
+    held = _until(inside(taken, complete), leaving.size)
+    return Timeline(leaving=leaving, sums=leaving, queue=inside(complete, left), held=held)
 
 
 def strawman_timeline(cut: CutGraph, aggregators: int, seed: int = 1) -> Timeline:

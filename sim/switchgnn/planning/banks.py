@@ -65,6 +65,25 @@ def packed(
     columns = np.zeros((senders.count, shape.banks), np.int32)
     shortest = shortest_lists(senders, shape.banks)
     bank = np.full(sender.size, -1, np.int32)  # of each addition, in ``order``
+
+    def choose(near: Ints, bank: NDArray[np.int32], used: Ints, most: int) -> None:
+        """Set the bank of each addition to an aggregator, and count it, in place of the last."""
+        each, lengths = np.arange(near.size), columns[near]
+        if bank[0] >= 0:
+            lengths[each, bank] -= 1
+            used -= np.bincount(bank, minlength=used.size) > 0
+        cost = np.exp(lengths - (shortest[near][:, None] - 1.0))
+        cost[:, used >= shape.turn_depth] = FULL
+        emptier = TIE * used
+        banks = [int((cost.sum(0) + emptier).argmin())]
+        for _ in range(1, min(most, used.size)):
+            least = cost[:, banks].min(1, keepdims=True)
+            banks.append(int((np.minimum(least, cost).sum(0) + emptier).argmin()))
+        bank[:] = np.array(banks)[cost[:, banks].argmin(1)]
+        lengths[each, bank] += 1
+        columns[near] = lengths
+        used += np.bincount(bank, minlength=used.size) > 0
+
     bounds = starts(np.bincount(senders.aggregator_block, minlength=senders.blocks))
     for low, high in pairwise(bounds.tolist()):
         by_degree = low + np.argsort(-senders.expected[low:high], kind="stable")
@@ -73,44 +92,12 @@ def packed(
         sequence = [(each, 1) for each in by_degree[busy:].tolist()]
         sequence += [(each, copies) for each in by_degree[:busy][::-1].tolist()]
         used = np.zeros(shape.banks, np.int64)
-        for _ in range(passes):
-            for each, most in sequence:
-                span = slice(first[each], first[each + 1])
-                bank[span] = _chosen(
-                    columns, near[span], shortest, bank[span], used, most, shape.turn_depth
-                )
+        for each, most in passes * sequence:
+            span = slice(first[each], first[each + 1])
+            choose(near[span], bank[span], used, most)
     keys, which = np.unique(aggregator[order] * shape.banks + bank, return_inverse=True)
     result = _with_copies(senders, keys // shape.banks, order, which)
     return result, _with_indices(result, (keys % shape.banks).astype(np.int32), shape)
-
-
-def _chosen(
-    columns: NDArray[np.int32],
-    near: Ints,
-    shortest: Ints,
-    before: NDArray[np.int32],
-    used: Ints,
-    most: int,
-    depth: int,
-) -> NDArray[np.int32]:
-    """Return the bank of each addition to an aggregator, and count it, in place of ``before``."""
-    each = np.arange(near.size)
-    lengths = columns[near]
-    if before[0] >= 0:
-        lengths[each, before] -= 1
-        used -= np.bincount(before, minlength=used.size) > 0
-    cost = np.exp(lengths - (shortest[near][:, None] - 1.0))
-    cost[:, used >= depth] = FULL
-    emptier = TIE * used
-    banks = [int((cost.sum(0) + emptier).argmin())]
-    for _ in range(1, min(most, used.size)):
-        least = cost[:, banks].min(1, keepdims=True)
-        banks.append(int((np.minimum(least, cost).sum(0) + emptier).argmin()))
-    result = np.array(banks, np.int32)[cost[:, banks].argmin(1)]
-    lengths[each, result] += 1
-    columns[near] = lengths
-    used += np.bincount(result, minlength=used.size) > 0
-    return result
 
 
 def _with_copies(senders: Senders, original: Ints, order: Ints, which: Ints) -> Senders:

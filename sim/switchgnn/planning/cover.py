@@ -31,8 +31,6 @@ class RackCover(Saved):
     receiver: Int32s  #: [packets]
     vertex: Int32s  #: [packets]: of the cut graph
     is_sum: Bools  #: [packets]: whether it is a leaf sum
-    copies_alone: int  #: packets if all were copies
-    sums_alone: int  #: packets if all were sums
 
     def check(self) -> None:
         refuse(
@@ -61,36 +59,18 @@ def rack_cover(cut: CutGraph, rack: ArrayLike) -> RackCover:
         f"there must be a rack, a number from 0 on, for each of {cut.workers} workers",
     )
     racks = int(of_worker.max()) + 1
-    return _covered(
-        cut, of_worker[cut.worker[cut.sources]], of_worker[cut.worker[cut.destinations]], racks
-    )
-
-
-def port_cover(cut: CutGraph) -> RackCover:
-    """Find the least packets towards each worker: the fewest RAWs and RESULTs that its port needs.
-
-    Receivers are workers, and the one sender, number M, is the switch.
-    """
-    switch = np.full(cut.edges, cut.workers, np.int32)
-    return _covered(cut, switch, cut.worker[cut.destinations], cut.workers + 1)
-
-
-def _covered(
-    cut: CutGraph, first: NDArray[np.integer], second: NDArray[np.integer], racks: int
-) -> RackCover:
+    first, second = of_worker[cut.worker[cut.sources]], of_worker[cut.worker[cut.destinations]]
     pair = first.astype(np.int64) * racks + second
     pair[first == second] = -1
     order = np.argsort(pair, kind="stable")
     bounds = np.flatnonzero(np.diff(pair[order], prepend=-1, append=-2))
     result: list[tuple[int, NDArray[np.int32], NDArray[np.int32]]] = []
-    alone = np.zeros(2, np.int64)
     for low, high in pairwise(bounds.tolist()):
         edges = order[low:high]
         sources, left = np.unique(cut.sources[edges], return_inverse=True)
         destinations, right = np.unique(cut.destinations[edges], return_inverse=True)
         copied, summed = least_vertex_cover(left, right)
         result.append((int(pair[edges[0]]), sources[copied], destinations[summed]))
-        alone += sources.size, destinations.size
     sizes = [(pairs, copied.size, summed.size) for pairs, copied, summed in result]
     pairs = np.repeat([p for p, _, _ in sizes], [c + s for _, c, s in sizes]).astype(np.int64)
     empty = np.empty(0, np.int32)
@@ -102,8 +82,6 @@ def _covered(
         is_sum=np.concatenate(
             [np.empty(0, bool), *(np.repeat([False, True], [c, s]) for _, c, s in sizes)]
         ),
-        copies_alone=int(alone[0]),
-        sums_alone=int(alone[1]),
     )
 
 

@@ -26,14 +26,11 @@ def quickest(cut: CutGraph, plan: Plan, shape: SwitchShape) -> tuple[Senders, Ba
 
     Where rows bind no block, they are those without partial sums and copies.
     """
-
-    def bound(senders: Senders, rows: Ints) -> int:
-        return bound_cycles(senders, rows, cut.workers, shape.lanes)
-
+    sizes = cut.workers, shape.lanes
     tried = (senders_of(cut, plan, theta) for theta in THETAS)
-    senders = min(tried, key=lambda each: bound(each, shortest_lists(each, shape.banks)))
+    senders = min(tried, key=lambda s: bound_cycles(s, shortest_lists(s, shape.banks), *sizes))
     choices = (senders, placed(senders, shape)), packed(senders, shape)
-    return min(choices, key=lambda each: bound(each[0], rows_of(*each)))
+    return min(choices, key=lambda each: bound_cycles(each[0], rows_of(*each), *sizes))
 
 
 def bound_cycles(senders: Senders, rows: Ints, workers: int, lanes: int) -> int:

@@ -14,9 +14,10 @@ from sim.switchgnn.evaluation.background import Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Rules
 from sim.switchgnn.evaluation.frames import FrameSizes
 from sim.switchgnn.evaluation.token_buckets import RateSettings
+from sim.switchgnn.planning.banks import rows_of
 from sim.switchgnn.planning.orders import ordered
 from sim.switchgnn.reproduce import paper
-from sim.switchgnn.reproduce.subjects import SEED, Cut, Subject
+from sim.switchgnn.reproduce.subjects import CLOCK, FULL, SEED, Cut, Subject
 
 LANES = 128  #: features of a packet, as in the full preset
 TURNS = 2  #: slices that are simulated; a whole aggregation of 602 features has 5
@@ -48,15 +49,13 @@ class Scale:
             mark=max(1, round(MARK / self.packet)),
             window=max(2 * delay + 2, round(WINDOW / ratio)),
             timeout=round(TIMEOUT / self.slot) + 2 * delay,
+            rows=CLOCK * self.slot / ratio,
         )
         self.rate = RateSettings(burst=1, step=STEP, round_trip=2 * delay + 1)
 
     def rules(self, switch: str, control: bool) -> Rules:
         """Return how a switch and its workers treat congestion."""
-        rate = self.rate if control else None
-        if switch == PAPER:
-            return Rules(keeps_sums=False, repeats="features", rate=rate)
-        return Rules(keeps_sums=True, rate=rate)
+        return Rules(keeps_sums=switch == OWN, rate=self.rate if control else None)
 
 
 def outcome(cut: Cut, load: float, switch: str, control: bool, draws: int) -> Mapping[str, Any]:
@@ -71,7 +70,10 @@ def outcome(cut: Cut, load: float, switch: str, control: bool, draws: int) -> Ma
 
 def _drawn(cut: Cut, load: float, switch: str, control: bool, seed: int) -> Mapping[str, Any]:
     scale = Scale(cut)
-    senders = cut.unlimited().senders
+    senders, rows = cut.unlimited().senders, None
+    if switch == OWN:
+        senders, banks = cut.quick(-(-2 * cut.n // FULL.banks))
+        rows = rows_of(senders, banks)
     slots = round(UNTIL / scale.slot)
     rng = np.random.default_rng(seed)
     job = Aggregation(
@@ -81,6 +83,7 @@ def _drawn(cut: Cut, load: float, switch: str, control: bool, seed: int) -> Mapp
         scale.network,
         scale.rules(switch, control),
         Background(cut.workers, load, slots, scale.packet, rng),
+        rows,
     )
     built = asdict(job.run(TURNS, round(AHEAD / scale.slot)))
     return {"ms": 1e3 * built.pop("slots") * scale.slot, **built}
@@ -161,9 +164,8 @@ def congestion(
         " would be lost, and saves few losses where a port is full of other flows. How the paper's"
         " background was controlled it does not say."
         " The hardware's endpoint counts marked sums and slows down for a mark in an ACK alone,"
-        " which tells of the switch's ingress. There is no ingress queue here, as the switch adds"
-        " at any rate; the RTL's own limit, a row of a list a cycle, is not in this figure, and so"
-        " its cycles are not comparable to the RTL's.",
+        f" which tells of the switch's ingress. *{OWN}* adds a row of lists a cycle, in the plan of"
+        f" few rows; the *{PAPER}* adds at any rate.",
     )
 
 

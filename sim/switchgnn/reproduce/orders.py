@@ -43,7 +43,7 @@ def orders(subjects: Sequence[Subject]) -> Figure:
 
     return Figure(
         name="order",
-        title="Order of sending",
+        title="Order of sending, by plans alone",
         source="section 6.3, figure 17",
         quote="GAMR enhances the pipeline efficiency for each block, improving the overall"
         " aggregation throughput. Moreover, as the switch memory increases, the maximum queue"
@@ -113,7 +113,7 @@ def star_and_ring() -> Figure:
     text = {graph: _words(graph, *values) for graph, values in large.items()}
     return Figure(
         name="star-ring",
-        title="Star and ring",
+        title="Star and ring, by plans alone",
         source="section 3.2.2",
         quote="the best execution time under RO is n + 1, and the worst execution time under RO is"
         " n + 2.",

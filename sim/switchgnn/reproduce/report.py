@@ -18,9 +18,10 @@ from sim.switchgnn.reproduce.subjects import (
 METHOD = (
     "The paper's graphs are not shipped: generated graphs of their kind stand for them, with their"
     " shares of boundary vertices and their copies, and fewer vertices, unless `--graph` gives real"
-    " ones. All figures here follow from plans, which are made before any hardware runs: packets"
-    " are counted, or move in slots. Figure 19 is of a model of queues and of rate control, in"
-    " time; figures 11 to 14 were measured on GPUs, and are not made."
+    " ones. Figures by plans alone count packets, or move them in slots, before any hardware runs:"
+    " their switch adds at any rate. *hardware* has the limits of the RTL, by a model that is held"
+    " to its cycles. Figure 19 is of a model of queues and of rate control, in time; figures 11 to"
+    " 14 were measured on GPUs, and are not made."
 )
 QUICK = "\n\nMade with `--quick`: graphs of a quarter of the vertices, fewer numbers of workers."
 

@@ -4,23 +4,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array
 
+from hdl.switchgnn.switch.params import GnnSwitchParams
+from hdl.switchgnn.switch.presets import PRESETS
 from sim.switchgnn.evaluation.baselines import full_graph
-from sim.switchgnn.evaluation.frames import Traffic, traffic_of
+from sim.switchgnn.evaluation.frames import LINK, Traffic, traffic_of
+from sim.switchgnn.evaluation.hardware import Hardware, Limits
 from sim.switchgnn.graphs.graph import Graph, load_graph
+from sim.switchgnn.planning.banks import BankPlacement
 from sim.switchgnn.planning.cut import CutGraph, cut_graph
 from sim.switchgnn.planning.destinations import destination_plan
 from sim.switchgnn.planning.multilevel import multilevel_plan
+from sim.switchgnn.planning.orders import ordered
 from sim.switchgnn.planning.plan import Plan, aggregators_in
+from sim.switchgnn.planning.quickest import quickest
 from sim.switchgnn.planning.saved import refuse
 from sim.switchgnn.planning.senders import Senders, senders_of
+from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import metis_workers
 from sim.switchgnn.reproduce import paper
 
 SEED = 1
+FULL = GnnSwitchParams(**cast(Any, PRESETS["full"]))
+CLOCK = 250e6  #: Hz
 SLICE = 32  #: features of a packet: an aggregator of the paper's switch has 128 bytes
 MEGABYTE = 10**6
 QUICK_SCALE = 0.25
@@ -151,6 +161,24 @@ class Cut:
     def unlimited(self) -> Reduced:
         """Return a plan in which every vertex has an aggregator."""
         return self._plan("destinations", max(2, self.n))
+
+    def quick(self, slots: int) -> tuple[Senders, BankPlacement]:
+        """Return a plan of few rows for banks of ``slots`` aggregators of 128 sums."""
+        shape = SwitchShape(ports=self.workers, banks=FULL.banks, depth=slots, lanes=FULL.lanes)
+        plan = destination_plan(self.graph, min(shape.aggregators, max(2, self.n)), SEED)
+        return quickest(self.graph, plan, shape)
+
+    @cached_property
+    def hardware(self) -> Hardware:
+        """Return the model of preset full, with a port for each worker, at 100 Gb/s.
+
+        Its aggregators, and the limits of frames, are in proportion to the graph.
+        """
+        ratio = self.subject.paper.vertices / self.subject.vertices
+        limits = Limits.of(FULL, round(paper.DELAY * CLOCK), LINK).scaled(ratio)
+        senders, banks = self.quick(max(2, round(FULL.slots / ratio)))
+        sequence = ordered(senders, "priority-bfs", SEED).sequence
+        return Hardware(senders, sequence, banks, limits)
 
     def _plan(self, kind: str, aggregators: int) -> Reduced:
         most = min(aggregators, max(2, self.n))

@@ -9,14 +9,16 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper
+from sim.switchgnn.evaluation import timeline as slots
 from sim.switchgnn.evaluation.timeline import Timeline, plan_timeline, strawman_timeline
 from sim.switchgnn.planning.orders import ordered
 from sim.switchgnn.reproduce import paper
-from sim.switchgnn.reproduce.subjects import MEGABYTE, SEED, SLICE, Cut, Reduced, Subject
+from sim.switchgnn.reproduce.subjects import CLOCK, MEGABYTE, SEED, SLICE, Cut, Reduced, Subject
 
 POINTS = 240  #: of a curve over the longest time
 BUSY = 0.5  #: share of the maximum from which on an aggregation counts as under way
 UNLIMITED, STRAWMAN, OWN, SLICES = "Straw-UL", "Straw-100MB", "SwitchGNN", "slices"
+HARDWARE = "hardware"
 Curve = NDArray[np.floating]
 
 
@@ -82,10 +84,15 @@ def timed(cut: Cut) -> Mapping[str, Timed]:
             slices,
         ),
     }
+    own = Timed(
+        line=slots.hardware_timeline(cut.hardware, -(-data.features // 128)),
+        slot=1e3 * cut.hardware.limits.sums * ratio / CLOCK,
+        unit=128 * paper.VALUE_BYTES * ratio / MEGABYTE,
+    )
     return {
         name: Timed(line=line, slot=1e3 * slot / part, unit=whole / part / MEGABYTE)
         for name, (line, part) in result.items()
-    }
+    } | {HARDWARE: own}
 
 
 def timelines(subject: Subject) -> Figure:
@@ -111,7 +118,7 @@ def timelines(subject: Subject) -> Figure:
 
     return Figure(
         name="timeline",
-        title="The strawman over time",
+        title="The strawman over time: plans alone, and the hardware by its model",
         source="section 2.4.1 and 6.1, figures 2(a) to 2(c)",
         quote="Specifically, from time 0ms to 1ms, the queue length rapidly increases from 0MB to"
         " 1000MB. [...] when aggregator resources are unlimited, the aggregation resource usage is"
@@ -153,7 +160,9 @@ def timelines(subject: Subject) -> Figure:
         " queues of"
         f" *{UNLIMITED}* cannot reach 1000 MB without heads, which are not counted here. *{OWN}*"
         " is the paper's plan and order, whose dips are where blocks wait for each other;"
-        f" *{SLICES}* is the plan of destinations, a slice of {SLICE} features at a time.",
+        f" *{SLICES}* is the plan of destinations, a slice of {SLICE} features at a time."
+        f" *{HARDWARE}* is preset full with as many ports, by the model that is held to the RTL: a"
+        " row of lists a cycle, windows, heads, and its own memory.",
     )
 
 

@@ -8,7 +8,6 @@ import pytest
 from sim.switchgnn.evaluation.background import MEAN, NEVER, Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Port, Rules, StuckError
 from sim.switchgnn.evaluation.queues import departures, drained
-from sim.switchgnn.evaluation.repeats import FEATURES, SUMS
 from sim.switchgnn.evaluation.token_buckets import UNIT, RateSettings
 from sim.switchgnn.planning.orders import ordered
 from tests.sim.switchgnn.cases import cut_of, one_block
@@ -62,24 +61,15 @@ def test_empty_links_take_what_the_slots_say(order):
     assert job.outcome.marks > 0
 
 
-@pytest.mark.parametrize("path", [SUMS, FEATURES])
 @pytest.mark.parametrize("load", [0.0, 0.3])
-def test_what_is_lost_is_sent_again(path, load):
-    job = built(NARROW, Rules(keeps_sums=False, repeats=path), load)
+def test_what_is_lost_is_sent_again(load):
+    job = built(NARROW, LOSES, load)
     result = job.run(2, begin=20)
     assert result.lost > 0
-    assert result.repeated >= (result.lost if path == SUMS else 1)
+    assert result.repeated > 2 * result.lost
     assert not job.required.any()
     assert not job.missing.any()
     assert (result.background > 0) == (load > 0)
-
-
-def test_features_again_cost_more_than_the_sum_again():
-    sums, features = (
-        built(NARROW, Rules(keeps_sums=False, repeats=path)).run(1) for path in (SUMS, FEATURES)
-    )
-    assert features.repeated > 3 * sums.repeated
-    assert features.slots >= sums.slots
 
 
 def test_sums_that_wait_are_never_lost():
@@ -98,6 +88,17 @@ def test_rate_control_loses_less_and_takes_longer_on_empty_links():
     assert keeps[0] < keeps[1]
 
 
+def test_rows_bound_the_time_and_hold_acknowledgements():
+    """A switch that adds a feature in three slots takes as long as all features' rows."""
+    own = senders()
+    sequence, rows = ordered(own).sequence, np.full(own.count, 3)
+    job = Aggregation(
+        own, sequence, WORKERS, replace(WIDE, rows=1, window=6), LOSES, background(0.0), rows
+    )
+    slots = job.run(1).slots
+    assert 3 * own.count < slots < 3 * own.count + 12 * WIDE.delay + 20
+
+
 def test_a_window_bounds_what_is_ahead_of_its_acknowledgement():
     """A window of a quarter of the round trip takes four times as long."""
     network = Network(delay=10, room=10_000, mark=99, window=5, timeout=500)
@@ -108,7 +109,7 @@ def test_a_window_bounds_what_is_ahead_of_its_acknowledgement():
 def test_an_end_that_never_comes_is_abandoned(monkeypatch):
     monkeypatch.setattr("sim.switchgnn.evaluation.congestion.MAX_SLOTS", 1)
     with pytest.raises(StuckError, match="no end after"):
-        built(NARROW, Rules(keeps_sums=False, repeats=FEATURES), 0.5).run(1)
+        built(NARROW, LOSES, 0.5).run(1)
 
 
 def test_background_is_the_load_that_was_requested():

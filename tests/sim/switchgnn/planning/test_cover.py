@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gen.base.errors import UserError
-from sim.switchgnn.planning.cover import least_vertex_cover, port_cover, rack_cover
+from sim.switchgnn.planning.cover import least_vertex_cover, rack_cover
 from tests.sim.switchgnn.cases import cut_of
 
 
@@ -44,14 +44,7 @@ def test_racks_send_less_than_copies_or_sums_alone():
         for r, s, u, v in (tuple(map(int, edge)) for edge in edges)
     )
     copies = {tuple(map(int, each)) for each in zip(first, second, cut.sources, strict=True)}
-    assert built.copies_alone == len([each for each in copies if each[0] != each[1]])
-    assert built.copies_alone == built.sums_alone  # the graph is undirected
-    assert built.packets < 0.9 * built.copies_alone
-
-
-def test_towards_workers_one_sum_for_each_vertex_is_nearly_the_least():
-    built = port_cover(cut_of("reddit:scale=0.05", 8))
-    assert built.packets <= built.sums_alone <= 1.03 * built.packets
+    assert built.packets < 0.9 * len([each for each in copies if each[0] != each[1]])
 
 
 @pytest.mark.parametrize("rack", [[0, 1], [0, 0, 1, -1], [0.0, 0, 1, 1]])
