@@ -1,13 +1,17 @@
 """Chooses, as pytest's plugin for other seeds, one size of each test that simulates.
 
 The seed draws the size, so that in the course of time every size runs on many seeds. With
-``--drawn-seed`` that size of each test of a component runs on a seed of its own while all else
-runs on the session's; where its items differ in nothing but the component's parameters, the others
-are left out as long ones are. ``make test`` does so, with a seed that the commit draws.
+``--drawn-seed`` one size of each test of a component runs on a seed of its own while all else
+runs on the session's, and other sizes of all tests are left out as long ones are. Sizes are
+parameters of the hardware, and numbers; what else a test is parametrised by makes another kind of
+it, which runs in any case, in one size. Tests of one file draw alike, so that they share
+simulators. ``make test`` does so, with a seed that the commit draws.
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
+from typing import Any
 
 import pytest
 
@@ -15,7 +19,7 @@ from sim.verify.long import LONG
 from sim.verify.seeds import MARK, OWN_SEED, seed_of, shares_a_simulation
 
 COMPONENTS = "tests/hdl/"  #: where tests of components by themselves are
-SIZE = "params"  #: name of a test's parameter that is its component's
+SIZES = ("params", "size")  #: names of parameters of tests that are their components'
 #: marks tests of which every commit runs each size: there are mistakes that one of them alone finds
 EACH = "each_size"
 
@@ -52,8 +56,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if isinstance(item, pytest.Function) and item.get_closest_marker(MARK)
     ]
     if (seed := config.getoption("--drawn-seed")) is not None:
-        own = [i for i in simulating if i.nodeid.startswith(COMPONENTS)]
-        draw(items, [item for item in own if not shares_a_simulation(item)], seed)
+        draw(items, [item for item in simulating if not shares_a_simulation(item)], seed)
     if config.getoption("--one-size") and simulating:
         chosen = drawn(simulating, seed_of(simulating[0]))
         stored = set(map(id, chosen))
@@ -61,25 +64,37 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = chosen
 
 
-def draw(items: list[pytest.Item], components: list[pytest.Function], seed: int) -> None:
-    """Let one size of each test of ``components`` run on ``seed``; leave out its further sizes."""
-    chosen = drawn(components, seed)
-    for item in chosen:
+def draw(items: list[pytest.Item], simulating: list[pytest.Function], seed: int) -> None:
+    """Let one size of each component's test run on ``seed``; leave out sizes of all tests."""
+    for item in drawn([i for i in simulating if i.nodeid.startswith(COMPONENTS)], seed):
         item.stash[OWN_SEED] = seed
-    if not components or components[0].config.getoption("--all"):
+    if not simulating or simulating[0].config.getoption("--all"):
         return
-    left = {item for item in components if is_size(item)}.difference(chosen)
+    sized = [item for item in simulating if not item.get_closest_marker(EACH)]
+    left = set(sized).difference(drawn(sized, seed, kind_of))
     for item in left:
         item.add_marker(LONG)
     if left:
-        components[0].config.hook.pytest_deselected(items=list(left))
+        simulating[0].config.hook.pytest_deselected(items=list(left))
         items[:] = [item for item in items if item not in left]
 
 
-def is_size(item: pytest.Function) -> bool:
-    """Return whether another commit may run ``item``: its only parameter is its component's."""
-    only = hasattr(item, "callspec") and set(item.callspec.params) == {SIZE}
-    return only and not item.get_closest_marker(EACH)
+def function_of(item: pytest.Function) -> str:
+    """Return the test's name, which all its items have in common."""
+    return item.nodeid.partition("[")[0]
+
+
+def kind_of(item: pytest.Function) -> str:
+    """Return what the items of a test have in common that differ in their sizes alone."""
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    kinds = [f"{name} {value}" for name, value in values.items() if not is_size(name, value)]
+    return " ".join([function_of(item), *kinds])
+
+
+def is_size(name: str, value: Any) -> bool:
+    """Return whether a parameter of a test is a size: another commit may run another."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return name in SIZES or number or is_dataclass(value)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -87,9 +102,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{EACH}: --drawn-seed leaves out no size of it")
 
 
-def drawn(items: Iterable[pytest.Function], seed: int) -> list[pytest.Function]:
-    """Return the item of every function of ``items`` that ``seed`` draws."""
-    sizes: dict[str, list[pytest.Function]] = {}
+def drawn(
+    items: Iterable[pytest.Function],
+    seed: int,
+    group: Callable[[pytest.Function], str] = function_of,
+) -> list[pytest.Function]:
+    """Return of each group of ``items`` the one that ``seed`` draws, at equal places in a file."""
+    groups: dict[str, list[pytest.Function]] = {}
     for item in items:
-        sizes.setdefault(item.nodeid.partition("[")[0], []).append(item)
-    return [random.Random(f"{seed} {name}").choice(many) for name, many in sizes.items()]
+        groups.setdefault(group(item), []).append(item)
+    return [
+        many[int(random.Random(f"{seed} {many[0].path.name}").random() * len(many))]
+        for many in groups.values()
+    ]

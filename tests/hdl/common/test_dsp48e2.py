@@ -129,8 +129,8 @@ class Slice(Component):
         return m
 
 
-@pytest.mark.parametrize("cascaded", [0, 1])
-@pytest.mark.parametrize("accumulates", [0, 1])
+@pytest.mark.parametrize("cascaded", [False, True])
+@pytest.mark.parametrize("accumulates", [False, True])
 def test_operation_modes(cascaded, accumulates):
     simulate(Slice((cascaded, accumulates)), __name__, all_signals=True)
 

@@ -111,15 +111,15 @@ def test_what_is_wrong_is_reported(simulator, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("params", "reason"),
+    ("changes", "reason"),
     [
         ({"address_bits": 16, "stride_bits": 9}, "the build's table has less than"),
         ({"idx_bits": 8}, None),
         ({"idx_bits": 8, "address_bits": 16}, None),
     ],
 )
-def test_what_does_not_fit_the_build(params, reason):
-    params = replace(PARAMS, **params)
+def test_what_does_not_fit_the_build(changes, reason):
+    params = replace(PARAMS, **changes)
     if reason is None:
         assert GatherSession(params, REQUESTED).row_bytes < 1 << 16
         return

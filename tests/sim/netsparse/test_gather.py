@@ -95,7 +95,7 @@ def test_ablation(tmp_path, rng, row):
             assert result.snic["responses_sent_prs_1"] == result.snic["responses_sent_packets"]
 
 
-@pytest.mark.parametrize("aligned", [1, 0])
+@pytest.mark.parametrize("aligned", [True, False])
 def test_line_requests(tmp_path, rng, aligned):
     """Host memory is asked for exactly the formula's lines: writes, reads and idxs."""
     size, base = 480, 4 * int(rng.integers(0, 32))

@@ -70,6 +70,7 @@ def train(
     return training, epochs
 
 
+@pytest.mark.each_size  # without faults and with them
 @pytest.mark.parametrize(
     ("rate", "workers"), short_products([0.0, 0.01, 0.1, 0.3], WORKERS, short=[(0.0, 2), (0.1, 2)])
 )

@@ -36,9 +36,9 @@ from tests.hdl.switchgnn.extremes import some_number
 ALIGNED = 8  #: beats that the addresses of a context count
 
 
-@pytest.mark.parametrize(("preset", "bits"), [("tiny", 20), ("small", 64), ("full", 34)])
-def test_sender(preset, bits):
-    simulate(Sender(replace(PRESETS[preset], address_bits=bits)), __name__)
+@pytest.mark.parametrize(("size", "bits"), [("tiny", 20), ("small", 64), ("full", 34)])
+def test_sender(size, bits):
+    simulate(Sender(replace(PRESETS[size], address_bits=bits)), __name__)
 
 
 #: What was drawn last, by name: the next bench has all of its bits inverted.
