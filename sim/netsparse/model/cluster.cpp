@@ -10,7 +10,7 @@ namespace {
 // The sizes of a concatenator: `shape.py` gives a row of these for each.
 struct MakerRow {
     Int lines, spare_lines, pr_lines, max_packets, max_open, delay, joins, pr_bytes, expirations, soonest,
-        late_lines;
+        late_lines, places;
 };
 
 // A port of a switch, and the links that leave it and come to it.
@@ -97,6 +97,7 @@ void add_points(State &s, const Arrays &from) {
         maker.late_lines = row.late_lines;
         maker.joins = row.joins;
         maker.pr_bytes = s.takers[m].pr_bytes = row.pr_bytes;
+        s.takers[m].places = row.places;
         maker.kind = m >= points;
         maker.open.assign(k.nodes, NONE);
         maker.queue.resize(row.expirations);
@@ -126,13 +127,14 @@ void add_network(State &s, const Arrays &from) {
         Switch &one = s.switches[row->owner];
         one.out.push_back(row->out);
         one.in.push_back(row->in);
-        one.read_room.push_back(k.output_beats);
+        one.read_room.emplace_back().free = k.output_beats;
         for (auto &waits : one.waits) waits.push_back(0);
     }
     s.pipes.resize(k.racks * k.pipes);
     for (Pipe &pipe : s.pipes) {
         pipe.kinds[RESPONSES].turns.chosen = (&pipe - s.pipes.data()) % k.pipes;
-        pipe.response_room.assign(k.ports, k.output_beats);
+        pipe.response_room.resize(k.ports);
+        for (Room &room : pipe.response_room) room.free = k.output_beats;
         pipe.lines.resize(k.segments * k.sets * k.ways);
     }
 }

@@ -12,7 +12,7 @@ constexpr Int PORT = 2;     // through a port of a switch
 constexpr Int CROSS = 1;    // from there to the next link, in a switch without middle pipes
 
 // Free what a packet took where it was made; only the first link behind it does.
-inline void hand_back(State &s, const Packet &packet) {
+inline void hand_back(State &s, const Packet &packet, Int t) {
     if (packet.room == NONE) return;
     Maker &maker = s.makers[packet.maker];
     if (maker.pipe == NONE) {
@@ -20,7 +20,8 @@ inline void hand_back(State &s, const Packet &packet) {
     } else {
         auto &room = maker.kind == READS ? s.switches[maker.tor].read_room
                                          : s.pipes[maker.pipe].response_room;
-        room[packet.room] += packet.beats();
+        for (Int beat = 0; beat < packet.beats(); ++beat)
+            room[packet.room].change(t, t + beat - (maker.kind == RESPONSES), 1);
     }
 }
 
@@ -42,7 +43,7 @@ inline void start(State &s, Link &link, Int kind, Int t) {
     of.level += beats;
     ++of.packets;
     of.bytes += packet.bytes;
-    hand_back(s, packet);
+    hand_back(s, packet, t);
     of.incoming.push(s.packets, number);
 }
 

@@ -196,21 +196,25 @@ def requests_of(gather: Gather) -> tuple[Ints, Ints]:
 
 
 def makers_of(gather: Gather, params: ClusterParams) -> Ints:
-    """Return a row of sizes for each concatenator: reads of SNICs and pipes, then responses."""
+    """Return a row of sizes for each concatenator: reads of SNICs and pipes, then responses.
+
+    Each row ends with the beats that the unpacker of the deconcatenator beside it holds.
+    """
     topology, tor = params.network.topology, params.network.of(0)
     rows = []
     for payload, name in ((False, "read"), (True, "response")):
         own = maker_row(params.snic.concatenator(payload), gather, payload)
-        rows += [[*own, *joining(gather.mechanisms, name, 500)]] * topology.nodes
+        places = params.snic.deconcatenator(payload).places
+        rows += [[*own, *joining(gather.mechanisms, name, 500), places]] * topology.nodes
         if tor.pipes:
             reference = maker_row(tor.concatenator(payload), gather, payload)
             delay, joins = joining(gather.switch, name, 125)
             delay = delay if joins else tor.most_delay
-            rows += [[*reference, delay, joins]] * (topology.racks * tor.pipes)
+            rows += [[*reference, delay, joins, places]] * (topology.racks * tor.pipes)
     sizes = np.array(rows, np.int64)
-    pr_bytes, expirations, soonest, late, delay, joins = sizes[:, 5:].T
+    pr_bytes, expirations, soonest, late, delay, joins, places = sizes[:, 5:].T
     return np.column_stack(
-        [sizes[:, :5], delay, joins, pr_bytes, expirations + delay, soonest, late]
+        [sizes[:, :5], delay, joins, pr_bytes, expirations + delay, soonest, late, places]
     )
 
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "shape.h"
+#include "room.h"
 
 constexpr Int BUCKETS = 8;  // of PRs a packet
 constexpr Int CHUNKS = 4;   // reads that fill an idx buffer
@@ -266,11 +266,15 @@ struct Maker {
     Outlet outlet;
 };
 
+constexpr Int RING = 8;  // beats that an unpacker holds, at most
+
 // Where packets are taken apart, of one class.
 struct Taker {
-    Int left = 0, pr, packet;  // of the packet that is taken apart
-    Int start = 0, beats = 0, bytes = 0, time = 0;
-    Int pr_bytes;
+    Int left = 0, pr, packet;              // of the packet that is taken apart
+    Int start = 0, bytes = 0, time = 0;    // its first beat behind the header; when a PR can leave
+    Int beats = 0, gone = 0, came = NONE;  // beats that have come to the ring and left it; the last
+    Int left_ring[RING] = {};              // when each left
+    Int pr_bytes, places;                  // of the ring
 };
 
 struct LinkClass {
@@ -312,14 +316,14 @@ struct Pipe {
     PipeClass kinds[2];
     List misses, hits;                         // PRs
     Register<Int> leaving;                     // PRs
-    std::vector<Int> response_room;
+    std::vector<Room> response_room;
     std::vector<Line> lines;
     CacheCounts counts = {};
 };
 
 struct Switch {
     std::vector<Int> route, out, in;  // port by node, links by port
-    std::vector<Int> read_room;       // by port
+    std::vector<Room> read_room;      // by port
     std::vector<Int> waits[2];        // cycles in which a packet waits for room, by port
 };
 

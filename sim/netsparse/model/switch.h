@@ -11,6 +11,8 @@ namespace middle {
 constexpr Int READ_COST = 2;  // beats of a packet of one read
 constexpr Int PORT = 3;       // cycles from a beat's coming to its standing at the gate
 constexpr Int CROSS = 1;      // to the pipe
+constexpr Int VERDICT = 8;    // from a packet's last beat to when its unneeded room is free
+constexpr Int CREDIT = 7;     // from a PR's last beat to when what it does not need is free
 constexpr Int PATIENCE = 127; // cycles without room for a response, until a group of hits ends
 
 // The pipe whose gate the first packet of a port stands at, or NONE.
@@ -23,8 +25,10 @@ inline Pipe *pipe_at(State &s, Int tor, Int port, Int kind, Int t) {
     if (packet.time + PORT > t) return nullptr;
     Int egress = by.route[packet.dest];
     Pipe &pipe = s.pipes[tor * k.pipes + (kind == READS ? egress : port) % k.pipes];
-    Int room = (kind == READS ? by.read_room : pipe.response_room)[egress];
-    if (room >= (kind == READS ? k.read_from : k.response_from)) return &pipe;
+    bool opens = kind == READS
+                     ? by.read_room[egress].opens(t, k.read_from, k.read_packet)
+                     : pipe.response_room[egress].opens(t, k.response_from, k.response_packet);
+    if (opens) return &pipe;
     ++by.waits[kind][port];
     return nullptr;
 }
@@ -38,12 +42,15 @@ inline void enter(State &s, Int tor, Pipe &pipe, Int port, Int kind, Int t) {
     Int number = from.incoming.pop(s.packets);
     Packet &packet = s.packets[number];
     Int egress = by.route[packet.dest], beats = packet.beats();
-    Int &room = (kind == READS ? by.read_room : pipe.response_room)[egress];
-    room -= kind == READS ? k.read_packet : k.response_packet;
     from.level -= beats;
     to.inside += beats;
     from.passing = to.turns.last = std::max(t + beats - 1, packet.ends + PORT);
     packet.ends = from.passing + CROSS;
+    Room &room = (kind == READS ? by.read_room : pipe.response_room)[egress];
+    Int claim = kind == READS ? k.read_packet : k.response_packet;
+    room.enter(t, claim);
+    claim -= packet.prs * (kind == READS ? READ_COST : k.response_cost);
+    room.change(t, packet.ends + VERDICT, claim);
     packet.room = egress;
     packet.uplink = (kind == READS ? egress : port) >= k.nodes_per_rack;
     to.entering.push(s.packets, number);
@@ -82,22 +89,10 @@ struct Work {
 
     Int number(Int kind) { return kind == READS ? reads : responses; }
 
-    // Take the next packet apart; what it cannot become is given back.
-    void begin(Int kind, Int t) {
-        if (s.takers[number(kind)].left) return;
-        Int packet = taker::take_packet(s, number(kind), pipe.kinds[kind].entering, t);
-        if (packet == NONE) return;
-        const Packet &one = s.packets[packet];
-        if (kind == READS)
-            tor.read_room[one.room] += s.k.read_packet - READ_COST * one.prs;
-        else
-            pipe.response_room[one.room] += s.k.response_packet - s.k.response_cost * one.prs;
-    }
-
     // Let the next PR of a class into its skid, if none waits there.
     void come(Int kind, Int t) {
-        begin(kind, t);
         Taker &taker = s.takers[number(kind)];
+        if (!taker.left) taker::take_packet(s, number(kind), pipe.kinds[kind].entering, t);
         if (pipe.kinds[kind].comes != NONE || !taker::offers(taker, t)) return;
         const Packet &packet = s.packets[taker.packet];
         Pr &pr = s.prs[pipe.kinds[kind].comes = taker.pr];
@@ -110,6 +105,9 @@ struct Work {
 
     bool joins() { return s.makers[reads].joins; }
 
+    // The room at the port by which responses go to a PR's node.
+    Room &response_room(Int pr) { return pipe.response_room[tor.route[s.node_of(pr)]]; }
+
     // Keep the property that has been gathered, unless a read goes first that has waited for one.
     bool insert() {
         bool goes = pipe.gathered != NONE && !pipe.turn;
@@ -120,11 +118,11 @@ struct Work {
     }
 
     // Whether the read at the gate has room for what may become of it.
-    bool has_room() {
+    bool has_room(Int t) {
         Int pr = pipe.gate;
         if (pipe.misses.count >= s.k.cache_room) return false;
         if (!s.prs[pr].cached) return true;
-        bool open = pipe.response_room[tor.route[s.node_of(pr)]] >= s.k.item_from;
+        bool open = response_room(pr).opens_to_item(t, s.k.item_from);
         pipe.lacks = open ? 0 : pipe.lacks + 1;
         return pipe.hits.count < s.k.cache_room && open;
     }
@@ -132,7 +130,7 @@ struct Work {
     // Let the read at the gate look its property up, if no property is kept in this cycle.
     void look_up(Int t) {
         bool inserts = insert(), waits = false;
-        if (pipe.gate != NONE && has_room()) {
+        if (pipe.gate != NONE && has_room(t)) {
             waits = s.prs[pipe.gate].cached && inserts;
             if (!waits) pass_read(t);
         }
@@ -164,10 +162,11 @@ struct Work {
         bool last = s.prs[pr].edge == LAST;
         bool hit = s.prs[pr].cached && property_cache::look_up(s.k, pipe, s.idx_of(pr));
         Int time = s.prs[pr].time = t + s.k.cache_latency;
-        if (hit) {
-            tor.read_room[s.prs[pr].egress] += READ_COST;
-            pipe.response_room[tor.route[s.node_of(pr)]] -= s.k.response_cost;
-        }
+        if (s.prs[pr].cached) response_room(pr).change(t, t, -s.k.response_cost);
+        if (hit)
+            tor.read_room[s.prs[pr].egress].change(t, time, READ_COST);
+        else if (s.prs[pr].cached)
+            response_room(pr).change(t, time, s.k.response_cost);
         Int &before = hit ? pipe.hit : pipe.missed;
         bool follows = before != NONE;
         (hit ? pipe.hits : pipe.misses).push(s.prs, pr);
@@ -186,7 +185,8 @@ struct Work {
         Int pr = pipe.misses.pop(s.prs);
         Int dest = s.owner[s.prs[pr].need], port = tor.route[dest];
         bool last = s.prs[pr].edge == LAST;
-        tor.read_room[port] += READ_COST - maker::join(s, reads, pr, dest, port, t, last);
+        Int grows = maker::join(s, reads, pr, dest, port, t, last);
+        tor.read_room[port].change(t, t + CREDIT, READ_COST - grows);
     }
 
     // Whether hits may go: all of a group are there, or as many as fit.
@@ -230,8 +230,9 @@ struct Work {
         if (!pipe.leaving.count || !maker::can_join(s.makers[responses])) return;
         Int pr = pipe.leaving.pop(t), dest = s.node_of(pr), port = tor.route[dest];
         bool last = s.prs[pr].edge == LAST;
-        pipe.response_room[port] +=
-            s.k.response_cost - maker::join(s, responses, pr, dest, port, t, last);
+        Int grows = maker::join(s, responses, pr, dest, port, t, last);
+        Int whole = t + s.k.property_beats - 1;
+        pipe.response_room[port].change(t, whole + CREDIT, s.k.response_cost - grows);
     }
 
     void step(Int t) {
