@@ -129,6 +129,10 @@ void add_network(State &s, const Arrays &from) {
         one.in.push_back(row->in);
         one.read_room.emplace_back().free = k.output_beats;
         for (auto &waits : one.waits) waits.push_back(0);
+        if (row->owner >= k.racks || k.pipes < 2) continue;
+        LinkClass &responses = s.links[row->out].kinds[RESPONSES];
+        responses.queues.resize(k.pipes);
+        responses.feed.chosen = k.pipes - 1;
     }
     s.pipes.resize(k.racks * k.pipes);
     for (Pipe &pipe : s.pipes) {
@@ -180,6 +184,7 @@ Int model_advance(State *s, Int end) {
         outlet::step_all(*s, t);
         network::step_links(*s, t);
         network::step_forwarders(*s, t);
+        if (s->k.pipes > 1) network::step_arbiters(*s, t);
     }
     return s->cycle;
 }

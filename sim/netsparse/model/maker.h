@@ -30,6 +30,19 @@ inline void count(Traffic &counts, const Packet &packet) {
     counts.sent_prs += packet.prs;
 }
 
+// Let a packet of a pipe go to the output queue of a port. Responses of several pipes take turns at
+// its link, those of one go through the same arbiter.
+inline void send(State &s, LinkClass &link, const Maker &maker, Int number) {
+    if (link.queues.empty()) {
+        s.packets[number].time += maker.kind == RESPONSES;
+        link.outgoing.push(s.packets, number);
+        return;
+    }
+    Int pipe = maker.pipe % s.k.pipes;
+    link.queues[pipe].push(s.packets, number);
+    link.queued |= std::uint64_t(1) << pipe;
+}
+
 // Let a packet leave: it is marked now, or as soon as its last PR is whole.
 inline void mark(State &s, Int m, Int number, Int t) {
     Maker &maker = s.makers[m];
@@ -48,11 +61,10 @@ inline void mark(State &s, Int m, Int number, Int t) {
     packet.time = std::max(whole + ENTER + LEAVE, maker.engine);
     maker.engine = packet.time + packet.beats();
     const Switch &tor = s.switches[maker.tor];
-    packet.time += QUEUE + (maker.kind == RESPONSES);
+    packet.time += QUEUE;
     maker.lines += lines_of(packet.bytes);
     --maker.packets;
-    Int link = tor.out[tor.route[packet.dest]];
-    s.links[link].kinds[maker.kind].outgoing.push(s.packets, number);
+    send(s, s.links[tor.out[tor.route[packet.dest]]].kinds[maker.kind], maker, number);
 }
 
 // Open a packet; `room` is what it will give back. PRs join it until the cycle before it expires.

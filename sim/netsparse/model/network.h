@@ -35,6 +35,7 @@ inline void start(State &s, Link &link, Int kind, Int t) {
     link.free = t + lasts;
     link.turn = 1 - kind;
     of.feed.last = t + lasts - 2;  // when its last beat has left the switch
+    if (of.from != NONE) s.links[of.from].kinds[kind].passing = of.feed.last;
     packet.time = std::max(t + way, of.out) + s.stalled(s.k.out_stall, 1);
     packet.ends = std::max(t + lasts - 1 + way, packet.time + beats - 1) +
                   s.stalled(s.k.out_stall, beats - 1);
@@ -63,10 +64,9 @@ inline void step_links(State &s, Int t) {
 
 // The link that the first packet of a port goes on to, if it is there and none is still passing.
 inline Int next_link(const State &s, const Switch &by, const LinkClass &from, Int kind, Int t) {
-    if (!from.incoming.count) return NONE;
+    if (!from.incoming.count || from.passing >= t) return NONE;
     const Packet &packet = s.packets[from.incoming.first];
     if (packet.time + PORT > t) return NONE;
-    if (from.way != NONE && s.links[from.way].kinds[kind].feed.last >= t) return NONE;
     return by.out[by.route[packet.dest]];
 }
 
@@ -89,12 +89,35 @@ inline void forward(State &s, Switch &by, Int kind, Int t) {
         Int number = from.incoming.pop(s.packets);
         Packet &packet = s.packets[number];
         from.level -= packet.beats();
-        from.way = by.out[out];
+        from.passing = NEVER;  // until the link has begun with it
+        to.from = by.in[port];
         packet.room = NONE;
         packet.time = t + CROSS;
-        to.feed.last = NEVER;  // until the link has begun with it
+        to.feed.last = NEVER;
         to.outgoing.push(s.packets, number);
     }
+}
+
+// Let responses of the pipes of each rack's switch take turns at its links.
+inline void step_arbiters(State &s, Int t) {
+    for (Int number = 0; number < s.k.racks; ++number)
+        for (Int out : s.switches[number].out) {
+            LinkClass &to = s.links[out].kinds[RESPONSES];
+            to.feed.waiting = 0;
+            for (std::uint64_t rest = to.queued; rest; rest &= rest - 1) {
+                Int pipe = __builtin_ctzll(rest);
+                if (s.packets[to.queues[pipe].first].time <= t) turns::ask(to.feed, pipe);
+            }
+            if (!to.feed.waiting) continue;
+            Int pipe = turns::take(to.feed, 2, true, t);
+            if (pipe == NONE) continue;
+            List &queue = to.queues[pipe];
+            Int packet = queue.pop(s.packets);
+            if (!queue.count) to.queued &= ~(std::uint64_t(1) << pipe);
+            s.packets[packet].time = t + CROSS;
+            to.feed.last = NEVER;  // until the link has begun with it
+            to.outgoing.push(s.packets, packet);
+        }
 }
 
 // All switches without middle pipes.

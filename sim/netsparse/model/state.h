@@ -280,9 +280,11 @@ struct Taker {
 struct LinkClass {
     List outgoing, incoming;  // packets
     Int level = 0, out = 0;   // beats on it and behind it; when its end is free
-    Int way = NONE;           // the link that its last packet went on to, in a spine
-    Int passing = NONE;       // when its last packet's last beat has gone into a middle pipe
-    Turns feed;               // ports of the switch that it comes from
+    Int passing = NONE;       // when its last packet's last beat has gone into the switch
+    Int from = NONE;          // of a spine: the link that the last packet came by
+    Turns feed;               // ports of the switch that it comes from, or its pipes
+    std::vector<List> queues;    // of these pipes, if there are several: packets
+    std::uint64_t queued = 0;    // queues that have packets, a bit each
     Int packets = 0, bytes = 0;
 };
 
