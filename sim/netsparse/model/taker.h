@@ -17,11 +17,17 @@ inline void come(Taker &taker, Int time) {
     if (freed >= 0) taker.came = std::max(taker.came, taker.left_ring[freed % RING] + 1);
 }
 
-// When the first beat of the next PR leaves, if nothing but the beats that it needs holds it up.
-inline Int whole(Taker &taker) {
-    Int bytes = taker.bytes + std::min(taker.pr_bytes, FIRST);
-    for (Int last = taker.start + (bytes + BEAT - 1) / BEAT; taker.beats < last; ++taker.beats)
+// Let all beats come that a beat of the next PR needs; the bytes up to its end.
+inline Int reach(Taker &taker, Int beat) {
+    Int bytes = taker.bytes + std::min(taker.pr_bytes, FIRST + BEAT * beat);
+    for (Int end = taker.start + (bytes + BEAT - 1) / BEAT; taker.beats < end; ++taker.beats)
         come(taker, 0);
+    return bytes;
+}
+
+// When the first beat of the next PR can be taken, if no PR is before it.
+inline Int whole(Taker &taker) {
+    reach(taker, 0);
     return taker.came + GIVE;
 }
 
@@ -57,20 +63,20 @@ inline Int take_pr(State &s, Int m, Int beats, Int t) {
     Int of_packet = s.packets[taker.packet].beats();
     taker.pr = s.prs[taker.pr].next;
     --taker.left;
+    Int left = taker.time - 1;  // when a beat has left the ring
     for (Int beat = 0; beat < beats; ++beat) {
+        Int bytes = reach(taker, beat);
+        if (beat) left = std::max({left + 1, t + beat - 1, taker.came + GIVE - 1});
         bool ends = !taker.left && beat + 1 == beats;
-        Int used = (taker.bytes + std::min(FIRST + BEAT * beat, taker.pr_bytes)) / BEAT;
-        Int left = beat ? t + beat - 1 : taker.time - 1;
-        for (Int end = taker.start + (ends ? of_packet - 1 : used); taker.gone < end; ++taker.gone)
-            taker.left_ring[taker.gone % RING] = left;
+        Int end = taker.start + (ends ? of_packet - 1 : bytes / BEAT);
+        for (; taker.gone < end; ++taker.gone) taker.left_ring[taker.gone % RING] = left;
     }
     taker.bytes += taker.pr_bytes;
-    taker.time = t + beats;
+    taker.time = std::max(t + beats, left + 2);
     if (taker.left) {
         taker.time = std::max(taker.time, whole(taker));
         return 0;
     }
-    taker.beats = taker.gone;
     s.spare.push(s.packets, taker.packet);
     return of_packet;
 }
