@@ -11,6 +11,7 @@ from sim.netsparse.surroundings.cluster_system import ClusterParams
 #: How far a figure of the model may be from the RTL's, as a share of it. PRs are exact where the
 #: mechanisms alone decide them; packets and bytes are summed over all links.
 BOUNDS = {"PRs": 0.0, "packets": 0.05, "bytes": 0.05, "hits": 0.05, "cycles": 0.10}
+FEW = {"packets": 5, "hits": 5}  #: by how many a short run may differ, whatever share that is
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,12 @@ class Compared:
     def error(self) -> float:
         """Return by how much the model's figure is larger, as a share of the RTL's."""
         return (self.model - self.rtl) / max(1, self.rtl)
+
+    @property
+    def near(self) -> bool:
+        """Return whether the figures differ by no more than is tolerated."""
+        bound = max(BOUNDS[self.name] * self.rtl, FEW.get(self.name, 0))
+        return abs(self.model - self.rtl) <= bound
 
     def __str__(self) -> str:
         return f"{self.name}: RTL {self.rtl:,}, model {self.model:,} ({self.error:+.1%})"
@@ -51,3 +58,12 @@ def compared(
     return result, [
         Compared(name, count, modelled[name]) for name, count in figures_of(rtl).items()
     ]
+
+
+def bounds_table() -> str:
+    """Return the table of the model's page: by how much each figure may differ from the RTL's."""
+    rows = ["| figure | may differ from the RTL's by at most |", "| --- | --- |"]
+    for name, most in BOUNDS.items():
+        few = f", or {FEW[name]} if that is more" if name in FEW else ""
+        rows.append(f"| {name} | {f'{most:.0%}'.replace('%', ' %') if most else 'nothing'}{few} |")
+    return "\n".join(rows) + "\n"

@@ -1,6 +1,7 @@
 """Tests the model of a cluster by what holds for any run; RTL runs compare themselves with it."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from gen.designs.catalogue import find_design
 from sim.netsparse.gather import Gather, check_counters, one_rack
 from sim.netsparse.model import library
+from sim.netsparse.model.accuracy import Compared, bounds_table
 from sim.netsparse.model.run import ModelStuckError, model_gather
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_session import SpmmSession
@@ -141,3 +143,24 @@ def test_stuck():
     short = replace(run.gather, timeout_cycles=100)
     with pytest.raises(ModelStuckError, match="has not ended after"):
         model_gather(short, run.requested.cluster(params))
+
+
+def test_the_page_has_the_bounds():
+    page = Path(library.__file__).with_name("README.md").read_text()
+    assert bounds_table() in page, "a row that differs comes from accuracy.bounds_table()"
+
+
+@pytest.mark.parametrize(
+    ("name", "rtl", "model", "near"),
+    [
+        ("PRs", 1000, 1001, False),
+        ("packets", 40, 45, True),
+        ("packets", 40, 46, False),
+        ("packets", 1000, 950, True),
+        ("packets", 1000, 949, False),
+        ("cycles", 1000, 1100, True),
+        ("cycles", 10, 12, False),
+    ],
+)
+def test_figures_are_near_within_the_bounds(name, rtl, model, near):
+    assert Compared(name, rtl, model).near == near
