@@ -1,10 +1,12 @@
 """Reproduces all figures and tables of the paper that can be reproduced."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache, partial
 
 from sim.netsparse.reproduce import ablation, calibration, queues, speed_up, tail_node
 from sim.netsparse.reproduce.measuring import measure
+from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.requested import FIGURES, NetSparseRequest
 from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.structure import OF_MATRICES
@@ -50,6 +52,13 @@ QUICK = (
 )
 
 
+def titled(figure: Figure, points: Sequence[Point]) -> Figure:
+    """Return ``figure`` with a title that says what its runs were made on."""
+    engines = {point.cluster.engine for point in points}
+    source = "the model alone" if engines == {"model"} else " and ".join(sorted(engines))
+    return replace(figure, title=f"{figure.title}, from {source}")
+
+
 def reproduce(
     names: Sequence[str], requested: NetSparseRequest, *, quick: bool, progress: Progress
 ) -> Report:
@@ -69,8 +78,8 @@ def reproduce(
 
     makers = {name: partial(figure, whole) for name, figure in OF_MATRICES.items()}
     makers |= {
-        name: lambda figure=figure: figure(small, quick, result())
-        for name, (_, figure) in OF_RUNS.items()
+        name: lambda of=of, figure=figure: titled(figure(small, quick, result()), of(small, quick))
+        for name, (of, figure) in OF_RUNS.items()
     }
     figures = figures_of(FIGURES, names, makers | {"queues": of_queues}, progress)
     return Report(

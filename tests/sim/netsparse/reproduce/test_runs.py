@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from hdl.netsparse.switch.params import NetSparseSwitchParams
-from sim.netsparse.reproduce import paper
+from sim.netsparse.reproduce import paper, structure
 from sim.netsparse.reproduce import subjects as subjects_module
 from sim.netsparse.reproduce.measuring import content, measure, outcome
 from sim.netsparse.reproduce.points import PAPER, RTL, RTL_MODEL, SOFTWARE_CYCLES, Point
+from sim.netsparse.reproduce.report import titled
 from sim.netsparse.reproduce.runs import repeats
 from sim.netsparse.reproduce.subjects import Subject, subjects
 from sim.netsparse.spmm_workload import switch_of
@@ -118,3 +119,18 @@ def test_repeats_by_hand(tmp_path):
     # In requests of one, of two clients: 3 beside 4 in each turn; or 3 beside 3, then 4 beside 4.
     assert repeats(subject, 1, 2, shares=False) == (0.0, 0.0)
     assert repeats(subject, 1, 2, shares=True) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "source"),
+    [
+        ([PAPER], "the model alone"),
+        ([PAPER, RTL_MODEL], "the model alone"),
+        ([RTL], "RTL"),
+        ([RTL, RTL_MODEL], "RTL and model"),
+    ],
+)
+def test_a_title_says_what_its_figures_come_from(clusters, source):
+    figure = structure.OF_MATRICES["headers"](FEW)
+    result = titled(figure, [Point(subject=FEW[0], cluster=each) for each in clusters])
+    assert result.title == f"{figure.title}, from {source}"
