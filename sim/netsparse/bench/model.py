@@ -13,11 +13,12 @@ from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_session import SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload
 
-TINY = {"units": 2, "nodes": 4, "pending_entries": 8, "lsq_entries": 8, "lsq_reserved": 2}
+TINY = {"units": 2, "nodes": 6, "pending_entries": 8, "lsq_entries": 8, "lsq_reserved": 2}
 SMALL = SpmmWorkload(  # that RTL holds
-    matrix="uk:nodes=4,rows=1500",
-    nodes=4,
-    racks=2,
+    matrix="uk:nodes=6,rows=1800",
+    nodes=6,
+    racks=3,
+    spines=2,
     switch="tiny:output_beats=1024",
     property_bytes=32,
 )
@@ -29,19 +30,19 @@ MAX_SECONDS = Limit(120)
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
     """Compare racks in RTL with the model, then run a cluster that only the model can hold."""
-    progress("simulator of two racks")
+    progress("simulator of three racks")
     params = make_params(SnicParams, TINY, {})
     simulator = SpmmSession.build(SpmmSession.hardware(params, SMALL))
     run = SpmmRun(matrix_for(SMALL.matrix, SMALL.nodes, SMALL.seed), params, SMALL)
-    progress("two racks in RTL")
+    progress("three racks in RTL")
     with tempfile.TemporaryDirectory() as folder:
         rtl = run.simulate(SMALL.cluster(params), simulator, Path(folder)).result
     model, errors = compared(run.gather, SMALL.cluster(params), rtl)
     progress("128 nodes on the model")
     return [
         *map(error_row, errors),
-        speed_row("2 racks x 2 nodes, RTL", rtl),
-        speed_row("2 racks x 2 nodes, model", model),
+        speed_row("3 racks x 2 nodes, RTL", rtl),
+        speed_row("3 racks x 2 nodes, model", model),
         Row(what="model, times the RTL", value=rtl.seconds / model.seconds, unit="x"),
         *large_rows(),
     ]

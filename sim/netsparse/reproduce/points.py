@@ -109,8 +109,8 @@ PAPER = Cluster(
 #: A cluster that is small enough for RTL to run it in minutes.
 RTL = Cluster(
     nodes=8,
-    racks=2,
-    spines=1,
+    racks=4,
+    spines=2,
     snic=SnicParams(
         units=4,
         rig=RigParams(

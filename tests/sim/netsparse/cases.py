@@ -129,7 +129,7 @@ def family(name):
     return load_matrix(FAMILIES[name])
 
 
-NODES, RACKS = 4, 2
+NODES, RACKS, SPINES = 6, 3, 2
 SNIC = find_design("netsparse-snic").params_of("tiny", nodes=NODES, mtu=594, most_property_bytes=64)
 TOR = NetSparseSwitchParams(  # the smallest buffers
     pipes=1,
@@ -145,7 +145,7 @@ TOR = NetSparseSwitchParams(  # the smallest buffers
 CLUSTER = ClusterParams(
     snic=SNIC,
     network=network_params(
-        LeafSpine(racks=RACKS, nodes_per_rack=NODES // RACKS, spines=1), SNIC, TOR
+        LeafSpine(racks=RACKS, nodes_per_rack=NODES // RACKS, spines=SPINES), SNIC, TOR
     ),
 )
 

@@ -34,7 +34,7 @@ def test_a_concatenator_has_the_arrays_of_its_verilog(nodes, pool):
 
 
 def test_parts_are_all_of_a_cluster_that_know_its_nodes():
-    """Number and bits are those in the Verilog of four SNICs, two ToR switches and a spine."""
+    """Number and bits are those in the Verilog of all SNICs, ToR switches and spines."""
     kinds = (Concatenator, DestinationSolver, RoutingTable)
     emission = emission_of(ClusterSystem(CLUSTER))
     counts = emission.counts()
