@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sim.netsparse.topology import LeafSpine
 
 MAX_MEMORY_LATENCY = 1023
-MAX_LINK_LATENCY = 255
+MAX_LINK_LATENCY = 1023
 
 
 @dataclass(frozen=True, kw_only=True)

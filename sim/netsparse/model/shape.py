@@ -22,7 +22,6 @@ from hdl.netsparse.rig.idx_fetch import CHUNKS
 from sim.netsparse.gather import Gather
 from sim.netsparse.host.snic.request import Request
 from sim.netsparse.surroundings.cluster_system import ClusterParams
-from sim.netsparse.surroundings.delay_line import LATENCY_BITS
 from sim.netsparse.topology import End, LeafSpine
 
 NEVER = 1 << 60
@@ -249,7 +248,7 @@ def link_rooms(params: ClusterParams) -> Ints:
     waits = params.snic.receive_packets * params.network.of(0).packet_beats
     return np.array(
         [
-            (1 << LATENCY_BITS) + (waits if wire.target.port is None else PORT_BEATS)
+            2 * params.network.link_latency + 1 + (waits if wire.target.port is None else PORT_BEATS)
             for wire in params.network.topology.links
         ],
         np.int64,

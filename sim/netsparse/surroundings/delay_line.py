@@ -3,7 +3,6 @@
 from amaranth.hdl import Const, Module, Signal, Value
 from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import bits_for
 
 from hdl.common.component import Component
 from hdl.common.fifo import Fifo
@@ -12,7 +11,7 @@ from hdl.common.params import Params
 from sim.surroundings.chance import random_bits
 
 TIME_BITS = 16
-LATENCY_BITS = 8
+LATENCY_BITS = 10
 INDEX_BITS = 16
 
 BEAT = data.StructLayout(
@@ -32,8 +31,8 @@ class DelayLine(Component):
     """Delivers at ``o`` the beats that came to ``i``, ``least_latency + latency`` cycles later.
 
     ``stall`` is the chance in 256, every cycle, that none leaves; while ``stop`` is high none
-    leaves either. ``level`` counts the beats under way, ``delivered`` what was taken from ``o``,
-    and the cycles in which a beat waited there.
+    leaves either. ``leaves`` is high while a place becomes free. ``delivered`` counts what was
+    taken from ``o``, and the cycles in which a beat waited there.
 
     Throughput: a beat a cycle. Stalls: a beat at ``o`` waits unchanged; ``i.ready`` is low while
     ``params.depth`` beats are under way, and depends on registers only.
@@ -52,7 +51,7 @@ class DelayLine(Component):
                 "latency": In(LATENCY_BITS),
                 "stall": In(8),
                 "stop": In(1),
-                "level": Out(bits_for(params.depth)),
+                "leaves": Out(1),
                 "delivered": Out(DELIVERED),
             },
         )
@@ -69,7 +68,6 @@ class DelayLine(Component):
         first = Signal(shape)
         offered = Signal(BEAT)
         waits = Signal()  # offered
-        leaves = Signal()
         ripe = ~(now - first.due)[TIME_BITS - 1]
         stall = self.stop | happens(m, self.stall, self.seed, ~self.index)
         m.d.sync += now.eq(now + 1)
@@ -79,14 +77,13 @@ class DelayLine(Component):
             line.i.payload.eq(entry),
             line.i.valid.eq(self.i.valid),
             self.i.ready.eq(line.i.ready),
-            self.level.eq(line.level),
             first.eq(line.o.payload),
-            leaves.eq(line.o.valid & ripe & ~stall & (~waits | o.tready)),
-            line.o.ready.eq(leaves),
+            self.leaves.eq(line.o.valid & ripe & ~stall & (~waits | o.tready)),
+            line.o.ready.eq(self.leaves),
             o.tvalid.eq(waits),
             *(getattr(o, name).eq(offered[name]) for name in BEAT.members),
         ]
-        with m.If(leaves):
+        with m.If(self.leaves):
             m.d.sync += [offered.eq(first.beat), waits.eq(1)]
         with m.Elif(o.tready):
             m.d.sync += waits.eq(0)

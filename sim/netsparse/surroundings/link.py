@@ -1,10 +1,12 @@
 """Simulates one direction of a link between two ports of a simulated network."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.utils import bits_for
 
 from hdl.common.component import Component
+from hdl.common.fifo import Fifo
 from hdl.common.packets import AXIS, BEAT_BYTES
 from hdl.common.params import Params, whole
 from hdl.common.round_robin import RoundRobin
@@ -15,6 +17,7 @@ from sim.netsparse.surroundings.delay_line import (
     DELIVERED,
     INDEX_BITS,
     LATENCY_BITS,
+    TIME_BITS,
     DelayLine,
     DelayLineParams,
 )
@@ -41,8 +44,11 @@ class LinkParams(Params, suffix="mtu{mtu}"):
 
     @property
     def line(self) -> DelayLineParams:
-        """Return the sizes of a class' delay line: a beat a cycle at its latency, and a packet."""
-        return DelayLineParams(depth=self.latency + 1 + self.packet_beats)
+        """Return the sizes of a class' delay line.
+
+        It has room for a beat a cycle until credits are back, and for a packet.
+        """
+        return DelayLineParams(depth=2 * self.latency + 1 + self.packet_beats)
 
 
 #: Sets what a simulation can change without a link's being built again.
@@ -63,6 +69,8 @@ CLASS_COUNTS = data.StructLayout(
     | {"dropped": 32, "corrupted": 32, "blocked": 32}
 )
 LINK_COUNTS = data.StructLayout(dict.fromkeys(CLASSES, CLASS_COUNTS))
+#: What the sending end of a link puts on the wire: at most one beat, of one class.
+ON_WIRE = data.StructLayout({"valid": len(CLASSES), "beat": BEAT})
 
 
 def counted_by(kind: str, name: str) -> str:
@@ -71,13 +79,171 @@ def counted_by(kind: str, name: str) -> str:
     return f"counts[{first + 31}:{first}]"
 
 
+#: Ends of a link at which frames are captured.
+TAPS = (
+    *(
+        Tap(
+            stream=f"{kind}_i",
+            dropped=counted_by(kind, "dropped"),
+            corrupted=counted_by(kind, "corrupted"),
+        )
+        for kind in CLASSES
+    ),
+    *(Tap(stream=f"{kind}_o", inbound=True) for kind in CLASSES),
+)
+
+
+class NearEnd(Component):
+    """Sends beats of both classes over the wire of a link, as many as its credits allow.
+
+    ``sent`` is what goes on the wire; ``credits`` are the places that the far end gives back, which
+    count ``settings.latency`` cycles later. ``counts`` are those of the link that this end knows,
+    the others are 0. See :class:`SharedLink`.
+
+    Latency: that of :class:`NetworkInput`. Throughput: a beat a cycle. Full: back-pressure of a
+    class, beat by beat.
+    """
+
+    def __init__(self, params: LinkParams) -> None:
+        super().__init__(
+            params,
+            {
+                **{f"{kind}_i": In(AXIS) for kind in CLASSES},
+                "index": In(INDEX_BITS - 1),
+                "settings": In(LINK_SETTINGS),
+                "counts": Out(LINK_COUNTS),
+                "sent": Out(ON_WIRE),
+                "credits": In(len(CLASSES)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        count = len(CLASSES)
+        m.submodules.turn = turn = RoundRobin.sized(count=count)
+        inside = Signal()  # a packet
+        held = Signal(count)  # the class whose packet it is
+        chosen = Signal(count)
+        waits = Signal(count)  # a beat
+        room = Signal(count)  # for a packet
+        sent, depth = self.sent, self.params.line.depth
+        credits = self.add_credits(m)
+        for k, kind in enumerate(CLASSES):
+            i = self.add_class(m, k, kind)
+            level = Signal(bits_for(depth), name=f"{kind}_level")  # places taken at the far end
+            m.d.sync += level.eq(level + sent.valid[k] - credits[k])
+            m.d.comb += [
+                waits[k].eq(i.valid),
+                room[k].eq(level <= depth - self.params.packet_beats),
+                i.ready.eq(chosen[k] & (level != depth)),
+                sent.valid[k].eq(i.valid & i.ready),
+            ]
+            with m.If(chosen[k]):
+                m.d.comb += sent.beat.eq(i.payload)
+        m.d.comb += [
+            turn.requesting.eq(waits & room),
+            turn.take.eq(~inside),
+            chosen.eq(Mux(inside, held, turn.grant)),
+        ]
+        with m.If(sent.valid.any()):
+            m.d.sync += [inside.eq(~sent.beat.tlast), held.eq(chosen)]
+        return m
+
+    def add_credits(self, m: Module) -> Signal:
+        """Add the wire that credits come back on; return those that have arrived."""
+        shape = data.StructLayout({"credits": len(CLASSES), "due": TIME_BITS})
+        m.submodules.wire = wire = Fifo.sized(
+            shape=shape, depth=self.params.latency + 2, style="distributed", passes=True
+        )
+        now = Signal(TIME_BITS)
+        first = Signal(shape)
+        arrived = Signal(len(CLASSES))
+        m.d.sync += now.eq(now + 1)
+        m.d.comb += [
+            wire.i.valid.eq(self.credits.any()),
+            wire.i.payload.eq(Cat(self.credits, (now + self.settings.latency)[:TIME_BITS])),
+            first.eq(wire.o.payload),
+            wire.o.ready.eq(~(now - first.due)[TIME_BITS - 1]),
+        ]
+        with m.If(wire.o.valid & wire.o.ready):
+            m.d.comb += arrived.eq(first.credits)
+        return arrived
+
+    def add_class(self, m: Module, k: int, kind: str):
+        """Add the input of a class, with its faults; return what has come."""
+        m.submodules[f"{kind}_input"] = taker = NetworkInput.sized()
+        connect(m, flipped(getattr(self, f"{kind}_i")), taker.i)
+        settings, counts = self.settings, self.counts[kind]
+        number = Signal(32, name=f"{kind}_number")  # of the next packet
+        m.d.sync += [
+            number.eq(number + taker.begins),
+            counts.blocked.eq(counts.blocked + (taker.i.tvalid & ~taker.i.tready)),
+            *(
+                counts[name].eq(counts[name] + taker.events[name])
+                for name in ("dropped", "corrupted")
+            ),
+        ]
+        m.d.comb += [
+            taker.index.eq(Cat(Const(k, 1), self.index)),
+            taker.seed.eq(settings.seed),
+            taker.stall.eq(settings.in_stall),
+            taker.faults.eq(settings[kind]),
+            taker.number.eq(number),
+        ]
+        return taker.o
+
+
+class FarEnd(Component):
+    """Delivers what came over the wire of a link, ``least_latency + settings.latency`` later.
+
+    Every beat of ``sent`` has a place here, as :class:`NearEnd` counts them; ``credits`` are high
+    while places become free. ``counts`` are those of the link that this end knows, the others are
+    0. Throughput: a beat a cycle. Stalls: a beat at an output waits unchanged.
+    """
+
+    least_latency = DelayLine.least_latency
+
+    def __init__(self, params: LinkParams) -> None:
+        super().__init__(
+            params,
+            {
+                **{f"{kind}_o": Out(AXIS) for kind in CLASSES},
+                "index": In(INDEX_BITS - 1),
+                "settings": In(LINK_SETTINGS),
+                "counts": Out(LINK_COUNTS),
+                "sent": In(ON_WIRE),
+                "credits": Out(len(CLASSES)),
+            },
+        )
+
+    def elaborate(self, platform) -> Module:
+        m = Module()
+        settings = self.settings
+        for k, kind in enumerate(CLASSES):
+            m.submodules[f"{kind}_line"] = line = DelayLine(self.params.line)
+            connect(m, line.o, flipped(getattr(self, f"{kind}_o")))
+            m.d.comb += [
+                line.i.valid.eq(self.sent.valid[k]),
+                line.i.payload.eq(self.sent.beat),
+                line.index.eq(Cat(Const(k, 1), self.index)),
+                line.seed.eq(settings.seed),
+                line.latency.eq(settings.latency),
+                line.stall.eq(settings.out_stall),
+                line.stop.eq(settings.stop[kind]),
+                self.credits[k].eq(line.leaves),
+                *(self.counts[kind][name].eq(line.delivered[name]) for name in DELIVERED.members),
+            ]
+        return m
+
+
 class SharedLink(Component):
     """Delivers what it takes: reads, and responses with errors, share its bandwidth.
 
     Packets stay whole and take turns: one of each class while both wait. A class begins a packet
     only while its buffer at the far end has room for the longest one, as with priority flow
     control; so a class whose far end takes nothing does not hold up the other, but a sender that
-    pauses within a packet does. Both classes have room for a beat a cycle at ``params.latency``.
+    pauses within a packet does. That there is room again is known ``settings.latency`` cycles
+    later. Both classes have room for a beat a cycle at ``params.latency``.
 
     Each class has the faults of :class:`NetworkInput`, for packets whose numbers begin at 0.
     ``index`` tells links apart, whose stalls must differ.
@@ -86,18 +252,8 @@ class SharedLink(Component):
     cycle, both classes together. Full: back-pressure of a class, beat by beat.
     """
 
-    least_latency = NetworkInput.latency + DelayLine.least_latency
-    taps = (
-        *(
-            Tap(
-                stream=f"{kind}_i",
-                dropped=counted_by(kind, "dropped"),
-                corrupted=counted_by(kind, "corrupted"),
-            )
-            for kind in CLASSES
-        ),
-        *(Tap(stream=f"{kind}_o", inbound=True) for kind in CLASSES),
-    )
+    least_latency = NetworkInput.latency + FarEnd.least_latency
+    taps = TAPS
 
     def __init__(self, params: LinkParams) -> None:
         super().__init__(
@@ -113,66 +269,16 @@ class SharedLink(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        count = len(CLASSES)
-        m.submodules.turn = turn = RoundRobin.sized(count=count)
-        inside = Signal()  # a packet
-        held = Signal(count)  # the class whose packet it is
-        chosen = Signal(count)
-        waits = Signal(count)  # a beat
-        room = Signal(count)  # for a packet
-        beat = Signal(BEAT)
-        moves = Signal()
-        taken = []
-        for k, kind in enumerate(CLASSES):
-            i, line = self.add_class(m, k, kind)
-            m.d.comb += [
-                waits[k].eq(i.valid),
-                room[k].eq(line.level <= self.params.line.depth - self.params.packet_beats),
-                line.i.payload.eq(i.payload),
-                line.i.valid.eq(i.valid & chosen[k]),
-                i.ready.eq(line.i.ready & chosen[k]),
-            ]
-            with m.If(chosen[k]):
-                m.d.comb += beat.eq(i.payload)
-            taken.append(i.valid & i.ready)
+        m.submodules.near = near = NearEnd(self.params)
+        m.submodules.far = far = FarEnd(self.params)
+        for kind in CLASSES:
+            connect(m, flipped(getattr(self, f"{kind}_i")), getattr(near, f"{kind}_i"))
+            connect(m, getattr(far, f"{kind}_o"), flipped(getattr(self, f"{kind}_o")))
+        for end in (near, far):
+            m.d.comb += [end.index.eq(self.index), end.settings.eq(self.settings)]
         m.d.comb += [
-            turn.requesting.eq(waits & room),
-            turn.take.eq(~inside),
-            chosen.eq(Mux(inside, held, turn.grant)),
-            moves.eq(Cat(taken).any()),
+            far.sent.eq(near.sent),
+            near.credits.eq(far.credits),
+            Value.cast(self.counts).eq(Value.cast(near.counts) | Value.cast(far.counts)),
         ]
-        with m.If(moves):
-            m.d.sync += [inside.eq(~beat.tlast), held.eq(chosen)]
         return m
-
-    def add_class(self, m: Module, k: int, kind: str):
-        """Add the two ends of a class: what has come, and the line to the far end."""
-        m.submodules[f"{kind}_input"] = taker = NetworkInput.sized()
-        m.submodules[f"{kind}_line"] = line = DelayLine(self.params.line)
-        connect(m, flipped(getattr(self, f"{kind}_i")), taker.i)
-        connect(m, line.o, flipped(getattr(self, f"{kind}_o")))
-        settings, counts = self.settings, self.counts[kind]
-        index = Cat(Const(k, 1), self.index)
-        number = Signal(32, name=f"{kind}_number")  # of the next packet
-        m.d.sync += [
-            number.eq(number + taker.begins),
-            counts.blocked.eq(counts.blocked + (taker.i.tvalid & ~taker.i.tready)),
-            *(
-                counts[name].eq(counts[name] + taker.events[name])
-                for name in ("dropped", "corrupted")
-            ),
-        ]
-        m.d.comb += [
-            taker.index.eq(index),
-            taker.seed.eq(settings.seed),
-            taker.stall.eq(settings.in_stall),
-            taker.faults.eq(settings[kind]),
-            taker.number.eq(number),
-            line.index.eq(index),
-            line.seed.eq(settings.seed),
-            line.latency.eq(settings.latency),
-            line.stall.eq(settings.out_stall),
-            line.stop.eq(settings.stop[kind]),
-            *(counts[name].eq(line.delivered[name]) for name in DELIVERED.members),
-        ]
-        return taker.o, line

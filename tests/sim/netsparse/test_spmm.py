@@ -219,7 +219,7 @@ def test_families_are_built_for_the_nodes():
         (2, {"read_delay": 512}, "read_delay must be from 0 to 511"),
         (2, {"response_delay": -1}, "response_delay"),
         (2, {"host_latency": 1024}, "host_latency"),
-        (2, {"link_latency": 256}, "link_latency"),
+        (2, {"link_latency": 1024}, "link_latency"),
     ],
 )
 def test_what_the_build_cannot_do(params, nodes, changes, says):

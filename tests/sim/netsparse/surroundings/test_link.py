@@ -10,9 +10,10 @@ from sim.harness.streams import STALLS, edges, never, often, start
 from sim.harness.verilator import simulate
 from sim.netsparse.links import Receiver, Sender, drained
 from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS, LinkParams, SharedLink
+from sim.netsparse.surroundings.network_input import INPUT_BEATS
 from sim.netsparse.wire import Packet, to_beats
 
-PARAMS = LinkParams()
+PARAMS = LinkParams(latency=990)
 OTHER = dict(zip(CLASSES, reversed(CLASSES), strict=True))
 
 
@@ -90,14 +91,14 @@ async def delivers_everything(dut, stalls, settings):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(kind=CLASSES, latency=[0, 1, 255])
+@cocotb.parametrize(kind=CLASSES, latency=[0, 1, 990])
 async def a_class_alone_has_the_whole_link(dut, kind, latency):
     """It moves a beat per cycle for long, each beat as late as was asked."""
     bench = await started(dut)
     bench.set(latency=latency)
-    for _ in range(40):
+    for _ in range(120):
         bench.send(kind, 60)
-    await bench.drain()
+    await bench.drain(latency + 300)
     bench.check()
     entered, left = bench.inputs[kind].cycles, bench.outputs[kind].cycles
     assert len(entered) > PARAMS.line.depth
@@ -106,7 +107,7 @@ async def a_class_alone_has_the_whole_link(dut, kind, latency):
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize(latency=[0, 255])
+@cocotb.parametrize(latency=[0, 990])
 async def two_classes_share_one_bandwidth(dut, latency):
     """Both together move a beat per cycle, one whole packet of each in turn."""
     bench = await started(dut)
@@ -114,7 +115,7 @@ async def two_classes_share_one_bandwidth(dut, latency):
     for _ in range(60):
         bench.send("reads", 20)
         bench.send("responses", 3)
-    await bench.drain()
+    await bench.drain(latency + 300)
     bench.check()
     beats = sorted((at, kind) for kind, port in bench.outputs.items() for at in port.cycles)
     assert [at for at, _ in beats] == list(range(beats[0][0], beats[0][0] + len(beats)))
@@ -132,9 +133,9 @@ async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
     bench = await started(dut)
     other = OTHER[kind]
     bench.set(stop={kind: 1})
-    for _ in range(60):
+    for _ in range(130):
         bench.send(kind, 60)
-    await edges(dut.clk, 600)
+    await edges(dut.clk, 2200)
     assert bench.inputs[kind].missing
     free = PARAMS.line.depth - len(bench.inputs[kind].cycles)
     assert free < PARAMS.packet_beats, "there would be room for a packet"
@@ -148,6 +149,27 @@ async def a_class_that_is_stopped_holds_up_nobody(dut, kind):
     bench.set()
     await bench.drain()
     bench.check()
+
+
+@cocotb.test(timeout_time=1, timeout_unit="ms")
+@cocotb.parametrize(latency=[0, 1, 300])
+async def free_places_are_known_a_latency_later(dut, latency):
+    """A full buffer that is drained lets a packet begin when credits for it have come back."""
+    bench = await started(dut)
+    kind = random.choice(CLASSES)
+    bench.set(latency=latency, stop={kind: 1})
+    for _ in range(130):
+        bench.send(kind, 60)
+    await edges(dut.clk, 2200)
+    taken = len(bench.inputs[kind].cycles)
+    bench.set(latency=latency)
+    await bench.drain(latency + 300)
+    bench.check()
+    over = taken - INPUT_BEATS - (PARAMS.line.depth - PARAMS.packet_beats)
+    left = bench.outputs[kind].cycles[over - 1] - 1  # from then on there is room for a packet
+    assert over > 0
+    # A beat goes on the wire, then the next one is taken behind it.
+    assert bench.inputs[kind].cycles[taken] == left + latency + 2
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
