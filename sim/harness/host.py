@@ -13,7 +13,7 @@ import sysconfig
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from find_libpython import find_libpython
@@ -23,6 +23,9 @@ from sim.harness.cache import CHECKOUT, cached_folder, digest
 from sim.harness.verilator_tool import output_of
 
 SOURCE = Path(__file__).with_name("host.cpp")
+EXCHANGE = "INGATHER_EXCHANGE"  #: environment: edges of an epoch, number of this part, of parts
+SOCKETS, TURNS = "INGATHER_SOCKETS", "INGATHER_TURNS"  #: environment: descriptors of a simulation
+ENDED = 75  #: exit status of a simulation that was ended because another one has failed
 HEADERS = Path(sysconfig.get_path("include"))
 
 _idle: dict[int, list["Host"]] = {}  #: hosts that no simulation runs in, by who has started them
@@ -45,6 +48,18 @@ class Request:
     modules: list[str]  #: modules that it may have imported before
 
 
+Place = tuple[int, int]  #: number of a simulation, and of a socket in it
+
+
+@dataclass(frozen=True)
+class Together:
+    """Describes simulations that run at the same time, as they stand, and speak to each other."""
+
+    requests: list[Request]
+    links: list[tuple[Place, Place]] = field(default_factory=list)  #: ends of each socket
+    turns: int | None = None  #: most simulations that work at a time; None: as many as there are
+
+
 class Host:
     """Runs a process from which simulators are forked, one at a time, for one process."""
 
@@ -65,17 +80,17 @@ class Host:
             },
         )
 
-    def simulate(self, request: Request) -> int:
-        """Run a simulation; return its exit status, negative for the number of a signal."""
+    def simulate(self, requested: Together) -> list[int]:
+        """Run simulations; return their exit statuses, negative for the number of a signal."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         with suppress(BrokenPipeError):
-            self.process.stdin.write(json.dumps(asdict(request)) + "\n")
+            self.process.stdin.write(json.dumps(asdict(requested)) + "\n")
             self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
             raise HostDied(f"the process that simulators start in has died: {self.process.wait()}")
-        return int(answer)
+        return json.loads(answer)
 
     def lives(self) -> bool:
         """Return whether the process is still running."""
@@ -116,19 +131,18 @@ def program() -> Path:
     return cached_folder("runtime", key, compile_it)[0] / "host"
 
 
-def simulate(
+def request_of(
     command: Sequence[str],
     folder: Path,
     environment: Mapping[str, str],
     log: Path,
     modules: Sequence[str] = (),
-) -> int:
-    """Run a simulator, which is built as a library, in ``folder``; its output is added to ``log``.
+) -> Request:
+    """Describe a run of a simulator, which is built as a library, in ``folder``.
 
-    Returns the exit status, negative for the number of a signal. A host that has died is replaced,
-    unless the simulation has begun: then HostDied is raised.
+    Its output is added to ``log``; ``modules`` may be imported before.
     """
-    request = Request(
+    return Request(
         command=[*map(str, command)],
         folder=str(folder.absolute()),
         log=str(log.absolute()),
@@ -136,12 +150,27 @@ def simulate(
         path=list(sys.path),
         modules=list(modules),
     )
+
+
+def simulate(request: Request) -> int:
+    """Run a simulator; return its exit status, as :func:`simulate_together` does."""
+    return simulate_together(Together([request]))[0]
+
+
+def simulate_together(requested: Together) -> list[int]:
+    """Run simulators at the same time; when one fails, the others are killed.
+
+    Returns their exit statuses, negative for the number of a signal. A host that has died is
+    replaced, unless the simulation has begun: then HostDied is raised.
+    """
+    environment = requested.requests[0].environment
     try:
-        return simulate_in(taken() or Host(environment), request)
+        return simulate_in(taken() or Host(environment), requested)
     except HostDied:
-        if log.exists() and log.stat().st_size:
+        logs = [Path(request.log) for request in requested.requests]
+        if any(log.exists() and log.stat().st_size for log in logs):
             raise
-        return simulate_in(Host(environment), request)
+        return simulate_in(Host(environment), requested)
 
 
 def taken() -> Host | None:
@@ -153,16 +182,16 @@ def taken() -> Host | None:
         return idle.pop() if idle else None
 
 
-def simulate_in(host: Host, request: Request) -> int:
-    """Run a simulator in ``host``, which is idle from then on; return the exit status."""
+def simulate_in(host: Host, requested: Together) -> list[int]:
+    """Run simulators in ``host``, which is idle from then on; return the exit statuses."""
     try:
-        status = host.simulate(request)
+        statuses = host.simulate(requested)
     except BaseException:  # nobody knows what it still does
         host.end()
         raise
     with _lock:
         _idle.setdefault(os.getpid(), []).append(host)
-    return status
+    return statuses
 
 
 @atexit.register

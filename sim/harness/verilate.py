@@ -61,6 +61,7 @@ class Recipe:
     #: modules by name, if Verilator is to read each from a file of its own: what it makes of a
     #: block, with the lines that are named in it, is then the same in every design
     modules: Mapping[str, str] = field(default_factory=dict)
+    functions: str = ""  #: C++ of the functions that the design imports
 
     @property
     def covers_blocks(self) -> bool:
@@ -69,8 +70,10 @@ class Recipe:
 
     @property
     def main(self) -> str:
-        """Return the C++ of the program's ``main``."""
-        return main_program(covers_blocks=self.covers_blocks, own_clock=self.optimise)
+        """Return the C++ of the program's ``main``, and of functions that the design calls."""
+        return (
+            main_program(covers_blocks=self.covers_blocks, own_clock=self.optimise) + self.functions
+        )
 
     @property
     def effort(self) -> str:
@@ -101,7 +104,7 @@ class Recipe:
             compiler,
             PROGRAM,
             instructions(self.effort),
-            *([self.main] if self.covers_blocks or self.optimise else []),
+            *([self.main] if self.covers_blocks or self.optimise or self.functions else []),
             *([self.second_main.read_text()] if self.second_main else []),
         )
 
@@ -119,6 +122,7 @@ def build(
     timing: bool = False,
     optimise: bool = False,
     second_main: Path | None = None,
+    functions: Path | None = None,
 ) -> Build:
     """Make a simulator of ``emission`` and ``extra_sources``, or find the one made before.
 
@@ -131,6 +135,7 @@ def build(
     ``timing`` lets sources wait for times, as models do that make clocks. ``optimise`` spends more
     on compiling to simulate faster. ``second_main`` has the ``main`` of a program without cocotb,
     which is linked from the same objects and stands in the build's folder under the file's name.
+    ``functions`` has the C++ of those that sources import.
     """
     if top is None:
         if emission is None:
@@ -153,6 +158,7 @@ def build(
         optimise=optimise,
         second_main=second_main,
         modules=modules_of(emission) if hier_blocks and not coverage else {},
+        functions=functions.read_text() if functions else "",
     )
     start = time.monotonic()
     folder, fresh = cached_folder("sim", recipe.key, lambda target: make(recipe, target))

@@ -161,13 +161,25 @@ def run(
     scratch.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
     trouble = call(build, simulation, seed, scratch, waves=waves)
+    done = ended(build, simulation, seed, scratch, trouble, time.monotonic() - start)
+    if trouble or not done.passed:
+        raise failure(done, trouble, scratch / LOG, waves, repeatable(simulation))
+    if folder is None and not waves:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return done
+
+
+def ended(
+    build: Build, simulation: Simulation, seed: int, scratch: Path, trouble: str, seconds: float
+) -> Run:
+    """Return what a simulation that has ended says of itself; keep its coverage."""
     tests = read_results(scratch / RESULTS)
     to_run = scratch / declared.FILE
     names = json.loads(to_run.read_text()) if to_run.exists() else []
     done = Run(
         top=build.top,
         seed=seed,
-        seconds=time.monotonic() - start,
+        seconds=seconds,
         tests=tests,
         folder=scratch,
         built=build.built,
@@ -176,14 +188,14 @@ def run(
     )
     if not trouble:
         keep_coverage(scratch, build.folder / "design.v", about(build, simulation, seed))
-    repeatable = None if simulation.options is None else simulation
     for observer in observers:
-        observer(repeatable, done)
-    if trouble or not done.passed:
-        raise failure(done, trouble, scratch / LOG, waves, repeatable)
-    if folder is None and not waves:
-        shutil.rmtree(scratch, ignore_errors=True)
+        observer(repeatable(simulation), done)
     return done
+
+
+def repeatable(simulation: Simulation) -> Simulation | None:
+    """Return a simulation that can be made again; None if it cannot."""
+    return None if simulation.options is None else simulation
 
 
 def call(
@@ -200,6 +212,25 @@ def call(
 
     Modules ``ahead`` are imported before that of the tests; ``more`` are environment variables.
     """
+    request = request_of(build, simulation, seed, scratch, waves=waves, ahead=ahead, more=more)
+    try:
+        status = host.simulate(request)
+    except host.HostDied as error:
+        return str(error)
+    return how_it_ended(status) if status else ""
+
+
+def request_of(
+    build: Build,
+    simulation: Simulation,
+    seed: int,
+    scratch: Path,
+    *,
+    waves: bool = False,
+    ahead: Sequence[str] = (),
+    more: Mapping[str, str] | None = None,
+) -> host.Request:
+    """Describe a run of the simulator in ``scratch`` as :func:`call` makes it."""
     log = scratch / LOG
     for path in (log, scratch / RESULTS, scratch / declared.FILE):
         path.unlink(missing_ok=True)
@@ -231,11 +262,7 @@ def call(
     trace = ["--trace"] if waves else []
     taps = [captures.argument(scratch)] if build.captures else []
     command = [str(build.program), *trace, *taps, *simulation.plusargs]
-    try:
-        status = host.simulate(command, scratch, environment, log, modules)
-    except host.HostDied as error:
-        return str(error)
-    return how_it_ended(status) if status else ""
+    return host.request_of(command, scratch, environment, log, modules)
 
 
 def about(build: Build, simulation: Simulation, seed: int) -> dict[str, Any]:

@@ -28,10 +28,18 @@ static int used_memory() {
     }
     return 0;
 }
+static int spoken() {
+    char heard = 0;
+    const int socket = atoi(getenv("INGATHER_SOCKETS"));
+    const char* turns = strchr(getenv("INGATHER_TURNS"), ' ');
+    if (write(socket, "x", 1) != 1 || read(socket, &heard, 1) != 1) return 1;
+    return heard == 'x' && turns && read(atoi(getenv("INGATHER_TURNS")), &heard, 1) == 1 ? 0 : 2;
+}
 int main(int count, char** words) {
     char folder[4096];
     for (int place = 1; place < count; ++place) printf("%s ", words[place]);
     printf("in %s, ", getcwd(folder, sizeof folder));
+    if (count > 1 && !strcmp(words[1], "speak")) return spoken();
     printf("%s, input ends: %d\n", getenv("TOLD"), getchar() == EOF);
     fflush(stdout);
     if (count > 1 && !strcmp(words[1], "memory")) return used_memory();
@@ -46,7 +54,7 @@ import os, sys
 from pathlib import Path
 from sim.harness import host
 environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable}
-host.simulate(sys.argv[1:], Path.cwd(), environment, Path("log"))
+host.simulate(host.request_of(sys.argv[1:], Path.cwd(), environment, Path("log")))
 """
 
 
@@ -72,7 +80,7 @@ def requested(command, folder, reported="something"):
     """Return the exit status, and what the log has."""
     log = folder / "log"
     environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": reported}
-    status = host.simulate(command, folder, environment, log)
+    status = host.simulate(host.request_of(command, folder, environment, log))
     return status, log.read_text()
 
 
@@ -90,6 +98,25 @@ def test_one_process_serves_one_after_the_other(library, tmp_path):
     status, log = requested([library, "again"], tmp_path, reported="else")
     assert (status, log.splitlines()[-1].split(",")[1]) == (1, " else")
     assert psutil.Process().children() == running
+
+
+def together(commands, folder, **options):
+    """Run linked simulations; return their exit statuses."""
+    environment = {**os.environ, "PYGPI_PYTHON_BIN": sys.executable, "TOLD": "something"}
+    requests = [
+        host.request_of(command, folder, environment, folder / f"log_{k}")
+        for k, command in enumerate(commands)
+    ]
+    return host.simulate_together(host.Together(requests, [((0, 0), (1, 0))], **options))
+
+
+def test_simulations_at_the_same_time_have_sockets_and_turns(library, tmp_path):
+    assert together([[library, "speak"]] * 2, tmp_path, turns=2) == [0, 0]
+
+
+def test_one_that_fails_ends_the_others(library, tmp_path):
+    statuses = together([[library, "sleep"], [library, "die"]], tmp_path)
+    assert statuses == [host.ENDED, -signal.SIGSEGV]
 
 
 def test_memory_is_as_in_a_new_process(library, tmp_path):
