@@ -19,18 +19,36 @@ from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.harness.in_simulator import to_text
+from sim.harness.parts import Part, run_parts
 from sim.harness.verilator import Build, Simulation, build, emission_of, run
 from sim.netsparse.conservation import check_conservation
-from sim.netsparse.gather_job import JOB, JOB_FILE, RESULT_FILE, GatherJob, GatherResult, NodeJob
+from sim.netsparse.gather_job import (
+    JOB,
+    JOB_FILE,
+    MEMBERS,
+    RESULT_FILE,
+    GatherJob,
+    GatherResult,
+    NodeJob,
+    joined,
+)
 from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
 from sim.netsparse.golden.gather import gather as golden_gather
 from sim.netsparse.host.snic.request import Request
+from sim.netsparse.surroundings.cluster_parts import (
+    NodePart,
+    NodePartParams,
+    SwitchPart,
+    SwitchPartParams,
+)
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
-from sim.netsparse.surroundings.link import SharedLink
+from sim.netsparse.surroundings.link import FarEnd, NearEnd, SharedLink
 from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.surroundings.node import DRAM, HOST
-from sim.netsparse.topology import LeafSpine
+from sim.netsparse.topology import LeafSpine, Members
 from sim.surroundings.axi_ram import RAM_ARRAY, dump_file, ram_file
+from sim.surroundings.exchange import FUNCTIONS, MODULE, epoch_of
 from sim.surroundings.pcie.params import HOST_ARRAY, host_dump, host_file
 from sim.workloads.partition import Ints, Partition
 
@@ -240,16 +258,83 @@ def build_gather(snic: SnicParams, nodes: int, **options: Any) -> tuple[ClusterP
 def build_cluster(params: ClusterParams, **options: Any) -> Build:
     """Build the simulator of a cluster; units, SNICs, links and ToRs are translated once each."""
     snic, network = params.snic, params.network
-    blocks: list[Component] = [Snic(snic), SharedLink(network.link)]
+    blocks: list[Component] = [*blocks_of(snic), SharedLink(network.link)]
     if network.topology.racks > 1:
         blocks.append(NetSparseSwitch(network.of(0)))
-    if snic.units > 1:
-        blocks.append(RigUnit(snic.rig))
     return build(
         emission_of(ClusterSystem(params)),
-        extra_sources=[RAM_ARRAY, HOST_ARRAY] if snic.over_pcie else [RAM_ARRAY],
+        extra_sources=memories_of(snic),
         hier_blocks=[module_name(block) for block in blocks],
         **options,
+    )
+
+
+def blocks_of(snic: SnicParams) -> list[Component]:
+    """Return what Verilator translates once for all SNICs."""
+    return [Snic(snic), *([RigUnit(snic.rig)] if snic.units > 1 else [])]
+
+
+def memories_of(snic: SnicParams) -> list[Path]:
+    """Return the Verilog of a node's memories."""
+    return [RAM_ARRAY, HOST_ARRAY] if snic.over_pcie else [RAM_ARRAY]
+
+
+def part_of(params: ClusterParams, members: Members) -> Component:
+    """Return the hardware of a node or a switch with its ends of links."""
+    network = params.network
+    if members.nodes:
+        return NodePart(NodePartParams(snic=params.snic, link=network.link))
+    switch = network.of(members.switches[0])
+    return SwitchPart(SwitchPartParams(switch=switch, link=network.link))
+
+
+def build_part(part: Component, **options: Any) -> Build:
+    """Build the simulator of a node or a switch, which serves for all that are like it."""
+    params = part.params
+    blocks: list[Component] = [NearEnd(params.link), FarEnd(params.link)]
+    sources = [MODULE]
+    if isinstance(part, NodePart):
+        blocks += blocks_of(params.snic)
+        sources += memories_of(params.snic)
+    else:
+        blocks.append(NetSparseSwitch(params.switch))
+    return build(
+        emission_of(part),
+        extra_sources=sources,
+        hier_blocks=[module_name(block) for block in blocks],
+        functions=FUNCTIONS,
+        **options,
+    )
+
+
+@dataclass(frozen=True)
+class PartBuilds(Build):
+    """Holds the simulators of all parts of a cluster; otherwise it is the first one's."""
+
+    parts: tuple[Build, ...] = ()
+
+
+def build_parts(params: ClusterParams, *, waves_node: int = 0, **options: Any) -> PartBuilds:
+    """Build the simulators of all parts of a cluster, nodes first; like ones share one.
+
+    If simulators can write waves, only that of ``waves_node`` does.
+    """
+    builds: dict[Any, Build] = {}
+    result = []
+    for members in params.network.topology.parts:
+        part = part_of(params, members)
+        waves = None if members.nodes == [waves_node] else False
+        if (key := (part.params, waves)) not in builds:
+            builds[key] = build_part(part, waves=waves, **options)
+        result.append(builds[key])
+    first = result[waves_node]
+    return PartBuilds(
+        **{
+            **vars(first),
+            "built": any(build.built for build in builds.values()),
+            "seconds": sum(build.seconds for build in builds.values()),
+            "parts": tuple(result),
+        }
     )
 
 
@@ -260,32 +345,61 @@ def simulate_gather(
     *,
     folder: Path | None = None,
     seed: int | None = None,
+    processes: int | None = None,
 ) -> Gathered:
-    """Run a gather on the RTL; raise ``SimulationError`` if it ends badly."""
+    """Run a gather on the RTL; raise ``SimulationError`` if it ends badly.
+
+    With the simulators of all parts (:func:`build_parts`) each node and each switch is a process of
+    its own, of which at most ``processes`` work at a time. Result and cycles are the same.
+    """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
-            return simulate_gather(gather, params, simulator, folder=Path(scratch), seed=seed)
+            return simulate_gather(
+                gather, params, simulator, folder=Path(scratch), seed=seed, processes=processes
+            )
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / JOB_FILE).write_bytes(pickle.dumps(gather.job(params.snic)))
-    run(
-        simulator,
-        Simulation(
+    (folder / JOB_FILE).write_bytes(pickle.dumps((gather.job(params.snic), params)))
+    topology = params.network.topology
+    plusargs = fill_memories(gather, folder, files_of(params))
+
+    def simulation(component: Component, members: Members) -> Simulation:
+        return Simulation(
             test_module="sim.netsparse.gather_in_simulator",
-            params=params,
-            component=ClusterSystem,
-            plusargs=fill_memories(gather, folder, files_of(params)),
-            env={JOB: str(folder)},
-        ),
-        seed=seed,
-        folder=folder,
-    )
-    result: GatherResult = pickle.loads((folder / RESULT_FILE).read_bytes())
+            params=component.params,
+            component=type(component),
+            plusargs=plusargs,
+            env={JOB: str(folder), MEMBERS: to_text(members)},
+        )
+
+    if not isinstance(simulator, PartBuilds):
+        whole = simulation(ClusterSystem(params), topology.everything)
+        run(simulator, whole, seed=seed, folder=folder)
+        folders = [folder]
+    else:
+        parts = [
+            Part(
+                name=members.name,
+                build=build,
+                simulation=simulation(part_of(params, members), members),
+            )
+            for members, build in zip(topology.parts, simulator.parts, strict=True)
+        ]
+        run_parts(
+            parts,
+            [(topology.place(w.source), topology.place(w.target)) for w in topology.links[::2]],
+            epoch=epoch_of(gather.link.get("latency", 0)),
+            processes=processes or len(parts),
+            folder=folder,
+            seed=seed,
+        )
+        folders = [folder / part.name for part in parts]
+    results = [pickle.loads((each / RESULT_FILE).read_bytes()) for each in folders]
     dumps = [
         [(folder / f"dump_{2 * node + kind}.bin").read_bytes() for node in range(params.nodes)]
         for kind in (HOST, DRAM)
     ]
-    return Gathered(result, *dumps)
+    return Gathered(joined(topology, results), *dumps)
 
 
 Naming = Callable[[int, Path], str]  #: the argument that names a memory's file

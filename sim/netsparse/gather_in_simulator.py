@@ -9,34 +9,40 @@ from pathlib import Path
 from typing import Any
 
 import cocotb
+from amaranth.lib import data
 from cocotb.triggers import ClockCycles, SimTimeoutError, Timer, with_timeout
 
+from sim.harness.host import EXCHANGE
 from sim.harness.host_program import HostProgram
+from sim.harness.in_simulator import from_text
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import PERIOD_NS, cycle, start
-from sim.harness.verilator import params_in_simulator
 from sim.netsparse.gather_job import (
     JOB,
     JOB_FILE,
+    MEMBERS,
     PROGRESS_FILE,
     RESULT_FILE,
     GatherJob,
-    GatherResult,
     NodeJob,
     NodeResult,
+    PartResult,
 )
 from sim.netsparse.host.snic.snic import Table
 from sim.netsparse.snic_program import SnicProgram
 from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.delay_line import INDEX_BITS
 from sim.netsparse.surroundings.host_memory import HostMemory
-from sim.netsparse.surroundings.link import LINK_SETTINGS
-from sim.netsparse.surroundings.network import NetworkParams, link_counts
+from sim.netsparse.surroundings.link import LINK_COUNTS, LINK_SETTINGS
+from sim.netsparse.surroundings.network import NetworkParams
 from sim.netsparse.surroundings.node import ACCESSES
 from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.switch_side import switch_side
+from sim.netsparse.topology import Members
+from sim.surroundings.exchange import Barrier
 from sim.surroundings.pcie.params import PcieHostParams, pcie_host_settings
 
-PROGRESS_CYCLES = 4096
+PROGRESS_CYCLES = 1024
 COUNT_CYCLES = 4  #: cycles until an access is counted
 
 
@@ -46,108 +52,130 @@ class GatherStuckError(RuntimeError):
 
 @cocotb.test()
 async def gather(dut: Any) -> None:
-    """Set all SNICs up, run all requests, read all counters, dump all memories."""
-    folder = Path(os.environ[JOB])
-    job: GatherJob = pickle.loads((folder / JOB_FILE).read_bytes())
-    params = params_in_simulator(ClusterParams)
-    surround(dut, params, job)
-    memories = [HostMemory(dut, params.host, k) for k in range(params.nodes)]
+    """Set SNICs and switches up, run requests, read all counters, dump all memories.
+
+    The simulation may have a part of the cluster, which meets the others at barriers.
+    """
+    job, params = pickle.loads((Path(os.environ[JOB]) / JOB_FILE).read_bytes())
+    members: Members = from_text(MEMBERS)
+    topology = params.network.topology
+    barrier = Barrier(job.link.get("latency", 0), topology.distance)
+    surround(dut, params, job, members)
+    memories = [HostMemory(dut, params.host, k) for k, _ in enumerate(members.nodes)]
     await start(dut)
-    hosts = Hosts(dut, params, job, memories)
+    hosts = Hosts(dut, params, job, memories, members)
     await hosts.open()
-    watch = cocotb.start_soon(report(dut, folder))
-    first_packet = cocotb.start_soon(first_delivery(dut, params.network))
+    await barrier.meet(dut)
+    watch = cocotb.start_soon(report())
+    first_packet = cocotb.start_soon(first_delivery(dut, len(members.links)))
     await ClockCycles(dut.clk, COUNT_CYCLES)
     before = hosts.accesses()
-    begun, began = cycle(), time.monotonic()
+    begun, began, used = cycle(), time.monotonic(), time.process_time()
     ended = await hosts.run()
-    cycles, seconds = cycle() - begun, time.monotonic() - began
+    seconds = time.monotonic() - began
+    await barrier.meet(dut)
+    used = time.process_time() - used
     watch.cancel()
     await ClockCycles(dut.clk, COUNT_CYCLES)
     after = hosts.accesses()
     await hosts.close()
+    await barrier.meet(dut, last=True)
     snics, switches = await hosts.counts()
-    topology = params.network.topology
-    result = GatherResult(
-        nodes=[
-            NodeResult(
+    links = unpack(data.ArrayLayout(LINK_COUNTS, len(members.links)), int(dut.link_counts.value))
+    result = PartResult(
+        nodes={
+            number: NodeResult(
                 completions=done,
                 units=units,
                 snic=snic,
                 accesses={kind: count - earlier[kind] for kind, count in later.items()},
                 cycles=end - begun,
             )
-            for (done, end), (units, snic), earlier, later in zip(
-                ended, snics, before, after, strict=True
+            for number, (done, end), (units, snic), earlier, later in zip(
+                members.nodes, ended, snics, before, after, strict=True
             )
-        ],
-        cycles=cycles,
+        },
+        switches=dict(zip(members.switches, switches, strict=True)),
+        links=dict(zip(members.links, links, strict=True)),
         first_packet=first_packet.result() - begun if first_packet.done() else 0,
         seconds=seconds,
-        topology=topology,
-        links=unpack(link_counts(topology), int(dut.link_counts.value)),
-        switches=switches,
+        cpu_seconds=used,
     )
-    dut.dump.value = 1
-    await ClockCycles(dut.clk, 4)
-    assert not int(dut.missing.value), "a memory was read beyond its end"
-    assert not int(dut.lost.value), "a memory was written beyond its end"
-    (folder / RESULT_FILE).write_bytes(pickle.dumps(result))
+    if members.nodes:
+        dut.dump.value = 1
+        await ClockCycles(dut.clk, 4)
+        assert not int(dut.missing.value), "a memory was read beyond its end"
+        assert not int(dut.lost.value), "a memory was written beyond its end"
+    Path(RESULT_FILE).write_bytes(pickle.dumps(result))
 
 
-def surround(dut: Any, params: ClusterParams, job: GatherJob) -> None:
-    """Set how memories and links behave."""
-    host = job.host
-    if isinstance(params.host, PcieHostParams):
-        host = pcie_host_settings(params.host, **host)
-    dut.host.value = pack(params.host.settings, host)
-    dut.dram.value = pack(params.dram.settings, job.dram)
-    dut.link.value = pack(LINK_SETTINGS, job.link)
+def surround(dut: Any, params: ClusterParams, job: GatherJob, members: Members) -> None:
+    """Set how memories and links behave; a cut link has its delay in the exchange."""
+    cut = EXCHANGE in os.environ
+    dut.link.value = pack(LINK_SETTINGS, {**job.link, **({"latency": 0} if cut else {})})
     dut.faulty_link.value = job.faulty_link
-    dut.fail_index.value = job.fail_index
-    dut.dump.value = 0
+    if cut:
+        numbers = data.ArrayLayout(INDEX_BITS - 1, len(members.links) // 2)
+        dut.numbers.value = pack(numbers, members.links[::2])
+    if members.nodes:
+        host = job.host
+        if isinstance(params.host, PcieHostParams):
+            host = pcie_host_settings(params.host, **host)
+        dut.host.value = pack(params.host.settings, host)
+        dut.dram.value = pack(params.dram.settings, job.dram)
+        dut.fail_index.value = job.fail_index
+        dut.dump.value = 0
+        if cut:
+            dut.number.value = members.nodes[0]
 
 
 class Hosts:
-    """Drives the hosts of all nodes, and sets the switches."""
+    """Drives the hosts of the nodes that are simulated, and sets the switches."""
 
     def __init__(
-        self, dut: Any, params: ClusterParams, job: GatherJob, memories: Sequence[HostMemory]
+        self,
+        dut: Any,
+        params: ClusterParams,
+        job: GatherJob,
+        memories: Sequence[HostMemory],
+        members: Members,
     ) -> None:
-        self.dut, self.network, self.job = dut, params.network, job
+        self.dut, self.network, self.job, self.members = dut, params.network, job, members
+        self.jobs = [job.nodes[number] for number in members.nodes]
         self.drivers = snics_of(dut, params, memories)
         self.switches: list[HostProgram] = []
 
     async def open(self) -> None:
         """Set all SNICs and switches up, and open the rings."""
-        await together(
-            set_up(driver, k, self.job, node)
-            for k, (driver, node) in enumerate(zip(self.drivers, self.job.nodes, strict=True))
-        )
-        self.switches = await set_up_network(self.dut, self.network, self.job)
-        await together(
-            driver.use_rings(*node.rings)
-            for driver, node in zip(self.drivers, self.job.nodes, strict=True)
-            if node.rings
+
+        async def open_node(number: int, driver: SnicProgram, node: NodeJob) -> None:
+            await set_up(driver, number, self.job, node)
+            if node.rings:
+                await driver.use_rings(*node.rings)
+
+        opening = map(open_node, self.members.nodes, self.drivers, self.jobs)
+        numbers = self.members.switches
+        *_, self.switches = await together(
+            [*opening, set_up_network(self.dut, self.network, self.job, numbers)]
         )
 
     async def run(self) -> list[tuple[Any, int]]:
         """Run all requests; return each node's completions, and the cycle of its last one."""
         running = together(
             until_done(driver.carry_out([*chain(*node.requests)]))
-            for driver, node in zip(self.drivers, self.job.nodes, strict=True)
+            for driver, node in zip(self.drivers, self.jobs, strict=True)
         )
         most = self.job.timeout_cycles
         try:
             return await with_timeout(cocotb.start_soon(running), most * PERIOD_NS, "ns")
         except SimTimeoutError:
-            text = "; ".join([await describe(k, driver) for k, driver in enumerate(self.drivers)])
+            drivers = zip(self.members.nodes, self.drivers, strict=True)
+            text = "; ".join([await describe(k, driver) for k, driver in drivers])
             raise GatherStuckError(f"no end after {most:,} cycles: {text}") from None
 
     async def close(self) -> None:
         """Wait until nothing is under way, and close the rings."""
-        for driver in self.drivers:
-            await driver.rest(servers=True)
+        await together(driver.rest(servers=True) for driver in self.drivers)
         await together(driver.use_registers() for driver in self.drivers)
 
     def accesses(self) -> list[dict[str, int]]:
@@ -193,13 +221,13 @@ async def until_done(coroutine: Any) -> tuple[Any, int]:
     return await coroutine, cycle()
 
 
-async def first_delivery(dut: Any, params: NetworkParams) -> int:
+async def first_delivery(dut: Any, links: int) -> int:
     """Return the cycle in which a link has delivered a beat for the first time."""
-    layout = link_counts(params.topology)
+    layout = data.ArrayLayout(LINK_COUNTS, links)
     while True:
         await dut.link_counts.value_change
-        links = unpack(layout, int(dut.link_counts.value))
-        if any(counts["beats"] for link in links for counts in link.values()):
+        counted = unpack(layout, int(dut.link_counts.value))
+        if any(counts["beats"] for link in counted for counts in link.values()):
             return cycle()
 
 
@@ -209,17 +237,23 @@ async def together(coroutines: Any) -> list[Any]:
     return [await task for task in tasks]
 
 
-async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> list[HostProgram]:
+async def set_up_network(
+    dut: Any, params: NetworkParams, job: GatherJob, numbers: Sequence[int] | None = None
+) -> list[HostProgram]:
     """Tell switches what they must know before the first packet; return what drives them.
 
+    They are those that ``dut`` has, of these ``numbers`` of the network; None if it has all.
     ValueError for routing tables that do not fit each other.
     """
     topology = params.topology
+    numbers = range(topology.switches) if numbers is None else numbers
+    if not numbers:
+        return []
     tables = topology.tables()
     topology.check_symmetric(tables)
     switches = [
-        HostProgram(dut, f"s_axil_switch_{k}", switch_side(params.of(k)))
-        for k in range(topology.switches)
+        HostProgram(dut, f"s_axil_switch_{k}", switch_side(params.of(number)))
+        for k, number in enumerate(numbers)
     ]
 
     async def set_switch_up(number: int, switch: HostProgram) -> None:
@@ -231,7 +265,7 @@ async def set_up_network(dut: Any, params: NetworkParams, job: GatherJob) -> lis
         await switch.configure(size if size <= most else 0)
         await switch.clear_counters()
 
-    await together(set_switch_up(k, switch) for k, switch in enumerate(switches))
+    await together(map(set_switch_up, numbers, switches))
     return switches
 
 
@@ -257,8 +291,8 @@ async def describe(index: int, driver: SnicProgram) -> str:
     return f"node {index}, busy units {busy:#x}: {shown}"
 
 
-async def report(dut: Any, folder: Path) -> None:
+async def report() -> None:
     """Write the cycle to a file now and then, for whoever shows progress."""
     while True:
         await Timer(PROGRESS_CYCLES * PERIOD_NS, "ns")
-        (folder / PROGRESS_FILE).write_text(str(cycle()))
+        Path(PROGRESS_FILE).write_text(str(cycle()))

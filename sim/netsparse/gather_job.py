@@ -10,6 +10,7 @@ from sim.netsparse.topology import LeafSpine
 
 JOB = "INGATHER_JOB"  #: the variable that names the folder
 JOB_FILE = "job.pickle"
+MEMBERS = "INGATHER_MEMBERS"  #: the variable that says what of the cluster is simulated
 RESULT_FILE = "result.pickle"
 PROGRESS_FILE = "progress"
 
@@ -59,13 +60,53 @@ class NodeResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PartResult:
+    """Holds what the hardware of some members of a cluster says of a gather."""
+
+    nodes: Mapping[int, NodeResult]  #: by number, as the others
+    switches: Mapping[int, SwitchCounts]
+    #: counts by link and class; 0 where another part counts
+    links: Mapping[int, Mapping[str, Mapping[str, int]]]
+    first_packet: int  #: as in :class:`GatherResult`
+    seconds: float
+    cpu_seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
 class GatherResult:
     """Holds what came of a :class:`GatherJob`."""
 
     nodes: Sequence[NodeResult]
     cycles: int  #: from the first request to the last completion
     first_packet: int  #: cycles from the first request to the first packet of reads; 0: none
-    seconds: float  #: seconds that this computer took from the first request to the last completion
+    #: seconds that this computer took from the first request to the last completion
+    seconds: float = field(compare=False)
+    #: seconds of CPU that each part took meanwhile, or the whole
+    cpu_seconds: Sequence[float] = field(default=(), compare=False)
     topology: LeafSpine
     links: Sequence[Mapping[str, Mapping[str, int]]]  #: counts by link and class
     switches: Sequence[SwitchCounts]
+
+
+def joined(topology: LeafSpine, parts: Sequence[PartResult]) -> GatherResult:
+    """Return the result of a whole cluster."""
+    nodes = {number: node for part in parts for number, node in part.nodes.items()}
+    switches = {number: counts for part in parts for number, counts in part.switches.items()}
+    links = [
+        {
+            kind: {name: sum(each[kind][name] for each in halves) for name in halves[0][kind]}
+            for kind in halves[0]
+        }
+        for number in range(len(topology.links))
+        if (halves := [part.links[number] for part in parts if number in part.links])
+    ]
+    return GatherResult(
+        nodes=[nodes[number] for number in range(topology.nodes)],
+        cycles=max(node.cycles for node in nodes.values()),
+        first_packet=min((part.first_packet for part in parts if part.first_packet), default=0),
+        seconds=max(part.seconds for part in parts),
+        cpu_seconds=[part.cpu_seconds for part in parts],
+        topology=topology,
+        links=links,
+        switches=[switches[number] for number in range(topology.switches)],
+    )

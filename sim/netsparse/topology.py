@@ -29,6 +29,20 @@ class Wire:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Members:
+    """Names what of a cluster one simulation has: all, or one node or switch."""
+
+    nodes: Sequence[int]
+    switches: Sequence[int]
+    links: Sequence[int]  #: those of which it has an end, in the order of its ports
+
+    @property
+    def name(self) -> str:
+        """Return the name of a node or switch."""
+        return f"node_{self.nodes[0]}" if self.nodes else f"switch_{self.switches[0]}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LeafSpine:
     """Describes racks of nodes, each with a top-of-rack switch (ToR), and spines between them.
 
@@ -138,6 +152,44 @@ class LeafSpine:
 
         wire = self.links[link]
         return f"{words(wire.source)} -> {words(wire.target)}"
+
+    @property
+    def distance(self) -> int:
+        """Return the most links between two nodes."""
+        return 2 if self.racks == 1 else 4
+
+    @property
+    def everything(self) -> Members:
+        """Return all members in one."""
+        links = range(len(self.links))
+        return Members(nodes=range(self.nodes), switches=range(self.switches), links=links)
+
+    @property
+    def parts(self) -> Sequence[Members]:
+        """Return each node and then each switch by itself, which sends on its first link of two."""
+        sends = {wire.source: number for number, wire in enumerate(self.links)}
+
+        def links(ends: Sequence[End]) -> list[int]:
+            return [number for end in ends for number in (sends[end], sends[end] ^ 1)]
+
+        return [
+            *(
+                Members(nodes=[node], switches=[], links=links([End(node)]))
+                for node in range(self.nodes)
+            ),
+            *(
+                Members(
+                    nodes=[],
+                    switches=[switch],
+                    links=links([End(switch, port) for port in range(self.ports(switch))]),
+                )
+                for switch in range(self.switches)
+            ),
+        ]
+
+    def place(self, end: End) -> tuple[int, int]:
+        """Return the number of an end's part, and that of its pair of links there."""
+        return (end.index, 0) if end.port is None else (self.nodes + end.index, end.port)
 
     def tables(self) -> Tables:
         """Return the tables of every switch: racks A and B meet at spine (A + B) % spines."""

@@ -248,7 +248,9 @@ def link_rooms(params: ClusterParams) -> Ints:
     waits = params.snic.receive_packets * params.network.of(0).packet_beats
     return np.array(
         [
-            2 * params.network.link_latency + 1 + (waits if wire.target.port is None else PORT_BEATS)
+            2 * params.network.link_latency
+            + 1
+            + (waits if wire.target.port is None else PORT_BEATS)
             for wire in params.network.topology.links
         ],
         np.int64,

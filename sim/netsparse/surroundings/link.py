@@ -1,6 +1,8 @@
 """Simulates one direction of a link between two ports of a simulated network."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from typing import Any
+
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import bits_for
@@ -26,6 +28,7 @@ from sim.netsparse.surroundings.network_input import (
     NetworkInput,
 )
 
+FAULT_NAMES = ("drop", "corrupt", "stray")
 MAX_LATENCY = (1 << LATENCY_BITS) - 1
 
 
@@ -282,3 +285,18 @@ class SharedLink(Component):
             Value.cast(self.counts).eq(Value.cast(near.counts) | Value.cast(far.counts)),
         ]
         return m
+
+
+def set_link(m: Module, link: Any, index: ValueLike, requested: Any, faulty_link: Value) -> None:
+    """Set a link, or an end of it, as ``requested``: faults and stops only if it is the faulty one.
+
+    ``index`` is its number.
+    """
+    is_faulty = faulty_link == index
+    m.d.comb += [link.index.eq(index), link.settings.eq(requested)]
+    for kind in CLASSES:
+        faults, stop = link.settings[kind], link.settings.stop
+        m.d.comb += [
+            *(faults[name].eq(requested[kind][name] & is_faulty) for name in FAULT_NAMES),
+            stop[kind].eq(requested.stop[kind] & is_faulty),
+        ]

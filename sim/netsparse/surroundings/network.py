@@ -22,6 +22,7 @@ from sim.netsparse.surroundings.link import (
     MAX_LATENCY,
     LinkParams,
     SharedLink,
+    set_link,
 )
 from sim.netsparse.topology import End, LeafSpine
 
@@ -115,25 +116,9 @@ class Network(Component):
             for kind in CLASSES:
                 connect(m, source(wire.source, kind), getattr(link, f"{kind}_i"))
                 connect(m, getattr(link, f"{kind}_o"), target(wire.target, kind))
-            self.set_link(m, k, link)
+            set_link(m, link, k, self.link, self.faulty_link)
+            m.d.comb += self.counts[k].eq(link.counts)
         return m
-
-    def set_link(self, m: Module, k: int, link: SharedLink) -> None:
-        """Set a link: faults and stops only if it is the one that has them."""
-        is_faulty = self.faulty_link == k
-        m.d.comb += [
-            link.index.eq(k),
-            link.settings.eq(self.link),
-            self.counts[k].eq(link.counts),
-        ]
-        for kind in CLASSES:
-            faults, requested = link.settings[kind], self.link[kind]
-            m.d.comb += [
-                faults.drop.eq(requested.drop & is_faulty),
-                faults.corrupt.eq(requested.corrupt & is_faulty),
-                faults.stray.eq(requested.stray & is_faulty),
-                link.settings.stop[kind].eq(self.link.stop[kind] & is_faulty),
-            ]
 
 
 def network_params(
