@@ -1,6 +1,6 @@
 """Multiplies a sparse matrix on simulated SNICs: gathers on the RTL, multiplies what has come."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -121,22 +121,33 @@ class SpmmRun:
         system: ClusterParams,
         simulator: Build,
         folder: Path,
-        on_progress: Callable[[int], None] = lambda cycles: None,
+        on_progress: Callable[[Sequence[int]], None] = lambda cycles: None,
     ) -> Gathered:
-        """Gather on the RTL in ``folder``; ``on_progress`` hears the cycle now and then."""
+        """Gather on the RTL in ``folder``; ``on_progress`` hears the cycles of all parts.
+
+        It does so now and then.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / PROGRESS_FILE).unlink(missing_ok=True)
+        for path in folder.glob(f"**/{PROGRESS_FILE}"):
+            path.unlink()
 
         def look() -> None:
-            if cycles := read_progress(folder / PROGRESS_FILE):
+            cycles = [read_progress(path) for path in folder.glob(f"**/{PROGRESS_FILE}")]
+            if any(cycles):
                 on_progress(cycles)
 
-        return follow(
-            lambda: simulate_gather(
-                self.gather, system, simulator, folder=folder, seed=self.requested.seed
-            ),
-            look,
-        )
+        def work() -> Gathered:
+            requested = self.requested
+            return simulate_gather(
+                self.gather,
+                system,
+                simulator,
+                folder=folder,
+                seed=requested.seed,
+                processes=requested.at_a_time,
+            )
+
+        return follow(work, look)
 
     def model(
         self,

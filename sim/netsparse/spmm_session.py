@@ -10,7 +10,7 @@ from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.session import CLOCK_MHZ, Listener, Result, RunFailed, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
-from sim.netsparse.gather import GatherError, build_cluster, check_counters
+from sim.netsparse.gather import GatherError, PartBuilds, build_cluster, build_parts, check_counters
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.model import library
 from sim.netsparse.model.run import ModelStuckError
@@ -64,6 +64,8 @@ class Hardware:
 
     params: SnicParams  #: parameters of each SNIC
     shape: SpmmWorkload  #: workload that has nothing set but SHAPE
+    cut: bool = False  #: nodes and switches are simulated by themselves
+    waves_node: int = 0  #: node that has waves, if it is cut
 
 
 MODEL = "model"  #: what a library is called that models all, in place of hardware
@@ -82,6 +84,7 @@ class SpmmSession(Session):
         },
     }
     maximise = ("idxs_per_second",)
+    swept = {"processes": 1}
 
     params: SnicParams
     requested: SpmmWorkload
@@ -110,14 +113,20 @@ class SpmmSession(Session):
         if requested.model:
             return MODEL
         names = SHAPE if requested.racks > 1 else SHAPE[:1]
-        return Hardware(params, SpmmWorkload(**{name: getattr(requested, name) for name in names}))
+        shape = SpmmWorkload(**{name: getattr(requested, name) for name in names})
+        if requested.at_a_time == 1:
+            return Hardware(params, shape)
+        return Hardware(params, shape, cut=True, waves_node=requested.waves_node)
 
     @classmethod
     def build(cls, hardware: Hardware | str) -> Build:
         """Build the simulator of the cluster, or the model; raise ValueError if it cannot be."""
         if not isinstance(hardware, Hardware):
             return library.build()
-        return build_cluster(hardware.shape.cluster(hardware.params))
+        cluster = hardware.shape.cluster(hardware.params)
+        if hardware.cut:
+            return build_parts(cluster, waves_node=hardware.waves_node)
+        return build_cluster(cluster)
 
     @property
     def title(self) -> str:
@@ -166,13 +175,16 @@ class SpmmSession(Session):
         self, simulator: Build, folder: Path, listener: Listener
     ) -> tuple[GatherResult, Callable[[], None]]:
         """Run on the RTL; return its counts, and a function that checks all it did."""
+
+        def show(cycles: Sequence[int]) -> None:
+            first = f"{min(cycles):,} to " * (min(cycles) < max(cycles))
+            listener.progress(f"gathering on the RTL: {first}{max(cycles):,} cycles")
+
         listener.progress("gathering on the RTL")
-        gathered = self.product.simulate(
-            self.requested.cluster(self.params),
-            simulator,
-            folder,
-            lambda cycles: listener.progress(f"gathering on the RTL: {cycles:,} cycles"),
-        )
+        cluster = self.requested.cluster(self.params)
+        if self.requested.at_a_time > 1 and not isinstance(simulator, PartBuilds):
+            simulator = build_parts(cluster)  # a sweep has built them, and knows only the first
+        gathered = self.product.simulate(cluster, simulator, folder, show)
         return gathered.result, lambda: self.product.check(gathered)
 
     def model(

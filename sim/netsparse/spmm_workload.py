@@ -1,5 +1,6 @@
 """Describes what a sparse matrix product is asked to do, and checks that a SNIC's build can."""
 
+import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MAX_MEMORY_LATENCY = 1023
 MAX_LINK_LATENCY = 1023
+LEAST_CUT_LATENCY = 2  #: cycles of the shortest links that can be cut
+CUT_NODES, CUT_LATENCY = 8, 10  #: least nodes, and cycles of their links, for which it pays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +144,20 @@ class SpmmWorkload(Workload):
     link_stall: int = setting(
         0, "Stall an end of a link in a cycle with this chance in 256.", least=0, most=255
     )
+    processes: int | None = setting(
+        None,
+        "Let this many processes simulate at a time: if more than 1, each node and each switch is"
+        " one of its own. The result is the same, to the cycle, for any number.",
+        least=1,
+        shown=f"the cores for {CUT_NODES} nodes or more with links of at least {CUT_LATENCY}"
+        " cycles, else 1",
+    )
+    waves_node: int = setting(
+        0,
+        "Write the waveform of this node if --waves asks for one and nodes are processes of their"
+        " own.",
+        least=0,
+    )
     watchdog: int = setting(
         200_000, "End a work request after this many cycles without progress.", least=1
     )
@@ -148,11 +165,32 @@ class SpmmWorkload(Workload):
         1, "Draw the matrix and the values with this seed.", least=0, most=(1 << 31) - 1
     )
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.processes or 1) > 1 and self.link_latency < LEAST_CUT_LATENCY:
+            raise ValueError(
+                f"several processes need links of at least {LEAST_CUT_LATENCY} cycles:"
+                f" link_latency={self.link_latency}"
+            )
+        if self.waves_node >= self.nodes:
+            raise ValueError(f"waves_node must be below the {self.nodes} nodes: {self.waves_node}")
+
+    @property
+    def at_a_time(self) -> int:
+        """Return how many processes work at a time; 1: the cluster is simulated as a whole."""
+        if self.model:
+            return 1
+        if self.processes is not None:
+            return self.processes
+        pays = self.nodes >= CUT_NODES and self.link_latency >= CUT_LATENCY
+        return len(os.sched_getaffinity(0)) if pays else 1
+
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
         switch = {"switch_concatenate", "switch_read_delay", "switch_response_delay"}
-        result = {"watchdog"} if self.model else set()
+        result = {"watchdog", "processes"} if self.model else set()
+        result |= {"waves_node"} if self.at_a_time == 1 else set()
         if self.racks == 1:
             result |= {"spines", "switch", "switch_cache", *switch}
         elif not self.switch_concatenate:
