@@ -124,6 +124,10 @@ DESIGN = Design(
     paper="gen.synth.paper:netsparse",
     benches={
         "gather": Bench(title="Gather: two SNICs", rows="sim.netsparse.bench.gather:rows"),
+        "cluster-processes": Bench(
+            title="A simulated cluster: whole, and nodes as processes",
+            rows="sim.netsparse.bench.processes:rows",
+        ),
         "host-bus": Bench(
             title="Host memory of a SNIC: a bridge, and PCI Express",
             rows="sim.netsparse.bench.host_bus:rows",

@@ -1,0 +1,97 @@
+"""Compares a simulated cluster as a whole with one whose nodes and switch are processes."""
+
+from collections.abc import Callable
+
+from gen.base.settings import make_params
+from hdl.netsparse.params import SnicParams
+from sim.bench.limits import Limit, Row, cpu_seconds
+from sim.harness.verilate import Build
+from sim.netsparse.gather import build_cluster, build_parts, one_rack, simulate_gather
+from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.spmm import SpmmRun, matrix_for
+from sim.netsparse.spmm_workload import SpmmWorkload
+
+NODES = 16
+SNIC = {  # as the preset tiny
+    "units": 2,
+    "nodes": NODES,
+    "idx_bits": 20,
+    "address_bits": 24,
+    "pending_entries": 8,
+    "lsq_entries": 8,
+    "lsq_reserved": 2,
+    "idx_buffer_bytes": 1024,
+    "property_buffer_bytes": 1024,
+    "transmit_prs": 8,
+    "commands": 2,
+    "most_delay": 511,
+    "receive_packets": 4,
+    "filter_banks": 2,
+    "filter_unit_bytes": 128,
+    "filter_cache_bytes": 2048,
+    "filter_ways": 2,
+    "dram_address_bits": 20,
+    "host_requests": 16,
+}
+MATRIX = "uk:rows=800"
+LATENCIES = (990, 50)  #: the paper's links, 450 ns at 2.2 GHz, and the default ones
+PROCESSES = (1, 2)
+#: times the speed of the whole that two free cores reach, at the paper's links
+LEAST_SPEED_UP = Limit(1.7, at_least=True)
+
+
+def rows(progress: Callable[[str], None]) -> list[Row]:
+    """Measure builds and cycles a second of both, with long and with short links."""
+    snic = make_params(SnicParams, SNIC)
+    cluster = one_rack(snic, NODES)
+    result = []
+    builds: dict[str, Build] = {}
+    for name, make in (("whole", build_cluster), ("parts", build_parts)):
+        progress(f"simulator of {NODES} nodes: {name}")
+        begun = cpu_seconds()
+        builds[name] = make(cluster)
+        note = "" if builds[name].built else "found in the cache"
+        result.append(
+            Row(what=f"build, {name}", value=cpu_seconds() - begun, unit="s of CPU", note=note)
+        )
+    for latency in LATENCIES:
+        requested = SpmmWorkload(matrix=MATRIX, nodes=NODES, link_latency=latency)
+        product = SpmmRun(matrix_for(MATRIX, NODES, 1), snic, requested)
+
+        def measured(name: str, processes: int, product: SpmmRun = product) -> GatherResult:
+            progress(f"{name}, links of {product.requested.link_latency} cycles")
+            gathered = simulate_gather(
+                product.gather, cluster, builds[name], seed=1, processes=processes
+            )
+            product.check(gathered)
+            return gathered.result
+
+        whole = measured("whole", 1)
+        result.append(speed_row(f"whole, {latency} cycles", whole, whole))
+        runs = {processes: measured("parts", processes) for processes in PROCESSES}
+        for processes, parts in runs.items():
+            result.append(speed_row(f"{processes} at a time, {latency} cycles", parts, whole))
+        result.append(balance_row(runs[2], whole, latency))
+    return result
+
+
+def speed_row(what: str, result: GatherResult, whole: GatherResult) -> Row:
+    """Return the cycles a second of a run, and whether it was the same run."""
+    if result != whole:
+        raise AssertionError(f"{what}: parts differ from the whole")
+    speeds = [each.cycles / each.seconds for each in (result, whole)]
+    note = f"{speeds[0] / speeds[1]:.2f} times the whole's; the same {result.cycles:,} cycles"
+    return Row(what=what, value=speeds[0], unit="cycles/s", note=note)
+
+
+def balance_row(parts: GatherResult, whole: GatherResult, latency: int) -> Row:
+    """Return the speed-up on two free cores, which other programs on the machine do not change."""
+    (alone,), used = whole.cpu_seconds, parts.cpu_seconds
+    value = alone / max(sum(used) / 2, *used)
+    note = (
+        f"by CPU seconds: {alone:.1f} of the whole, {sum(used):.1f} of all parts, at most"
+        f" {max(used):.1f} of one"
+    )
+    limit = LEAST_SPEED_UP if latency == LATENCIES[0] else None
+    what = f"speed-up on two cores, {latency} cycles"
+    return Row(what=what, value=value, limit=limit, note=note)
