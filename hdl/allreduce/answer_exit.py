@@ -16,12 +16,13 @@ class AnswerExit(Component):
 
     ``heading`` has the bit of the bank whose beat comes to this port in the next cycle.
 
-    ``sent`` pulses when a frame has left. Throughput: a beat a cycle. Latency: none, if the queue
+    ``sent`` pulses when a frame has left. While ``coming`` is low, no frame comes to an idle
+    ``axis`` in the next cycle. Throughput: a beat a cycle. Latency: :attr:`latency`, if the queue
     is empty. Full: a frame that might find no room for all of its beats is lost, which ``dropped``
     reports with its first beat.
     """
 
-    latency = 0
+    latency = 1
 
     def __init__(self, params: AllReduceSwitchParams) -> None:
         super().__init__(
@@ -30,6 +31,7 @@ class AnswerExit(Component):
                 "sending": In(data.ArrayLayout(params.answered, params.banks)),
                 "heading": In(params.banks),
                 "axis": Out(AXIS),
+                "coming": Out(1),
                 "sent": Out(1),
                 "dropped": Out(1),
             },
@@ -45,6 +47,7 @@ class AnswerExit(Component):
         inside, kept, room, keeps = (Signal(name=n) for n in ("inside", "kept", "room", "keeps"))
         m.d.comb += [
             comes.eq(senders.any()),
+            self.coming.eq(comes),
             beat.eq(chosen(senders, [*self.sending])),
             keeps.eq(Mux(inside, kept, room)),
             fifo.i.valid.eq(comes & keeps),

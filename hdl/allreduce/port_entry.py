@@ -21,9 +21,8 @@ class PortEntry(Component):
     :class:`PacketPort`, and so are throughput, latency, and what becomes of frames without room.
     """
 
-    latency = PacketPort.latency
-
     def __init__(self, params: AllReduceSwitchParams) -> None:
+        self.latency = PacketPort(params.port).latency
         super().__init__(
             params,
             {

@@ -37,7 +37,8 @@ class AllReduceSwitch(Component):
     length, that completes a sum to the first beat of the answer, if nothing else waits. ``s_axis``
     is always ready: a port whose queue is full loses frames. A port that does not take its answers
     loses them when its queue is full, and blocks no other. Both are counted, and workers send
-    again.
+    again. With ``params.announces``, ``coming`` has a bit for each port to which an answer may come
+    in the next cycle.
     """
 
     register_map = staticmethod(switch_registers)
@@ -45,7 +46,7 @@ class AllReduceSwitch(Component):
     def __init__(self, params: AllReduceSwitchParams) -> None:
         self.registers = switch_registers(params)
         self.latency = (
-            PortEntry.latency
+            PortEntry(params).latency
             + Crossbar.latency
             + BankPath(params).latency
             + AnswerFramer.latency
@@ -58,6 +59,7 @@ class AllReduceSwitch(Component):
                 "s_axis": In(AXIS).array(params.ports),
                 "m_axis": Out(AXIS).array(params.ports),
                 "s_axil": In(AxiLiteSignature(address_bits=self.registers.address_bits)),
+                **({"coming": Out(params.ports)} if params.announces else {}),
             },
         )
 
@@ -114,6 +116,8 @@ class AllReduceSwitch(Component):
             connect(m, entry.o, crossbar.i[k])
             m.d.comb += crossbar.next[k].eq(entry.next)
             connect(m, leaves.axis, flipped(self.m_axis[k]))
+            if self.params.announces:
+                m.d.comb += self.coming[k].eq(leaves.coming)
             m.d.comb += [
                 entry.address.eq(address),
                 entry.number.eq(k),

@@ -8,7 +8,7 @@ from hdl.allreduce.wide_params import WideParams, WideVerdict
 from hdl.common.crossbar import CrossbarParams
 from hdl.common.fifo import FifoParams
 from hdl.common.packets import AXIS, BEAT_BYTES
-from hdl.common.params import whole
+from hdl.common.params import tagged, whole
 from hdl.switch.frame_format import FrameFormat
 from hdl.switch.packet_port import PacketPortParams
 from hdl.switch.params import PacketSwitchParams
@@ -28,6 +28,7 @@ class AllReduceSwitchParams(
     #: most beats of answers that can wait at each port
     egress_depth: int = whole(64, 1 << 16, default=512)
     banks: int = whole(2, 32, power_of_two=True, default=8)  #: banks, each with its adder
+    announces: bool = tagged("_announces", default=False)  #: whether there is a port ``coming``
 
     only_answers = ("acked",)
     slot_field = "seq"
@@ -90,7 +91,7 @@ class AllReduceSwitchParams(
     @property
     def port(self) -> PacketPortParams:
         """Return the sizes of the queue of frames at a port."""
-        return PacketPortParams(frames=FRAMES, words=self.ingress_depth, follows=True)
+        return PacketPortParams(frames=FRAMES, words=self.ingress_depth, follows=True, early=True)
 
     @property
     def beat(self) -> data.StructLayout:

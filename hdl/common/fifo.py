@@ -1,6 +1,6 @@
 """Builds queues from memory: no other part of the project does."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import memory, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for, ceil_log2
@@ -25,7 +25,8 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     #: ``i.ready`` is low while it is full; else no beat may come then
     refuses: bool = tagged("_never_full", default=True)
     mixed: bool = tagged("_mixed", default=False)  #: bits beyond columns of UltraRAM: block RAM
-    #: a beat that comes while it is empty is at ``o`` in the same cycle
+    #: a beat that comes while it is empty is at ``o`` in the same cycle, or with output_register in
+    #: the next one
     passes: bool = tagged("_passing", default=False)
 
     def __post_init__(self) -> None:
@@ -54,7 +55,7 @@ class FifoParams(ShapedParams, suffix="{width}x{depth}_{style}"):
     @property
     def latency(self) -> int:
         """Return the cycles from a beat at ``i`` to the same beat at ``o``, if it is empty."""
-        return 0 if self.passes else 1 + self.stages
+        return int(self.output_register) if self.passes else 1 + self.stages
 
 
 class Fifo(Component):
@@ -65,8 +66,8 @@ class Fifo(Component):
     registers only, goes low; no beat is lost. Without ``params.refuses`` the sender must know that
     the queue is not full when it sends a beat; then ``i.ready`` is always high, and the path of
     ``i.valid`` has fewer logic levels. With ``params.passes``, ``o`` follows ``i`` in the same
-    cycle while it is empty. ``depth`` is exactly the number of memory words, which need not be a
-    power of two.
+    cycle while it is empty, or in the next one if it is a register. ``depth`` is exactly the number
+    of memory words, which need not be a power of two.
     """
 
     def __init__(self, params: FifoParams) -> None:
@@ -88,7 +89,7 @@ class Fifo(Component):
         free = Signal(init=1)  # a register, since it drives many loads, or constant 1
         filled = Signal()  # register: the memory is not empty
         stored = Signal(range(depth + 1))
-        passed = Signal()  # a beat goes from ``i`` to ``o`` without being stored
+        passed = Signal()  # a beat goes from ``i`` to ``o``, or its register, past the memory
         m.d.comb += [self.i.ready.eq(free), push.eq(self.i.valid & free & ~passed)]
         places = [self.count_places(m, "write_at", push), self.count_places(m, "read_at", pop)]
         fresh = self.add_words(m, push, pop, *places)
@@ -104,10 +105,17 @@ class Fifo(Component):
         if self.params.stages:
             self.add_stages(m, fresh, filled, pop, stored, passed)
         else:
-            self.offer(m, filled, fresh, ~filled)
-            m.d.comb += [pop.eq(filled & self.o.ready)]
+            m.d.comb += [
+                pop.eq(filled & self.o.ready),
+                self.o.valid.eq(filled),
+                self.o.payload.eq(fresh),
+            ]
             if self.params.passes:
-                m.d.comb += passed.eq(~filled & self.o.ready)
+                m.d.comb += [
+                    passed.eq(~filled & self.o.ready),
+                    self.o.valid.eq(filled | self.i.valid),
+                    self.o.payload.eq(Mux(filled, fresh, self.i.payload)),
+                ]
         return m
 
     def count_places(self, m: Module, name: str, step: Signal) -> Signal:
@@ -143,15 +151,6 @@ class Fifo(Component):
             fresh.append(read.data)
         return Cat(fresh)
 
-    def offer(self, m: Module, valid: Value, word: Value, empty: Value) -> None:
-        """Offer ``word`` at ``o`` if it is ``valid``, or what comes if it may pass."""
-        m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(word)]
-        if self.params.passes:
-            m.d.comb += [
-                self.o.valid.eq(valid | (empty & self.i.valid)),
-                self.o.payload.eq(Mux(valid, word, self.i.payload)),
-            ]
-
     def add_stages(self, m: Module, fresh, filled, pop, stored, passed) -> None:
         """Add the memory's read register and one more; each holds a beat like a pipeline stage."""
         holds = Signal()
@@ -161,16 +160,15 @@ class Fifo(Component):
             leaves = ~valid | self.o.ready
             with m.If(leaves):
                 m.d.sync += [data.eq(fresh), valid.eq(holds)]
-            empty = ~(filled | holds | valid)
-            self.offer(m, valid, data, empty)
             if self.params.passes:
-                m.d.comb += passed.eq(empty)
-                with m.If(empty & self.i.valid & ~self.o.ready):  # it waits in the last register
+                m.d.comb += passed.eq(leaves & ~filled & ~holds)
+                with m.If(passed & self.i.valid):
                     m.d.sync += [data.eq(self.i.payload), valid.eq(1)]
+            m.d.comb += [self.o.valid.eq(valid), self.o.payload.eq(data)]
         else:
             valid = 0
             leaves = self.o.ready
-            self.offer(m, holds, fresh, Const(0))
+            m.d.comb += [self.o.valid.eq(holds), self.o.payload.eq(fresh)]
         advance = Signal()
         m.d.comb += [advance.eq(~holds | leaves), pop.eq(filled & advance)]
         with m.If(advance):

@@ -1,5 +1,7 @@
 """Stores the words of packets in a ring; a packet becomes visible as a whole, or is dropped."""
 
+from typing import Any
+
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
@@ -21,6 +23,18 @@ class PacketBufferParams(ShapedParams, suffix="{width}x{words}_{behind}"):
     #: whether words may leave before their packet is kept or dropped
     ahead: bool = tagged("_ahead", default=False)
     follows: bool = tagged("_follows", default=False)  #: whether there is a port ``following``
+    #: whether a packet leaves a cycle earlier, for two registers and a multiplexer of a word more
+    early: bool = tagged("_early", default=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.ahead and self.early:
+            raise ValueError("ahead and early exclude each other: words leave earlier by ahead")
+
+    @property
+    def latency(self) -> int:
+        """Return the cycles from a packet's end to its first word at ``o``."""
+        return 3 - self.early
 
     @property
     def following(self) -> data.StructLayout:
@@ -49,15 +63,16 @@ class PacketBuffer(Component):
     of the current packet.
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
-    packet's first word, or from ``write`` to a word. Full: ``room`` goes low; it goes high again
-    when words leave ``o``, unless a packet is longer than ``params.max_packet_words``. With
-    ``params.follows``, ``following`` has the word behind that at ``o``, which comes to ``o`` when
-    that leaves.
+    packet's first word (a cycle less with ``params.early``), or from ``write`` to a word. Full:
+    ``room`` goes low; it goes high again when words leave ``o``, unless a packet is longer than
+    ``params.max_packet_words``. With ``params.follows``, ``following`` has the word behind that at
+    ``o``, which comes to ``o`` when that leaves.
     """
 
     latency = 3
 
     def __init__(self, params: PacketBufferParams) -> None:
+        self.latency = params.latency
         super().__init__(
             params,
             {
@@ -109,7 +124,11 @@ class PacketBuffer(Component):
             with m.Else():
                 m.d.sync += write_at.eq(stored)
         filled = read_at != (write_at if params.ahead else stored)
-        self.read_words(m, words, read_at, filled, stored)
+        if params.early:
+            kept = self.ends & self.keep
+            filled |= kept
+            expect(m, self, keeps_words=lambda: ~kept | (written != stored))
+        self.read_words(m, words, write, read_at, filled, stored)
         return m
 
     def nearly_full(self, used: Value) -> Value:
@@ -121,10 +140,11 @@ class PacketBuffer(Component):
         return used[-1] | (Cat(used[4:-1], 1).all() & (used[:4] >= least))
 
     def read_words(
-        self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, stored: Signal
+        self, m: Module, words, write: Any, read_at: Signal, filled: Value, stored: Signal
     ) -> None:
         """Add the memory's read register and one more, as pipeline stages that may stall."""
         read = words.read_port()
+        fresh = read.data
         holds = Signal()  # the memory's read register has a word
         valid = Signal()  # the last register has a word
         last = Signal(self.params.width, reset_less=True)
@@ -138,14 +158,19 @@ class PacketBuffer(Component):
             self.o.valid.eq(valid),
             self.o.payload.eq(last),
         ]
+        if self.params.early:  # the word that is read may be written in the same cycle
+            word, same = Signal(self.params.width, reset_less=True), Signal(reset_less=True)
+            with m.If(read.en):
+                m.d.sync += [word.eq(self.word), same.eq(write.en & (write.addr == read.addr))]
+            fresh = Mux(same, word, read.data)
         with m.If(leaves):
-            m.d.sync += [last.eq(read.data), valid.eq(holds)]
+            m.d.sync += [last.eq(fresh), valid.eq(holds)]
         with m.If(advance):
             m.d.sync += holds.eq(filled)
         with m.If(read.en):
             m.d.sync += read_at.eq(read_at + 1)
         if self.params.follows:
-            m.d.comb += [self.following.valid.eq(holds), self.following.word.eq(read.data)]
+            m.d.comb += [self.following.valid.eq(holds), self.following.word.eq(fresh)]
         if self.params.ahead:
             self.undo(m, read_at, stored, (read.en, advance, holds), (leaves, valid))
 

@@ -34,7 +34,7 @@ PRESETS: dict[str, Preset] = {
     "u280": {
         "ports": 2,
         **engine("p4sgd", {"slots": 4096}),
-        **engine("allreduce", {"banks": 2, "slots": 4096}),
+        **engine("allreduce", {"banks": 4, "slots": 4096}),
         **engine("switchgnn", {"banks": 4, "slots": 4096}),
         **netsparse(NETSPARSE["u280"]),
     },

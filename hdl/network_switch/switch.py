@@ -50,12 +50,13 @@ class NetworkSwitch(Component):
     def __init__(self, params: NetworkSwitchParams) -> None:
         self.registers = register_map(params)
         self.pages = part_maps(params)
-        around = Classifier.latency + PortScheduler.wait + PortScheduler.latency
-        self.latencies = {"forwarded": ForwardingSwitch(params.hub).latency} | {
-            part.name: part.component(part.params).latency + around
-            for part in engines(params)
-            if part.name in ANSWERING
-        }
+        around = Classifier.latency + PortScheduler.latency
+        self.latencies = {"forwarded": ForwardingSwitch(params.hub).latency}
+        for part in engines(params):
+            if part.name in ANSWERING:
+                wait = 0 if getattr(part.params, "announces", False) else PortScheduler.wait
+                own = part.component(part.params).latency
+                self.latencies[part.name] = own + around + wait
         priorities = {"pause": Out(PRIORITY_COUNT), "paused": In(PRIORITY_COUNT)}
         super().__init__(
             params,
@@ -121,6 +122,8 @@ class NetworkSwitch(Component):
         come, go = (getattr(part, f"{side}_{stream.name}")[k] for side in "sm")
         to_engine, from_engine = hub.to_engine[number][k], hub.from_engine[number][k]
         pause = Signal(PRIORITY_COUNT, name=f"pause_{number}_{k}")
+        if getattr(part.params, "announces", False):
+            m.d.comb += hub.coming[k][number].eq(part.coming[k])
         if stream.priority is None:
             connect(m, to_engine, come)
             connect(m, go, from_engine)

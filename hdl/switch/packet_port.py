@@ -23,6 +23,8 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
     ahead: bool = tagged("_ahead", default=False)
     #: whether there is a port ``following``
     follows: bool = same_as(PacketBufferParams, "follows", default=False, tag="_follows")
+    #: whether frames leave a cycle earlier
+    early: bool = same_as(PacketBufferParams, "early", default=False, tag="_early")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,6 +48,7 @@ class PacketPortParams(Params, suffix="{frames.suffix}_{words}"):
             style=self.style,
             ahead=self.ahead,
             follows=self.follows,
+            early=self.early,
         )
 
 
@@ -66,9 +69,10 @@ class PacketPort(Component):
     after a reset is lost, too.
     """
 
-    latency = FrameFilter.latency + PacketBuffer.latency
+    latency = FrameFilter.latency + PacketBuffer.latency  #: without ``params.early``
 
     def __init__(self, params: PacketPortParams) -> None:
+        self.latency = FrameFilter.latency + params.buffer.latency
         super().__init__(
             params,
             {

@@ -19,8 +19,9 @@ class ForwardingEgress(Component):
 
     Of the inputs' ``beats`` it takes those whose bit of ``comes`` is high, one at most in a cycle,
     into the queue of the input's class. ``open`` has a bit for each class whose queue has room for
-    a longest packet. The packets of ``engines`` share the port with the classes. ``level`` and
-    ``weight`` are those of the :class:`PortScheduler`; packets of a source that is ``paused`` wait.
+    a longest packet. The packets of ``engines`` share the port with the classes. ``level``,
+    ``weight`` and ``coming``, of engines, are those of the :class:`PortScheduler`; packets of a
+    source that is ``paused`` wait.
 
     Throughput: a beat a cycle. Latency: :attr:`latency` at most, while no other packet waits.
     """
@@ -39,6 +40,7 @@ class ForwardingEgress(Component):
                 "level": In(scheduler.level[0].shape()).array(params.sources),
                 "weight": In(scheduler.weight[0].shape()).array(params.sources),
                 "engines": In(AXIS).array(params.engines),
+                "coming": In(params.engines),
                 "o": Out(stream.Signature(BEAT)),
             },
         )
@@ -69,5 +71,6 @@ class ForwardingEgress(Component):
             m.d.comb += scheduler.level[k].eq(self.level[k])
             m.d.comb += scheduler.weight[k].eq(self.weight[k])
         m.d.comb += scheduler.hold.eq(self.paused)
+        m.d.comb += scheduler.coming[params.classes :].eq(self.coming)
         connect(m, scheduler.o, flipped(self.o))
         return m

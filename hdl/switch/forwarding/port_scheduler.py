@@ -41,10 +41,12 @@ class PortScheduler(Component):
 
     A source whose bit of ``hold`` was high in the cycle before begins no packet, and delays no
     other; a packet that has begun goes on to its end. A packet whose next beat is late blocks all
-    others.
+    others. The bit of ``coming`` says that a source without a packet may have one in the next
+    cycle; others may then wait a cycle for it.
 
     Throughput: a beat a cycle, from packet to packet, too. Latency: :attr:`latency` from a beat
-    taken; a packet that comes to an idle port is taken :attr:`wait` cycles later.
+    taken; a packet that comes to an idle port is taken :attr:`wait` cycles later, or at once if
+    ``coming`` has announced it.
     Stalls: holds. ``i[k].ready`` depends on ``valid`` of all sources.
     """
 
@@ -61,6 +63,7 @@ class PortScheduler(Component):
                 "level": In(LEVEL_BITS).array(params.sources),
                 "weight": In(WEIGHT_BITS).array(params.sources),
                 "hold": In(params.sources),
+                "coming": In(params.sources),
             },
         )
 
@@ -161,7 +164,7 @@ class PortScheduler(Component):
     def choose(self, last: Value, ranks: tuple[Pairs, Pairs], longer: Pairs) -> tuple[Value, Value]:
         """Return the best source but ``last``, and whether ``last`` goes first, if it may."""
         (above, equal), count = ranks, self.params.sources
-        may = Cat(i.valid for i in self.i) & ~self.hold & ~last
+        may = (Cat(i.valid for i in self.i) | self.coming) & ~self.hold & ~last
         best, stays = [], []
         for k in range(count):
             others = [j for j in range(count) if j != k]

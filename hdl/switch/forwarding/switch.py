@@ -45,7 +45,8 @@ class ForwardingSwitch(Component):
 
     With ``params.recognisers`` the packets that these know go to ``to_engine[e][k]`` instead, where
     they cannot wait, and packets of ``from_engine[e][k]`` share port k with the others; none begins
-    while bit e of ``hold[k]`` is high. Packets to the switch's own address that no engine knows are
+    while bit e of ``hold[k]`` is high, and bit e of ``coming[k]`` announces one for the next cycle,
+    which then leaves a cycle earlier. Packets to the switch's own address that no engine knows are
     dropped.
 
     Throughput: a beat a cycle into and out of every port. ``s_axis`` is always ready; ``tuser`` on
@@ -72,7 +73,10 @@ class ForwardingSwitch(Component):
                 "m_axis": Out(AXIS).array(params.ports),
                 "to_engine": Out(AXIS).array(params.engines, params.ports),
                 "from_engine": In(AXIS).array(params.engines, params.ports),
-                **({"hold": In(params.engines).array(params.ports)} if params.engines else {}),
+                **dict.fromkeys(
+                    ("hold", "coming") if params.engines else (),
+                    In(params.engines).array(params.ports),
+                ),
                 "pause": Out(PRIORITY_COUNT).array(params.ports),
                 "paused": In(PRIORITY_COUNT).array(params.ports),
             },
@@ -108,6 +112,8 @@ class ForwardingSwitch(Component):
         holds = self.hold if params.engines else [Const(0, 0)] * params.ports
         for k, egress in enumerate(outputs):
             own = slice(k * params.sources, (k + 1) * params.sources)
+            if params.engines:
+                m.d.comb += egress.coming.eq(self.coming[k])
             for e, engine in enumerate(self.from_engine):
                 connect(m, flipped(engine[k]), egress.engines[e])
             m.d.comb += [

@@ -9,9 +9,11 @@ from sim.harness.verilator import simulate
 from tests.hdl.common.packet_buffer_bench import WIDTH, Bench
 
 
-@pytest.mark.parametrize(("words", "behind"), [(16, 1), (32, 5)])
-def test_packet_buffer(words, behind):
-    params = PacketBufferParams(shape=WIDTH, words=words, behind=behind)
+@pytest.mark.parametrize(
+    ("words", "behind", "early"), [(16, 1, False), (32, 5, False), (16, 1, True)]
+)
+def test_packet_buffer(words, behind, early):
+    params = PacketBufferParams(shape=WIDTH, words=words, behind=behind, early=early)
     simulate(PacketBuffer(params), __name__)
 
 
@@ -36,7 +38,7 @@ async def takes_and_gives_a_word_a_cycle(dut):
         bench.add(4)
     await bench.drain(sink)
     assert sink.cycles == list(range(sink.cycles[0], sink.cycles[0] + 200))
-    assert sink.cycles[0] == bench.kept_in[0] + PacketBuffer.latency
+    assert sink.cycles[0] == bench.kept_in[0] + bench.params.latency
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
@@ -64,4 +66,4 @@ async def forgets_what_was_not_kept(dut):
         bench.add(bench.params.max_packet_words, keep=False)
     bench.add(3)
     await bench.drain(sink)
-    assert sink.cycles[0] == bench.kept_in[0] + PacketBuffer.latency
+    assert sink.cycles[0] == bench.kept_in[0] + bench.params.latency

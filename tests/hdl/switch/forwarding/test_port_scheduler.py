@@ -51,7 +51,7 @@ class Bench:
         self.sources = [Source(dut, f"i_{k}", **source) for k in range(self.count)]
         self.sink = Sink(dut, "o", **sink)
         self.set([0] * self.count, [1] * self.count)
-        dut.hold.value = 0
+        dut.hold.value = dut.coming.value = 0
 
     def set(self, levels, weights):
         for k in range(self.count):
@@ -86,8 +86,9 @@ async def all_packets_leave_whole_and_in_order(dut, stalls):
         some = [random.getrandbits(3) for _ in range(bench.count)]
         bench.set(some, [random.choice((0, 1, 200)) for _ in some])
         dut.hold.value = random.getrandbits(bench.count)
+        dut.coming.value = random.getrandbits(bench.count)  # what was announced need not come
         await ClockCycles(dut.clk, random.randint(1, 9))
-    dut.hold.value = 0
+    dut.hold.value = dut.coming.value = 0
     await bench.leave(sent)
     if stalls.absent:
         taken = sorted(at for source in bench.sources for at in source.cycles)
@@ -185,16 +186,22 @@ async def held_sources_begin_no_packet(dut):
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def an_idle_port_takes_a_packet_soon(dut):
+    """It takes one that was announced at once."""
     bench = Bench(dut)
     sent = [[] for _ in range(bench.count)]
     await start(dut)
     for _ in range(30):
         k = random.randrange(bench.count)
         sent[k] += (own := packets(k, [2]))
+        announced = random.getrandbits(1)
+        dut.coming.value = announced << k
+        await ClockCycles(dut.clk, 1)
+        dut.coming.value = 0
         bench.sources[k].extend(own)
         at = cycle() + 1  # the cycle in which it is offered
         await ClockCycles(dut.clk, 9)
-        assert bench.sink.cycles[-2] == at + PortScheduler.wait + PortScheduler.latency
+        wait = 0 if announced else PortScheduler.wait
+        assert bench.sink.cycles[-2] == at + wait + PortScheduler.latency
     await bench.leave(sent)
 
 
