@@ -42,16 +42,16 @@ class PortEntry(Component):
         m.submodules.port = port = PacketPort(self.params.port)
         connect(m, flipped(self.axis), port.axis)
         word, beat = port.packets.payload, self.params.beat(self.o.payload.beat)
-        header = data.View(WideFrame, word.data[: 8 * HEADER_BYTES])
-        inside = Signal()  # the next beat does not begin a packet
-        bank = Signal(self.params.bank_bits)
+        inside, begins = Signal(), Signal()  # the next beat does not begin a packet, or does
+        bank = Signal(self.params.bank_bits, reset_less=True)
         following = port.following.word[: 8 * HEADER_BYTES]  # data is first
         follows = data.View(WideFrame, following).seq[: self.params.bank_bits]
         m.d.comb += [
             port.address.eq(self.address),
             forward(port.packets, self.o),
-            self.o.payload.to.eq(Mux(inside, bank, header.seq[: self.params.bank_bits])),
-            self.next.valid.eq(port.following.valid & Mux(self.o.valid, word.last, ~inside)),
+            begins.eq(Mux(self.o.valid, word.last, ~inside)),
+            self.o.payload.to.eq(bank),
+            self.next.valid.eq(port.following.valid & begins),
             self.next.to.eq(follows),
             beat.data.eq(word.data),
             beat.sender.eq(self.number),
@@ -61,5 +61,7 @@ class PortEntry(Component):
             self.lost.eq(port.lost),
         ]
         with m.If(self.o.valid & self.o.ready):
-            m.d.sync += [inside.eq(~word.last), bank.eq(self.o.payload.to)]
+            m.d.sync += inside.eq(~word.last)
+        with m.If(begins & (~self.o.valid | self.o.ready)):
+            m.d.sync += bank.eq(follows)
         return m

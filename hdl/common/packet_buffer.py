@@ -1,7 +1,5 @@
 """Stores the words of packets in a ring; a packet becomes visible as a whole, or is dropped."""
 
-from typing import Any
-
 from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream
 from amaranth.lib.wiring import In, Out
@@ -63,7 +61,8 @@ class PacketBuffer(Component):
     of the current packet.
 
     Throughput: a word in and a word out every cycle. Latency: :attr:`latency` from ``ends`` to the
-    packet's first word (a cycle less with ``params.early``), or from ``write`` to a word. Full:
+    packet's first word (a cycle less with ``params.early``, but for
+    a word right behind another packet), or from ``write`` to a word. Full:
     ``room`` goes low; it goes high again when words leave ``o``, unless a packet is longer than
     ``params.max_packet_words``. With ``params.follows``, ``following`` has the word behind that at
     ``o``, which comes to ``o`` when that leaves.
@@ -126,9 +125,8 @@ class PacketBuffer(Component):
         filled = read_at != (write_at if params.ahead else stored)
         if params.early:
             kept = self.ends & self.keep
-            filled |= kept
             expect(m, self, keeps_words=lambda: ~kept | (written != stored))
-        self.read_words(m, words, write, read_at, filled, stored)
+        self.read_words(m, words, read_at, filled, stored)
         return m
 
     def nearly_full(self, used: Value) -> Value:
@@ -140,7 +138,7 @@ class PacketBuffer(Component):
         return used[-1] | (Cat(used[4:-1], 1).all() & (used[:4] >= least))
 
     def read_words(
-        self, m: Module, words, write: Any, read_at: Signal, filled: Value, stored: Signal
+        self, m: Module, words: memory.Memory, read_at: Signal, filled: Value, stored: Signal
     ) -> None:
         """Add the memory's read register and one more, as pipeline stages that may stall."""
         read = words.read_port()
@@ -149,30 +147,39 @@ class PacketBuffer(Component):
         valid = Signal()  # the last register has a word
         last = Signal(self.params.width, reset_less=True)
         leaves = Signal()
-        advance = Signal()
+        advance, reads = Signal(), Signal()
+        if self.params.early:  # the word that is read may be written in the same cycle
+            word, same = Signal(self.params.width, reset_less=True), Signal(reset_less=True)
+            begins = Signal(init=1)  # the current packet has no word before this cycle's
+            with m.If(self.ends | self.write):
+                m.d.sync += begins.eq(self.ends)
+            with m.If(~holds):
+                m.d.sync += word.eq(self.word)
+            with m.If(advance):
+                m.d.sync += same.eq(begins & ~filled & ~holds)
+            fresh = Mux(same, word, read.data)
+            filled |= self.ends & self.keep & ~(holds & begins)
         m.d.comb += [
             read.addr.eq(read_at[:-1]),
             leaves.eq(~valid | self.o.ready),
             advance.eq(~holds | leaves),
-            read.en.eq(filled & advance),
+            read.en.eq(advance),  # of a word that is not there, too: it is not held
+            reads.eq(filled & advance),
             self.o.valid.eq(valid),
             self.o.payload.eq(last),
         ]
-        if self.params.early:  # the word that is read may be written in the same cycle
-            word, same = Signal(self.params.width, reset_less=True), Signal(reset_less=True)
-            with m.If(read.en):
-                m.d.sync += [word.eq(self.word), same.eq(write.en & (write.addr == read.addr))]
-            fresh = Mux(same, word, read.data)
         with m.If(leaves):
-            m.d.sync += [last.eq(fresh), valid.eq(holds)]
+            m.d.sync += valid.eq(holds)
+        with m.If(leaves & holds):  # a gate of its own, as it has many loads
+            m.d.sync += last.eq(fresh)
         with m.If(advance):
             m.d.sync += holds.eq(filled)
-        with m.If(read.en):
+        with m.If(reads):
             m.d.sync += read_at.eq(read_at + 1)
         if self.params.follows:
             m.d.comb += [self.following.valid.eq(holds), self.following.word.eq(fresh)]
         if self.params.ahead:
-            self.undo(m, read_at, stored, (read.en, advance, holds), (leaves, valid))
+            self.undo(m, read_at, stored, (reads, advance, holds), (leaves, valid))
 
     def undo(
         self,
