@@ -147,8 +147,8 @@ class PacketBuffer(Component):
         valid = Signal()  # the last register has a word
         last = Signal(self.params.width, reset_less=True)
         leaves = Signal()
-        advance, reads = Signal(), Signal()
-        if self.params.early:  # the word that is read may be written in the same cycle
+        advance, reads, early = Signal(), Signal(), self.params.early
+        if early:  # the word that is read may be written in the same cycle
             word, same = Signal(self.params.width, reset_less=True), Signal(reset_less=True)
             begins = Signal(init=1)  # the current packet has no word before this cycle's
             with m.If(self.ends | self.write):
@@ -163,14 +163,14 @@ class PacketBuffer(Component):
             read.addr.eq(read_at[:-1]),
             leaves.eq(~valid | self.o.ready),
             advance.eq(~holds | leaves),
-            read.en.eq(advance),  # of a word that is not there, too: it is not held
             reads.eq(filled & advance),
+            read.en.eq(advance if early else reads),  # early, also of a word that is not there
             self.o.valid.eq(valid),
             self.o.payload.eq(last),
         ]
         with m.If(leaves):
             m.d.sync += valid.eq(holds)
-        with m.If(leaves & holds):  # a gate of its own, as it has many loads
+        with m.If(leaves & holds if early else leaves):  # a gate of its own, as it has many loads
             m.d.sync += last.eq(fresh)
         with m.If(advance):
             m.d.sync += holds.eq(filled)
