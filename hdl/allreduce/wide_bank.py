@@ -150,11 +150,10 @@ class WideBank(Component):
         lanes = zip(takes, adds, sums.before, sums.after, addend.numbers, strict=True)
         for take, add, before, after, number in lanes:
             total = low_bits(before + number, len(after)).as_signed()
-            most = Mux(before > number, before, number)
-            other = Mux(operation == Operation.OR, before | number, most)
-            result = Mux(operation == Operation.SUM, total, other)
-            kept = Mux(add, result, before)
-            m.d.comb += after.eq(Mux(take, number, kept))
+            stays = ~(add | take) | (add & (operation == Operation.MAX) & (before > number))
+            taken = Mux(add & (operation == Operation.OR), before | number, number)
+            other = Mux(stays, before, taken)
+            m.d.comb += after.eq(Mux(add & (operation == Operation.SUM), total, other))
 
     def answer(self, m: Module, exact: Any, full, beat: Value, decision: Any, queue: Any) -> None:
         """Clamp what has been registered, count what is clamped, and queue the answer's beat.

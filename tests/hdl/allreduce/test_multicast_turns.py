@@ -32,6 +32,11 @@ async def answers_are_taken_in_time_and_share_no_port(dut, wide):
             if not waiting[k]:
                 narrow = 1 << random.randrange(params.ports)
                 waiting[k], since[k] = everyone if random.random() < wide else narrow, cycle
+        if cycle % 300 == 299:  # a reset while banks wait
+            top, since = 0, [cycle for _ in banks]
+            dut.rst.value = 1
+            await RisingEdge(dut.clk)
+            dut.rst.value = 0
         dut.waiting.value = sum(ports << k * params.ports for k, ports in enumerate(waiting))
         held = [ports if left else 0 for ports, left in sending]
         dut.held.value = sum(ports << k * params.ports for k, ports in enumerate(held))
