@@ -11,7 +11,7 @@ from sim.harness.cache import cached_folder
 pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize(("preset", "luts"), [("8-port", 96_000), ("u280", 22_000)])
+@pytest.mark.parametrize(("preset", "luts"), [("8-port", 92_000), ("u280", 21_000)])
 def test_limits(preset, luts):
     params = find_design("allreduce-switch").params_of(preset)
     result = synthesise(emit(AllReduceSwitch(params)), cached_folder)
