@@ -4,7 +4,8 @@ A worker sends its frames in order, a window ahead of the oldest one without ACK
 a frame a cycle and adds rows of lists, one a cycle, in the order in which frames were judged. No
 more than ``tasks`` frames wait for their rows there; ports hold the others. A sum leaves its port
 once it is complete. A turn ends when the switch has heard from all workers that they have their
-sums. One turn is open at a time, and links lose nothing. Latencies are those of the RTL.
+sums. One turn is open at a time, and links lose nothing. Latencies are those of the RTL. Cycles
+without a row, in which a bank reads a sum instead, are left out: they are few.
 """
 
 import math

@@ -44,11 +44,10 @@ def done(item, folder, listener=None):
 @pytest.mark.parametrize("is_directed", [False, True])
 def test_a_run_on_bad_links_is_exact_and_reports_all(tmp_path, is_directed):
     path = saved(tmp_path, problem(is_directed))
-    item, heard = (
-        session(data=str(path), drop=0.1, duplicate=0.1, reorder=0.2, open_turns=2),
-        Heard(),
-    )
-    result = done(item, tmp_path, heard)
+    bad = {"drop": 0.1, "duplicate": 0.1, "reorder": 0.2}
+    item = session(data=str(path), **bad, open_turns=2, quick_plan=is_directed)
+    assert item.planner.setup.quick is is_directed
+    result = done(item, tmp_path, heard := Heard())
     assert (result.exact, result.difference) == (True, "")
     assert result.figures.keys() == item.counted.keys()
     assert len(heard.lines) == 1 + 4
