@@ -41,7 +41,7 @@ inline void start(State &s, Link &link, Int kind, Int t) {
                   s.stalled(s.k.out_stall, beats - 1);
     of.out = packet.ends + 1;
     s.first_packet = std::min(s.first_packet, packet.time + SEEN);
-    of.level += beats;
+    of.credits.taken += beats;
     ++of.packets;
     of.bytes += packet.bytes;
     hand_back(s, packet, t);
@@ -53,8 +53,9 @@ inline void step_links(State &s, Int t) {
     for (Link &link : s.links) {
         if (t < link.free) continue;
         for (Int kind : {link.turn, 1 - link.turn}) {
-            const LinkClass &of = link.kinds[kind];
-            if (of.outgoing.count && s.packets[of.outgoing.first].time <= t && of.level <= link.room) {
+            LinkClass &of = link.kinds[kind];
+            if (of.outgoing.count && s.packets[of.outgoing.first].time <= t &&
+                of.credits.level(t) <= link.room) {
                 start(s, link, kind, t);
                 break;
             }
@@ -88,7 +89,7 @@ inline void forward(State &s, Switch &by, Int kind, Int t) {
         LinkClass &from = s.links[by.in[port]].kinds[kind];
         Int number = from.incoming.pop(s.packets);
         Packet &packet = s.packets[number];
-        from.level -= packet.beats();
+        s.give(from, packet.beats(), t);
         from.passing = NEVER;  // until the link has begun with it
         to.from = by.in[port];
         packet.room = NONE;

@@ -139,7 +139,7 @@ inline void take_read(State &s, Int n, LinkClass &link, Int t) {
     node.serve_turn = place;
     Int *waiting = servers[place].waiting;
     waiting[waiting[0] != NONE] = taker.pr;
-    link.level -= taker::take_pr(s, n, 1, t);
+    s.give(link, taker::take_pr(s, n, 1, t), t);
 }
 
 // Give the next response to the client that waits for it.
@@ -150,7 +150,7 @@ inline void take_response(State &s, Int n, Int m, LinkClass &link, Int t) {
     Int pr = node.responds;  // in a StreamSkid
     if (pr == NONE && taker::offers(taker, t)) {
         pr = taker.pr;
-        link.level -= taker::take_pr(s, m, s.k.property_beats, t);
+        s.give(link, taker::take_pr(s, m, s.k.property_beats, t), t);
     }
     if (pr == NONE) return;
     Client &client = s.clients[pr / s.k.entries];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "room.h"
@@ -277,9 +278,27 @@ struct Taker {
     Int pr_bytes, places;                  // of the ring
 };
 
+struct Credit {
+    Int time, beats;
+};
+
+// The places of a link's far end, of which its near end learns a latency later that they are free.
+struct Credits {
+    Int taken = 0;
+    std::deque<Credit> coming;
+
+    // Take places back until cycle `t`; how many are taken.
+    Int level(Int t) {
+        for (; coming.size() && coming.front().time <= t; coming.pop_front())
+            taken -= coming.front().beats;
+        return taken;
+    }
+};
+
 struct LinkClass {
     List outgoing, incoming;  // packets
-    Int level = 0, out = 0;   // beats on it and behind it; when its end is free
+    Credits credits;          // of beats on it and behind it
+    Int out = 0;              // when its end is free
     Int passing = NONE;       // when its last packet's last beat has gone into the switch
     Int from = NONE;          // of a spine: the link that the last packet came by
     Turns feed;               // ports of the switch that it comes from, or its pipes
@@ -356,6 +375,11 @@ struct State {
     Int node_of(Int pr) const { return pr / (k.entries * k.clients); }
     Int idx_of(Int pr) const { return idx[prs[pr].need]; }
     Int address_of(Int pr) const { return k.property_address + idx_of(pr) * k.property_bytes; }
+
+    // Beats have left the far end of a link in cycle `t`.
+    void give(LinkClass &link, Int beats, Int t) {
+        if (beats) link.credits.coming.push_back({t + k.link_latency, beats});
+    }
 
     // Cycles that `beats` wait, if each of them waits another one by a chance in 256.
     Int stalled(Int chance, Int beats) {

@@ -42,7 +42,7 @@ inline void enter(State &s, Int tor, Pipe &pipe, Int port, Int kind, Int t) {
     Int number = from.incoming.pop(s.packets);
     Packet &packet = s.packets[number];
     Int egress = by.route[packet.dest], beats = packet.beats();
-    from.level -= beats;
+    s.give(from, beats, t);
     to.inside += beats;
     from.passing = to.turns.last = std::max(t + beats - 1, packet.ends + PORT);
     packet.ends = from.passing + CROSS;
