@@ -66,36 +66,52 @@ def switch(
     datagram to a port. There is one job, number 0 of epoch 1, with a worker at each port. Other
     frames are counted and dropped.
     """
-    from sim.golden.reduction.switch import SwitchModel
-    from sim.golden.reduction.wide_switch import WideSwitchModel
-    from sim.harness.pcapng import CaptureWriter
-    from sim.p4sgd.host.job import GROUP, SWITCH
-    from sim.p4sgd.sockets.switch import SocketSwitch
-
     if pcap is not None:
         check_file(pcap)
     if wide and shadow:
         raise UserError("--wide and --shadow exclude each other: each is a rule of its own")
-    kind = WideSwitchModel if wide else SwitchModel
-    model = kind(ports, slots, 1, SWITCH, GROUP, shadow)
-    model.start_job(JOB, ports=(1 << ports) - 1, epoch=EPOCH, base=0, count=slots)
-    try:
-        served = SocketSwitch(
-            model=model,
-            host=host,
-            first_port=first_port,
-            drop=drop,
-            duplicate=duplicate,
-            seed=seed,
-        )
-    except OSError as error:
-        raise UserError(
-            f"no sockets at {host}, ports {first_port} to {first_port + ports - 1}:"
-            f" {error.strerror}; try another --first-port"
-        ) from error
+    model = model_of(ports, slots, wide=wide, shadow=shadow)
+    served = opened(model, host, first_port, drop=drop, duplicate=duplicate, seed=seed)
     console = Console(highlight=False)
     for port, place in enumerate(served.places):
         console.print(f"port {port}: {place[0]}:{place[1]}")
+    try:
+        serve(served, pcap, seconds)
+    finally:
+        served.close()
+        for line in counted(served):
+            console.print(line)
+
+
+def model_of(ports: int, slots: int, *, wide: bool, shadow: bool) -> Any:
+    """Return the golden model of a switch with the only job, which has all ports and slots."""
+    from sim.golden.reduction.switch import SwitchModel
+    from sim.golden.reduction.wide_switch import WideSwitchModel
+    from sim.p4sgd.host.job import GROUP, SWITCH
+
+    kind = WideSwitchModel if wide else SwitchModel
+    model = kind(ports, slots, 1, SWITCH, GROUP, shadow)
+    model.start_job(JOB, ports=(1 << ports) - 1, epoch=EPOCH, base=0, count=slots)
+    return model
+
+
+def opened(model: Any, host: str, first_port: int, **losses: Any) -> Any:
+    """Return a switch behind sockets; raise UserError if there are none at these ports."""
+    from sim.p4sgd.sockets.switch import SocketSwitch
+
+    try:
+        return SocketSwitch(model=model, host=host, first_port=first_port, **losses)
+    except OSError as error:
+        raise UserError(
+            f"no sockets at {host}, ports {first_port} to {first_port + model.ports - 1}:"
+            f" {error.strerror}; try another --first-port"
+        ) from error
+
+
+def serve(served: Any, pcap: Path | None, seconds: float | None) -> None:
+    """Answer for ``seconds``, or until an interrupt; write the frames to the file ``pcap``."""
+    from sim.harness.pcapng import CaptureWriter
+
     try:
         with open(pcap, "wb", 0) if pcap is not None else nullcontext() as file:
             if file is not None:
@@ -109,10 +125,6 @@ def switch(
         raise
     except OSError as error:
         raise UserError(f"cannot write {pcap}: {error.strerror}") from error
-    finally:
-        served.close()
-        for line in counted(served):
-            console.print(line)
 
 
 def counted(served: Any) -> Iterator[str]:
