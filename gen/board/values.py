@@ -58,7 +58,7 @@ def values_of(
         "masters": any(p.name.startswith(MASTERS) for p in emission.modules[core].ports),
         **describe_host(top.vendor_ips),
         "macs": any(":cmac_usplus:" in ip.vlnv for ip in top.vendor_ips),
-        "link": next((cage.link for cage in getattr(top, "cages", ()) if cage.split), None),
+        "link": next((cage for cage in getattr(top, "cages", ()) if cage.pauses), None),
         "classes": list(zip(CLASSES, PRIORITIES, strict=True)),
         "maps": register_maps(emission, core),
         "early": EARLY,

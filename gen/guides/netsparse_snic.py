@@ -91,7 +91,7 @@ def values(params: SnicParams) -> dict[str, Any]:
             (k, name, meaning(name)) for k, (name, _) in enumerate(SNIC_COUNTERS.counters)
         ],
         **tables(registers, TABLES, ALSO),
-        **board_facts(BOARD, cages=1, hbm=True, pauses=True, msix=params.over_pcie),
+        **board_facts(BOARD, cages=1, hbm=True, flow="kinds", msix=params.over_pcie),
         "host_line_bytes": HOST_LINE_BYTES,
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": BRIDGE_ID,

@@ -65,7 +65,7 @@ def values(params: NetSparseSwitchParams) -> dict[str, Any]:
         **tables(registers, TABLES, ALSO),
         "port_counters": [(k, name, what) for k, (name, what) in enumerate(ports.items())],
         "pipe_counters": [(k, name, what) for k, (name, what) in enumerate(pipes.items())],
-        **board_facts("links", cages=CAGES, hbm=False, pauses=True),
+        **board_facts("links", cages=CAGES, hbm=False, flow="kinds"),
         "bar": dict(BRIDGE.config)["pf0_bar0_size"],
         "device": BRIDGE_ID,
         "cages": CAGES,

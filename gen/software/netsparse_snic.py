@@ -12,7 +12,7 @@ def software(params: SnicParams) -> Software:
     """Return the host software of a SNIC with ``params``."""
     return Software(
         about="a NetSparse SNIC",
-        **of_side(snic_side(params), board=board_fields(pauses=True, msix=params.over_pcie)),
+        **of_side(snic_side(params), board=board_fields(flow="kinds", msix=params.over_pcie)),
         modules=(
             "netsparse.host.snic.snic",
             "netsparse.host.snic.simulated_snic",

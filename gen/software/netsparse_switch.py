@@ -17,7 +17,7 @@ def software(params: NetSparseSwitchParams) -> Software:
         about="a NetSparse switch",
         **of_side(
             switch_side(params, ports | pipes),
-            board=board_fields(cages=CAGES, hbm=False, pauses=True),
+            board=board_fields(cages=CAGES, hbm=False, flow="kinds"),
         ),
         modules=tuple(
             f"netsparse.host.switch.{name}"

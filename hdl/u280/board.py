@@ -36,7 +36,7 @@ from hdl.u280.clock_ip import APB_MHZ, BOARD_CLOCKS, HBM_MHZ, core_clock
 from hdl.u280.cmac_ip import LANES, MAC_MHZ, REFCLK_MHZ
 from hdl.u280.hbm import Hbm
 from hdl.u280.interrupt_request import InterruptRequest
-from hdl.u280.mac import Mac, MacParams
+from hdl.u280.mac import BY_PRIORITY, PAUSE_LEVELS, Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.mac_signals import CUTS, LEVELS
 from hdl.u280.pcie import PINS, Link, RegisterLink
@@ -115,14 +115,15 @@ class Board(Component):
         link: Any,
         cages: Iterable[int] = (),
         *,
-        split: bool = False,
+        flow: str = "none",
         memory: Hbm | None = None,
     ) -> None:
         self.link = link
         self.core_clock = core_clock(self.core_mhz)
         self.buses = crossed(link) if self.own_clock else {}
+        sizes: dict[str, Any] = BY_PRIORITY if flow == "priorities" else {}
         self.cages = tuple(
-            MacParams(cage=cage, split=split, resets=self.mac_resets) for cage in cages
+            MacParams(cage=cage, flow=flow, resets=self.mac_resets, **sizes) for cage in cages
         )
         self.memory = memory
         macs = [Mac(cage) for cage in self.cages]
@@ -140,6 +141,7 @@ class Board(Component):
         reset = ResetSynchroniser(RESET).crossings
         level = Synchroniser.sized().crossings
         levels = Synchroniser(MAC_LEVELS).crossings
+        pauses = Synchroniser(PAUSE_LEVELS).crossings
         resets = {"sync": "sync", "apb": "apb"}
         resets |= {"cages_apb": "apb"} if self.cages else {}
         resets |= {"hbm": "hbm", "hbm_ports": "hbm"} if memory else {}
@@ -164,6 +166,12 @@ class Board(Component):
                 crossing
                 for mac in macs
                 for crossing in inside(f"levels_of_{mac.clock}", levels, {})
+            ),
+            *(
+                crossing
+                for mac in macs
+                if mac.params.held
+                for crossing in inside(f"pauses_of_{mac.clock}", pauses, {})
             ),
         )
         self.slr_crossings = tuple(
@@ -303,7 +311,7 @@ class Board(Component):
         m.submodules.board_status = status = BoardStatus.sized(
             cages=len(macs),
             hbm=self.memory is not None,
-            pauses=any(mac.params.split for mac in macs),
+            flow=next((mac.params.flow for mac in macs), "none"),
             msix=msix,
         )
         connect_bus(m, self.of_link(m, "registers_1"), status.axil)
@@ -352,6 +360,15 @@ class Board(Component):
             status.levels[k].eq(levels.o),
             mac.settings.eq(status.settings[k]),
             mac.demands.eq(status.demands[k]),
+        ]
+
+    def hold(self, m: Module, mac: Mac, pause: Value, paused: Value) -> None:
+        """Connect the priorities that the core pauses, by registers, and those of the far end."""
+        m.submodules[f"pauses_of_{mac.clock}"] = levels = Synchroniser(PAUSE_LEVELS)
+        m.d.comb += [
+            mac.pause.eq(pause),
+            levels.i.eq(mac.paused),
+            paused.eq(levels.o),
         ]
 
     def send(self, m: Module, mac: Mac, index: int, axis) -> None:
@@ -409,11 +426,11 @@ def slr_ways(mac: Mac) -> list[tuple[str, StreamPipelineParams, str, str]]:
     return [
         *(
             (f"to_{mac.clock}_{k}", PACKET_PATH, "core", mac.clock)
-            for k in range(mac.params.classes)
+            for k in range(mac.params.streams)
         ),
         *(
             (f"of_{mac.clock}_{k}", PACKET_PATH, mac.clock, "core")
-            for k in range(mac.params.classes)
+            for k in range(mac.params.streams)
         ),
         (f"counts_of_{mac.clock}", counts_path(mac), mac.clock, "board_status"),
     ]

@@ -32,7 +32,7 @@ class BoardStatus(Component):
 
     def __init__(self, params: BoardRegistersParams) -> None:
         self.registers = board_registers(params)
-        self.cage = CageStatusParams(pauses=params.pauses)
+        self.cage = CageStatusParams(flow=params.flow)
         super().__init__(
             params,
             {

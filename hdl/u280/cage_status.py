@@ -8,25 +8,20 @@ from amaranth.lib.wiring import In, Out
 
 from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS
-from hdl.common.params import Params
-from hdl.u280.mac_signals import CUTS, DEMANDS, HAPPENINGS, events_of
+from hdl.common.params import Params, choice
+from hdl.u280.mac_signals import CUTS, DEMANDS, FLOWS, HAPPENINGS, events_of
 from hdl.u280.registers import COUNT_BITS, RARE_BITS
 
 
-class CageStatusParams(Params):
+class CageStatusParams(Params, suffix="{flow}"):
     """Says what a cage's MAC can do."""
 
-    pauses: bool = False  #: whether there is flow control
-
-    @property
-    def suffix(self) -> str:
-        """Return the end of the module's name, which tells whether there is flow control."""
-        return "pauses" if self.pauses else "plain"
+    flow: str = choice(*FLOWS, default="none")  #: which classes are paused apart
 
     @property
     def events(self) -> tuple[str, ...]:
         """List the events that are counted."""
-        return events_of(pauses=self.pauses)
+        return events_of(self.flow)
 
     @property
     def sums(self) -> data.StructLayout:

@@ -133,5 +133,6 @@ def ports(pauses: bool) -> list[VendorPort]:
             port("stat_rx_pause_req", "output", flow_control.BUS),
             port("ctl_rx_pause_ack", "input", flow_control.BUS),
             *(port(name, "input", len(value)) for name, value in flow_control.TIED.items()),
+            *(port(name, "input", flow_control.BUS) for name in flow_control.ENABLES),
         ]
     return result

@@ -5,12 +5,13 @@ annex 31D) the receiver pauses one priority of the far end in time. A pause take
 :attr:`FlowControlParams.headroom` is all that may come until then.
 """
 
+from collections.abc import Collection
+
 from amaranth.hdl import Const
 
 from hdl.common.packet_buffer import PacketBufferParams
 from hdl.common.packets import MAX_MTU, PRIORITY_COUNT
 from hdl.common.params import Params, same_as, whole
-from hdl.netsparse.protocol import PRIORITIES
 
 WORD_BYTES = 64  #: bytes of a beat, and of a word of a buffer
 LINE_BITS_PER_NS = 100
@@ -35,6 +36,10 @@ MAC_CYCLE_BITS = 311  #: bits of the line in a cycle of the MAC's clock, rounded
 #: cycles from a word at the MAC to the request: MacReceive, ``used``, comparison, request, and a
 #: register of the MAC's, once the last level has been held
 LOGIC_CYCLES = HOLD_CYCLES + 6
+
+#: words in the registers and FIFOs from a buffer to the core, and those that come while a request
+#: of the core is on its way to the MAC, by a register and a synchroniser
+BETWEEN_WORDS = 64
 
 #: length of a pause that is sent: it ends by itself after 21 us if nobody refreshes it, and is
 #: refreshed four times until then, so that one that is damaged is made up for
@@ -107,13 +112,22 @@ class FlowControlParams(Params):
         """
         return self.stop_above // 2
 
+    @property
+    def behind(self) -> int:
+        """Return the number of words that may still leave the buffer after its reader wants none.
 
-CLASS_BITS = sum(1 << priority for priority in PRIORITIES)
+        The reader requests a pause then, too. All that is inside and all that comes until the far
+        end obeys fits the buffer: it would have requested a pause by itself. The rest is between
+        buffer and reader, or comes while the reader's request is on its way.
+        """
+        return self.beats + BETWEEN_WORDS
+
+
 ONE, NONE, BUS = Const(1, 1), Const(0, 1), PRIORITY_COUNT + 1
 KINDS_OF_FRAMES = ("gcp", "pcp", "gpp", "ppp")  #: control and pause, global (g) and by priority (p)
 
 #: Inputs of the MAC that never change (PG203, "RX Pause Termination"): frames of PFC are known by
-#: type, group address and opcode, and global pause is not obeyed: it would stop both classes.
+#: type, group address and opcode, and global pause is not obeyed: it would stop all classes.
 TIED = {
     **{f"ctl_rx_enable_{kind}": Const(kind[0] == "p", 1) for kind in KINDS_OF_FRAMES},
     **{
@@ -121,9 +135,13 @@ TIED = {
         for kind in KINDS_OF_FRAMES
         for what in ("etype", "mcast", "opcode", "sa", "ucast")
     },
-    "ctl_rx_pause_enable": Const(CLASS_BITS, BUS),
-    "ctl_tx_pause_enable": Const(CLASS_BITS, BUS),
     **{f"ctl_tx_pause_quanta{k}": Const(PAUSE_QUANTA, 16) for k in range(BUS)},
     **{f"ctl_tx_pause_refresh_timer{k}": Const(REFRESH_QUANTA, 16) for k in range(BUS)},
     "ctl_tx_resend_pause": NONE,
 }
+ENABLES = ("ctl_rx_pause_enable", "ctl_tx_pause_enable")  #: inputs with a bit for each priority
+
+
+def enabled(priorities: Collection[int]) -> dict[str, Const]:
+    """Return the inputs of the MAC that say which priorities are paused."""
+    return dict.fromkeys(ENABLES, Const(sum(1 << priority for priority in priorities), BUS))

@@ -21,9 +21,10 @@ from hdl.common.component import Component
 from hdl.common.crossing.count_crossing import WAITING_BITS, CountCrossing
 from hdl.common.crossing.crossing import inside
 from hdl.common.crossing.gray_crossing import GrayCrossingParams
-from hdl.common.packets import AXIS
-from hdl.common.params import Params, tagged, whole
-from hdl.netsparse.kind_split import KINDS, KindSplit
+from hdl.common.crossing.synchroniser import Synchroniser, SynchroniserParams
+from hdl.common.packets import AXIS, PRIORITY_COUNT
+from hdl.common.params import Params, choice, whole
+from hdl.netsparse.kind_split import KindSplit
 from hdl.u280 import flow_control
 from hdl.u280.cmac_ip import LANES, RSFEC_CONTROLS, TIED, cmac_ip
 from hdl.u280.flow_control import FlowControlParams
@@ -34,6 +35,7 @@ from hdl.u280.mac_signals import (
     CUTS,
     DEMANDS,
     FEC_LANES,
+    FLOWS,
     LEVELS,
     RARE_BITS,
     SETTINGS,
@@ -43,16 +45,24 @@ from hdl.u280.mac_signals import (
 )
 from hdl.u280.mac_transmit import MacTransmit, MacTransmitParams
 from hdl.u280.packet_ledger import PacketLedger
-from hdl.u280.pauses import Pauses
+from hdl.u280.pauses import Pauses, PausesParams
 from hdl.u280.transmit_repair import TransmitRepair
+
+PAUSE_LEVELS = SynchroniserParams(shape=PRIORITY_COUNT)
+#: sizes where the core holds packets by priority: it makes no more packets wait in the MAC's
+#: buffer than may leave after a pause; both buffers hold the longest packet
+BY_PRIORITY = {
+    "link": FlowControlParams(beats=2048, style="block"),
+    "packets": MacTransmitParams(beats=256, most=160),
+}
 
 
 class MacParams(Params, suffix="{cage}"):
     """Says which cage it is, and what comes through it."""
 
     cage: int = whole(0, 1)  #: number of the cage
-    #: whether NetSparse's packets are split by class, with flow control
-    split: bool = tagged("_split", default=False)
+    #: which classes of packets are paused apart; kinds: each has a stream of its own
+    flow: str = choice(*FLOWS, default="none", tag="_{}")
     #: sizes of the link, with flow control
     link: FlowControlParams = field(default_factory=FlowControlParams)
     #: sizes of the buffers of packets that wait, each way
@@ -60,33 +70,48 @@ class MacParams(Params, suffix="{cage}"):
     resets: MacResetsParams = field(default_factory=MacResetsParams)  #: when the MAC is reset
 
     @property
-    def classes(self) -> int:
+    def pauses(self) -> PausesParams | None:
+        """Return the classes that are paused, and the sizes of the link; None without pauses."""
+        return PausesParams(flow=self.flow, link=self.link) if FLOWS[self.flow] else None
+
+    @property
+    def streams(self) -> int:
         """Return the number of streams of packets, each way."""
-        return KINDS if self.split else 1
+        return self.pauses.streams if self.pauses else 1
+
+    @property
+    def held(self) -> bool:
+        """Return whether the core holds the classes that are paused, and requests pauses."""
+        return self.flow == "priorities"
 
     @property
     def received(self) -> MacTransmitParams:
-        """Return the sizes of the buffer at the receiver, of each class."""
-        if not self.split:
+        """Return the sizes of the buffer at the receiver, of each stream."""
+        if not self.pauses:
             return self.packets
         return MacTransmitParams(beats=self.link.beats, style=self.link.style)
 
     @property
     def events(self) -> tuple[str, ...]:
         """List the events that are counted."""
-        return events_of(pauses=self.split)
+        return events_of(self.flow)
 
 
 class Mac(Component):
     """Sends packets of ``transmit`` through the cage; gives those that come in by ``receive``.
 
-    Each is one stream, or with ``params.split`` one of each class (:class:`KindSplit`), with a way
-    and a buffer of its own, so that neither class waits for the other. Then either end pauses each
-    class of the other (:class:`Pauses`): if the far end obeys, and the fibre is no longer than
-    ``params.link`` says, none finds no room. Without, those that find none are lost, as are always
-    packets with a wrong checksum and those of no kind; ``counts`` says how many, in the order of
-    ``params.events``, to be added up in every cycle. Nothing is sent while the far end does not
-    receive it (:class:`MacLink`).
+    Each is one stream, or with ``params.flow`` "kinds" one of each class (:class:`KindSplit`), with
+    a way and a buffer of its own, so that neither class waits for the other. With a ``flow`` either
+    end pauses each class of the other (:class:`Pauses`): if the far end obeys, and the fibre is no
+    longer than ``params.link`` says, none finds no room. With "priorities" the core has part in
+    that: it holds the priorities of ``paused``, levels of the MAC's clock, and requests pauses by
+    ``pause``, levels that come from registers. From the time that it does, at most
+    ``params.link.behind`` beats come.
+
+    Without flow control, packets that find no room are lost, as are always those with a wrong
+    checksum and those of no kind; ``counts`` says how many, in the order of ``params.events``, to
+    be added up in every cycle. Nothing is sent while the far end does not receive it
+    (:class:`MacLink`).
 
     ``settings`` and ``demands`` of the host come from registers of any clock (:class:`MacResets`);
     ``levels`` are registers of the MAC's clock and of ``apb``, to be synchronised. A reset of the
@@ -101,15 +126,16 @@ class Mac(Component):
     domains = ("sync", "apb")
 
     def __init__(self, params: MacParams) -> None:
-        self.cmac = cmac_ip(params.cage, pauses=params.split)
+        self.cmac = cmac_ip(params.cage, pauses=params.pauses is not None)
         self.vendor_ips = (self.cmac,)
         self.clock = f"mac_{params.cage}"
         events = CountCrossing.sized(kinds=len(params.events))
         receive = MacReceive(params.received).crossings
         transmit = MacTransmit(params.packets).crossings
+        levels = Synchroniser(PAUSE_LEVELS).crossings
         mac = {"mac": self.clock}
         self.ledgers = {
-            name: GrayCrossingParams(bits=(params.classes * sizes.beats).bit_length() + 2)
+            name: GrayCrossingParams(bits=(params.streams * sizes.beats).bit_length() + 2)
             for name, sizes in (("sent", params.packets), ("taken", params.received))
         }
         self.crossings = (
@@ -118,10 +144,11 @@ class Mac(Component):
                 for n, p in self.ledgers.items()
                 for c in inside(n, PacketLedger(p).crossings, mac)
             ),
-            *(c for k in range(params.classes) for c in inside(f"transmitter_{k}", transmit, mac)),
-            *(c for k in range(params.classes) for c in inside(f"receiver_{k}", receive, mac)),
+            *(c for k in range(params.streams) for c in inside(f"transmitter_{k}", transmit, mac)),
+            *(c for k in range(params.streams) for c in inside(f"receiver_{k}", receive, mac)),
             *inside("counter", events.crossings, {"write": self.clock, "read": "sync"}),
             *inside("resets", MacResets(params.resets).crossings, {"sync": "apb"}),
+            *(inside("requested", levels, {"sync": self.clock}) if params.held else ()),
         )
         super().__init__(
             params,
@@ -132,13 +159,18 @@ class Mac(Component):
                 "rx_n": In(LANES),
                 "tx_p": Out(LANES),
                 "tx_n": Out(LANES),
-                "transmit": In(AXIS).array(params.classes),
-                "receive": Out(AXIS).array(params.classes),
+                "transmit": In(AXIS).array(params.streams),
+                "receive": Out(AXIS).array(params.streams),
                 "counts": Out(WAITING_BITS).array(len(params.events)),
                 "cuts": Out(CUTS),
                 "levels": Out(LEVELS),
                 "settings": In(SETTINGS),
                 "demands": In(DEMANDS),
+                **(
+                    {"pause": In(PRIORITY_COUNT), "paused": Out(PRIORITY_COUNT)}
+                    if params.held
+                    else {}
+                ),
             },
         )
 
@@ -188,19 +220,29 @@ class Mac(Component):
         """Add the ways of packets, and with flow control what the MAC says and hears of pauses."""
         receivers = self.add_receivers(m, incoming)
         counted = Cat(self.lost(m, incoming, receivers), events)
-        if not self.params.split:
+        params = self.params.pauses
+        if params is None:
             self.add_transmitters(m, [flipped(outgoing)], outgoing)
             self.add_counter(m, counted)
             return {}
-        m.submodules.pauses = pauses = DomainRenamer("transmitting")(Pauses(self.params.link))
+        m.submodules.pauses = pauses = DomainRenamer("transmitting")(Pauses(params))
         self.add_transmitters(m, pauses.i, outgoing)
         connect(m, pauses.mac, flipped(outgoing))
         m.d.comb += [
             used.eq(receiver.used) for used, receiver in zip(pauses.used, receivers, strict=True)
         ]
+        if self.params.held:
+            requested = DomainRenamer("transmitting")(Synchroniser(PAUSE_LEVELS))
+            m.submodules.requested = requested
+            m.d.comb += [
+                requested.i.eq(self.pause),
+                pauses.pause.eq(requested.o),
+                self.paused.eq(pauses.paused),
+            ]
         self.add_counter(m, Cat(counted, pauses.events))
         buses = ("ctl_tx_pause_req", "stat_rx_pause_req", "ctl_rx_pause_ack")
-        return flow_control.TIED | {name: getattr(pauses, name) for name in buses}
+        wires = {name: getattr(pauses, name) for name in buses}
+        return flow_control.TIED | flow_control.enabled(params.classes.values()) | wires
 
     def control(self, m: Module, incoming, outgoing) -> dict[str, Any]:
         """Add what keeps the MAC running.
@@ -280,14 +322,14 @@ class Mac(Component):
         ]
 
     def add_receivers(self, m: Module, incoming) -> list[MacReceive]:
-        """Give out whole packets that come in, by class if there are two."""
+        """Give out whole packets that come in, by kind if there are two streams."""
         params = self.params
         rename = DomainRenamer({"mac": "receiving"})
-        receivers = [rename(MacReceive(params.received)) for _ in range(params.classes)]
+        receivers = [rename(MacReceive(params.received)) for _ in range(params.streams)]
         for k, receiver in enumerate(receivers):
             m.submodules[f"receiver_{k}"] = receiver
             connect(m, receiver.axis, flipped(self.receive[k]))
-        if params.split:
+        if params.streams > 1:
             m.submodules.kinds = kinds = DomainRenamer("receiving")(KindSplit())
             connect(m, incoming, kinds.mac)
             for o, receiver in zip(kinds.o, receivers, strict=True):
@@ -301,7 +343,7 @@ class Mac(Component):
         foreign = Signal(
             MacReceive.verdict_latency
         )  # so that of a packet one is reported at a time
-        if self.params.split:
+        if self.params.streams > 1:
             m.d.receiving += foreign.eq(Cat(m.submodules.kinds.foreign, foreign)[: len(foreign)])
         verdicts = Cat(
             Cat(receiver.dropped for receiver in receivers).any(),

@@ -4,16 +4,26 @@ from enum import IntEnum
 
 from amaranth.lib import data
 
+from hdl.common.packets import PRIORITY_COUNT
+
 EVENTS = ("dropped", "broken", "foreign", "corrected", "uncorrected", "symbol_errors")
 CLASSES = ("reads", "responses")  #: classes of NetSparse's packets, by index
-#: counts of each class, with flow control: cycles of the MAC in which the far end paused it, and
-#: pauses that we asked for
-PAUSE_EVENTS = tuple(f"{event}_{name}" for name in CLASSES for event in ("paused", "pauses"))
+#: classes that are paused apart, by how the flow of a link is controlled: not at all, by the kind
+#: of NetSparse's packets, each with a stream of its own, or by priority, all of them in one stream
+FLOWS = {
+    "none": (),
+    "kinds": CLASSES,
+    "priorities": tuple(f"priority_{k}" for k in range(PRIORITY_COUNT)),
+}
 
 
-def events_of(*, pauses: bool) -> tuple[str, ...]:
-    """List what is counted of a MAC, with or without flow control."""
-    return EVENTS + PAUSE_EVENTS * pauses
+def events_of(flow: str) -> tuple[str, ...]:
+    """List what is counted of a MAC whose flow is controlled as FLOWS says.
+
+    Of each class: cycles of the MAC in which the far end paused it, and pauses that we asked for.
+    """
+    pauses = (f"{event}_{name}" for name in FLOWS[flow] for event in ("paused", "pauses"))
+    return (*EVENTS, *pauses)
 
 
 PCS_LANES = 20  #: lanes of 100GBASE-R, four or five on each of the four lanes

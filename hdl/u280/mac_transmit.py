@@ -7,7 +7,7 @@ from hdl.common.component import Component
 from hdl.common.crossing.crossing import inside
 from hdl.common.packet_buffer import PacketBuffer, PacketBufferParams
 from hdl.common.packets import AXIS, BEAT, LEAST_BYTES, to_axis, to_transmitter
-from hdl.common.params import Params, same_as
+from hdl.common.params import Params, same_as, whole
 from hdl.u280.packet_crossing import PacketCrossing
 
 
@@ -18,6 +18,8 @@ class MacTransmitParams(Params, suffix="{beats}"):
     beats: int = same_as(PacketBufferParams, "words", default=512)
     #: kind of memory: ultra has 4096 beats in no more than one
     style: str = same_as(PacketBufferParams, "style", default="block", tag="_{}")
+    #: beats that may wait before no more are taken, at least those of a packet; 0: all
+    most: int = whole(16, or_zero=True, default=0, tag="_most_{}")
 
     @property
     def buffer(self) -> PacketBufferParams:
@@ -39,7 +41,9 @@ class MacTransmit(Component):
 
     Throughput: a beat a cycle of the slower clock. Latency: a packet's length, the crossing, and
     five cycles of the MAC's. Full: ``axis.tready`` goes low. Longer packets than
-    ``params.buffer.max_packet_words`` never leave.
+    ``params.buffer.max_packet_words`` never leave. With ``params.most``, less is in the way of what
+    the core sends next: ``axis.tready`` is low while so many beats wait, give or take those of the
+    crossing.
     """
 
     domains = ("sync", "mac")
@@ -62,11 +66,16 @@ class MacTransmit(Component):
         write = Signal()
         word = Signal(BEAT)
         whole = Signal()  # what ends is not cut off
+        room = packets.room
+        if self.params.most:
+            few = Signal()
+            m.d.mac += few.eq(packets.used < self.params.most)
+            room = room & few
         m.d.comb += [
             self.cut.eq(path.dropped),
             self.entered.eq(path.entered),
             self.runs.eq(path.write_runs),
-            path.o.ready.eq(packets.room),
+            path.o.ready.eq(room),
             packets.write.eq(write),
             packets.word.eq(word),
             packets.ends.eq(write & word.last),
@@ -74,7 +83,7 @@ class MacTransmit(Component):
         ]
         short = begins & beat.last
         m.d.mac += [
-            write.eq(path.o.valid & packets.room),
+            write.eq(path.o.valid & room),
             whole.eq(beat.keep[0]),
             word.last.eq(beat.last),
             word.keep.eq(beat.keep | Mux(short, (1 << LEAST_BYTES) - 1, 0)),

@@ -18,4 +18,5 @@ class NetSparseSwitchBoard(CagesBoard):
     """
 
     switch = NetSparseSwitch
+    flow = "kinds"
     streams = tuple(f"axis_{name}" for name in CLASSES)

@@ -1,12 +1,13 @@
 """Declares the registers of the board, beside those of the design."""
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from hdl.common.params import Params, whole
+from hdl.common.params import Params, choice, whole
 from hdl.common.register_parts import COMMANDS_DOC, single
 from hdl.common.registers import Register, RegisterMap, names_of, pulse, ro, rw
-from hdl.u280.mac_signals import CLASSES, FEC_LANES, PCS_LANES, RARE_BITS, Loopback
+from hdl.u280.mac_signals import FEC_LANES, FLOWS, PCS_LANES, RARE_BITS, Loopback
 
 IDENTITY = 0x55323830  #: "U280"
 VERSION = 2
@@ -36,13 +37,14 @@ class BoardRegistersParams(Params):
 
     cages: int = whole(1, 2)  #: number of cages that are in use
     hbm: bool  #: whether HBM is in use
-    pauses: bool = False  #: whether cages have flow control
+    #: which classes of packets are paused apart at the cages
+    flow: str = choice(*FLOWS, default="none")
     msix: bool = False  #: whether the board requests its interrupts from the bare block itself
 
     @property
     def suffix(self) -> str:
         """Return the end of the module's name: all that the board has."""
-        parts = {"hbm": self.hbm, "pauses": self.pauses, "msix": self.msix}
+        parts = {"hbm": self.hbm, self.flow: bool(FLOWS[self.flow]), "msix": self.msix}
         return "_".join([f"{self.cages}", *(name for name, is_there in parts.items() if is_there)])
 
 
@@ -93,8 +95,7 @@ def board_registers(params: BoardRegistersParams) -> RegisterMap:
         )
     for k in range(params.cages):
         registers += mac_controls(k) + mac_status(k) + mac_counters(k)
-        if params.pauses:
-            registers += pause_registers(k)
+        registers += pause_registers(k, FLOWS[params.flow])
     return RegisterMap(f"board_{params.suffix}", tuple(registers), ADDRESS_BITS)
 
 
@@ -251,28 +252,29 @@ def mac_counters(k: int) -> list[Register]:
     ]
 
 
-def pause_registers(k: int) -> list[Register]:
-    """Return the registers of counters of flow control at cage ``k``, of each class."""
+def pause_registers(k: int, classes: Sequence[str]) -> list[Register]:
+    """Return the registers of counters of flow control at cage ``k``, of each of ``classes``."""
+    texts = {name: name.replace("priority_", "packets of priority ") for name in classes}
     return [
         register
-        for name in CLASSES
+        for name, text in texts.items()
         for register in (
             single(
                 ro(
                     f"paused_{name}_{k}",
                     COUNT_BITS,
                     f"counts cycles of 3.103 ns in which the far end of cage {k} pauses our"
-                    f" {name}; it counts on while a pause lasts",
+                    f" {text}; it counts on while a pause lasts",
                 ),
-                f"Counts how long the {name} that cage {k} sends were paused.",
+                f"Counts how long the {text} that cage {k} sends were paused.",
             ),
             single(
                 ro(
                     f"pauses_{name}_{k}",
                     COUNT_BITS,
-                    f"counts pauses of {name} that were requested from the far end of cage {k}",
+                    f"counts pauses of {text} that were requested from the far end of cage {k}",
                 ),
-                f"Counts pauses of the far end's {name} at cage {k}.",
+                f"Counts pauses of the far end's {text} at cage {k}.",
             ),
         )
     ]

@@ -51,7 +51,7 @@ class SnicBoard(Board):
         link = kind(PcieParams(register_bits=snic_registers(params).address_bits))
         port = HbmPortParams(address_bits=params.dram_address_bits, writes=True, lines=True)
         memory = Hbm.sized(ports=((DRAM, port),))
-        super().__init__(params, link, [0], split=True, memory=memory)
+        super().__init__(params, link, [0], flow="kinds", memory=memory)
 
     def elaborate(self, platform) -> Module:
         m = self.begin()

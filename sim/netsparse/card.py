@@ -10,7 +10,7 @@ from sim.netsparse.switch_side import switch_side
 from sim.surroundings.card.host import MAX_US, Bar, BlockCard, BoardDriver, Pcie
 from sim.surroundings.card.ip_models import HOST_BASE
 
-SIZES = BoardRegistersParams(cages=1, hbm=True, pauses=True)  #: of a SNIC's board
+SIZES = BoardRegistersParams(cages=1, hbm=True, flow="kinds")  #: of a SNIC's board
 
 
 class CardSnic(SnicProgram):
@@ -50,7 +50,7 @@ class CardBlockSnic(BlockCard, CardSnic):
 class CardSwitch(BlockCard, HostProgram):
     """Drives NetSparse's switch on a card."""
 
-    pauses = True
+    flow = "kinds"
 
     def drive(self, bar: Any) -> None:
         """Drive the switch through ``bar``."""

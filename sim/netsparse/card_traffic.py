@@ -26,12 +26,20 @@ def traffic_files(folder: Path, packets: Sequence[bytes]) -> list[str]:
 
     Of each class, the first is the one that fills a buffer the fastest, the last the longest.
     """
-    beats, lines, first = [], [], 0
+    described = []
     for packet in packets:
         kind, length = int.from_bytes(packet[50:52], "big"), int.from_bytes(packet[56:60], "big")
         stride = PR_BYTES + (length if kind == Kind.RESPONSE else 0)
         prs = (len(packet) - HEADER_BYTES) // stride
-        lines.append(f"{int(kind != Kind.READ)} {prs} {stride} {len(packet)} {first}")
+        described.append((f"{int(kind != Kind.READ)} {prs} {stride}", packet))
+    return write_files(folder, described)
+
+
+def write_files(folder: Path, described: Sequence[tuple[str, bytes]]) -> list[str]:
+    """Write packets, each with its class, its PRs and their bytes; return the arguments."""
+    beats, lines, first = [], [], 0
+    for numbers, packet in described:
+        lines.append(f"{numbers} {len(packet)} {first}")
         for at in range(0, len(packet), BEAT_BYTES):
             beats.append(packet[at : at + BEAT_BYTES][::-1].hex().rjust(2 * BEAT_BYTES, "0"))
         first = len(beats)

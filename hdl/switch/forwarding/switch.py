@@ -39,9 +39,10 @@ class ForwardingSwitch(Component):
     They wait at the port where they came (:class:`PacketMemory`), then in a queue of their class at
     the output (:class:`ForwardingEgress`); packets of one class from one port to another stay in
     order. Packets that find no room are dropped, unless their class is lossless and the neighbour
-    obeys within ``params.headroom`` beats. ``pause`` has a bit for each priority of PFC that the
-    neighbour of a port must pause; ``paused`` has a bit for each that the neighbour pauses. There
-    is no spanning tree: a loop of links multiplies floods, up to the limit of each port's flooding.
+    obeys within ``params.headroom`` beats. ``pause``, from registers, has a bit for each priority
+    of PFC that the neighbour of a port must pause; ``paused`` has a bit for each that the neighbour
+    pauses. There is no spanning tree: a loop of links multiplies floods, up to the limit of each
+    port's flooding.
 
     With ``params.recognisers`` the packets that these know go to ``to_engine[e][k]`` instead, where
     they cannot wait, and packets of ``from_engine[e][k]`` share port k with the others; none begins
@@ -163,8 +164,8 @@ class ForwardingSwitch(Component):
             ingress.port.eq(port),
             memory.stored.eq(ingress.stored),
             *(memory.levels[name].eq(control[name]) for name in memory.levels.shape().members),
-            self.pause[k].eq(memory.pause & control.lossless[: self.params.classes]),
         ]
+        m.d.sync += self.pause[k].eq(memory.pause & control.lossless[: self.params.classes])
 
     def cross(self, m: Module, k: int, memory, matching, outputs) -> None:
         """Connect the memory of input ``k`` to all outputs, and to the matching."""

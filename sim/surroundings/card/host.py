@@ -98,7 +98,7 @@ class BlockCard:
     """Is a card with the bare block; make one before any time has passed, and :meth:`begin` it."""
 
     driver: Any  #: class of the driver, another base of the card
-    pauses = False  #: whether the board has registers of pauses
+    flow = "none"  #: classes that are paused apart, of which the board has registers
     board: BoardDriver
 
     def __init__(self, card: Any, params: Any) -> None:
@@ -117,7 +117,7 @@ class BlockCard:
 
     def sizes(self) -> BoardRegistersParams:
         """Return the sizes of the board's registers: here those of a switch."""
-        return BoardRegistersParams(cages=self.params.ports, hbm=False, pauses=self.pauses)
+        return BoardRegistersParams(cages=self.params.ports, hbm=False, flow=self.flow)
 
 
 async def switch_on(dut: Any, *result: Any) -> Sequence[Any]:

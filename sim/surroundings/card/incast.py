@@ -28,7 +28,7 @@ def fibre(metres: float) -> str:
 
 
 class Incast(Assembly):
-    """Assembles a MAC, which ``params.split`` says has flow control, with its neighbours."""
+    """Assembles a MAC, which ``params.flow`` says has flow control, with its neighbours."""
 
     params: MacParams
 

@@ -163,6 +163,10 @@ def add_cage(table, k):
     table.add(f"{mac}.settings", f"board_status.settings_{k}")
     table.add(f"{mac}.demands", f"board_status.demands_{k}")
     table.add(f"levels_of_{mac}.i", f"{mac}.levels")
+    if f"{mac}.paused" in table.driven:  # priorities, which the core holds and pauses
+        table.add(f"{mac}.pause", f"core.pause_{k}")
+        table.add(f"pauses_of_{mac}.i", f"{mac}.paused")
+        table.add(f"core.paused_{k}", f"pauses_of_{mac}.o")
     table.add(f"board_status.levels_{k}", f"levels_of_{mac}.o")
     route = f"counts_of_{mac}"
     counts = [path for path in table.driven if path.startswith(f"{mac}.counts_")]

@@ -22,8 +22,8 @@ from sim.harness.streams import start
 from sim.harness.verilator import simulate
 from tests.hdl.common.register_pace import registers_at_any_pace
 
-PARAMS = BoardRegistersParams(cages=2, hbm=True, pauses=True, msix=True)
-CAGE = CageStatusParams(pauses=True)
+PARAMS = BoardRegistersParams(cages=2, hbm=True, flow="kinds", msix=True)
+CAGE = CageStatusParams(flow="kinds")
 MAP = board_registers(PARAMS)
 STEPS = 400
 
@@ -209,9 +209,13 @@ async def refuses_what_is_not_there(dut):
             assert (await axil.write(address, random.randbytes(4))).resp == AxiResp.SLVERR
 
 
-@pytest.mark.parametrize("pauses", [False, True])
-def test_sums_have_the_width_of_their_registers(pauses):
-    sums = CageStatusParams(pauses=pauses).sums
+@pytest.mark.parametrize(
+    ("flow", "name"), [("none", ""), ("kinds", "reads"), ("priorities", "priority_7")]
+)
+def test_sums_have_the_width_of_their_registers(flow, name):
+    sums = CageStatusParams(flow=flow).sums
     assert sums["dropped"].width == COUNT_BITS
     assert sums["watchdog"].width == RARE_BITS
-    assert ("paused_reads" in sums.members) == pauses
+    paused = [each for each in sums.members if each.startswith("paused_")]
+    assert paused[-1:] == ([f"paused_{name}"] if name == "priority_7" else paused[-1:])
+    assert bool(paused) == bool(name)

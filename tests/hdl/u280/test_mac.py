@@ -19,7 +19,7 @@ from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
 from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, header, random_packet, until
 
-COUNTED = len(events_of(pauses=True))
+COUNTED = len(events_of("kinds"))
 LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)  # that is soon full
 LOOP = Path(__file__).with_name("cmac_loop.sv")
 
@@ -27,7 +27,7 @@ LOOP = Path(__file__).with_name("cmac_loop.sv")
 def test_both_kinds_through_a_loop():
     resets = MacResetsParams(settle=64, patience=200, pulse=50)
     packets = MacTransmitParams(beats=64)
-    params = MacParams(cage=0, split=True, link=LINK, packets=packets, resets=resets)
+    params = MacParams(cage=0, flow="kinds", link=LINK, packets=packets, resets=resets)
     simulate(Mac(params), __name__, extra_sources=[LOOP])
 
 

@@ -29,7 +29,7 @@ async def step(dut, used):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def requests_above_one_level_until_below_another(dut):
     params = params_in_simulator(FlowControlParams)
-    dut.used.value = 0
+    dut.used.value = dut.pause.value = 0
     await start(dut)
     for bit in range(len(dut.used)):
         for used, request in (
@@ -61,7 +61,7 @@ async def requests_above_one_level_until_below_another(dut):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 async def each_level_stays(dut):
     params = params_in_simulator(FlowControlParams)
-    dut.used.value = 0
+    dut.used.value = dut.pause.value = 0
     await start(dut)
     lengths, length, level, begun = [], 0, 0, 0
     for _ in range(3000):
@@ -75,3 +75,19 @@ async def each_level_stays(dut):
     assert len(lengths) > 50
     assert min(lengths[1:]) == HOLD_CYCLES
     assert begun == (len(lengths) + 1) // 2
+
+
+@cocotb.test(timeout_time=20, timeout_unit="us")
+async def a_pause_is_requested_whatever_is_used(dut):
+    params = params_in_simulator(FlowControlParams)
+    dut.used.value = dut.pause.value = 0
+    await start(dut)
+    before = 0
+    for used in (0, params.resume_at, params.resume_at + 1, params.beats, params.resume_at + 1, 0):
+        for pause in (0, 1, 0, 0):
+            dut.pause.value = pause
+            for _ in range(PauseRequest.latency + HOLD_CYCLES):
+                await step(dut, used)
+            stop, resume = pause or used > params.stop_above, used <= params.resume_at
+            before = 1 if stop else 0 if resume else before
+            assert dut.request.value == before, (used, pause)

@@ -3,19 +3,20 @@ import random
 import cocotb
 
 from hdl.netsparse.protocol import PRIORITIES
-from hdl.u280.flow_control import HOLD_CYCLES, FlowControlParams
-from hdl.u280.mac_signals import PAUSE_EVENTS
-from hdl.u280.pauses import Pauses
+from hdl.u280.flow_control import HOLD_CYCLES
+from hdl.u280.mac_signals import EVENTS, events_of
+from hdl.u280.pauses import Pauses, PausesParams
 from sim.harness.records import Recorder
 from sim.harness.streams import edges, never, often, start
 from sim.harness.verilator import params_in_simulator, simulate
 from tests.hdl.u280.packet_bench import Sender, Taker, count_beats
 
 CLASSES = range(2)
+PAUSE_EVENTS = events_of("kinds")[len(EVENTS) :]
 
 
 def test_pauses():
-    simulate(Pauses(FlowControlParams()), __name__)
+    simulate(Pauses(PausesParams(flow="kinds")), __name__)
 
 
 async def begin(dut, stall=never, gap=None):
@@ -39,7 +40,7 @@ async def counted(dut, count, events):
 @cocotb.test(timeout_time=50, timeout_unit="us")
 @cocotb.parametrize(kind=CLASSES)
 async def requests_the_class_that_has_no_room(dut, kind):
-    params = params_in_simulator(FlowControlParams)
+    params = params_in_simulator(PausesParams).link
     *_, events = await begin(dut)
     counts = await counted(dut, HOLD_CYCLES, events)
     assert not any(counts.values())
@@ -70,7 +71,7 @@ def beside(limit, bits):
 @cocotb.test(timeout_time=100, timeout_unit="us")
 @cocotb.parametrize(kind=CLASSES)
 async def no_bit_of_what_is_used_is_overlooked(dut, kind):
-    params = params_in_simulator(FlowControlParams)
+    params = params_in_simulator(PausesParams).link
     await begin(dut)
     used = getattr(dut, f"used_{kind}")
     upto_stop, above_stop = beside(params.stop_above, len(used))

@@ -17,9 +17,9 @@ def test_pauses_where_there_is_flow_control():
     plain, pauses = (
         {
             r.name
-            for r in board_registers(BoardRegistersParams(cages=1, hbm=True, pauses=on)).registers
+            for r in board_registers(BoardRegistersParams(cages=1, hbm=True, flow=flow)).registers
         }
-        for on in (False, True)
+        for flow in ("none", "kinds")
     )
     assert pauses - plain == {
         f"{event}_{name}_0" for event in ("paused", "pauses") for name in ("reads", "responses")

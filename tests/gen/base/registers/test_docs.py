@@ -33,7 +33,7 @@ def maps_of(design):
 
 
 MAPS = {map.name: map for design in designs().values() for map in maps_of(design)}
-MAPS["board"] = board_registers(BoardRegistersParams(cages=2, hbm=True, pauses=True))
+MAPS["board"] = board_registers(BoardRegistersParams(cages=2, hbm=True, flow="kinds"))
 
 
 def findings(map):

@@ -5,7 +5,7 @@ from hdl.u280.flow_control import FlowControlParams
 from tests.rejects import rejects
 
 #: cycles from a beat in a packet memory to ``pause``, and between a MAC's clock and the core's
-COUNTING, CROSSING = 3, 6
+COUNTING, CROSSING = 4, 6
 
 test_rejects = rejects(
     lambda **sizes: ForwardingParams(**PRESETS["tiny"] | sizes),

@@ -12,7 +12,7 @@ from sim.surroundings.card.cards import QUICK
 from sim.surroundings.card.incast import fibre, simulate_incast
 from tests.long import short_and_long
 
-MAC = MacParams(cage=0, split=True, resets=QUICK)
+MAC = MacParams(cage=0, flow="kinds", resets=QUICK)
 SOURCES = 12
 PROPERTY = 64  #: bytes
 MTU, LONGEST = 1500, MAC.link.frame_bytes - 4  #: bytes
