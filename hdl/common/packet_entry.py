@@ -21,11 +21,13 @@ class PacketEntryParams(Params, suffix="{beats}"):
     beats: int = same_as(PacketBufferParams, "words", default=512)
     #: whether the source marks corrupt packets, which an entry then drops
     marked: bool = tagged("_marked", default=False)
+    #: kind of memory: ultra has 4096 beats in no more than one
+    style: str = same_as(PacketBufferParams, "style", default="block", tag="_{}")
 
     @property
     def buffer(self) -> PacketBufferParams:
         """Return the sizes of the buffer of whole packets."""
-        return PacketBufferParams(shape=BEAT, words=self.beats, behind=1)
+        return PacketBufferParams(shape=BEAT, words=self.beats, behind=1, style=self.style)
 
 
 class PacketEntry(Component):

@@ -9,6 +9,7 @@ from hdl.netsparse.kind_split import CLASSES as PROPERTY_PACKETS
 from hdl.netsparse.protocol import PRIORITIES
 from hdl.netsparse.switch.params import CLASSES
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from hdl.network_switch.far_engine import FarEngine, FarEngineParams
 from hdl.p4sgd.switch.switch import Switch
 from hdl.switch.classifier import Recogniser
 from hdl.switchgnn.switch.switch import GnnSwitch
@@ -37,6 +38,14 @@ class Engine:
     component: type[Any]
     params: Any
     streams: tuple[Stream, ...]
+    stages: int = 0  #: registers between it and the ports; 0: none
+
+    def make(self) -> Any:
+        """Return the component, behind its registers."""
+        if not self.stages:
+            return self.component(self.params)
+        sizes = {"component": self.component, "own": self.params, "stages": self.stages}
+        return FarEngine(FarEngineParams(name=self.name, **sizes))
 
 
 def engines(params: Any) -> Iterator[Engine]:
@@ -46,7 +55,13 @@ def engines(params: Any) -> Iterator[Engine]:
         if getattr(params, f"has_{name}"):
             own = getattr(params, name)
             frames = (Stream(protocols=(own.frames,)),)
-            yield Engine(name=name, component=component, params=own, streams=frames)
+            yield Engine(
+                name=name,
+                component=component,
+                params=own,
+                streams=frames,
+                stages=params.slr_stages,
+            )
     if params.has_netsparse:
         streams = tuple(
             Stream(name=f"axis_{name}", protocols=(packets,), priority=priority)

@@ -19,6 +19,8 @@ class LosslessPortParams(Params, suffix="{beats}_h{headroom}"):
     beats: int = same_as(PacketEntryParams, "beats", default=4096)  #: beats that can wait
     #: beats that may come after a pause was requested
     headroom: int = whole(1, 1 << 16, default=1400)
+    #: kind of memory from which Vivado builds the buffer
+    style: str = same_as(PacketEntryParams, "style", default="block", tag="_{}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -39,7 +41,7 @@ class LosslessPortParams(Params, suffix="{beats}_h{headroom}"):
     @property
     def entry(self) -> PacketEntryParams:
         """Return the sizes of the buffer of packets that come."""
-        return PacketEntryParams(beats=self.beats, marked=True)
+        return PacketEntryParams(beats=self.beats, marked=True, style=self.style)
 
 
 class LosslessPort(Component):

@@ -29,6 +29,8 @@ class NetworkSwitchParams(Params, suffix="p{ports}_{built}"):
     switchgnn: GnnSwitchParams = field(default_factory=GnnSwitchParams)  #: its engine
     netsparse: NetSparseSwitchParams = field(default_factory=NetSparseSwitchParams)  #: its engine
     lossless: LosslessPortParams = field(default_factory=LosslessPortParams)  #: NetSparse's buffers
+    #: registers to each engine whose packets never wait, and back; 0: the engines are in one die
+    slr_stages: int = whole(0, 6, default=0, tag="_x{}")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,7 +38,7 @@ class NetworkSwitchParams(Params, suffix="p{ports}_{built}"):
             value = getattr(self, part.name)
             if "ports" in getattr(value, "field_rules", {}):
                 object.__setattr__(self, part.name, replace(value, ports=self.ports))
-        object.__setattr__(self, "allreduce", replace(self.allreduce, announces=True))
+        object.__setattr__(self, "allreduce", replace(self.allreduce, announces=not self.slr_stages))
         if self.switchgnn.in_memory:
             raise ValueError("switchgnn.tables must be chip, as the switch has no memory: memory")
 

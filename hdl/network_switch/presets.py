@@ -21,6 +21,15 @@ def engine(name: str, preset: Mapping[str, int | str]) -> Preset:
     return {f"{name}.{key}": value for key, value in preset.items() if key != "ports"}
 
 
+#: room that a card's MACs need behind a pause, for two classes of ordinary packets
+ON_CARD: Preset = {
+    "forwarding.classes": 2,
+    "forwarding.beats": 8192,
+    "forwarding.headroom": 2144,
+    "lossless.beats": 4096,
+    "lossless.headroom": 2144,
+    "lossless.style": "ultra",
+}
 PRESETS: dict[str, Preset] = {
     "tiny": {
         "ports": 4,

@@ -34,10 +34,11 @@ class NetworkSwitch(Component):
 
     What comes at a port is classified by its first beat. The answers of the engines and forwarded
     packets share a port as its scheduler is set (:class:`ForwardingSwitch`). An engine is the
-    switch of its system, unchanged. Packets of NetSparse wait for their engine in buffers
-    (:class:`LosslessPort`). ``pause`` has a bit for each priority of PFC that the neighbour of a
-    port must pause; ``paused`` has a bit for each that the neighbour pauses. ``s_axis`` is always
-    ready.
+    switch of its system, unchanged; with ``params.slr_stages`` those whose frames never wait are
+    behind so many registers (:class:`FarEngine`), as the memories of all fill more than a die.
+    Packets of NetSparse wait for their engine in buffers (:class:`LosslessPort`). ``pause``, from
+    registers, has a bit for each priority of PFC that the neighbour of a port must pause;
+    ``paused`` has a bit for each that the neighbour pauses. ``s_axis`` is always ready.
 
     Registers are in pages of 4 KB: the switch's own, then those of each of its ``pages``.
     Throughput: a beat of 64 bytes a cycle at every port, each way, and in each engine what its own
@@ -55,7 +56,7 @@ class NetworkSwitch(Component):
         for part in engines(params):
             if part.name in ANSWERING:
                 wait = 0 if getattr(part.params, "announces", False) else PortScheduler.wait
-                own = part.component(part.params).latency
+                own = part.make().latency
                 self.latencies[part.name] = own + around + wait
         priorities = {"pause": Out(PRIORITY_COUNT), "paused": In(PRIORITY_COUNT)}
         super().__init__(
@@ -75,7 +76,7 @@ class NetworkSwitch(Component):
         m.submodules.forwarding = hub = ForwardingSwitch(params.hub)
         buses, streams = [registers.axil, hub.s_axil], []
         for engine in engines(params):
-            m.submodules[engine.name] = part = engine.component(engine.params)
+            m.submodules[engine.name] = part = engine.make()
             buses.append(part.s_axil)
             streams += [(each, part) for each in engine.streams]
         self.decode(m, buses)
@@ -87,7 +88,7 @@ class NetworkSwitch(Component):
             for number, (stream, part) in enumerate(streams):
                 pauses.append(self.join(m, k, hub, number, stream, part, lost))
             for bit in range(PRIORITY_COUNT):
-                m.d.comb += self.pause[k][bit].eq(Cat(each[bit] for each in pauses).any())
+                m.d.sync += self.pause[k][bit].eq(Cat(each[bit] for each in pauses).any())
             held = [0 if s.priority is None else self.paused[k][s.priority] for s, _ in streams]
             m.d.comb += hub.paused[k].eq(self.paused[k])
             if held:
