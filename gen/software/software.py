@@ -8,7 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from gen.base.registers.python_driver import class_name
+from gen.base.registers.python_driver import class_name, python_driver
 from gen.base.templates import environment
 from gen.software.copies import closure, copied, file_name, source_of, standing
 from hdl.common.registers import RegisterMap
@@ -39,6 +39,7 @@ class Software:
     kernel: Mapping[str, Any] | None = None  #: fields of sim.host.xrt.Kernel, if there is one
     places: Mapping[str, Any] = field(default_factory=dict)  #: fields of the build that differ then
     kernel_checks: Sequence[str] = ()  #: checks of the package's program that a kernel passes
+    parts: Sequence["Software"] = ()  #: those of parts with pages of registers
 
     @property
     def registers_built(self) -> str:
@@ -51,14 +52,19 @@ class Software:
         return f"{self.map.name}_host"
 
     def package_files(self) -> dict[str, str]:
-        """Return the files of the package by path."""
+        """Return the files of the package by path, with packages and drivers of its parts."""
         modules = (*COMMON, f"host.{self.reach}", self.selftest, *self.modules)
         main = environment(HERE).get_template("main.py.j2")
         selftest = self.selftest.rpartition(".")[2]
         if self.kernel is not None:
             modules = (*modules, "host.xrt")
         registers = files("sim.host").joinpath("xrt_registers.cpp").read_text()
+        of_parts: dict[str, str] = {}
+        for part in self.parts:
+            driver = python_driver(part.map)
+            of_parts |= part.package_files() | {f"{part.map.name}_driver.py": driver}
         return {
+            **of_parts,
             **({f"{self.package}/xrt_registers.cpp": registers} if self.kernel else {}),
             **copied((f"sim.{name}" for name in modules), self.package),
             f"{self.package}/__init__.py": self.init(),

@@ -1,12 +1,12 @@
 """Shows and sets a forwarding switch from the command line."""
 
-import argparse
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from typing import Any
+from functools import partial
 
 from sim.forwarding.host.forwarding_switch import Entry, Forwarding
-from sim.host.device import DeviceError
+from sim.host.commands import Commands, run_command
+from sim.host.selftest.board import MODES
+from sim.host.selftest.card_checks import card_checks
+from sim.host.selftest.checks import Check, run_checks
 
 
 def address(text: str) -> bytes:
@@ -44,8 +44,23 @@ def counters(switch: Forwarding, port: int) -> str:
     return "\n".join(f"{name} {value}" for name, value in switch.counters(port).items() if value)
 
 
-#: commands: what each does, its arguments, and the function of a switch and these
-COMMANDS: Mapping[str, tuple[str, Mapping[str, Any], Callable[..., Any]]] = {
+def checks_of(switch: Forwarding, loopback: str = "") -> dict[str, Check]:
+    """Return the checks of a switch's card by name; without ``loopback`` it has no MACs."""
+
+    def counts() -> dict[str, dict[int, dict[str, int]]]:
+        return {"port": {k: switch.counters(k) for k in range(switch.build.fixed["ports"])}}
+
+    return card_checks(switch, counts, loopback)
+
+
+def loopback(text: str) -> str:
+    """Return the part of a transceiver in which packets turn back; ValueError for another text."""
+    if text not in MODES:
+        raise ValueError(text)
+    return text
+
+
+COMMANDS: Commands = {
     "table": ("list the MAC table", {}, lambda s: "\n".join(map(shown, s.table()))),
     "find": (
         "show the entry of an address",
@@ -92,32 +107,12 @@ COMMANDS: Mapping[str, tuple[str, Mapping[str, Any], Callable[..., Any]]] = {
     ),
     "learning": ("switch learning on, 1, or off, 0", {"on": int}, Forwarding.set_learning),
     "counters": ("show the counters of a port", {"port": int}, counters),
+    "test": (
+        "test registers, counters and links, whose packets turn back in part pcs or pma",
+        {"loopback": loopback},
+        lambda switch, mode: run_checks(checks_of(switch, mode)),
+    ),
 }
 
 
-def main(
-    open_card: Callable[[str], AbstractContextManager[Any]],
-    device: Mapping[str, Any],
-    arguments: Sequence[str] | None = None,
-) -> int:
-    """Carry out the command line on the card that ``open_card`` opens; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {open_card.__module__}", description="Show and set a forwarding switch."
-    )
-    parser.add_argument("--device", **device)
-    commands = parser.add_subparsers(dest="command", required=True)
-    for name, (about, parameters, _) in COMMANDS.items():
-        command = commands.add_parser(name, help=about)
-        for parameter, kind in parameters.items():
-            command.add_argument(parameter, type=kind)
-    requested = vars(parser.parse_args(arguments))
-    _, parameters, function = COMMANDS[requested["command"]]
-    try:
-        with open_card(requested["device"]) as switch:
-            result = function(switch, *(requested[name] for name in parameters))
-    except DeviceError as error:
-        print(error)
-        return 1
-    if isinstance(result, str):
-        print(result)
-    return 0
+main = partial(run_command, "Show and set a forwarding switch", COMMANDS)
