@@ -1,6 +1,6 @@
 """Describes the forwarding switch as a design."""
 
-from gen.designs.design import Bench, Design, Run
+from gen.designs.design import Bench, Card, Design, Most, Run
 from hdl.switch.forwarding.presets import PRESETS
 
 DESIGN = Design(
@@ -16,6 +16,17 @@ DESIGN = Design(
         "forwarding": Bench(
             title="Forwarding: rate, loss and latency by frame length",
             rows="sim.forwarding.bench:rows",
+        )
+    },
+    cards={
+        "u280": Card(
+            component="hdl.u280.forwarding_switch_board:ForwardingSwitchBoard",
+            presets={
+                "tiny": {"ports": 2, "beats": 8192, "headroom": 2144},
+                "u280": {"beats": 16384, "headroom": 2144},
+            },
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
         )
     },
 )

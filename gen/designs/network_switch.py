@@ -1,7 +1,21 @@
 """Describes the switch for every system as a design."""
 
-from gen.designs.design import Bench, Design, Run
-from hdl.network_switch.presets import PRESETS
+from typing import Any
+
+from gen.designs.design import Bench, Card, Design, Most, Run
+from gen.floorplan.plan import PlanPart
+from hdl.network_switch.engines import engines
+from hdl.network_switch.presets import ON_CARD, PRESETS
+
+
+def far_engines(params: Any, switch: str = "") -> tuple[PlanPart, ...]:
+    """Return a part for each engine of ``switch`` (the top if the name is empty) that may lie
+    apart, behind registers.
+    """
+    names = [engine.name for engine in engines(params) if engine.stages]
+    paths = {name: f"{switch}/{name}/engine" if switch else f"{name}/engine" for name in names}
+    return tuple(PlanPart(name=name, cells=(path,)) for name, path in paths.items())
+
 
 DESIGN = Design(
     name="network-switch",
@@ -10,6 +24,8 @@ DESIGN = Design(
     params="hdl.network_switch.params:NetworkSwitchParams",
     presets=PRESETS,
     preset="tiny",
+    guide="gen.guides.network_switch:guide",
+    software="gen.software.network_switch:software",
     runs=[Run(session="sim.network_switch.session:TogetherSession")],
     benches={
         "together": Bench(
@@ -18,4 +34,16 @@ DESIGN = Design(
             preset="tiny",
         )
     },
+    cards={
+        "u280": Card(
+            component="hdl.u280.network_switch_board:NetworkSwitchBoard",
+            presets={
+                "tiny": {"ports": 2, **ON_CARD},
+                "u280": {**ON_CARD, "slr_stages": 5},
+            },
+            preset="u280",
+            most={"ports": Most(value=2, because="the card has two QSFP28 cages")},
+        )
+    },
+    plan="gen.designs.network_switch:far_engines",
 )

@@ -10,6 +10,7 @@ from hdl.common.core_clock import CORE_MHZ
 from hdl.u280.gather_board import GatherBoard
 from hdl.u280.mac_resets import MacResetsParams
 from hdl.u280.netsparse_switch_board import NetSparseSwitchBoard
+from hdl.u280.network_switch_board import NetworkSwitchBoard
 from hdl.u280.snic_board import SnicBoard
 from hdl.u280.switch_board import SwitchBoard
 from hdl.u280.switchgnn_endpoint_board import EndpointBoard
@@ -48,6 +49,12 @@ class QuickNetSparseSwitch(NetSparseSwitchBoard):
     mac_resets = QUICK
 
 
+class QuickNetworkSwitch(NetworkSwitchBoard):
+    """Shortens the MAC resets of a card with a switch for every system for simulation."""
+
+    mac_resets = QUICK
+
+
 class QuickGnnSwitch(GnnSwitchBoard):
     """Shortens the MAC resets of a card with SwitchGNN's switch for simulation."""
 
@@ -65,6 +72,7 @@ TOPS = {
     "switch": QuickSwitch,
     "snic": QuickSnic,
     "netsparse_switch": QuickNetSparseSwitch,
+    "network_switch": QuickNetworkSwitch,
     "gnn_switch": QuickGnnSwitch,
     "endpoint": QuickEndpoint,
     "gather": GatherBoard,

@@ -55,11 +55,10 @@ endpackage
 // Where it is paused it begins no packet later than REACTION quanta after the pause has come, but
 // does until then, the longest one last. It goes on when the pause is taken back or has not been
 // refreshed. `pause` asks the card for the same, for ever (2) or now and then (1); that it begins
-// no packet of the class later than SLACK_PS after it must have heard of it is checked.
+// no packet of the class later than `+slack_ps` after it must have heard of it is checked. Classes
+// are NetSparse's, or have the priorities `+class_0` and `+class_1`.
 module card_far_end #(
-    parameter int REACTION = 394,
-    parameter int SLACK_PS = 1_000_000,
-    parameter int CLASS_0 = 3, CLASS_1 = 4
+    parameter int REACTION = 394
 ) (
     input logic [3:0] rx_p, rx_n,
     output logic [3:0] tx_p, tx_n
@@ -68,7 +67,8 @@ module card_far_end #(
   import traffic::*;
   localparam real PERIOD = 1.0e6 / 322.265625;
   localparam int QUANTUM_PS = 5120, AROUND = 24, MAX_CREDIT = 39_000, LINK = 1000;
-  localparam int PRIORITY[2] = '{CLASS_0, CLASS_1};
+  int priorities[2] = '{3, 4};
+  int slack_ps = 1_000_000;
   logic clk;
   logic on;
   initial on = 1;
@@ -80,6 +80,9 @@ module card_far_end #(
     rsfec[code] = 1;
     load();
     path_ps = fibre_ps();
+    void'($value$plusargs("slack_ps=%d", slack_ps));
+    void'($value$plusargs("class_0=%d", priorities[0]));
+    void'($value$plusargs("class_1=%d", priorities[1]));
   end
   longint path_ps;
   assign tx_p = code;
@@ -112,7 +115,7 @@ module card_far_end #(
   int kind, beat = 0, credit = 0, bytes;
   bit sending = 0, first = 1;
   packet_t packet;
-  logic [7:0] got[16384];
+  logic [7:0] got[16384]  /* verilator public_flat_rd */;  // the latest packet
 
   int linked = 0;  // cycles since the card says that it hears us
   function automatic bit may(int k);
@@ -143,7 +146,7 @@ module card_far_end #(
   endfunction
 
   function automatic void ask(int k, bit stop);
-    automatic logic [8:0] due = 9'b1 << PRIORITY[k];
+    automatic logic [8:0] due = 9'b1 << priorities[k];
     automatic logic [8:0][15:0] quanta = {9{16'd2000}};
     way[code].push_back('{pfc::frame(due, stop ? due : '0, quanta), 64'hFFF_FFFF_FFFF_FFFF, 1'b1, 1'b0,
                           longint'($time) + path_ps});
@@ -158,8 +161,8 @@ module card_far_end #(
   initial deaf = $test$plusargs("deaf");
   function automatic void control(logic [511:0] frame);
     if (!deaf) for (int k = 0; k < 2; k++)
-      if (frame[8*17+PRIORITY[k]]) begin
-        automatic int quanta = {frame[8*(18+2*PRIORITY[k])+:8], frame[8*(19+2*PRIORITY[k])+:8]};
+      if (frame[8*17+priorities[k]]) begin
+        automatic int quanta = {frame[8*(18+2*priorities[k])+:8], frame[8*(19+2*priorities[k])+:8]};
         if (!paused[k]) stop_at[k] = longint'($time) + longint'(REACTION) * QUANTUM_PS;
         if (!paused[k] && quanta != 0) pauses[k] = pauses[k] + 1;
         paused[k] = quanta != 0;
@@ -219,7 +222,7 @@ module card_far_end #(
           bytes = 0;
           if (obey[k] > now && asked[k] != 0) begin
             if (now - asked[k] > latest) latest = now - asked[k];
-            if (now - asked[k] > 2 * path_ps + SLACK_PS)
+            if (now - asked[k] > 2 * path_ps + longint'(slack_ps))
               $fatal(1, "%m: class %0d goes on %0d ps after a pause", k, now - asked[k]);
           end
         end
