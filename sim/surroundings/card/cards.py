@@ -25,56 +25,20 @@ from sim.surroundings.card.ip_models import RAMS, SOURCES, model_of
 QUICK = MacResetsParams(settle=150, patience=400, pulse=50)
 
 
-class QuickWorker(WorkerBoard):
-    """Shortens the MAC resets of a worker's card for simulation."""
-
-    mac_resets = QUICK
-
-
-class QuickSwitch(SwitchBoard):
-    """Shortens the MAC resets of a switch's card for simulation."""
-
-    mac_resets = QUICK
-
-
-class QuickSnic(SnicBoard):
-    """Shortens the MAC resets of a SNIC's card for simulation."""
-
-    mac_resets = QUICK
-
-
-class QuickNetSparseSwitch(NetSparseSwitchBoard):
-    """Shortens the MAC resets of a card with NetSparse's switch for simulation."""
-
-    mac_resets = QUICK
-
-
-class QuickNetworkSwitch(NetworkSwitchBoard):
-    """Shortens the MAC resets of a card with a switch for every system for simulation."""
-
-    mac_resets = QUICK
-
-
-class QuickGnnSwitch(GnnSwitchBoard):
-    """Shortens the MAC resets of a card with SwitchGNN's switch for simulation."""
-
-    mac_resets = QUICK
-
-
-class QuickEndpoint(EndpointBoard):
-    """Shortens the MAC resets of a card with SwitchGNN's endpoint for simulation."""
-
-    mac_resets = QUICK
+def quick(board: type[Any]) -> type[Any]:
+    """Return a top with the MAC resets of a card shortened for simulation."""
+    same = {name: getattr(board, name) for name in ("__doc__", "__module__")}
+    return type(f"Quick{board.__name__}", (board,), same | {"mac_resets": QUICK})
 
 
 TOPS = {
-    "worker": QuickWorker,
-    "switch": QuickSwitch,
-    "snic": QuickSnic,
-    "netsparse_switch": QuickNetSparseSwitch,
-    "network_switch": QuickNetworkSwitch,
-    "gnn_switch": QuickGnnSwitch,
-    "endpoint": QuickEndpoint,
+    "worker": quick(WorkerBoard),
+    "switch": quick(SwitchBoard),
+    "snic": quick(SnicBoard),
+    "netsparse_switch": quick(NetSparseSwitchBoard),
+    "network_switch": quick(NetworkSwitchBoard),
+    "gnn_switch": quick(GnnSwitchBoard),
+    "endpoint": quick(EndpointBoard),
     "gather": GatherBoard,
 }
 CLOCKS = {"oscillator": 10_000, "pcie_refclk": 10_000, "qsfp_refclk": 6206}  #: periods in ps

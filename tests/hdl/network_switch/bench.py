@@ -6,7 +6,9 @@ import numpy as np
 from gen.base.settings import make_params
 from hdl.network_switch.params import NetworkSwitchParams
 from hdl.network_switch.presets import PRESETS
+from sim.harness.axi_streams import beats_of
 from sim.harness.stalls import never, often
+from sim.harness.streams import edges
 from sim.network_switch.network import Network
 from sim.network_switch.systems import SET_UP, set_address
 
@@ -41,3 +43,12 @@ async def run_all(dut, *, bad, scale):
     assert ends.keys() == set(network.systems)
     assert all(network.lost[name] for name in LOSSY) == bad
     assert not network.lost["netsparse"]
+
+
+async def cycles_to(network, port, octets, targets):
+    """Send a packet, and return the cycles from its last beat to the first beats at others."""
+    before = {k: len(network.sinks[k].cycles) for k in targets}
+    network.sources[port].extend([*beats_of(octets)])
+    await edges(network.dut.clk, 400)
+    last = network.sources[port].cycles[-1]
+    return [network.sinks[k].cycles[before[k]] - last for k in targets]

@@ -10,8 +10,7 @@ from sim.harness.axi_streams import beats_of
 from sim.harness.streams import edges
 from sim.harness.verilator import component_in_simulator, simulate
 from sim.network_switch import systems
-from tests.hdl.network_switch.bench import TINY, begin
-from tests.hdl.network_switch.test_switch import cycles_to
+from tests.hdl.network_switch.bench import TINY, begin, cycles_to
 
 STAGES = 5
 NEAR = replace(TINY, ports=2, has_allreduce=False, has_switchgnn=False, has_netsparse=False)

@@ -14,7 +14,7 @@ from sim.harness.streams import edges
 from sim.harness.verilator import component_in_simulator, simulate
 from sim.network_switch import systems
 from sim.network_switch.hosts import address_of
-from tests.hdl.network_switch.bench import TINY, begin, run_all
+from tests.hdl.network_switch.bench import TINY, begin, cycles_to, run_all
 
 READY = 300  #: cycles after a reset until the memories of forwarding have room
 
@@ -27,15 +27,6 @@ def test_switch():
 @cocotb.parametrize((("bad", "scale"), [(False, 1), (True, 2)]))
 async def all_systems_at_once(dut, bad, scale):
     await run_all(dut, bad=bad, scale=scale)
-
-
-async def cycles_to(network, port, octets, targets):
-    """Send a packet, and return the cycles from its last beat to the first beats at others."""
-    before = {k: len(network.sinks[k].cycles) for k in targets}
-    network.sources[port].extend([*beats_of(octets)])
-    await edges(network.dut.clk, 400)
-    last = network.sources[port].cycles[-1]
-    return [network.sinks[k].cycles[before[k]] - last for k in targets]
 
 
 @cocotb.test(timeout_time=100, timeout_unit="us")

@@ -2,17 +2,30 @@
 
 import random
 from itertools import accumulate, chain
+from pathlib import Path
 
 import cocotb
 from cocotb.triggers import FallingEdge, RisingEdge, select
 
 from hdl.netsparse.kind_split import READS, RESPONSES
 from hdl.netsparse.protocol import PACKET_CONSTANTS, PACKET_HEADER, Kind
+from hdl.u280.mac_signals import LEVELS
 from sim.harness.axi_streams import AxiSink, AxiSource, beats_of
 from sim.harness.records import Recorder
 from sim.harness.streams import never
 
 BEAT = 64
+LOOP = Path(__file__).with_name("cmac_loop.sv")  #: stands for a MAC's IP
+
+
+def levels(dut):
+    """Return the levels of a MAC."""
+    return LEVELS.from_bits(int(dut.levels.value))
+
+
+def linked(dut):
+    """Return whether a MAC's link is up."""
+    return levels(dut).status.linked
 
 
 def count_beats(*lists):

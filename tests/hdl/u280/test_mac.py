@@ -1,7 +1,6 @@
 import random
 from collections import Counter
 from itertools import count, takewhile
-from pathlib import Path
 
 import cocotb
 from cocotb.triggers import RisingEdge
@@ -11,17 +10,26 @@ from hdl.u280.cmac_ip import LANES
 from hdl.u280.flow_control import FlowControlParams
 from hdl.u280.mac import Mac, MacParams
 from hdl.u280.mac_resets import MacResetsParams
-from hdl.u280.mac_signals import CUTS, HAPPENINGS, LEVELS, SETTINGS, Loopback, events_of
+from hdl.u280.mac_signals import CUTS, HAPPENINGS, SETTINGS, Loopback, events_of
 from hdl.u280.mac_transmit import MacTransmitParams
 from sim.harness.records import Recorder
 from sim.harness.streams import mostly, never, often, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, header, random_packet, until
+from tests.hdl.u280.packet_bench import (
+    LOOP,
+    Sender,
+    Taker,
+    count_beats,
+    header,
+    levels,
+    linked,
+    random_packet,
+    until,
+)
 
 COUNTED = len(events_of("kinds"))
 LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)  # that is soon full
-LOOP = Path(__file__).with_name("cmac_loop.sv")
 
 
 def test_both_kinds_through_a_loop():
@@ -36,14 +44,6 @@ def test_cages_have_macs_and_transceivers_of_their_own():
     assert [config["CMAC_CORE_SELECT"] for config in configs] == ["CMACE4_X0Y6", "CMACE4_X0Y7"]
     assert [config["GT_GROUP_SELECT"] for config in configs] == ["X0Y40~X0Y43", "X0Y44~X0Y47"]
     assert Mac(MacParams(cage=1)).clock == "mac_1"
-
-
-def levels(dut):
-    return LEVELS.from_bits(int(dut.levels.value))
-
-
-def linked(dut):
-    return levels(dut).status.linked
 
 
 def happening(dut):

@@ -13,8 +13,7 @@ from hdl.u280.mac_transmit import MacTransmitParams
 from sim.harness.streams import never, often, rarely
 from sim.harness.verilator import simulate
 from tests.hdl.common.crossing.clocks import start
-from tests.hdl.u280.packet_bench import Sender, Taker, count_beats, until
-from tests.hdl.u280.test_mac import LOOP, linked
+from tests.hdl.u280.packet_bench import LOOP, Sender, Taker, count_beats, linked, until
 
 LINK = FlowControlParams(beats=1024, frame_bytes=512, fibre_metres=0)
 MOST = 32  #: beats that wait before the MAC, and a few on the way there

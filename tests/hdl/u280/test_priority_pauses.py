@@ -64,7 +64,7 @@ async def a_full_buffer_pauses_all(dut):
 
 
 @cocotb.test(timeout_time=50, timeout_unit="us")
-async def what_the_far_end_pauses_is_told_and_acknowledged(dut):
+async def what_the_far_end_pauses_is_held_and_acknowledged(dut):
     events = await begin(dut)
     for _ in range(20):
         paused = random.getrandbits(PRIORITY_COUNT + 1)

@@ -51,13 +51,13 @@ def frame(class_, size):
 
 
 def workers():
-    made = [
+    each = [
         WideWorker(port=k, address=ADDRESS, group=WIDE_GROUP, job=JOB, epoch=EPOCH, slots=SLOTS)
         for k in CLASSES
     ]
-    for worker, vector in zip(made, VECTORS, strict=True):
+    for worker, vector in zip(each, VECTORS, strict=True):
         worker.begin(vector)
-    return made
+    return each
 
 
 def simulated(folder, packets, test):
