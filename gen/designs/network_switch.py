@@ -4,7 +4,6 @@ from typing import Any
 
 from gen.designs.design import Bench, Card, Design, Most, Run
 from gen.floorplan.plan import PlanPart
-from hdl.network_switch.engines import engines
 from hdl.network_switch.presets import ON_CARD, PRESETS
 
 
@@ -12,6 +11,8 @@ def far_engines(params: Any, switch: str = "") -> tuple[PlanPart, ...]:
     """Return a part for each engine of ``switch`` (the top if the name is empty) that may lie
     apart, behind registers.
     """
+    from hdl.network_switch.engines import engines
+
     names = [engine.name for engine in engines(params) if engine.stages]
     paths = {name: f"{switch}/{name}/engine" if switch else f"{name}/engine" for name in names}
     return tuple(PlanPart(name=name, cells=(path,)) for name, path in paths.items())
