@@ -17,7 +17,7 @@ def software(params: NetworkSwitchParams) -> Software:
     parts = {"forwarding": params.hub, **{each.name: each.params for each in engines(params)}}
     packages = [load(find_design(f"{n}-switch").software)(own) for n, own in parts.items()]
     return Software(
-        about="a switch for every system",
+        about="a switch for all systems",
         **of_side(
             switch_side(params), board=board_fields(cages=CAGES, hbm=False, flow="priorities")
         ),

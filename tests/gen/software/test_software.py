@@ -42,8 +42,9 @@ def test_it_needs_numpy_alone(name):
         if SIMULATOR & {*needed(text)} or "from .simulated" in text
     }
     assert simulated
+    drivers = {f"{each.map.name}_driver" for each in (software, *software.parts)}
     for path in files.keys() - simulated:
-        assert {*needed(files[path])} <= {"numpy", f"{software.map.name}_driver"}, path
+        assert {*needed(files[path])} <= {"numpy", *drivers}, path
     assert not {*re.findall(r"^from \.(\w+)", files[f"{software.package}/__init__.py"])} & simulated
     known = {"numpy", software.package, *SIMULATOR, "verilator_tool"}
     for text in software.bench_files("").values():
@@ -109,6 +110,7 @@ def test_it_is_imported_without_the_project(generated):
 #: what the example of a guide needs: a stand-in where it opens a card, and its data
 STAND_IN = """
 from contextlib import contextmanager
+from importlib import import_module
 from {driver} import FIELDS
 import {package} as host
 
@@ -117,11 +119,18 @@ class Card(host.Fake):
         return True
 
 fake = Card(lambda address, word: end(address, word))
-for name, value in host.BUILD.fixed.items():
-    place = FIELDS[name]
-    for k in range(place.words):
-        at = place.address + 4 * k
-        fake.words[at] = fake.words.get(at, 0) | value << place.offset >> 32 * k & 0xFFFF_FFFF
+
+def say(fixed, fields, base=0):
+    for name, value in fixed.items():
+        place = fields[name]
+        for k in range(place.words):
+            at, word = base + place.address + 4 * k, value << place.offset >> 32 * k & 0xFFFF_FFFF
+            fake.words[at] = fake.words.get(at, 0) | word
+
+say(host.BUILD.fixed, FIELDS)
+for page, package, _ in getattr(host.BUILD, "parts", {{}}).values():
+    driver = import_module(package.replace("_host", "_driver"))
+    say(import_module(package).BUILD.fixed, driver.FIELDS, page << 12)
 host.open_card = contextmanager(lambda *where: iter([host.attach(fake)]))
 
 def set_field(name, value):
@@ -176,6 +185,7 @@ PRINTED = {
     "p4sgd-switch": "{'ADDED': 0, ",
     "mina-switch": "{'ADDED': 0, ",
     "netsparse-switch": "{'reads_in_packets': 0, ",
+    "network-switch": "{'in_octets': 0, ",
     "switchgnn-switch": "{'ADDED': 0, ",
     "switchgnn-endpoint": "{1: array([0, 0]",
     "gather-engine": "Completion(tag=0, outcome='DONE', cause='NONE', beyond=0, failed=0)\n{",
