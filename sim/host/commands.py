@@ -12,6 +12,19 @@ from sim.host.device import DeviceError
 Commands = Mapping[str, tuple[str, Mapping[str, Any], Callable[..., Any]]]
 
 
+def address(text: str) -> bytes:
+    """Return the bytes of a MAC address such as 02:00:00:00:00:01."""
+    octets = bytes(int(part, 16) for part in text.split(":"))
+    if len(octets) != 6:
+        raise ValueError(text)
+    return octets
+
+
+def numbers(text: str) -> list[int]:
+    """Return whole numbers that commas separate; none if the text is empty."""
+    return [int(part) for part in text.split(",") if part]
+
+
 def run_command(
     about: str,
     commands: Commands,

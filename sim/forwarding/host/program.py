@@ -3,23 +3,10 @@
 from functools import partial
 
 from sim.forwarding.host.forwarding_switch import Entry, Forwarding
-from sim.host.commands import Commands, run_command
+from sim.host.commands import Commands, address, numbers, run_command
 from sim.host.selftest.board import MODES
 from sim.host.selftest.card_checks import card_checks
 from sim.host.selftest.checks import Check, run_checks
-
-
-def address(text: str) -> bytes:
-    """Return the bytes of a MAC address such as 02:00:00:00:00:01."""
-    octets = bytes(int(part, 16) for part in text.split(":"))
-    if len(octets) != 6:
-        raise ValueError(text)
-    return octets
-
-
-def numbers(text: str) -> list[int]:
-    """Return whole numbers that commas separate; none if the text is empty."""
-    return [int(part) for part in text.split(",") if part]
 
 
 def shown(entry: Entry | None) -> str:

@@ -6,7 +6,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from sim.host.commands import Commands, run_command
+from sim.host.commands import Commands, address, numbers, run_command
 from sim.host.device import DeviceError
 from sim.host.selftest.board import MODES
 from sim.host.selftest.card_checks import card_checks, flat
@@ -14,16 +14,6 @@ from sim.host.selftest.checks import Check, run_checks
 from sim.network_switch.host.network_switch import FORWARDING, SharedSwitch
 
 ABOUT = "Show, set and test a switch for every system"
-
-
-def address(text: str) -> bytes:
-    """Return the bytes of a MAC address such as 02:00:00:00:00:01."""
-    return bytes.fromhex(text.replace(":", "").zfill(12))
-
-
-def numbers(text: str) -> list[int]:
-    """Return whole numbers that commas separate."""
-    return [int(part) for part in text.split(",")]
 
 
 def parts(switch: SharedSwitch) -> str:
