@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from gen.base.settings import make_params
 from gen.board.boards import find_board
 from gen.designs.catalogue import find_design
 from gen.designs.p4sgd_worker import engine_groups
@@ -171,3 +172,17 @@ def test_one_slr_has_no_groups():
 def test_a_design_without_parts_lies_together():
     design = find_design("p4sgd-switch")
     assert [part.name for part in find_board("u280").plan(design, None).parts] == ["cages"]
+
+
+def test_an_engine_of_a_switch_for_all_systems_lies_apart():
+    entry = find_board("u280").find("network-switch")
+    few = dict.fromkeys(("has_allreduce", "has_switchgnn", "has_netsparse"), False)
+    settings = entry.settings_of("tiny")
+    top = entry.make(make_params(entry.design.params_class, settings, few | {"slr_stages": 5}))
+    emission = emission_of(top, generated=True)
+    plan = plan_on_card(emission, "network-switch")
+    parts, links = parts_and_links(emission, synthesis(emission), plan)
+    assert {part.name for part in parts} == {"hub", "p4sgd", "cages"}
+    between = [link for link in links if link.wires and {link.a, link.b} == {"hub", "p4sgd"}]
+    assert between
+    assert all(link.registered for link in between)
