@@ -38,7 +38,9 @@ class NetworkSwitchParams(Params, suffix="p{ports}_{built}"):
             value = getattr(self, part.name)
             if "ports" in getattr(value, "field_rules", {}):
                 object.__setattr__(self, part.name, replace(value, ports=self.ports))
-        object.__setattr__(self, "allreduce", replace(self.allreduce, announces=not self.slr_stages))
+        object.__setattr__(
+            self, "allreduce", replace(self.allreduce, announces=not self.slr_stages)
+        )
         if self.switchgnn.in_memory:
             raise ValueError("switchgnn.tables must be chip, as the switch has no memory: memory")
 
