@@ -8,6 +8,7 @@ import pytest
 from sim.switchgnn.evaluation.background import MEAN, NEVER, Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Port, Rules, StuckError
 from sim.switchgnn.evaluation.queues import departures, drained
+from sim.switchgnn.evaluation.repeats import Repeats
 from sim.switchgnn.evaluation.token_buckets import UNIT, RateSettings
 from sim.switchgnn.planning.orders import ordered
 from tests.sim.switchgnn.cases import cut_of, one_block
@@ -70,6 +71,22 @@ def test_what_is_lost_is_sent_again(load):
     assert not job.required.any()
     assert not job.missing.any()
     assert (result.background > 0) == (load > 0)
+
+
+def test_a_packet_that_is_lost_again_leaves_its_sums_open():
+    own = senders()
+    repeats, worker = Repeats(own, WORKERS), int(own.aggregator_worker[0])
+    first, second = np.flatnonzero(own.aggregator_worker == worker)[:2].tolist()
+    repeats.miss(np.array([first, second]))
+    repeats.issue(worker, 0)
+    requested = repeats.needs([first, second], worker)
+    open_sums = [each for each in (first, second) if requested[0] in repeats.needs([each], worker)]
+    repeats.lose(np.array([worker]))
+    complete = [repeats.get(packet, worker) for packet in requested[1:]]
+    assert complete == [0] * (len(complete) - 1) + [2 - len(open_sums)]
+    assert repeats.lost[worker] == open_sums
+    repeats.issue(worker, 0)
+    assert repeats.get(requested[0], worker) == len(open_sums)
 
 
 def test_sums_that_wait_are_never_lost():
