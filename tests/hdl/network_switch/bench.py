@@ -13,7 +13,7 @@ from sim.network_switch.network import Network
 from sim.network_switch.systems import SET_UP, set_address
 
 LOSSY = ("forwarding", "p4sgd", "allreduce", "switchgnn")  #: systems whose frames links lose
-LEAST_CYCLES = 8_000  #: how long all take on bad links, for each unit of their scale
+LEAST_CYCLES = 7_000  #: how long all take on bad links, for each unit of their scale
 TINY = make_params(NetworkSwitchParams, PRESETS["tiny"])
 
 

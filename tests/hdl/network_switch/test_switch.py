@@ -24,7 +24,7 @@ def test_switch():
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
-@cocotb.parametrize((("bad", "scale"), [(False, 1), (True, 2)]))
+@cocotb.parametrize((("bad", "scale"), [(False, 1), (True, 3)]))
 async def all_systems_at_once(dut, bad, scale):
     await run_all(dut, bad=bad, scale=scale)
 
