@@ -7,8 +7,10 @@ from gen.base.settings import make_params
 from gen.board.boards import find_board
 from tests.hdl.u280.board_checks import check_board
 from tests.hdl.u280.board_table import switch_table
+from tests.long import short_and_long
 
-DESIGNS = ("forwarding-switch", "network-switch")
+#: a simulated card of the latter is in tests/sim/surroundings/card
+DESIGNS = short_and_long(["forwarding-switch", "network-switch"], ["forwarding-switch"])
 
 
 def top_of(name, preset="tiny", **changes):
