@@ -162,20 +162,21 @@ class WideBank(Component):
         the first or the last.
         """
         valid, begins, last = delay(m, beat, 1, "answered", reset_less=False)
-        decision = delay(m, decision, 1, "decided")
+        decided = Cat(decision.full, decision.short, decision.take | decision.add)
+        complete, short, counts = delay(m, decided, 1, "decided")
         pairs = [saturate(number, PAYLOAD_BITS) for number in exact]
         overflows = count_ones([on & over for on, (_, over) in zip(full, pairs, strict=True)])
-        payload, answered = queue.payload, decision.full | (decision.short & begins)
+        payload, answered = queue.payload, complete | (short & begins)
         earlier = Signal.like(payload.saturated, reset_less=True)  # of the packet's beats before
         m.d.comb += [
             queue.push.eq(valid & answered),
             queue.cancel.eq(valid & ~answered),
-            payload.last.eq(last | decision.short),
+            payload.last.eq(last | short),
             payload.saturated.eq(low_bits(overflows + earlier, len(earlier))),
         ]
         for number, on, (clamped, _) in zip(payload.numbers, full, pairs, strict=True):
             m.d.comb += number.eq(Mux(on, clamped, 0))
-        ends = valid & decision.full & last & (decision.take | decision.add)
+        ends = valid & complete & last & counts
         m.d.sync += self.clamped.eq(Mux(ends, payload.saturated, 0))
         with m.If(valid):
             m.d.sync += earlier.eq(Mux(last, 0, payload.saturated))

@@ -20,6 +20,7 @@ RING_TESTS = ("test_engine_ring.py",)
 #: lists tests of components that no test file of their own simulates: those of what contains them;
 #: and of those whose tests are in several files; by paths from the folder of the mirrored tests
 ELSEWHERE = {
+    "hdl/common/axi_lite_pipeline.py": ("../network_switch/test_far_engine.py",),
     "hdl/common/bus_watch.py": BUS_TESTS,
     "hdl/common/packet_buffer.py": BUFFER_TESTS,
     "hdl/gather/card_reader.py": ENDS,
@@ -109,6 +110,8 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/turns/turn_opener.py": ("test_turn_table.py",),
     "hdl/u280/packet_ledger.py": ("test_mac.py",),
     "hdl/u280/cages_board.py": ("test_switch_board.py",),
+    "hdl/u280/forwarding_switch_board.py": ("test_priority_switch_boards.py",),
+    "hdl/u280/network_switch_board.py": ("test_priority_switch_boards.py",),
     "hdl/u280/cage_status.py": ("test_board_status.py",),
 }
 

@@ -97,7 +97,7 @@ def bad_files(folder):
         (["--batch", "many"], "batch"),
         (["--read-delay", "512"], "read_delay must be from 0 to 511"),
         (["--host-latency", "5000"], "host-latency"),
-        (["--link-latency", "256"], "link-latency"),
+        (["--link-latency", "1024"], "link-latency"),
         (["--preset", "tiy"], "did you mean tiny?"),
         (["--set", "lsq_entry=3"], "did you mean lsq_entries?"),
         (["--set", "pending_entries=2"], "must be one of 4, 5, 6"),
