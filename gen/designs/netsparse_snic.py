@@ -127,6 +127,7 @@ DESIGN = Design(
         "cluster-processes": Bench(
             title="A simulated cluster: whole, and nodes as processes",
             rows="sim.netsparse.bench.processes:rows",
+            preset="tiny",
         ),
         "host-bus": Bench(
             title="Host memory of a SNIC: a bridge, and PCI Express",
