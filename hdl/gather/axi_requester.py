@@ -33,10 +33,10 @@ class AxiRequester(Component):
     first one is shorter if it begins inside a beat of the bus. A beat that the bus answers with an
     error, or not at all, and those of its request behind it have the cause ABORTED.
 
-    A completion, of 16 bytes at a multiple of 16, comes by ``writes`` and then by ``data``;
-    ``visible`` pulses when memory has answered for it. ``forget`` drops the reads that were not
-    sent, and while it is high none is; beats come as before. ``idle`` says that no burst of a read
-    is under way and that no beat waits. ``watch`` and ``bus`` are those of both ports, an
+    A completion, of 16 bytes at a multiple of 16, comes by ``writes`` and, when that was taken, by
+    ``data``; ``visible`` pulses when memory has answered for it. ``forget`` drops the reads that
+    were not sent, and while it is high none is; beats come as before. ``idle`` says that no burst
+    of a read is under way and that no beat waits. ``watch`` and ``bus`` are those of both ports, an
     :class:`AxiReadPort` and an :class:`AxiWritePort`.
 
     Throughput: a piece and a beat a cycle. Latency: ``request_latency`` from a request to

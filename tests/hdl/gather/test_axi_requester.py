@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 import cocotb
+from cocotb.triggers import Event
 
 from hdl.common.axi import Burst, Response
 from hdl.gather.axi_requester import WHOLE, AxiRequester
@@ -42,8 +43,10 @@ class RequesterBench(Bench):
         self.fails, self.size = fails, self.params.beat_bytes
         self.bursts = []
         self.m_axi_ar.add_callback(self.read)
-        self.m_axi_w.add_callback(lambda beat: self.m_axi_b.append({"resp": 0, "id": 0}))
-        _ = self.m_axi_r, self.m_axi_aw
+        self.m_axi_aw.add_callback(self.answer)
+        self.m_axi_w.add_callback(self.answer)
+        self.answered = 0
+        _ = self.m_axi_r, self.m_axi_b
 
     def read(self, burst):
         begin, count = burst["addr"], burst["len"] + 1
@@ -57,6 +60,12 @@ class RequesterBench(Bench):
             self.m_axi_r.append(
                 {"data": data, "resp": resp.value, "last": int(k == count - 1), "id": 0}
             )
+
+    def answer(self, _):
+        """Answer each write once its address and its beat have both moved (AXI4, A3.3.1)."""
+        both = min(len(self.m_axi_aw.beats), len(self.m_axi_w.beats))
+        self.m_axi_b.extend([{"resp": 0, "id": 0}] * (both - self.answered))
+        self.answered = both
 
     def bad(self, place):
         """Return whether a beat of the bus fails, the same each time."""
@@ -200,12 +209,13 @@ async def a_completion_waits_for_the_one_before(dut):
     """The next one's place is not that of data which still wait."""
     bench = await RequesterBench(dut, (never, often)).begin()
     places = [16 * k for k in (1, 0, 3, 2, 1)]
-    for address in places:
-        bench.writes.append({"address": address, "bytes": 16, "user": 0})
-    await bench.wait(30)
-    for octets in range(len(places)):
+    taken = [Event() for _ in places]
+    for address, event in zip(places, taken, strict=True):
+        bench.writes.append({"address": address, "bytes": 16, "user": 0}, event=event)
+    for octets, event in enumerate(taken):
+        await event.wait()
+        await bench.wait(random.randint(0, 30))
         bench.data.append(octets)
-        await bench.wait(random.randint(1, 30))
     await bench.settle(60)
     strobes = [beat["strb"] for beat in bench.m_axi_w.beats]
     assert strobes == [0xFFFF << at % bench.size for at in places]
