@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -13,13 +14,14 @@ from rich.console import Console
 
 from gen.base.errors import UserError
 from gen.output.consoles import print_wide
-from gen.sweep.cluster import local_cluster, remote_cluster
 from gen.sweep.console import MAX_ROWS, Show, table
 from gen.sweep.front import Constraint, Objective, front, usual
 from gen.sweep.plan import Plan, Point
 from gen.sweep.runner import Runner
 from gen.sweep.search import IN_VAIN, SearchPlan
+from gen.sweep.sources import version
 from gen.sweep.store import PointRow, Store
+from sim.cluster.connect import local_cluster, remote_cluster
 
 PARTS = ("grid", "zip", "derive", "steps", "random")  #: of a specification; they make the points
 
@@ -39,7 +41,7 @@ class Where:
                 yield client
         else:
             modules = plan.subject.sources(plan.origins)
-            with remote_cluster(self.scheduler, modules) as client:
+            with remote_cluster(self.scheduler, partial(version, modules)) as client:
                 yield client
 
 

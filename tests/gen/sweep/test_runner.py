@@ -7,6 +7,7 @@ from gen.sweep import runner, tasks
 from gen.sweep.plan import Plan
 from gen.sweep.runner import Runner
 from gen.sweep.store import Store
+from sim.cluster import dispatch
 from tests.gen.sweep.fake import FakeClient, Silent, noted, spec
 
 
@@ -114,7 +115,7 @@ def test_a_lost_scheduler_is_a_line_and_nothing_is_lost(run, fakes, tmp_path):
 
 
 def test_a_cluster_without_workers_is_abandoned(run, fakes, monkeypatch):
-    monkeypatch.setattr(runner, "NOBODY_SECONDS", 0.01)
-    monkeypatch.setattr(runner, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(dispatch, "NOBODY_SECONDS", 0.01)
+    monkeypatch.setattr(dispatch, "POLL_SECONDS", 0.02)
     with pytest.raises(UserError, match="all workers of the cluster are gone"):
         run(FakeClient(slots=0), grid={"load": [1]})

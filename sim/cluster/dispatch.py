@@ -1,0 +1,132 @@
+"""Runs calls on a cluster: what sweeps and other commands share that run on one.
+
+As many calls are under way as the cluster has threads: when a worker dies, it is known which call
+it had. That call runs once more, on another worker.
+"""
+
+import queue
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from gen.base.errors import UserError
+
+ATTEMPTS = 2
+POLL_SECONDS = 0.5
+NOBODY_SECONDS = 60  #: longest time that it waits without any worker
+
+
+class Call(Protocol):
+    """Describes a call of a function on a worker."""
+
+    key: str  #: names the call to Dask, and is that of no other call under way
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    attempts: int  #: how often it was begun
+
+
+C = TypeVar("C", bound=Call)
+
+
+class WorkerDied(RuntimeError):
+    """Reports a call that has ended as many workers as may try it."""
+
+
+@dataclass
+class Ended(Generic[C]):
+    """Holds what became of a call."""
+
+    call: C
+    value: Any = None
+    failure: BaseException | None = None
+
+
+class Dispatcher(Generic[C]):
+    """Runs calls on the workers of a cluster; as a context, cancels what is left at its end."""
+
+    def __init__(self, client: Any, started: Callable[[C], None] = lambda call: None) -> None:
+        self.client = client
+        self.started = started  #: is called each time that a call begins
+        self.running: dict[str, C] = {}
+        self.again: deque[C] = deque()  #: those of ``running`` whose workers have died
+        self.futures: dict[str, Any] = {}
+        self.ends: queue.SimpleQueue[tuple[C, Any] | None] = queue.SimpleQueue()
+        self.alone_since: float | None = None
+
+    def __enter__(self) -> "Dispatcher[C]":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for future in self.futures.values():
+            future.cancel()
+
+    @property
+    def free(self) -> bool:
+        """Return whether a worker has nothing to do."""
+        return len(self.running) < self.slots
+
+    @property
+    def slots(self) -> int:
+        """Return how many calls the cluster runs at a time."""
+        return sum(self.client.nthreads().values())
+
+    def start(self, call: C) -> None:
+        """Give a call to the cluster."""
+        self.running[call.key] = call
+        call.attempts += 1
+        self.started(call)
+        future = self.client.submit(
+            call.function,
+            *call.arguments,
+            key=f"{call.key}-{call.attempts}-{time.time_ns()}",
+            pure=False,
+        )
+        self.futures[call.key] = future
+        future.add_done_callback(lambda ended: self.ends.put((call, ended)))
+
+    def wake(self) -> None:
+        """End the wait of :meth:`ended`, from another thread."""
+        self.ends.put(None)
+
+    def ended(self) -> Iterator[Ended[C]]:
+        """Wait a little for calls to end, and yield those that did.
+
+        UserError if the scheduler or, for a minute, all workers are gone.
+        """
+        while self.again and len(self.futures) < self.slots:
+            self.start(self.again.popleft())
+        try:
+            ends = [self.ends.get(timeout=POLL_SECONDS)]
+        except queue.Empty:
+            if self.client.status != "running":
+                raise lost("the scheduler is gone") from None
+            ends = []
+        while not self.ends.empty():
+            ends.append(self.ends.get())
+        for end in filter(None, ends):
+            yield from self.end(*end)
+        self.alone_since = None if self.slots else self.alone_since or time.monotonic()
+        if self.alone_since and time.monotonic() - self.alone_since > NOBODY_SECONDS:
+            raise lost("all workers of the cluster are gone")
+
+    def end(self, call: C, future: Any) -> Iterator[Ended[C]]:
+        """Yield what became of a call; nothing if its worker has died, and it runs again."""
+        del self.futures[call.key]
+        if future.status in ("cancelled", "lost"):
+            raise lost("the scheduler is gone")
+        failure = None if future.status == "finished" else future.exception()
+        if type(failure).__name__ == "KilledWorker":
+            call.attempts += getattr(failure, "allowed_failures", 0)
+            if call.attempts < ATTEMPTS:
+                self.again.append(call)
+                return
+            failure = WorkerDied(f"{call.attempts} times")
+        del self.running[call.key]
+        yield Ended(call, future.result() if failure is None else None, failure)
+
+
+def lost(what: str) -> UserError:
+    """Make the error for a cluster that is gone; the same command can go on later."""
+    return UserError(f"{what}; what is finished is kept, and the same command goes on from there")

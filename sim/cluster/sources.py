@@ -1,0 +1,15 @@
+"""Identifies the sources of ingather that a process runs, for workers to have the same."""
+
+from sim.harness.cache import CHECKOUT, digest
+from sim.harness.closure import UNREAD
+
+INSTALLED = ("gen", "hdl", "sim")
+TESTED = (*INSTALLED, "constraints", "tests")  #: what a checkout has, and no installation
+
+
+def sources(folders: tuple[str, ...] = INSTALLED) -> str:
+    """Return a hash of the names and contents of all files in these folders of ingather."""
+    paths = (path for folder in folders for path in (CHECKOUT / folder).rglob("*"))
+    files = sorted(path for path in paths if path.is_file() and path.suffix not in UNREAD)
+    names = ((path.relative_to(CHECKOUT).as_posix(), path.read_bytes().hex()) for path in files)
+    return digest(*(part for pair in names for part in pair))
