@@ -160,7 +160,7 @@ def run(
     scratch = (folder or new_scratch(simulation.test_module)).absolute()
     scratch.mkdir(parents=True, exist_ok=True)
     start = time.monotonic()
-    trouble = call(build, simulation, seed, scratch, waves=waves)
+    trouble = call(request_of(build, simulation, seed, scratch, waves=waves))
     done = ended(build, simulation, seed, scratch, trouble, time.monotonic() - start)
     if trouble or not done.passed:
         raise failure(done, trouble, scratch / LOG, waves, repeatable(simulation))
@@ -198,21 +198,8 @@ def repeatable(simulation: Simulation) -> Simulation | None:
     return None if simulation.options is None else simulation
 
 
-def call(
-    build: Build,
-    simulation: Simulation,
-    seed: int,
-    scratch: Path,
-    *,
-    waves: bool = False,
-    ahead: Sequence[str] = (),
-    more: Mapping[str, str] | None = None,
-) -> str:
-    """Start the simulator in ``scratch`` and wait for its end; return why it died, if it did.
-
-    Modules ``ahead`` are imported before that of the tests; ``more`` are environment variables.
-    """
-    request = request_of(build, simulation, seed, scratch, waves=waves, ahead=ahead, more=more)
+def call(request: host.Request) -> str:
+    """Start a simulator and wait for its end; return why it died, if it did."""
     try:
         status = host.simulate(request)
     except host.HostDied as error:
@@ -230,7 +217,10 @@ def request_of(
     ahead: Sequence[str] = (),
     more: Mapping[str, str] | None = None,
 ) -> host.Request:
-    """Describe a run of the simulator in ``scratch`` as :func:`call` makes it."""
+    """Describe a run of the simulator in ``scratch``.
+
+    Modules ``ahead`` are imported before that of the tests; ``more`` are environment variables.
+    """
     log = scratch / LOG
     for path in (log, scratch / RESULTS, scratch / declared.FILE):
         path.unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from gen.base.emission.emit import Emission
 from sim.harness.cache import cache_root, unfinished_name
 from sim.harness.cut_short import with_reset
 from sim.harness.verilate import Build, build
-from sim.harness.verilator import Simulation, call
+from sim.harness.verilator import Simulation, call, request_of
 from sim.mutation import server
 
 
@@ -85,7 +85,7 @@ def serve(
         "COCOTB_LOG_LEVEL": "ERROR",
         server.JOB: str(folder / "job.json"),
     }
-    call(built, simulation, seed, folder, ahead=[server.__name__], more=more)
+    call(request_of(built, simulation, seed, folder, ahead=[server.__name__], more=more))
     if not verdicts.exists():
         return []
     return [json.loads(line) for line in verdicts.read_text().splitlines()]

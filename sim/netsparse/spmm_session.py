@@ -10,7 +10,8 @@ from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
 from sim.harness.session import CLOCK_MHZ, Listener, Result, RunFailed, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
-from sim.netsparse.gather import GatherError, PartBuilds, build_cluster, build_parts, check_counters
+from sim.netsparse.builds import PartBuilds, build_cluster, build_parts
+from sim.netsparse.gather import GatherError, check_counters
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.model import library
 from sim.netsparse.model.run import ModelStuckError

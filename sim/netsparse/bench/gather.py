@@ -8,7 +8,8 @@ import numpy as np
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import RigParams
 from sim.bench.limits import Limit, Row
-from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
+from sim.netsparse.builds import build_gather
+from sim.netsparse.gather import Gather, Gathered, check, simulate_gather
 from sim.netsparse.gather_job import NodeResult
 from sim.workloads.matrices import load_matrix
 from sim.workloads.partition import Ints, Partition, batches

@@ -9,7 +9,8 @@ from hdl.common.core_clock import CORE_MHZ
 from hdl.netsparse.params import SnicParams
 from sim.bench.limits import Limit, Row
 from sim.netsparse.bench.gather import HARDWARE
-from sim.netsparse.gather import Gather, Gathered, build_gather, check, simulate_gather
+from sim.netsparse.builds import build_gather
+from sim.netsparse.gather import Gather, Gathered, check, simulate_gather
 from sim.workloads.partition import Partition
 
 ROWS = 8192  #: rows of each of two nodes; each asks for all rows of the other

@@ -6,7 +6,8 @@ from dataclasses import replace
 from hdl.netsparse.params import SnicParams
 from sim.bench.limits import Limit, Row, cpu_seconds
 from sim.harness.verilate import Build
-from sim.netsparse.gather import build_cluster, build_parts, one_rack, simulate_gather
+from sim.netsparse.builds import build_cluster, build_parts, one_rack
+from sim.netsparse.gather import simulate_gather
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_workload import SpmmWorkload
@@ -15,9 +16,9 @@ NODES = 16
 MATRIX = "uk:rows=800"
 LATENCIES = (990, 50)  #: the paper's links, 450 ns at 2.2 GHz, and the default ones
 PROCESSES = (1, 2)
-#: times the speed of the whole that two free cores reach at least, at the paper's links; the aim
-#: is 1.7
-LEAST_SPEED_UP = Limit(1.5, at_least=True)
+#: times the speed of the whole that two free cores reach at least, at the paper's links: the aim is
+#: 1.7; units are the only blocks of parts, while the whole has others, too, to be built in time
+LEAST_SPEED_UP = Limit(2.5, at_least=True)
 
 
 def rows(progress: Callable[[str], None], tiny: SnicParams) -> list[Row]:

@@ -12,7 +12,6 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
 from hdl.common.component import Component
-from hdl.common.packets import AXIS
 from hdl.common.params import Params
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import snic_registers
@@ -23,12 +22,14 @@ from hdl.netsparse.switch.switch import NetSparseSwitch
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
 from sim.netsparse.surroundings.limits import INDEX_BITS as NODE_BITS
 from sim.netsparse.surroundings.link import (
+    COMMON,
+    INPUTS,
     LINK_COUNTS,
     LINK_SETTINGS,
+    OUTPUTS,
     TAPS,
-    FarEnd,
     LinkParams,
-    NearEnd,
+    add_ends,
     set_link,
 )
 from sim.netsparse.surroundings.node import ACCESSES, Node, host_memory, snic_memory
@@ -38,38 +39,28 @@ from sim.surroundings.exchange import add_exchange
 class CutLinks(Component):
     """Is one end of two links, one in each direction, whose other end is in another process.
 
-    Its parts are those of :class:`~sim.netsparse.surroundings.link.SharedLink`. ``number`` is that
-    of the link on which it sends, ``number ^ 1`` that on which it receives; ``counts`` are of both,
-    what the other end counts is 0. ``channel`` tells cut links of a part apart. The wire's delay is
-    that of the exchange: ``settings.latency`` is what is beyond it.
+    Its parts are those of :class:`~sim.netsparse.surroundings.link.SharedLink`. ``index`` is that
+    of the link on which it sends, ``index ^ 1`` that on which it receives. ``counts`` are those of
+    the former, ``counts_received`` of the latter; what the other end counts is 0. ``channel`` tells
+    cut links of a part apart. The wire's delay is that of the exchange: ``settings.latency`` is
+    what is beyond it.
     """
 
     taps = TAPS
 
     def __init__(self, params: LinkParams) -> None:
-        super().__init__(
-            params,
-            {
-                **{f"{kind}_i": In(AXIS) for kind in CLASSES},
-                **{f"{kind}_o": Out(AXIS) for kind in CLASSES},
-                "number": In(INDEX_BITS - 1),
-                "channel": In(8),
-                "settings": In(LINK_SETTINGS),
-                "faulty_link": In(INDEX_BITS - 1),
-                "counts": Out(LINK_COUNTS),
-                "counts_received": Out(LINK_COUNTS),
-            },
-        )
+        own = {
+            "channel": In(8),
+            "faulty_link": In(INDEX_BITS - 1),
+            "counts_received": Out(LINK_COUNTS),
+        }
+        super().__init__(params, {**INPUTS, **OUTPUTS, **COMMON, **own})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.near = near = NearEnd(self.params)
-        m.submodules.far = far = FarEnd(self.params)
-        for kind in CLASSES:
-            connect(m, flipped(getattr(self, f"{kind}_i")), getattr(near, f"{kind}_i"))
-            connect(m, getattr(far, f"{kind}_o"), flipped(getattr(self, f"{kind}_o")))
-        set_link(m, near, self.number, self.settings, self.faulty_link)
-        set_link(m, far, self.number ^ 1, self.settings, self.faulty_link)
+        near, far = add_ends(m, self)
+        set_link(m, near, self.index, self.settings, self.faulty_link)
+        set_link(m, far, self.index ^ 1, self.settings, self.faulty_link)
         m.d.comb += [self.counts.eq(near.counts), self.counts_received.eq(far.counts)]
         add_exchange(
             m,
@@ -102,7 +93,7 @@ def add_links(m: Module, part: Any, link: LinkParams, senders: Any, receivers: A
             connect(m, senders[kind][k], getattr(ends, f"{kind}_i"))
             connect(m, getattr(ends, f"{kind}_o"), receivers[kind][k])
         m.d.comb += [
-            ends.number.eq(part.numbers[k]),
+            ends.index.eq(part.numbers[k]),
             ends.channel.eq(k),
             ends.settings.eq(part.link),
             ends.faulty_link.eq(part.faulty_link),

@@ -74,6 +74,10 @@ CLASS_COUNTS = data.StructLayout(
 LINK_COUNTS = data.StructLayout(dict.fromkeys(CLASSES, CLASS_COUNTS))
 #: What the sending end of a link puts on the wire: at most one beat, of one class.
 ON_WIRE = data.StructLayout({"valid": len(CLASSES), "beat": BEAT})
+#: Ports of links and of their ends: streams of both classes, and what sets and counts them.
+INPUTS = {f"{kind}_i": In(AXIS) for kind in CLASSES}
+OUTPUTS = {f"{kind}_o": Out(AXIS) for kind in CLASSES}
+COMMON = {"index": In(INDEX_BITS - 1), "settings": In(LINK_SETTINGS), "counts": Out(LINK_COUNTS)}
 
 
 def counted_by(kind: str, name: str) -> str:
@@ -108,17 +112,8 @@ class NearEnd(Component):
     """
 
     def __init__(self, params: LinkParams) -> None:
-        super().__init__(
-            params,
-            {
-                **{f"{kind}_i": In(AXIS) for kind in CLASSES},
-                "index": In(INDEX_BITS - 1),
-                "settings": In(LINK_SETTINGS),
-                "counts": Out(LINK_COUNTS),
-                "sent": Out(ON_WIRE),
-                "credits": In(len(CLASSES)),
-            },
-        )
+        own = {"sent": Out(ON_WIRE), "credits": In(len(CLASSES))}
+        super().__init__(params, {**INPUTS, **COMMON, **own})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -207,17 +202,8 @@ class FarEnd(Component):
     least_latency = DelayLine.least_latency
 
     def __init__(self, params: LinkParams) -> None:
-        super().__init__(
-            params,
-            {
-                **{f"{kind}_o": Out(AXIS) for kind in CLASSES},
-                "index": In(INDEX_BITS - 1),
-                "settings": In(LINK_SETTINGS),
-                "counts": Out(LINK_COUNTS),
-                "sent": In(ON_WIRE),
-                "credits": Out(len(CLASSES)),
-            },
-        )
+        own = {"sent": In(ON_WIRE), "credits": Out(len(CLASSES))}
+        super().__init__(params, {**OUTPUTS, **COMMON, **own})
 
     def elaborate(self, platform) -> Module:
         m = Module()
@@ -259,24 +245,11 @@ class SharedLink(Component):
     taps = TAPS
 
     def __init__(self, params: LinkParams) -> None:
-        super().__init__(
-            params,
-            {
-                **{f"{kind}_i": In(AXIS) for kind in CLASSES},
-                **{f"{kind}_o": Out(AXIS) for kind in CLASSES},
-                "index": In(INDEX_BITS - 1),
-                "settings": In(LINK_SETTINGS),
-                "counts": Out(LINK_COUNTS),
-            },
-        )
+        super().__init__(params, {**INPUTS, **OUTPUTS, **COMMON})
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.near = near = NearEnd(self.params)
-        m.submodules.far = far = FarEnd(self.params)
-        for kind in CLASSES:
-            connect(m, flipped(getattr(self, f"{kind}_i")), getattr(near, f"{kind}_i"))
-            connect(m, getattr(far, f"{kind}_o"), flipped(getattr(self, f"{kind}_o")))
+        near, far = add_ends(m, self)
         for end in (near, far):
             m.d.comb += [end.index.eq(self.index), end.settings.eq(self.settings)]
         m.d.comb += [
@@ -300,3 +273,13 @@ def set_link(m: Module, link: Any, index: ValueLike, requested: Any, faulty_link
             *(faults[name].eq(requested[kind][name] & is_faulty) for name in FAULT_NAMES),
             stop[kind].eq(requested.stop[kind] & is_faulty),
         ]
+
+
+def add_ends(m: Module, link: Any) -> tuple[NearEnd, FarEnd]:
+    """Add the sending and the receiving end of ``link``, with its streams."""
+    m.submodules.near = near = NearEnd(link.params)
+    m.submodules.far = far = FarEnd(link.params)
+    for kind in CLASSES:
+        connect(m, flipped(getattr(link, f"{kind}_i")), getattr(near, f"{kind}_i"))
+        connect(m, getattr(far, f"{kind}_o"), flipped(getattr(link, f"{kind}_o")))
+    return near, far

@@ -10,7 +10,8 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.property_cache.params import PropertyCacheParams
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
-from sim.netsparse.gather import Gather, build_gather, check, simulate_gather
+from sim.netsparse.builds import build_gather
+from sim.netsparse.gather import Gather, check, simulate_gather
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.topology import LeafSpine

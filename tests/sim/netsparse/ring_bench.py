@@ -12,7 +12,8 @@ from hdl.common.rings import DESCRIPTOR_BYTES
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.gather import Gather, build_gather, fill_memories
+from sim.netsparse.builds import build_gather
+from sim.netsparse.gather import Gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.gather import host_memory_before

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sim.netsparse.gather import build_cluster
+from sim.netsparse.builds import build_cluster
 from sim.netsparse.network_figures import NetworkFigures
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload

@@ -13,7 +13,8 @@ from cocotb.triggers import ClockCycles
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.gather import Gather, build_cluster, fill_memories
+from sim.netsparse.builds import build_cluster
+from sim.netsparse.gather import Gather, fill_memories
 from sim.netsparse.gather_in_simulator import (
     set_up,
     set_up_network,

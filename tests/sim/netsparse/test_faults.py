@@ -16,7 +16,8 @@ from sim.harness.coverage_runs import covers
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
-from sim.netsparse.gather import FILTER_ADDRESS, Gather, build_gather, fill_memories
+from sim.netsparse.builds import build_gather
+from sim.netsparse.gather import FILTER_ADDRESS, Gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
 from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.idx_filter import line_address

@@ -11,7 +11,8 @@ import pytest
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.idx_fetch import IdxFetch
-from sim.netsparse.gather import Gather, GatherError, build_gather, check, one_rack, simulate_gather
+from sim.netsparse.builds import build_gather, one_rack
+from sim.netsparse.gather import Gather, GatherError, check, simulate_gather
 from sim.netsparse.golden.line_requests import line_requests
 from sim.netsparse.model.accuracy import figures_of
 from sim.workloads.partition import Partition

@@ -10,7 +10,7 @@ import pytest
 
 from gen.base.errors import UserError
 from gen.designs.catalogue import find_design
-from sim.netsparse.gather import build_cluster
+from sim.netsparse.builds import build_cluster
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.files import PACKED_SUFFIXES

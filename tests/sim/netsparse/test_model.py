@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from gen.designs.catalogue import find_design
-from sim.netsparse.gather import Gather, check_counters, one_rack
+from sim.netsparse.builds import one_rack
+from sim.netsparse.gather import Gather, check_counters
 from sim.netsparse.model import library
 from sim.netsparse.model.accuracy import Compared, bounds_table
 from sim.netsparse.model.run import ModelStuckError, model_gather

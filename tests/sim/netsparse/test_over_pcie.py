@@ -8,7 +8,7 @@ from gen.designs.catalogue import find_design
 from gen.software.netsparse_snic import software
 from hdl.netsparse.params import SnicParams
 from sim.golden.pcie_link import bytes_of_share, max_of_share
-from sim.netsparse.gather import build_gather
+from sim.netsparse.builds import build_gather
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
 from tests.sim.netsparse.cases import EIGHT, ONE, family, make_gather, run_gather, web

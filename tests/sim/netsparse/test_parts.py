@@ -13,7 +13,8 @@ from sim.harness.environment import changed
 from sim.harness.failures import SimulationError
 from sim.harness.session import Listener
 from sim.harness.verilate import WAVES
-from sim.netsparse.gather import build_cluster, build_parts, one_rack, simulate_gather
+from sim.netsparse.builds import build_cluster, build_parts, one_rack
+from sim.netsparse.gather import simulate_gather
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_session import SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload

@@ -9,7 +9,8 @@ from dataclasses import replace
 import pytest
 
 from gen.designs.catalogue import find_design
-from sim.netsparse.gather import build_cluster, check, simulate_gather
+from sim.netsparse.builds import build_cluster
+from sim.netsparse.gather import check, simulate_gather
 from sim.netsparse.saturation import Saturation, load_lines, loads, waits
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params

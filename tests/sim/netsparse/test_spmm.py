@@ -10,7 +10,8 @@ from scipy.sparse import csr_array
 from gen.base.settings import make_params
 from gen.designs.catalogue import find_design
 from hdl.netsparse.snic import SETTLING
-from sim.netsparse.gather import GatherError, build_gather
+from sim.netsparse.builds import build_gather
+from sim.netsparse.gather import GatherError
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
