@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache, partial
 
 from sim.gather.rates import Measured, Requested, measure
-from sim.gather.reproduce import alignment, row_size, set_up, under_way
+from sim.gather.reproduce import alignment, row_size, set_up, threads, under_way
 from sim.gather.reproduce.points import HARDWARE
 from sim.gather.reproduce.requested import FIGURES, GatherRequest
 from sim.gather.reproduce.runs import measure as measure_engines
@@ -50,7 +50,8 @@ def reproduce(
         runs = measure_engines(row_size.points(requested, quick), progress)
         return row_size.figure(requested, runs)
 
-    makers = {name: partial(of_rates, name) for name in OF_RATES} | {"row-size": of_rows}
+    makers = {name: partial(of_rates, name) for name in OF_RATES}
+    makers |= {"row-size": of_rows, "threads": threads.figure}
     figures = figures_of(FIGURES, names, makers, progress)
     return Report(
         title="GPU-oriented gather",
