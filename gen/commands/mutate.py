@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from gen.base.errors import UserError, unknown
 from gen.commands.mutate_planted import PLANTED, try_planted
+from gen.commands.on_cluster import Scheduler, client_of
 from gen.output.consoles import Console, Table, bar, lines, print_wide
 from gen.output.folder import check_above, write_file
 
@@ -66,6 +68,7 @@ def mutate(
     output: Folder = Path("build/mutate"),
     resume: Resume = True,
     planted: Planted = False,
+    scheduler: Scheduler = None,
 ) -> None:
     """Break the RTL in many small ways, and see whether its tests notice."""
     from sim.harness.build_tools import require_compiler
@@ -76,7 +79,8 @@ def mutate(
     require_compiler()
     check_folder(output)
     if planted:
-        try_planted(targets, seed, jobs, output)
+        with client_of("mutate", scheduler) as client:
+            try_planted(targets, seed, client or ThreadPoolExecutor(jobs), output)
         return
     plans = [
         Plan(
@@ -87,9 +91,11 @@ def mutate(
         )
         for item in range(seed, seed + seeds)
     ]
+    with client_of("mutate", scheduler) as client:
+        examined = examine_all(targets, plans, output, client or ThreadPoolExecutor(jobs), resume)
     of_seeds = [
-        kept_of_others(targets, output, plan) | examine_all(targets, plan, output, jobs, resume)
-        for plan in plans
+        kept_of_others(targets, output, plan) | results
+        for plan, results in zip(plans, examined, strict=True)
     ]
     names = set.intersection(*map(set, of_seeds))
     results = {name: union([item[name] for item in of_seeds]) for name in names}
@@ -143,62 +149,61 @@ def check_folder(folder: Path) -> None:
 
 
 def examine_all(
-    targets: Sequence[Any], plan: Any, output: Path, jobs: int, resume: bool
-) -> dict[str, dict[str, Any]]:
-    """Return the result of each target by name, with progress on standard error."""
-    from sim.mutation.worker import examine_apart
+    targets: Sequence[Any], plans: Sequence[Any], output: Path, where: Any, resume: bool
+) -> list[dict[str, dict[str, Any]]]:
+    """Return the results of each plan, by name of the target, with progress on standard error.
 
-    results: dict[str, dict[str, Any]] = {}
+    ``where`` is an executor or a client of a cluster, which examines several at a time.
+    """
+    from sim.cluster.dispatch import each, listen, tell
+    from sim.mutation.worker import examine_target
+
+    results: list[dict[str, dict[str, Any]]] = [{} for _ in plans]
     waiting = []
-    for target in targets:
-        stored = keep(output, target, plan) if resume else None
-        if stored is None:
-            waiting.append(target)
-        else:
-            results[target.name] = stored
-    console = Console(stderr=True)
+    for stored, plan in zip(results, plans, strict=True):
+        for target in targets:
+            result = keep(output, target, plan) if resume else None
+            if result is None:
+                waiting.append((target.name, plan))
+            else:
+                stored[target.name] = result
+    console, total = Console(stderr=True), len(targets) * len(plans)
     with (
         bar(console) as progress,
         lines(console, f"mutants of {len(targets)} components") as report,
-        ThreadPoolExecutor(jobs) as pool,
     ):
-        task = progress.add_task("mutants", total=len(targets), completed=len(results))
+        task = progress.add_task("mutants", total=total, completed=total - len(waiting))
 
-        def examine(target: Any) -> dict[str, Any]:
-            name = target.name.rpartition(".")[2]
+        def show(name: str, text: str) -> None:
+            name = name.rpartition(".")[2]
+            progress.update(task, description=f"{name}: {text}"[:60])
+            report(f"{name}: {text}")
 
-            def show(text: str) -> None:
-                progress.update(task, description=f"{name}: {text}"[:60])
-                report(f"{name}: {text}")
-
-            return examine_apart(target, plan, part_of(output, target, plan), show)
-
-        futures = [pool.submit(examine, target) for target in waiting]
+        listener = (
+            show if isinstance(where, ThreadPoolExecutor) else partial(tell, listen(where, show))
+        )
         try:
-            for future in as_completed(futures):
-                result = future.result()
-                results[result["component"]] = result
+            for (target, plan), result in each(where, examine_target, waiting, listener):
+                write_file(part_of(output, target, plan), json.dumps(result, indent=1) + "\n")
+                results[plans.index(plan)][target] = result
                 progress.advance(task)
-        except BaseException as stop:
-            pool.shutdown(wait=False, cancel_futures=True)
-            if isinstance(stop, KeyboardInterrupt):
-                stored = (
-                    f"components that had ended are in {output}; the same command goes on there"
-                )
-                stop.add_note(stored)
+        except KeyboardInterrupt as stop:
+            stop.add_note(
+                f"components that had ended are in {output}; the same command goes on there"
+            )
             raise
     return results
 
 
-def part_of(output: Path, target: Any, plan: Any) -> Path:
+def part_of(output: Path, name: str, plan: Any) -> Path:
     """Return the path of the file for one component and one seed."""
-    return output / PARTS / f"{target.name}.{plan.seed}.json"
+    return output / PARTS / f"{name}.{plan.seed}.json"
 
 
 def keep(output: Path, target: Any, plan: Any) -> dict[str, Any] | None:
     """Return the kept result of ``target`` if it is valid: same plan, same sources, no error."""
     try:
-        result = json.loads(part_of(output, target, plan).read_text())
+        result = json.loads(part_of(output, target.name, plan).read_text())
         right = result["key"] == plan.key(target) and not result["error"]
         return result if right else None
     except (OSError, ValueError, KeyError, TypeError):

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,12 @@ FATES = ("found", "equivalent", "survived", "undecided")
 MAX_SECONDS = 900  #: time for the tests of a component
 
 
-def try_planted(targets: Sequence[Any], seed: int, jobs: int, output: Path) -> None:
-    """Try every mistake planted in the files of ``targets``; UserError if one is not found."""
+def try_planted(targets: Sequence[Any], seed: int, where: Any, output: Path) -> None:
+    """Try every mistake planted in the files of ``targets``; UserError if one is not found.
+
+    ``where`` is an executor or a client of a cluster, which tries several at a time.
+    """
+    from sim.cluster.dispatch import each
     from sim.harness.cache import CHECKOUT
     from sim.mutation.mistakes import KINDS, read_mistakes, try_mistake
 
@@ -28,18 +31,10 @@ def try_planted(targets: Sequence[Any], seed: int, jobs: int, output: Path) -> N
     if not mistakes:
         raise UserError("no mistake is planted in these components; there are some in most others")
     results = []
-    with (
-        lines(Console(stderr=True), f"{len(mistakes)} planted mistakes") as report,
-        ThreadPoolExecutor(jobs) as pool,
-    ):
-        futures = [pool.submit(try_mistake, item, seed, MAX_SECONDS) for item in mistakes]
-        try:
-            for future in as_completed(futures):
-                results.append(future.result())
-                report(f"{len(results)} of {len(mistakes)}: {results[-1]['name']}")
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with lines(Console(stderr=True), f"{len(mistakes)} planted mistakes") as report:
+        for mistake, result in each(where, try_mistake, mistakes, seed, MAX_SECONDS):
+            results.append(result)
+            report(f"{len(results)} of {len(mistakes)}: {mistake.name}")
     results.sort(key=lambda item: (item["file"], item["name"]))
     content = {"format": 1, "made_by": "ingather", "seed": seed, "mistakes": results}
     write_file(output / PLANTED, json.dumps(content, indent=1) + "\n")

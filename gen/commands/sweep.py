@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperGroup
 
 from gen.commands import sweep_diff, sweep_export
+from gen.commands.on_cluster import Scheduler
 from gen.output.consoles import Console, waiting
 from gen.packages import require
 
@@ -28,13 +29,6 @@ Output = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(min=1, help="Run this many processes; as many as there are cores unless given."),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="tcp://HOST:PORT",
-        help="Run on the workers of this Dask scheduler, not on this machine.",
-    ),
 ]
 Trials = Annotated[
     int | None,

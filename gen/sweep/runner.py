@@ -114,5 +114,5 @@ class Runner:
 def died(task: Task, failure: BaseException | None) -> str:
     """Explain why a task has no outcome at all."""
     if isinstance(failure, WorkerDied):
-        return f"the worker died while {task.text}, {failure}"
+        return f"the worker died while {task.text}, {task.attempts} times"
     return f"{type(failure).__name__}: {failure}".splitlines()[0]

@@ -7,7 +7,8 @@ it had. That call runs once more, on another worker.
 import queue
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -28,10 +29,23 @@ class Call(Protocol):
 
 
 C = TypeVar("C", bound=Call)
+Item = TypeVar("Item")
+T = TypeVar("T")
 
 
-class WorkerDied(RuntimeError):
+class WorkerDied(UserError):
     """Reports a call that has ended as many workers as may try it."""
+
+
+@dataclass(eq=False)
+class ItemCall:
+    """Calls a function with one of many items."""
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    item: Any
+    attempts: int = 0
 
 
 @dataclass
@@ -52,7 +66,7 @@ class Dispatcher(Generic[C]):
         self.running: dict[str, C] = {}
         self.again: deque[C] = deque()  #: those of ``running`` whose workers have died
         self.futures: dict[str, Any] = {}
-        self.ends: queue.SimpleQueue[tuple[C, Any] | None] = queue.SimpleQueue()
+        self.ends: queue.SimpleQueue[tuple[C, Any]] = queue.SimpleQueue()
         self.alone_since: float | None = None
 
     def __enter__(self) -> "Dispatcher[C]":
@@ -70,7 +84,10 @@ class Dispatcher(Generic[C]):
     @property
     def slots(self) -> int:
         """Return how many calls the cluster runs at a time."""
-        return sum(self.client.nthreads().values())
+        try:
+            return sum(self.client.nthreads().values())
+        except OSError as error:
+            raise lost("the scheduler is gone") from error
 
     def start(self, call: C) -> None:
         """Give a call to the cluster."""
@@ -85,10 +102,6 @@ class Dispatcher(Generic[C]):
         )
         self.futures[call.key] = future
         future.add_done_callback(lambda ended: self.ends.put((call, ended)))
-
-    def wake(self) -> None:
-        """End the wait of :meth:`ended`, from another thread."""
-        self.ends.put(None)
 
     def ended(self) -> Iterator[Ended[C]]:
         """Wait a little for calls to end, and yield those that did.
@@ -105,7 +118,7 @@ class Dispatcher(Generic[C]):
             ends = []
         while not self.ends.empty():
             ends.append(self.ends.get())
-        for end in filter(None, ends):
+        for end in ends:
             yield from self.end(*end)
         self.alone_since = None if self.slots else self.alone_since or time.monotonic()
         if self.alone_since and time.monotonic() - self.alone_since > NOBODY_SECONDS:
@@ -122,9 +135,67 @@ class Dispatcher(Generic[C]):
             if call.attempts < ATTEMPTS:
                 self.again.append(call)
                 return
-            failure = WorkerDied(f"{call.attempts} times")
+            failure = WorkerDied(f"the worker of {call.key} died, {call.attempts} times")
         del self.running[call.key]
         yield Ended(call, future.result() if failure is None else None, failure)
+
+
+def each(
+    where: Any, function: Callable[..., T], items: Iterable[Item], *rest: Any
+) -> Iterator[tuple[Item, T]]:
+    """Yield each item with the result of ``function(item, *rest)``, as calls end; they begin in
+    order.
+
+    ``where`` is an executor, which is shut down at the end, or a client of a cluster. Raises what a
+    call raises; no other call begins then.
+    """
+    return (run_here if isinstance(where, Executor) else run_there)(where, function, items, *rest)
+
+
+def run_here(
+    pool: Executor, function: Callable[..., T], items: Iterable[Item], *rest: Any
+) -> Iterator[tuple[Item, T]]:
+    """Do what :func:`each` says on an executor."""
+    with pool:
+        futures = {pool.submit(function, item, *rest): item for item in items}
+        try:
+            for future in as_completed(futures):
+                yield futures[future], future.result()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_there(
+    client: Any, function: Callable[..., T], items: Iterable[Item], *rest: Any
+) -> Iterator[tuple[Item, T]]:
+    """Do what :func:`each` says on a cluster."""
+    waiting = deque(
+        ItemCall(f"{function.__name__}-{number}", function, (item, *rest), item)
+        for number, item in enumerate(items)
+    )
+    with Dispatcher[ItemCall](client) as cluster:
+        while waiting or cluster.running:
+            while waiting and cluster.free:
+                cluster.start(waiting.popleft())
+            for ended in cluster.ended():
+                if ended.failure is not None:
+                    raise ended.failure
+                yield ended.call.item, ended.value
+
+
+def listen(client: Any, handler: Callable[..., None]) -> str:
+    """Call ``handler`` with the words that workers :func:`tell`; return the topic of these."""
+    topic = f"ingather-{client.id}"
+    client.subscribe_topic(topic, lambda event: handler(*event[1]))
+    return topic
+
+
+def tell(topic: str, *words: str) -> None:
+    """Send words from the worker that runs this to the client that listens to ``topic``."""
+    from distributed import get_worker
+
+    get_worker().log_event(topic, words)
 
 
 def lost(what: str) -> UserError:

@@ -10,10 +10,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sim.harness.cache import CHECKOUT
+from sim.harness.cache import CHECKOUT, workplace
 from sim.mutation.campaign import FORMAT, Plan, examine
 from sim.mutation.targets import Target, all_targets
 
@@ -52,6 +53,16 @@ def examine_apart(
         }
     unfinished.replace(file)
     return json.loads(file.read_text())
+
+
+def examine_target(
+    requested: tuple[str, Plan], progress: Callable[[str, str], None]
+) -> dict[str, Any]:
+    """Examine the component of a name apart; ``progress`` takes the name and what is done."""
+    name, plan = requested
+    with workplace() as folder:
+        file = folder / "result.json"
+        return examine_apart(all_targets()[name], plan, file, partial(progress, name))
 
 
 def main(name: str, plan: str, file: str) -> None:

@@ -1,4 +1,5 @@
 import json
+from contextlib import nullcontext
 
 import pytest
 import typer
@@ -7,9 +8,11 @@ from typer.testing import CliRunner
 from gen.base.errors import UserError
 from gen.commands import mutate as mutate_command
 from gen.commands.mutate import mutate
+from sim.cluster import dispatch
 from sim.mutation import mistakes, worker
 from sim.mutation.campaign import Plan
 from sim.mutation.targets import all_targets
+from tests.gen.sweep.fake import FakeClient
 
 FIFO, FORK = "hdl.common.fifo.Fifo", "hdl.common.streams.Fork"
 
@@ -89,6 +92,22 @@ def test_report_and_resume(examined, tmp_path):
     assert run("Fifo", "-o", target, "--no-resume").exception is None
     assert run(FORK, "-o", target, "--sample", 3).exception is None
     assert examined == [FIFO, FORK, FIFO, FORK]
+
+
+def test_a_cluster_gives_the_same(examined, monkeypatch, tmp_path):
+    def ran(folder):
+        assert run("Fifo", FORK, "-o", folder, "--scheduler", "tcp://127.0.0.1:9").exception is None
+        return sorted(path.read_text() for path in folder.rglob("*.json"))
+
+    result = run("Fifo", "-o", tmp_path / "no", "--scheduler", "tcp://127.0.0.1:9")
+    assert str(result.exception) == "no scheduler answers at tcp://127.0.0.1:9"
+    for client in (None, FakeClient()):
+        monkeypatch.setattr(mutate_command, "client_of", lambda *_, c=client: nullcontext(c))
+        monkeypatch.setattr(dispatch, "listen", lambda *_: "topic")
+        monkeypatch.setattr(dispatch, "tell", lambda *_: None)
+        ran(tmp_path / str(client is None))
+    assert ran(tmp_path / "True") == ran(tmp_path / "False")
+    assert examined == [FIFO, FORK] * 2
 
 
 def test_seeds_are_taken_together(monkeypatch, tmp_path):

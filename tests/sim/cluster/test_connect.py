@@ -47,7 +47,7 @@ def test_workers_that_cannot_do_the_work_are_refused():
         check_workers(Workers([own], threads=2), "there", hash_of_sources)
     with pytest.raises(UserError, match="cannot import ingather: no gen"):
         check_workers(Workers([], failure=ImportError("no gen")), "there", hash_of_sources)
-    with pytest.raises(UserError, match=r"worker tcp://1 has Python 3\.9\.1.*, this machine has 3"):
+    with pytest.raises(UserError, match=r"tcp://1 has Python 3\.9\.1.*, this machine has 3"):
         check_workers(
             Workers([own, own], pythons=(PYTHON, "3.9.1.final.0")), "there", hash_of_sources
         )
