@@ -52,13 +52,13 @@ def figure() -> Figure:
 def row(way: str, size: int) -> dict[str, Any]:
     """Return what is known of rows of one size."""
     shifts, order = WAYS[way]
-    found = {
+    traffics = {
         "rows": traffic(order, size),
         "sectors kept": traffic_of(Kernel(shifts, keeps=True), size),
         "sectors read again": traffic_of(Kernel(shifts, keeps=False), size),
     }
     result: dict[str, Any] = {"row_bytes": size, "order": way}
-    for name, item in found.items():
+    for name, item in traffics.items():
         result[f"reads, {name}"] = round(item.requests, 3)
         result[f"share, {name}"] = round(item.share, 4)
         result[f"gb_per_s, {name}"] = round(item.share * BEST / 1e9, 3)
