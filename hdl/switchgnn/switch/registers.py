@@ -127,7 +127,7 @@ SETTING_REGISTERS = (
             "egress_mark",
             LEVEL_BITS,
             "sets the number of beats waiting to leave by a port above which its RESULTs and RAWs"
-            " report congestion; 0: never",
+            " report congestion, and the ACKs of all ports of the job, too; 0: never",
         ),
         "Sets when ports report congestion on the way out.",
     ),

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sim.switchgnn.evaluation.background import Background
 from sim.switchgnn.evaluation.repeats import LINKS, Repeats
-from sim.switchgnn.evaluation.token_buckets import RateSettings, TokenBuckets
+from sim.switchgnn.golden.congestion import RateSettings, TokenBuckets
 from sim.switchgnn.planning.saved import places, starts
 from sim.switchgnn.planning.senders import Senders
 

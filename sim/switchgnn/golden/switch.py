@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from sim.golden.job_table import JobRange, JobTable, Refusal, Stranger
+from sim.switchgnn.golden.congestion import hears
 from sim.switchgnn.golden.frames import Frame, Kind, Quality
 from sim.switchgnn.golden.job_setup import Cause, JobSetup, TableError
 from sim.switchgnn.golden.job_state import Job
@@ -54,7 +55,7 @@ class SwitchModel:
     """Models a switch of this many ports, with banks of this many aggregators each.
 
     ``congested_in`` and ``congested_out`` are bitmaps of the ports whose queues are above their
-    level: ACKs echo the first, RESULT and RAW are marked by the second.
+    level, on the way in and on the way out (:mod:`sim.switchgnn.golden.congestion`).
     """
 
     ports: int
@@ -150,10 +151,15 @@ class SwitchModel:
         """Return what leaves, with its job, its port and its marks."""
         named = []
         for port, frame in sent:
-            congested = self.congested_in if frame.kind is Kind.ACK else self.congested_out
-            marked = frame.kind in (Kind.ACK, Kind.RESULT, Kind.RAW) and congested >> port & 1
+            marked = self.is_marked(frame.kind, port, job.setup.ports)
             self.counts.marks += marked
             bit = 1 << job.setup.links.get(port, port)
-            frame = replace(frame, bm=bit, job=number, epoch=job.epoch, ecn=bool(marked))
+            frame = replace(frame, bm=bit, job=number, epoch=job.epoch, ecn=marked)
             named.append((port, frame))
         return named
+
+    def is_marked(self, kind: Kind, port: int, ports: int) -> bool:
+        """Return whether a frame that leaves by a port of a job with ``ports`` is marked."""
+        if kind is Kind.ACK:
+            return hears(port, ports, self.congested_in, self.congested_out)
+        return kind in (Kind.RESULT, Kind.RAW) and bool(self.congested_out >> port & 1)

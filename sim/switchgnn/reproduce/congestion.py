@@ -13,7 +13,7 @@ from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 from sim.switchgnn.evaluation.background import Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Rules
 from sim.switchgnn.evaluation.frames import FrameSizes
-from sim.switchgnn.evaluation.token_buckets import RateSettings
+from sim.switchgnn.golden.congestion import RateSettings
 from sim.switchgnn.planning.banks import rows_of
 from sim.switchgnn.planning.orders import ordered
 from sim.switchgnn.reproduce import paper

@@ -6,6 +6,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.component import Component
 from hdl.switchgnn.switch.egress.control_frames import ControlFrames
+from hdl.switchgnn.switch.egress.ecn_echo import EcnEcho
 from hdl.switchgnn.switch.egress.egress_port import EgressPort
 from hdl.switchgnn.switch.links.partial_sender import PartialSender
 from hdl.switchgnn.switch.params import GnnSwitchParams
@@ -24,6 +25,7 @@ class GnnEgress(Component):
     :class:`PartialSender`, to which ``two``, ``clear`` and ``link_ack`` belong, and frames have the
     bit of ``far_port``. With ``above``, the last one leads to the switch above.
 
+    ``congested`` says at which ports frames wait on the way in; an :class:`EcnEcho` marks ACKs.
     ``claim``, ``deliver``, ``advance``, ``raw_request_to``, ``open``, ``urgent`` and the events
     have a bit for each port.
     """
@@ -56,6 +58,8 @@ class GnnEgress(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
+        m.submodules.echo = echo = EcnEcho(self.params)
+        m.d.comb += [echo.jobs.eq(self.jobs), echo.entering.eq(self.congested)]
         for k in range(self.params.ports):
             m.submodules[f"port_{k}"] = port = EgressPort(self.params)
             m.submodules[f"control_{k}"] = control = ControlFrames(self.params)
@@ -77,7 +81,8 @@ class GnnEgress(Component):
                 port.source.eq(self.source),
                 port.mark_level.eq(self.mark_level),
                 control.job.eq(self.jobs[k]),
-                control.congested.eq(self.congested[k]),
+                echo.leaving[k].eq(port.congested),
+                control.congested.eq(echo.echo[k]),
                 *(control.acks[turn].eq(self.acks[k][turn]) for turn in range(OPEN_TURNS)),
                 self.acked[k].eq(control.acked),
                 control.advance.eq(self.advance[k]),

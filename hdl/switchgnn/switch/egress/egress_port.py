@@ -30,8 +30,8 @@ class EgressPort(Component):
     RESULT. So for every delivery the serializer is idle and the queue has room, and no delivery
     ever stalls.
 
-    A RESULT or RAW is marked (ecn) if more than ``mark_level`` beats waited in the queue in the
-    cycle before it came; a ``mark_level`` of 0 switches marking off. ``urgent`` says that no RESULT
+    The port is ``congested``, and a RESULT or RAW that comes is marked (ecn), if more than
+    ``mark_level`` beats waited in the queue a cycle before; 0 switches marking off. ``urgent`` says that no RESULT
     or RAW waits in the queue or is on its way to it, so that the port is idle. It is a register, so
     it is still high in the cycle of a claim.
 
@@ -65,6 +65,7 @@ class EgressPort(Component):
                 "control": In(stream.Signature(params.control_frame)),
                 "axis": Out(params.frames.axis),
                 "urgent": Out(1),
+                "congested": Out(1),
                 "sent_results": Out(1),
                 "sent_raws": Out(1),
                 "marks": Out(1),
@@ -94,7 +95,8 @@ class EgressPort(Component):
             serializer.destination.eq(self.destination),
             serializer.source.eq(self.source),
             serializer.bm.eq(self.port_bit),
-            serializer.congested.eq((level > self.mark_level) & self.mark_level.any()),
+            self.congested.eq((level > self.mark_level) & self.mark_level.any()),
+            serializer.congested.eq(self.congested),
             serializer.deliver.eq(self.deliver),
             serializer.delivery.eq(self.delivery),
             fifo.i.valid.eq(serializer.valid),

@@ -9,7 +9,7 @@ from sim.switchgnn.evaluation.background import MEAN, NEVER, Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Port, Rules, StuckError
 from sim.switchgnn.evaluation.queues import departures, drained
 from sim.switchgnn.evaluation.repeats import Repeats
-from sim.switchgnn.evaluation.token_buckets import UNIT, RateSettings
+from sim.switchgnn.golden.congestion import UNIT, RateSettings
 from sim.switchgnn.planning.orders import ordered
 from tests.sim.switchgnn.cases import cut_of, one_block
 

@@ -190,7 +190,8 @@ def test_workers_may_not_say_what_switches_say(kind):
 
 
 def test_marks():
-    """A port's congestion inwards is echoed to it; that outwards marks what leaves."""
+    """A port's congestion inwards is echoed to it; that outwards marks what leaves, and is echoed
+    to all workers of the job."""
     switch = model(replace(SETUP, ack_every=1))
     switch.congested_in, switch.congested_out = 0b001, 0b100
     sent = switch.take(0, feature(value=1, raw=0b100))
@@ -200,8 +201,14 @@ def test_marks():
         (2, Kind.RESULT, True),
     ]
     sent = switch.take(2, feature(2, 1))
-    assert [(p, f.kind, f.ecn) for p, f in sent] == [(2, Kind.ACK, False), (0, Kind.RESULT, False)]
-    assert switch.counts.marks == 3
+    assert [(p, f.kind, f.ecn) for p, f in sent] == [(2, Kind.ACK, True), (0, Kind.RESULT, False)]
+    assert switch.counts.marks == 4
+
+
+def test_acks_of_another_job_are_not_marked():
+    switch = model(replace(SETUP, ack_every=1))
+    switch.congested_out = 0b1010
+    assert [f.ecn for _, f in switch.take(0, feature(value=1))] == [False, False]
 
 
 def test_jobs_side_by_side_and_anew():

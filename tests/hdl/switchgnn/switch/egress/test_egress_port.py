@@ -12,6 +12,7 @@ from sim.harness.bench import Bench
 from sim.harness.payloads import pack
 from sim.harness.streams import STALLS, Source, crossed, never, often, start
 from sim.harness.verilator import params_in_simulator
+from sim.switchgnn.golden.congestion import is_marked
 from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.wire import from_octets
 from tests.hdl.switchgnn.switch.egress.egress_frames import (
@@ -91,6 +92,7 @@ class EgressPortBench(Bench):
         dut.axis_tready.value = int(not self.link())
         await self.edge
         self.watch_urgent()
+        self.watch_level()
         self.watch_axis()
         if arrival:
             beats = params.raw_beats if arrival["raw"] else params.result_beats
@@ -124,6 +126,12 @@ class EgressPortBench(Bench):
             assert least == 0
         else:
             assert self.cycle < 2 or open_claims or entering or most
+
+    def watch_level(self):
+        """Check ``congested``, wherever it is known how many beats waited."""
+        least, most = self.levels()
+        congested = {is_marked(waiting, self.mark_level) for waiting in (least, most)}
+        assert bool(self.dut.congested.value) in congested
 
     def watch_axis(self):
         dut = self.dut

@@ -6,7 +6,7 @@ from amaranth.sim import Simulator
 
 from hdl.switchgnn.endpoint.params import PRESETS
 from hdl.switchgnn.endpoint.token_bucket import TokenBucket
-from sim.switchgnn.evaluation.token_buckets import UNIT, RateSettings, TokenBuckets
+from sim.switchgnn.golden.congestion import UNIT, RateSettings, TokenBuckets
 
 CYCLES = 1500
 

@@ -1,4 +1,21 @@
-"""Models rate control of many endpoints at once: the token bucket of the hardware, by cycles."""
+"""Says whose frames a congested switch marks, and how the workers that hear of it slow down.
+
+The paper (3.4, 4): a packet is marked (ECN) when the switch's queue is longer than a threshold; a
+sender that gets a mark halves its rate; without congestion, the rate grows additively; as DCQCN
+(Zhu et al., SIGCOMM 2015). It leaves open which queue, which packet and which sender are meant,
+since a sum has many senders and a feature many receivers. Here they are:
+
+- **Mark.** A frame is marked if more than ``level`` beats wait in its queue: a RESULT or RAW by the
+  queue that it enters, an ACK by any queue on the path of what it acknowledges. These are the
+  queue of its worker's port on the way in, and those on the way out at all ports of its job, since
+  a worker's features become parts of sums at all of them. A level of 0 switches marking off.
+- **Sender.** A mark in an ACK slows its worker down. One in a RESULT or RAW is counted and slows
+  nobody: it is of the queue towards that worker, which is filled by what the others send. So that
+  queue's marks reach these, by their ACKs. Since all of them hear it, their rates become alike:
+  halving halves their differences, and growing leaves them as they are (Chiu and Jain, 1989).
+- **Rate.** It is halved at most once a round trip, as what was sent before a halving is marked, too,
+  and not below ``least``. It grows by ``step`` after each round trip without a halving.
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +23,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 UNIT = 1 << 16  #: tokens of a beat; a rate counts tokens per cycle
+
+
+def is_marked(waiting: int, level: int) -> bool:
+    """Return whether a queue in which this many beats wait is congested."""
+    return 0 < level < waiting
+
+
+def hears(port: int, ports: int, entering: int, leaving: int) -> bool:
+    """Return whether the ACKs of the worker at ``port``, of a job with ``ports``, are marked.
+
+    ``ports`` and those whose queues on the way in and on the way out are congested are bitmaps.
+    """
+    return bool(entering >> port & 1 or leaving & ports)
 
 
 @dataclass(frozen=True, kw_only=True)
