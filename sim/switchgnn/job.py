@@ -59,15 +59,21 @@ class PlannedJob:
         ]
 
     @cached_property
+    def link_bytes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return what workers send, and receive, in a turn of each block, [blocks, workers] bytes:
+        every contribution and sum, once.
+        """
+        sizes = FrameSizes.of(self.tables.lanes)
+        of_kind = {Kind.FEATURE: sizes.feature, Kind.PARTIAL: sizes.sums}
+        sent = [[sum(of_kind[c.kind] for c in s.sends) for s in own] for own in self.shares]
+        received = [[sizes.sums * len(s.sums) for s in own] for own in self.shares]
+        return np.array(sent, np.int64).T, np.array(received, np.int64).T
+
+    @cached_property
     def bytes(self) -> int:
-        """Return the bytes of the frames that the job needs: every contribution and sum, once."""
-        sizes, result = FrameSizes.of(self.tables.lanes), 0
-        for item in self.slices:
-            for share in (shares[item.block] for shares in self.shares):
-                features = sum(each.kind is Kind.FEATURE for each in share.sends)
-                rest = len(share.sends) - features + len(share.sums)
-                result += features * sizes.feature + rest * sizes.sums
-        return result
+        """Return the bytes of the frames that the job needs."""
+        of_blocks = np.sum(self.link_bytes, axis=(0, 2))
+        return sum(int(of_blocks[item.block]) for item in self.slices)
 
     def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
         """Return what the switch is told of the job."""

@@ -5,22 +5,26 @@ Time is in slots: a link carries a packet in each. Workers send features of a tu
 as far as their window, their token bucket and the background on their link allow: a link takes
 turns if it has both. The switch adds ``rows`` of lists in a slot, in the order of arrival, and
 acknowledges what it has added. Its ports have queues of ``room`` packets, which the background
-shares: what finds one full is lost. Turns come one after the other. Every worker must have its sums
-of one, and the switch must hear of that, before it tells all to begin the next.
+shares: what finds one full is lost. If sums wait in their aggregators instead, they have a queue of
+their own, and share the port (:mod:`sim.switchgnn.evaluation.ports`). ACKs are marked while any
+queue of sums is longer than ``mark``, and slow their workers down, by the rule of
+:mod:`sim.switchgnn.golden.congestion`. Turns come one after the other. Every worker must have its
+sums of one, and the switch must hear of that, before it tells all to begin the next.
 """
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sim.switchgnn.evaluation.background import Background
+from sim.switchgnn.evaluation.ports import FairPorts, SharedPorts
 from sim.switchgnn.evaluation.repeats import LINKS, Repeats
 from sim.switchgnn.golden.congestion import RateSettings, TokenBuckets
-from sim.switchgnn.planning.saved import places, starts
+from sim.switchgnn.planning.saved import starts
 from sim.switchgnn.planning.senders import Senders
 
 Ints = NDArray[np.int64]
@@ -37,7 +41,7 @@ class Network:
 
     delay: int  #: slots of a link
     room: int  #: packets of a port's queue
-    mark: int  #: a sum that finds more packets in its queue is marked
+    mark: int  #: packets of a queue above which it is congested
     window: int  #: features that a worker sends ahead of the oldest one without acknowledgement
     timeout: int  #: slots without news after which a worker asks for what is missing
     rows: float = np.inf  #: rows of lists that the switch adds in a slot
@@ -48,7 +52,7 @@ class Rules:
     """Says how switch and workers treat congestion."""
 
     keeps_sums: bool  #: a sum without room waits in its aggregator; else it is lost
-    rate: RateSettings | None = None  #: of the token bucket that hears of marks, if there is one
+    rate: RateSettings | None = None  #: of the workers, if they slow down for marks
 
 
 @dataclass(kw_only=True)
@@ -58,30 +62,10 @@ class Outcome:
     slots: int = 0
     lost: int = 0  #: sums, and features that were asked for, that found no room
     repeated: int = 0  #: packets that were sent for lost sums
-    marks: int = 0  #: marked sums that workers got
+    marks: int = 0  #: slots in which a worker got a marked ACK
     halvings: int = 0  #: number of times that workers' rates were halved
     background_lost: int = 0
     background: int = 0  #: packets of other traffic that came to the switch
-
-
-@dataclass(kw_only=True)
-class Port:
-    """Holds the queues of all ports: packets leave one a slot, in the order in which they came."""
-
-    workers: int
-    room: int
-    free: Ints = field(init=False)  #: [M]: the slot in which the next packet to come would leave
-
-    def __post_init__(self) -> None:
-        self.free = np.zeros(self.workers, np.int64)
-
-    def put(self, ports: Ints, now: int) -> tuple[NDArray[np.bool_], Ints, Ints]:
-        """Queue packets in this order; return which fit, how many each finds, when each leaves."""
-        self.free = np.maximum(self.free, now)
-        result = self.free[ports] - now + places(ports)
-        fits = result < self.room
-        np.add.at(self.free, ports[fits], 1)
-        return fits, result, now + result
 
 
 class Aggregation:
@@ -101,7 +85,8 @@ class Aggregation:
         self.senders, self.network, self.rules = senders, network, rules
         self.workers, self.background = workers, background
         self.outcome = Outcome()
-        self.queues = Port(workers=workers, room=network.room)
+        self.queues = SharedPorts(workers, network.room)
+        self.fair = FairPorts(workers, network.room) if rules.keeps_sums else None
         self.buckets = TokenBuckets(workers, rules.rate) if rules.rate else None
         lists = [sequence[senders.worker[sequence] == worker] for worker in range(workers)]
         self.lengths = np.array([each.size for each in lists])
@@ -114,6 +99,7 @@ class Aggregation:
         self.sent = np.zeros(workers, np.int64)  #: features, since the first turn
         self.judged = np.zeros(workers, np.int64)  #: those of them that were added
         self.before = [self.judged] * (network.delay + 1)  #: the same, in slots before
+        self.echoes = [np.zeros(workers, bool)] * (network.delay + 1)  #: whose ACKs are marked
         self.on_path: dict[int, list[Any]] = {}  #: features, by the slot in which they come
         self.rows = np.zeros(senders.count, np.int64) if rows is None else rows
         self.line: deque[int] = deque()  #: features whose rows wait
@@ -121,7 +107,6 @@ class Aggregation:
         self.coming: dict[int, list[Any]] = {}  #: what workers get, by slot
         self.crossing: dict[int, Ints] = {}  #: targets of background, by slot
         self.yields = np.zeros(workers, bool)  #: which workers' links have just carried background
-        self.waiting = np.zeros(0, np.int64)  #: sums that found no room and wait
 
     def run(self, turns: int, begin: int = 0) -> Outcome:
         """Run this many turns, after ``begin`` slots of background alone.
@@ -159,27 +144,31 @@ class Aggregation:
         """Pass a slot: background, sums and repeats enter queues; workers get, ask and send."""
         self.arrive(now)
         self.line.extend(u for each in self.on_path.pop(now, []) for u in each)
-        self.release(self.added(self.served()), now)
+        features = self.served()
+        self.release(self.added(features), now)
         again, ports = self.repeats.leaving(now)
         fits, _, leave = self.queues.put(ports, now)
         self.outcome.repeated += again.size
         self.outcome.lost += int((~fits).sum())
         self.repeats.lose(ports[~fits])
         for packet, port, slot in zip(again[fits], ports[fits], leave[fits], strict=True):
-            self.deliver(int(slot)).append((np.array([packet]), np.array([port]), None))
-        marked = self.get(now)
+            self.deliver(int(slot)).append((np.array([packet]), np.array([port]), True))
+        self.echo(features, now)
+        self.get(now)
         self.issue(now)
-        self.send(now, marked)
+        self.send(now)
 
     def cross(self, now: int) -> None:
         """Pass a slot in which there are no features."""
         self.carry(self.background.waits(now), now)
         self.arrive(now)
+        if self.fair:
+            self.fair.leave()
 
     def arrive(self, now: int) -> None:
         """Take the background that comes to the switch."""
         targets = self.crossing.pop(now, np.zeros(0, np.int64))
-        fits, _, _ = self.queues.put(targets, now)
+        fits = self.fair.cross(targets) if self.fair else self.queues.put(targets, now)[0]
         self.outcome.background += fits.size
         self.outcome.background_lost += int((~fits).sum())
 
@@ -208,37 +197,41 @@ class Aggregation:
         return np.unique(touched[self.missing[touched] == 0])
 
     def release(self, complete: Ints, now: int) -> None:
-        """Put complete sums into their queues, or let them wait, or lose them."""
-        sums = np.concatenate([self.waiting, complete])
-        fits, result, leave = self.queues.put(self.owner[sums], now)
-        full = result[fits] > self.network.mark
+        """Put complete sums into their queues, or lose them; let those of this slot leave."""
+        if self.fair:
+            self.fair.put(complete, self.owner[complete])
+            left = self.fair.leave()
+            if left.size:
+                self.deliver(now).append((left, self.owner[left], False))
+            return
+        fits, _, leave = self.queues.put(self.owner[complete], now)
         for slot in np.unique(leave[fits]).tolist():
-            these = leave[fits] == slot
-            own = sums[fits][these]
-            self.deliver(slot).append((own, self.owner[own], full[these]))
-        if self.rules.keeps_sums:
-            self.waiting = sums[~fits]
-        else:
-            self.outcome.lost += int((~fits).sum())
-            self.repeats.miss(sums[~fits])
+            own = complete[fits][leave[fits] == slot]
+            self.deliver(slot).append((own, self.owner[own], False))
+        self.outcome.lost += int((~fits).sum())
+        self.repeats.miss(complete[~fits])
+
+    def echo(self, features: Sequence[int], now: int) -> None:
+        """Mark the ACKs of the features that are added in this slot, if a queue is congested."""
+        marked = np.zeros(self.workers, bool)
+        waiting = self.fair.own if self.fair else self.queues.waiting(now)
+        if (waiting > self.network.mark).any():
+            marked[self.senders.worker[features]] = True
+        self.echoes = [*self.echoes[1:], marked]
 
     def deliver(self, leaves: int) -> list[Any]:
         """Return the list for what leaves its port in a slot."""
         return self.coming.setdefault(leaves + 1 + self.network.delay, [])
 
-    def get(self, now: int) -> NDArray[np.bool_]:
-        """Give workers their sums and repeats; return which workers hear of congestion."""
-        marked = np.zeros(self.workers, bool)
-        for packets, ports, full in self.coming.pop(now, ()):
+    def get(self, now: int) -> None:
+        """Give workers their sums and repeats."""
+        for packets, ports, again in self.coming.pop(now, ()):
             self.heard[ports] = now
-            if full is None:
+            if again:
                 recovered = self.repeats.get(int(packets[0]), int(ports[0]))
                 self.required[ports[0]] -= recovered
             else:
                 np.subtract.at(self.required, ports, 1)
-                marked[ports[full]] = True
-                self.outcome.marks += int(full.sum())
-        return marked
 
     def issue(self, now: int) -> None:
         """Let workers that have heard nothing for long ask for what was lost."""
@@ -247,9 +240,10 @@ class Aggregation:
             self.repeats.issue(worker, now + self.network.delay * LINKS)
             self.heard[worker] = now
 
-    def send(self, now: int, marked: NDArray[np.bool_]) -> None:
+    def send(self, now: int) -> None:
         """Let workers send a feature each, if they have one and may."""
-        acknowledged = self.before[0]
+        acknowledged, marked = self.before[0], self.echoes[0]
+        self.outcome.marks += int(marked.sum())
         may = self.next < self.lengths
         may &= self.sent - acknowledged < self.network.window
         waits = self.background.waits(now)

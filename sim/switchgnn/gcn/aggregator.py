@@ -21,6 +21,8 @@ COUNTERS = {
     "rows": "rows of lists that the switch read, and sums that workers sent",
     "additions": "contributions that the switch added",
     "turns": "turns, each a slice of a block of an aggregation",
+    "marks": "frames with a congestion mark that the switch sent",
+    "halvings": "times that workers halved their rate for congestion",
     "cycles": "clock cycles of aggregations in hardware; 0 of golden models",
 }
 

@@ -131,8 +131,8 @@ class GoldenAggregator:
         return Counter(
             {name: links[name] for name in ("frames", "bytes")}
             | {"lost": links["drop"] + links["corrupt"], "planned_bytes": self.planned_bytes}
-            | {name: getattr(counts, name) for name in ("rows", "additions", "turns")}
-            | {"repeats": self.repeats + counts.repeats, "cycles": 0}
+            | {name: getattr(counts, name) for name in ("rows", "additions", "turns", "marks")}
+            | {"repeats": self.repeats + counts.repeats, "cycles": 0, "halvings": 0}
         )
 
 

@@ -119,6 +119,7 @@ class GcnSession(Session):
                 self.planner,
                 links=requested.links,
                 timeout=requested.timeout,
+                ecn=requested.ecn,
             ) as network:
                 yield network.aggregator
                 self.hardware_counters = network.counters(details=True).details

@@ -95,6 +95,11 @@ def summary(comparison: Comparison) -> Iterator[str]:
         yield (
             f"{total['turns']:,} turns, {total['rows']:,} rows, {total['additions']:,} additions"
         )
+    if total["marks"]:
+        yield (
+            f"{total['marks']:,} frames reported congestion, and workers halved their rate"
+            f" {total['halvings']:,} times"
+        )
     if total["cycles"]:
         done = sum(each.aggregations for each in comparison.switch.aggregators)
         each = total["cycles"] / done

@@ -99,6 +99,18 @@ class GcnWorkload(Workload):
         least=0,
         most=4095,
     )
+    background: float = setting(
+        0.0,
+        "Let other traffic take this share of each link of the simulated hardware, in flows of 6 KB"
+        " at random times.",
+        least=0,
+        most=0.9,
+    )
+    ecn: bool = setting(
+        False,
+        "Let the switch of the simulated hardware mark frames while its queues are long, and the"
+        " workers halve their rate when they hear of it.",
+    )
     timeout: int = setting(
         0,
         "Repeat a worker's frame after this many cycles of the simulated hardware; 0 chooses a"
@@ -136,7 +148,7 @@ class GcnWorkload(Workload):
         if not self.has_links:
             result |= {"plan", "order", "open_turns", *CHANCES}
         if not self.has_links or self.adder is not Adder.RTL:
-            result |= {"link_latency", "displacement", "timeout"}
+            result |= {"link_latency", "displacement", "timeout", "background", "ecn"}
         return result if self.duplicate or self.reorder else result | {"displacement"}
 
     @property
@@ -157,6 +169,7 @@ class GcnWorkload(Workload):
         return LinkSettings(
             latency=self.link_latency,
             displacement=self.displacement,
+            background=self.background,
             seed=self.seed,
             **{name: getattr(self, name) for name in CHANCES},
         )

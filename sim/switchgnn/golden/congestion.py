@@ -13,14 +13,23 @@ since a sum has many senders and a feature many receivers. Here they are:
   nobody: it is of the queue towards that worker, which is filled by what the others send. So that
   queue's marks reach these, by their ACKs. Since all of them hear it, their rates become alike:
   halving halves their differences, and growing leaves them as they are (Chiu and Jain, 1989).
-- **Rate.** It is halved at most once a round trip, as what was sent before a halving is marked, too,
-  and not below ``least``. It grows by ``step`` after each round trip without a halving.
+- **Rate.** It is halved at most once a round trip, as what was sent before a halving is marked,
+  too, and not below ``least``. It grows by ``step`` after each round trip without a halving.
+- **How low.** Below half of the rate at which its list lasts as long as the busiest port needs for
+  the turn, a worker only loses time: with equal weights, others have no more than half of a port
+  (:func:`least_rates`). Without such a bound, whoever sends to many receivers sends at the rate of
+  the slowest (Bhattacharyya, Towsley, Kurose: The loss path multiplicity problem, INFOCOM 1999).
+- **How fast.** A queue that was as long as its level does not run empty while a halved rate grows
+  back: the rate is too low for UNIT / (2 step) round trips, by a quarter of a beat a cycle on
+  average (:func:`step_of`).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
 
 UNIT = 1 << 16  #: tokens of a beat; a rate counts tokens per cycle
 
@@ -38,12 +47,27 @@ def hears(port: int, ports: int, entering: int, leaving: int) -> bool:
     return bool(entering >> port & 1 or leaving & ports)
 
 
+def least_rates(sent: Ints, received: Ints) -> Ints:
+    """Return the lowest rate of each worker: [workers].
+
+    Both are beats, or bytes, [blocks, workers]: what each worker sends and receives in a turn of
+    each block.
+    """
+    busiest = np.maximum(sent, received).max(axis=1).sum()
+    return np.maximum(1, UNIT * sent.sum(axis=0) // (2 * max(1, busiest)))
+
+
+def step_of(round_trip: int, level: int) -> int:
+    """Return the growth of a rate, for a round trip in cycles and a level in beats."""
+    return max(1, min(UNIT // 2, UNIT * round_trip // (8 * level)))
+
+
 @dataclass(frozen=True, kw_only=True)
 class RateSettings:
     """Holds what a host sets an endpoint's rate control to."""
 
     most: int = UNIT  #: tokens a cycle; UNIT is a beat a cycle
-    least: int = 256  #: fewest tokens a cycle
+    least: int | Ints = 256  #: fewest tokens a cycle, of all workers or of each
     step: int = 1024  #: what the rate grows by after a round trip without a halving
     burst: int = 64  #: beats that may leave at once after a pause
     round_trip: int = 2500  #: cycles

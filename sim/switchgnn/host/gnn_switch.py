@@ -48,6 +48,12 @@ class GnnSwitch(StartedJobs):
             raise ValueError(f"every must be 1 to 255, delay 0 to 65535: {every}, {delay}")
         self.registers.write(ack_every=every, ack_delay=delay)
 
+    def set_marks(self, *, ingress: int, egress: int) -> None:
+        """Report congestion where more beats than these wait at a port, in or out; 0: never."""
+        if not all(0 <= level < 1 << 16 for level in (ingress, egress)):
+            raise ValueError(f"levels must be 0 to 65535: {ingress}, {egress}")
+        self.registers.write(ingress_mark=ingress, egress_mark=egress)
+
     def set_links(self, *, above: bool, far_port: int, timeout: int) -> None:
         """Say how the last ports lead to other switches; while no job is active.
 

@@ -11,7 +11,7 @@ from sim.switchgnn.network.network_host import NetworkHost
 
 SENT = tuple(Kind[name] for name in ("FEATURE", "PARTIAL", "RAW", "FETCH", "RAWFETCH", "DONE"))
 #: Counters of a worker that are read for every row of a training; others are read at its end.
-OF_WORKERS = ("cycles", "sent_again", *(f"sent_{kind.name.lower()}" for kind in SENT))
+OF_WORKERS = ("cycles", "halvings", "sent_again", *(f"sent_{kind.name.lower()}" for kind in SENT))
 
 
 async def counts(host: NetworkHost) -> Counter[str]:
@@ -35,6 +35,8 @@ async def counts(host: NetworkHost) -> Counter[str]:
         rows=totals["rows"],
         additions=totals["additions"],
         turns=totals["turns"],
+        marks=sum(port["marks"] for port in ports),
+        halvings=sum(worker["halvings"] for worker in workers),
         cycles=max(worker["cycles"] for worker in workers),
     )
 
@@ -44,6 +46,7 @@ async def details(host: NetworkHost) -> dict[str, Any]:
     workers = await gather(*(worker.counters() for worker in host.workers))
     return {
         "simulated_cycles": cycle(),
+        "background_beats": int(host.dut.background.value),
         "switch": await host.switch.counters(),
         "ports": [*(await host.switch.port_counters()).values()],
         "workers": workers,

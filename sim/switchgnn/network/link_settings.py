@@ -16,6 +16,7 @@ class LinkSettings:
     duplicate: float = 0.0  #: chance that a frame comes twice
     reorder: float = 0.0  #: chance that another frame comes before one
     corrupt: float = 0.0  #: chance that a bit of a frame is wrong
+    background: float = 0.0  #: share of each link that other traffic takes
     seed: int = 1  #: seed of these chances
 
     @property

@@ -23,6 +23,7 @@ from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 from sim.surroundings.link import Link, LinkParams
+from sim.switchgnn.network.background import Background, BackgroundParams
 from sim.switchgnn.network.cluster import Cluster, ClusterParams
 from sim.switchgnn.table_rams import add_rams, empty_rams, ram_members
 
@@ -48,12 +49,19 @@ class NetworkParams:
         """Return the sizes of a link."""
         return LinkParams(depth=LINK_DEPTH, beats=self.switch.frames.beats)
 
+    @property
+    def background(self) -> BackgroundParams:
+        """Return the sizes of other traffic on a link."""
+        return BackgroundParams()
+
 
 class Network(Component):
     """Connects endpoints to the ports of a switch, each by a link in both directions.
 
     The link from worker k to the switch has the number 2 k, the one to worker k the next.
-    ``frames`` counts what all links were given, ``lost`` what they dropped or broke. A switch whose
+    ``frames`` counts what all links were given, ``lost`` what they dropped or broke. Other traffic
+    uses each link, too (:class:`Background`), in front of it; ``background`` counts its beats on
+    the links to workers. A switch whose
     tables are in memory has RAMs for them, whose numbers follow those of the endpoints.
     """
 
@@ -69,6 +77,8 @@ class Network(Component):
                 "link_settings": In(params.link.settings),
                 "frames": Out(32),
                 "lost": Out(32),
+                "background_settings": In(params.background.settings),
+                "background": Out(32),
                 **tables,
                 **{name: outer[name] for name in self.inherited},
             },
@@ -92,6 +102,7 @@ class Network(Component):
             else:
                 m.d.comb += near.eq(far)
         links: list[Link] = []
+        others: list[Background] = []
         for k in range(self.params.endpoints.workers):
             ends = (
                 (getattr(endpoints, f"m_axis_{k}"), switch.s_axis[k]),
@@ -100,13 +111,19 @@ class Network(Component):
             for path, (source, sink) in enumerate(ends):
                 m.submodules[f"link_{k}_{path}"] = link = Link(self.params.link)
                 links.append(link)
-                connect(m, source, link.i)
+                m.submodules[f"background_{k}_{path}"] = other = Background(self.params.background)
+                others.append(other)
+                connect(m, source, other.i)
+                connect(m, other.o, link.i)
                 connect(m, link.o, sink)
                 m.d.comb += [
                     link.index.eq(2 * k + path),
                     link.settings.eq(self.link_settings),
+                    other.index.eq(2 * k + path),
+                    other.settings.eq(self.background_settings),
                 ]
         m.d.comb += [
+            self.background.eq(total(other.sent for other in others[1::2])),
             self.frames.eq(total(link.sent for link in links)),
             self.lost.eq(
                 total(count for link in links for count in (link.dropped, link.corrupted))

@@ -60,7 +60,10 @@ class NetworkHost:
 
     def __init__(self, dut: Any, params: NetworkParams, begin: Begin) -> None:
         self.dut, self.params, self.open_turns = dut, params, begin.open_turns
-        self.patience = Patience(params=params, links=begin.links, timeout=begin.timeout)
+        self.ecn = begin.ecn
+        self.patience = Patience(
+            params=params, links=begin.links, timeout=begin.timeout, ecn=begin.ecn
+        )
         self.epoch = EPOCHS - 2  #: the second aggregation begins anew with 0
         #: where lists and descriptors are that the switch has, by their plans' id
         self.places: dict[int, Place] = {}
@@ -81,10 +84,15 @@ class NetworkHost:
         """Start the simulation, leave reset, and set links and addresses."""
         links = self.patience.links
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
+        others = self.params.background
+        fields = others.fields(links.background, seed=links.seed)
+        self.dut.background_settings.value = pack(others.settings, fields)
         await start(self.dut)
         self.switch = GnnSwitchProgram(self.dut, self.params.switch, bus="switch_axil")
         await self.switch.set_addresses(SWITCH, GROUP)
         await gather(*(worker.set_up(**self.patience.timers) for worker in self.workers))
+        if self.ecn:
+            await self.switch.run("set_marks", **self.patience.marks)
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs."""
@@ -94,6 +102,9 @@ class NetworkHost:
         self.epoch = (self.epoch + 1) % EPOCHS
         setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
         await self.write_job(planned, setups)
+        if self.ecn:
+            each = zip(self.workers, self.patience.rates(planned), strict=True)
+            await gather(*(w.run("set_rate_control", True, **rate) for w, rate in each))
         await self.start_switch(plans, job.setup(self.open_turns))
         pairs = zip(self.workers, setups, strict=True)
         await gather(*(worker.start(setup, job=JOB, epoch=self.epoch) for worker, setup in pairs))

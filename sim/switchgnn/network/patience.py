@@ -3,12 +3,14 @@
 import math
 from dataclasses import dataclass
 
+from sim.switchgnn.golden.congestion import least_rates, step_of
 from sim.switchgnn.golden.worker_rule import Share
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import NetworkParams
 
 UNLIKELY = 1e-12  #: chance that an aggregation which would have ended is given up
+STAYS = 100  #: cycles of a round trip beside the links
 FIXED_CYCLES = 1000  #: cycles of a turn that tables and memories take before the first frame leaves
 
 
@@ -18,19 +20,39 @@ class Patience:
 
     ``timeout`` is that of a frame; 0 for what suits links and switch. The switch takes a beat of a
     port and a row of lists a cycle, so the frames of all workers' windows may have to wait for each
-    other; repeating them sooner would only make the queue longer.
+    other; repeating them sooner would only make the queue longer. With ``ecn`` the switch marks
+    frames, and workers slow down.
     """
 
     params: NetworkParams
     links: LinkSettings = LinkSettings()  # noqa: RUF009 - it is frozen
     timeout: int = 0
+    ecn: bool = False
+
+    @property
+    def slower(self) -> float:
+        """Return how many times as long frames take beside other traffic, and at lowest rates."""
+        return (4 if self.ecn else 1) / (1 - self.links.background)
+
+    @property
+    def marks(self) -> dict[str, int]:
+        """Return the levels above which the switch marks frames: half of its queues."""
+        switch = self.params.switch
+        return {"ingress": switch.ingress_depth // 2, "egress": switch.egress_depth // 2}
+
+    def rates(self, job: PlannedJob) -> list[dict[str, int]]:
+        """Return the settings of each worker's rate control."""
+        trip = 2 * self.links.latency + STAYS
+        step = step_of(trip, self.marks["egress"])
+        least = least_rates(*job.link_bytes)
+        return [{"least": rate, "step": step, "round_trip": trip} for rate in least.tolist()]
 
     @property
     def send(self) -> int:
         """Return the cycles until a FEATURE or PARTIAL without an ACK is sent again."""
         switch = self.params.switch
         queue = self.params.endpoints.workers * switch.window * switch.frames.beats
-        return self.timeout or 2 * self.links.latency + queue + 400
+        return self.timeout or 2 * self.links.latency + round(self.slower * queue) + 400
 
     @property
     def fetch(self) -> int:
@@ -77,7 +99,7 @@ class Patience:
             block: self.turn_cycles([shares[block] for shares in job.shares], attempts)
             for block in blocks
         }
-        return 2 * sum(turns[item.block] for item in job.slices)
+        return round(2 * self.slower * sum(turns[item.block] for item in job.slices))
 
     def turn_cycles(self, shares: list[Share], attempts: int) -> int:
         """Return the most cycles of a turn, if everything comes as late as it can.

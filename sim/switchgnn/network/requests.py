@@ -19,6 +19,7 @@ class Begin:
     open_turns: int
     links: LinkSettings
     timeout: int = 0  #: cycles until a worker repeats a frame; 0 for what suits the links
+    ecn: bool = False  #: the switch marks frames, and workers slow down
 
 
 @dataclass(frozen=True, kw_only=True)

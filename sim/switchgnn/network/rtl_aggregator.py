@@ -38,11 +38,16 @@ class RtlNetwork:
         *,
         links: LinkSettings,
         timeout: int = 0,
+        ecn: bool = False,
     ) -> None:
-        """Take ``timeout``, the cycles until a worker repeats a frame; 0: what suits the links."""
+        """Take ``timeout``, the cycles until a worker repeats a frame; 0: what suits the links.
+
+        With ``ecn`` the switch marks frames, and workers slow down.
+        """
         self.params, self.simulator, self.folder = params, simulator, folder.absolute()
         self.planner = planner
-        self.use = Begin(open_turns=planner.setup.shape.open_turns, links=links, timeout=timeout)
+        open_turns = planner.setup.shape.open_turns
+        self.use = Begin(open_turns=open_turns, links=links, timeout=timeout, ecn=ecn)
         self.plans = 0  #: plans that the simulator was told
         self.user: RtlAggregator | None = None  #: whose counts are to be read
         self.counted: Counter[str] = Counter()  #: all counters at the last reading

@@ -13,9 +13,10 @@ from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
 from sim.switchgnn.evaluation.background import Background
 from sim.switchgnn.evaluation.congestion import Aggregation, Network, Rules
 from sim.switchgnn.evaluation.frames import FrameSizes
-from sim.switchgnn.golden.congestion import RateSettings
+from sim.switchgnn.golden.congestion import RateSettings, least_rates, step_of
 from sim.switchgnn.planning.banks import rows_of
 from sim.switchgnn.planning.orders import ordered
+from sim.switchgnn.planning.senders import Senders
 from sim.switchgnn.reproduce import paper
 from sim.switchgnn.reproduce.subjects import CLOCK, FULL, SEED, Cut, Subject
 
@@ -25,7 +26,6 @@ ROOM = 1e6  #: bytes of a port's queue
 MARK = 1e5  #: bytes in it above which sums are marked
 TIMEOUT = 200e-6  #: seconds, the endpoint's fetch_timeout of 50,000 cycles at 250 MHz
 WINDOW = 128  #: packets, as in the full preset
-STEP = 1024  #: of the rate, the endpoint's rate_step
 AHEAD = 200e-6  #: seconds of background alone at the beginning
 UNTIL = 0.015  #: seconds in which flows begin
 DRAWS = 3  #: of the background
@@ -51,11 +51,23 @@ class Scale:
             timeout=round(TIMEOUT / self.slot) + 2 * delay,
             rows=CLOCK * self.slot / ratio,
         )
-        self.rate = RateSettings(burst=1, step=STEP, round_trip=2 * delay + 1)
 
-    def rules(self, switch: str, control: bool) -> Rules:
+    def rules(self, switch: str, control: bool, senders: Senders) -> Rules:
         """Return how a switch and its workers treat congestion."""
-        return Rules(keeps_sums=switch == OWN, rate=self.rate if control else None)
+        return Rules(keeps_sums=switch == OWN, rate=self.rate(senders) if control else None)
+
+    def rate(self, senders: Senders) -> RateSettings:
+        """Return the workers' rate control for a plan of one block."""
+        round_trip, workers = 2 * self.network.delay + 1, int(senders.worker.max()) + 1
+        sent, received = (
+            np.bincount(of, minlength=workers) for of in (senders.worker, senders.aggregator_worker)
+        )
+        return RateSettings(
+            burst=1,
+            least=least_rates(sent[None], received[None]),
+            step=step_of(round_trip, self.network.mark),
+            round_trip=round_trip,
+        )
 
 
 def outcome(cut: Cut, load: float, switch: str, control: bool, draws: int) -> Mapping[str, Any]:
@@ -81,7 +93,7 @@ def _drawn(cut: Cut, load: float, switch: str, control: bool, seed: int) -> Mapp
         ordered(senders, "priority-bfs", SEED).sequence,
         cut.workers,
         scale.network,
-        scale.rules(switch, control),
+        scale.rules(switch, control, senders),
         Background(cut.workers, load, slots, scale.packet, rng),
         rows,
     )
@@ -137,8 +149,7 @@ def congestion(
         f" {1e6 * TIMEOUT:.0f} us, a flow at a quarter of a link, and no rate control of the"
         f" background. Bytes and times are those of the paper's graph: a packet here"
         f" stands for {scale.packet / FrameSizes.of(LANES).sums:.1f} of {FrameSizes.of(LANES).sums}"
-        " bytes. Token buckets are those of the hardware: halved at most once a round trip, growing"
-        f" by {STEP / 65536:.1%} of the link after each without a mark; they hear of marked sums.",
+        " bytes. Marks and rates are those of the hardware (sim/switchgnn/golden/congestion.py).",
         rows=rows,
         shown=[
             {
@@ -158,14 +169,12 @@ def congestion(
         claims=[claim for count in workers for claim in claims(result, count, loads)],
         note=f"In the *{PAPER}* sums that find no room in a queue are lost, and their worker"
         f" fetches all features that they are made of (section 3.4); in *{OWN}* they wait in their"
-        " aggregators until there is room. Both mark sums. The mark reaches the worker whose own"
-        " port is full, but what fills that port comes from all others, and at high loads most of"
-        " it is background, which does not slow down here: a halved rate costs time where nothing"
-        " would be lost, and saves few losses where a port is full of other flows. How the paper's"
-        " background was controlled it does not say."
-        " The hardware's endpoint counts marked sums and slows down for a mark in an ACK alone,"
-        f" which tells of the switch's ingress. *{OWN}* adds a row of lists a cycle, in the plan of"
-        f" few rows; the *{PAPER}* adds at any rate.",
+        " aggregators, and have a queue of their own, which shares its port with the background"
+        " evenly. All workers hear of a long queue, by their ACKs. What fills it at high loads is"
+        " background, which does not slow down here: a halved rate costs time where nothing would be"
+        " lost, and saves few losses where a port is full of other flows. How the paper's"
+        f" background was controlled it does not say. *{OWN}* adds a row of lists a cycle, in the"
+        f" plan of few rows; the *{PAPER}* adds at any rate.",
     )
 
 

@@ -38,6 +38,7 @@ def test_trains_on_the_rtl_on_bad_links(ingather, shared_build, tmp_path):
     saved(tmp_path, problem(is_directed=True))
     bad = ["--drop", 0.3, "--duplicate", 0.3, "--reorder", 0.3, "--corrupt", 0.03]
     bad += ["--link-latency", 5, "--displacement", 60, "--open-turns", 2]
+    bad += ["--background", 0.4, "--ecn"]
     status, out, err = ingather("--data", "graph.npz", "-o", "made", *TINY, *bad)
     assert (status, err) == (0, "")
     said = " ".join(out.split())
@@ -54,6 +55,8 @@ def test_trains_on_the_rtl_on_bad_links(ingather, shared_build, tmp_path):
     assert len(counters["workers"]) == len(counters["ports"]) == 3
     assert sum(worker["sent_again"] for worker in counters["workers"]) > 0
     total = {name: sum(item["counters"][name] for item in result["epochs"]) for name in ("turns",)}
+    shares = counters["background_beats"] / (3 * counters["simulated_cycles"])
+    assert 0.2 < shares < 0.6
     assert counters["switch"]["turns"] == total["turns"]
     for name in (CURVES, CUT, TRAFFIC):
         assert (built / name).read_bytes().startswith(b"\x89PNG")

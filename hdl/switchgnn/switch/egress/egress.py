@@ -58,7 +58,7 @@ class GnnEgress(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        m.submodules.echo = echo = EcnEcho(self.params)
+        m.submodules.ecn = echo = EcnEcho(self.params)
         m.d.comb += [echo.jobs.eq(self.jobs), echo.entering.eq(self.congested)]
         for k in range(self.params.ports):
             m.submodules[f"port_{k}"] = port = EgressPort(self.params)

@@ -31,9 +31,9 @@ class EgressPort(Component):
     ever stalls.
 
     The port is ``congested``, and a RESULT or RAW that comes is marked (ecn), if more than
-    ``mark_level`` beats waited in the queue a cycle before; 0 switches marking off. ``urgent`` says that no RESULT
-    or RAW waits in the queue or is on its way to it, so that the port is idle. It is a register, so
-    it is still high in the cycle of a claim.
+    ``mark_level`` beats waited in the queue a cycle before; 0 switches marking off. ``urgent`` says
+    that no RESULT or RAW waits in the queue or is on its way to it, so that the port is idle. It is
+    a register, so it is still high in the cycle of a claim.
 
     Fields of a ``control`` frame that its kind does not use are zero. Data and control frames
     alternate while both wait, so a control frame waits for at most two RESULTs. ``sent_results``,

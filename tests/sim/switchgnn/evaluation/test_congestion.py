@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sim.switchgnn.evaluation.background import MEAN, NEVER, Background
-from sim.switchgnn.evaluation.congestion import Aggregation, Network, Port, Rules, StuckError
-from sim.switchgnn.evaluation.queues import departures, drained
+from sim.switchgnn.evaluation.congestion import Aggregation, Network, Rules, StuckError
+from sim.switchgnn.evaluation.queues import drained
 from sim.switchgnn.evaluation.repeats import Repeats
 from sim.switchgnn.golden.congestion import UNIT, RateSettings
 from sim.switchgnn.planning.orders import ordered
@@ -32,23 +32,6 @@ def built(network, rules, load=0.0, order="priority-bfs"):
     own = senders()
     sequence = ordered(own, order).sequence
     return Aggregation(own, sequence, WORKERS, network, rules, background(load))
-
-
-def test_a_queue_is_served_in_the_order_of_arrival(rng):
-    come = np.sort(rng.integers(0, 60, 200))
-    ports = rng.integers(0, 3, 200)
-    queues = Port(workers=3, room=10_000)
-    leave = np.concatenate([queues.put(ports[come == now], now)[2] for now in range(60)])
-    assert leave.tolist() == departures(come, ports).tolist()
-
-
-def test_a_full_queue_takes_nothing():
-    queues = Port(workers=2, room=3)
-    fits, result, leave = queues.put(np.array([0, 0, 1, 0, 0]), 5)
-    assert fits.tolist() == [True, True, True, True, False]
-    assert result.tolist() == [0, 1, 0, 2, 3]
-    assert leave[fits].tolist() == [5, 6, 5, 7]
-    assert queues.put(np.array([0, 0]), 6)[0].tolist() == [True, False]
 
 
 @pytest.mark.parametrize("order", ["random", "priority-bfs"])
