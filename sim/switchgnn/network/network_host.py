@@ -96,6 +96,12 @@ class NetworkHost:
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs."""
+        job = await self.launch(plans, features)
+        await self.ends(job)
+        return await self.sums_of(job)
+
+    async def launch(self, plans: Plans, features: NDArray[np.int16]) -> PlannedJob:
+        """Start an aggregation; return its job."""
         planned = plans[features.shape[1]]
         job = planned.with_features([features])
         self.planned_bytes += planned.bytes
@@ -108,7 +114,10 @@ class NetworkHost:
         await self.start_switch(plans, job.setup(self.open_turns))
         pairs = zip(self.workers, setups, strict=True)
         await gather(*(worker.start(setup, job=JOB, epoch=self.epoch) for worker, setup in pairs))
-        await self.ends(job)
+        return job
+
+    async def sums_of(self, job: PlannedJob) -> NDArray[np.int64]:
+        """Return the sums of a job that has ended; raise RunFailed if its tables were wrong."""
         result = await self.switch.table_errors(JOB)
         if result.cause != "NONE":
             raise RunFailed(f"the switch found an error in its tables: {result}")

@@ -171,8 +171,8 @@ def congestion(
         f" fetches all features that they are made of (section 3.4); in *{OWN}* they wait in their"
         " aggregators, and have a queue of their own, which shares its port with the background"
         " evenly. All workers hear of a long queue, by their ACKs. What fills it at high loads is"
-        " background, which does not slow down here: a halved rate costs time where nothing would be"
-        " lost, and saves few losses where a port is full of other flows. How the paper's"
+        " background, which does not slow down here: a halved rate costs time where nothing would"
+        " be lost, and saves few losses where a port is full of other flows. How the paper's"
         f" background was controlled it does not say. *{OWN}* adds a row of lists a cycle, in the"
         f" plan of few rows; the *{PAPER}* adds at any rate.",
     )
