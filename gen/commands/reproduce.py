@@ -3,6 +3,7 @@
 import inspect
 import json
 from collections.abc import Iterator, Mapping
+from contextvars import copy_context
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -11,6 +12,7 @@ import typer
 
 from gen.base.errors import UserError, unknown
 from gen.base.heads import built_line
+from gen.commands.on_cluster import SCHEDULER, client_of
 from gen.commands.options import parameter, spelled, value_of, with_options
 from gen.designs.design import load
 from gen.output.consoles import Console, Table, bar
@@ -55,6 +57,7 @@ def command() -> Any:
             False,
             typer.Option("--quick", help="Measure fewer and smaller points, which takes minutes."),
         ),
+        parameter("scheduler", str | None, None, SCHEDULER),
         *(option for paper in known for option in options_of(paper)),
     ]
     built = with_options(execute, options)
@@ -99,9 +102,10 @@ def execute(values: Mapping[str, Any]) -> None:
     require("reproduce", *paper.needs)
     console = Console(highlight=False)
     with written_whole(output) as folder:
-        report = make(
-            console, paper, values["only"] or paper.figure_names, requested, values["quick"]
-        )
+        names = values["only"] or paper.figure_names
+        with client_of("reproduce", values["scheduler"]) as client:
+            settings = client, console, paper, names, requested, values["quick"]
+            report = copy_context().run(make, *settings)
         files = report.write(folder, built_line([CORE_MHZ]))
         manifest = {"made_by": MADE_BY, "command": "reproduce", "files": files}
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
@@ -109,8 +113,13 @@ def execute(values: Mapping[str, Any]) -> None:
     console.print(f"wrote {output}: {files[0]} and {len(files) - 1} tables and pictures")
 
 
-def make(console: Console, paper: Paper, names: Any, requested: Any, quick: bool) -> Any:
-    """Make the report, behind a bar of progress."""
+def make(
+    client: Any, console: Console, paper: Paper, names: Any, requested: Any, quick: bool
+) -> Any:
+    """Make the report, behind a bar of progress; ``client`` is that of a cluster, or None."""
+    from sim.reproduce.outcomes import CLIENT
+
+    CLIENT.set(client)
     with bar(console) as progress:
         task = progress.add_task("starting")
         before = ""

@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gen.base.errors import UserError
+from gen.commands.on_cluster import Scheduler, client_of
 from gen.output.consoles import Console, waiting
 from gen.output.folder import MADE_BY, MANIFEST, NO_ROOM, written_whole
 from sim.harness.coverage_runs import COVERAGE, COVERAGE_RUNS
@@ -80,12 +82,15 @@ def verify(
     coverage: Coverage = False,
     investigate: Investigate = 5,
     output: Output = Path("build/verify"),
+    scheduler: Scheduler = None,
 ) -> None:
     """Run the cocotb regression: every test that simulates, on each seed; exit 1 if one fails."""
     from gen.verify.targets import checkout_of, targets
     from sim.harness.build_tools import require_compiler
     from sim.harness.cache import cache_root
 
+    if scheduler and (waves or coverage):
+        raise UserError("--waves and --coverage stay where tests run: leave out --scheduler")
     root = checkout_of(names or [])
     chosen = targets(root, names or [])
     check_installed()
@@ -105,7 +110,10 @@ def verify(
     )
     console, started = Console(), datetime.now(UTC)
     with written_whole(output) as folder, surroundings(folder, coverage):
-        outcome, seconds = run(options, console)
+        with client_of("verify", scheduler) as client:
+            if client is not None:
+                options = replace(options, jobs=len(client.nthreads()))
+            outcome, seconds = run(options, console, client)
         check_outcome(options, outcome)
         look_into(outcome, folder, investigate, console)
         measured, trouble = measure(folder, options, outcome) if coverage else (None, "")
@@ -148,9 +156,13 @@ def surroundings(folder: Path, coverage: bool) -> AbstractContextManager[None]:
     return changed(chosen if coverage else {})
 
 
-def run(options: "Options", console: Console) -> "tuple[Outcome, float]":
-    """Run the regression behind its progress; return the outcome and how long it took."""
+def run(options: "Options", console: Console, client: Any = None) -> "tuple[Outcome, float]":
+    """Run the regression behind its progress; return the outcome and how long it took.
+
+    It runs on the cluster of ``client``, if there is one.
+    """
     from gen.verify.console import Progress
+    from sim.verify.elsewhere import run_elsewhere
     from sim.verify.order import read_durations, write_durations
     from sim.verify.regression import run_regression
 
@@ -160,7 +172,10 @@ def run(options: "Options", console: Console) -> "tuple[Outcome, float]":
     )
     start = time.monotonic()
     with Progress(console, options.jobs, read_durations(options.durations)) as progress:
-        outcome = run_regression(options, progress)
+        if client is None:
+            outcome = run_regression(options, progress)
+        else:
+            outcome = run_elsewhere(client, options, progress)
     seconds = time.monotonic() - start
     ended = {item.test: item.seconds for item in outcome.items if item.outcome == "passed"}
     write_durations(options.durations, ended)

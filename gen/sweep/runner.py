@@ -10,7 +10,7 @@ from gen.sweep.graph import Task, Waiting, graph_of, measurement
 from gen.sweep.plan import Plan, Point
 from gen.sweep.store import PointRow, Store
 from gen.sweep.tasks import Outcome, first_line, last_words
-from sim.cluster.dispatch import Dispatcher, Ended, WorkerDied
+from sim.cluster.dispatch import Dispatcher, WorkerDied
 
 
 class Listener(Protocol):
@@ -42,13 +42,13 @@ class Runner:
         self.queue, self.measurements = deque(first), deque[Task]()
         for item in self.waiting:  # what needs neither simulator nor synthesis
             self.advance(item)
-        with Dispatcher[Task](self.client, self.started) as cluster:
+        with Dispatcher(self.client, self.started) as cluster:
             while self.queue or self.measurements or cluster.running:
                 while cluster.free and (self.measurements or self.queue):
                     cluster.start((self.measurements or self.queue).popleft())
                 self.listener.works([task.text for task in cluster.running.values()])
-                for ended in cluster.ended():
-                    self.end(ended)
+                for task, outcome, failure in cluster.ended():
+                    self.end(task, outcome, failure)
 
     def row(self, point: Point) -> PointRow:
         """Return what the store has of a point."""
@@ -61,12 +61,11 @@ class Runner:
         if task.point is not None:
             self.store.started(task.point.point.key)
 
-    def end(self, ended: Ended[Task]) -> None:
+    def end(self, task: Task, outcome: Outcome | None, failure: BaseException | None) -> None:
         """Handle a task that has ended, or whose workers have died."""
-        task = ended.call
-        task.outcome = outcome = ended.value or Outcome(
-            error=died(task, ended.failure), log=last_words(task.key)
-        )
+        if outcome is None:
+            outcome = Outcome(error=died(task, failure), log=last_words(task.key))
+        task.outcome = outcome
         if task.point is not None:
             self.finish(task.point, outcome)
         for item in task.serves:

@@ -82,9 +82,7 @@ def check_workers(client: Any, address: str, sources: Callable[[], str]) -> None
 
 def check_pythons(versions: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise UserError unless all workers, of which Dask tells ``versions``, have this Python."""
-    own = list(sys.version_info[:2])
+    own = "{}.{}.".format(*sys.version_info)
     for worker, parts in sorted(versions.items()):
-        python = parts["host"]["python"]
-        if [int(part) for part in python.split(".")[:2]] != own:
-            expected = ".".join(map(str, own))
-            raise UserError(f"worker {worker} has Python {python}, this machine has {expected}")
+        if not (python := parts["host"]["python"]).startswith(own):
+            raise UserError(f"worker {worker} has Python {python}, this machine has {own}x")

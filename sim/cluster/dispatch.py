@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from gen.base.errors import UserError
 
@@ -18,17 +18,6 @@ ATTEMPTS = 2
 POLL_SECONDS = 0.5
 NOBODY_SECONDS = 60  #: longest time that it waits without any worker
 
-
-class Call(Protocol):
-    """Describes a call of a function on a worker."""
-
-    key: str  #: names the call to Dask, and is that of no other call under way
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    attempts: int  #: how often it was begun
-
-
-C = TypeVar("C", bound=Call)
 Item = TypeVar("Item")
 T = TypeVar("T")
 
@@ -37,39 +26,33 @@ class WorkerDied(UserError):
     """Reports a call that has ended as many workers as may try it."""
 
 
-@dataclass(eq=False)
-class ItemCall:
-    """Calls a function with one of many items."""
+@dataclass(kw_only=True)
+class Call:
+    """Describes a call of a function on a worker."""
 
-    key: str
+    key: str  #: names the call to Dask, and is that of no other call under way
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    item: Any
-    attempts: int = 0
+    item: Any = None  #: what the call is for
+    attempts: int = 0  #: how often it was begun
 
 
-@dataclass
-class Ended(Generic[C]):
-    """Holds what became of a call."""
-
-    call: C
-    value: Any = None
-    failure: BaseException | None = None
+Ended = Iterator[tuple[Any, Any, BaseException | None]]  #: a call, its result, and what it raised
 
 
-class Dispatcher(Generic[C]):
+class Dispatcher:
     """Runs calls on the workers of a cluster; as a context, cancels what is left at its end."""
 
-    def __init__(self, client: Any, started: Callable[[C], None] = lambda call: None) -> None:
+    def __init__(self, client: Any, started: Callable[[Any], None] = lambda call: None) -> None:
         self.client = client
         self.started = started  #: is called each time that a call begins
-        self.running: dict[str, C] = {}
-        self.again: deque[C] = deque()  #: those of ``running`` whose workers have died
+        self.running: dict[str, Any] = {}
+        self.again: deque[Any] = deque()  #: those of ``running`` whose workers have died
         self.futures: dict[str, Any] = {}
-        self.ends: queue.SimpleQueue[tuple[C, Any]] = queue.SimpleQueue()
+        self.ends: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
         self.alone_since: float | None = None
 
-    def __enter__(self) -> "Dispatcher[C]":
+    def __enter__(self) -> "Dispatcher":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -89,7 +72,7 @@ class Dispatcher(Generic[C]):
         except OSError as error:
             raise lost("the scheduler is gone") from error
 
-    def start(self, call: C) -> None:
+    def start(self, call: Any) -> None:
         """Give a call to the cluster."""
         self.running[call.key] = call
         call.attempts += 1
@@ -103,7 +86,7 @@ class Dispatcher(Generic[C]):
         self.futures[call.key] = future
         future.add_done_callback(lambda ended: self.ends.put((call, ended)))
 
-    def ended(self) -> Iterator[Ended[C]]:
+    def ended(self) -> Ended:
         """Wait a little for calls to end, and yield those that did.
 
         UserError if the scheduler or, for a minute, all workers are gone.
@@ -124,7 +107,7 @@ class Dispatcher(Generic[C]):
         if self.alone_since and time.monotonic() - self.alone_since > NOBODY_SECONDS:
             raise lost("all workers of the cluster are gone")
 
-    def end(self, call: C, future: Any) -> Iterator[Ended[C]]:
+    def end(self, call: Any, future: Any) -> Ended:
         """Yield what became of a call; nothing if its worker has died, and it runs again."""
         del self.futures[call.key]
         if future.status in ("cancelled", "lost"):
@@ -137,7 +120,7 @@ class Dispatcher(Generic[C]):
                 return
             failure = WorkerDied(f"the worker of {call.key} died, {call.attempts} times")
         del self.running[call.key]
-        yield Ended(call, future.result() if failure is None else None, failure)
+        yield call, future.result() if failure is None else None, failure
 
 
 def each(
@@ -170,18 +153,19 @@ def run_there(
     client: Any, function: Callable[..., T], items: Iterable[Item], *rest: Any
 ) -> Iterator[tuple[Item, T]]:
     """Do what :func:`each` says on a cluster."""
+    name = function.__name__
     waiting = deque(
-        ItemCall(f"{function.__name__}-{number}", function, (item, *rest), item)
+        Call(key=f"{name}-{number}", function=function, arguments=(item, *rest), item=item)
         for number, item in enumerate(items)
     )
-    with Dispatcher[ItemCall](client) as cluster:
+    with Dispatcher(client) as cluster:
         while waiting or cluster.running:
             while waiting and cluster.free:
                 cluster.start(waiting.popleft())
-            for ended in cluster.ended():
-                if ended.failure is not None:
-                    raise ended.failure
-                yield ended.call.item, ended.value
+            for call, value, failure in cluster.ended():
+                if failure is not None:
+                    raise failure
+                yield call.item, value
 
 
 def listen(client: Any, handler: Callable[..., None]) -> str:

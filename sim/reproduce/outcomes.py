@@ -1,4 +1,4 @@
-"""Runs the points of a reproduction, two at a time, and keeps each outcome in the cache.
+"""Runs the points of a reproduction, two at a time or on a cluster; the cache keeps outcomes.
 
 A reproduction that was interrupted goes on where it was, and one that only judges anew runs nothing
 again: the key of a run is its point and all files that decide its outcome.
@@ -6,16 +6,19 @@ again: the key of a run is its point and all files that decide its outcome.
 
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextvars import ContextVar
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from sim.cluster.dispatch import each
 from sim.harness.cache import cached_folder, digest
 from sim.harness.closure import digest_of
 
 P = TypeVar("P")
 T = TypeVar("T")
 WORKERS = 2  #: runs at a time
+CLIENT: ContextVar[Any] = ContextVar("client", default=None)  #: of the cluster that runs points
 KIND, FILE = "outcomes", "outcome.pickle"
 
 
@@ -47,11 +50,9 @@ def run_all(
     is shut down at the end.
     """
     result: dict[P, T] = {}
-    with pool or ProcessPoolExecutor(WORKERS) as pool:
-        waiting = {pool.submit(run, point): point for point in requested}
-        done(None, 0)
-        for future in as_completed(waiting):
-            point = waiting[future]
-            result[point] = future.result()
-            done(point, len(result))
+    done(None, 0)
+    where = CLIENT.get() or pool or ProcessPoolExecutor(WORKERS)
+    for point, outcome in each(where, run, requested):
+        result[point] = outcome
+        done(point, len(result))
     return result

@@ -30,6 +30,7 @@ class Options:
     timeout: float = 0  #: seconds an item; 0 for what the project's settings say
     waves: bool = False
     durations: Path  #: seconds by test, of earlier regressions
+    collect_only: bool = False  #: collect the items, and run none
 
 
 class Listener(Protocol):
@@ -93,6 +94,7 @@ def arguments(options: Options) -> list[str]:
     """Return pytest's command line: items are handed out one by one, in their order."""
     return [
         "--all",
+        *(["--collect-only"] if options.collect_only else []),
         *(["-k", options.keyword] if options.keyword else []),
         *(["--waves"] if options.waves else []),
         *(["--timeout", str(options.timeout)] if options.timeout else []),
@@ -127,6 +129,10 @@ class Collector:
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, ids: Sequence[str]) -> None:
         self.listener.collected(ids)
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        if session.config.option.collectonly:
+            self.listener.collected([item.nodeid for item in session.items])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self.listener.started(nodeid)

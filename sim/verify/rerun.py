@@ -55,7 +55,8 @@ def investigate(
     except BuildError as error:
         return result | {"note": "not run again: " + str(error).partition("\n")[0]}
     after = record_of(folder, case)
-    result |= compared(failed, before, after)
+    present = run.folder.exists()  # it does not if another machine has run it
+    result |= compared(failed, before if present else after, after)
     result |= {"log": existing(folder / LOG), "waves": existing(folder / WAVES)}
     return result if result["waves"] is None else result | at_the_beat(folder, after)
 

@@ -8,7 +8,7 @@ from sim.netsparse.reproduce.points import Point
 from sim.netsparse.reproduce.runs import Outcome, Outcomes, measured
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_session import SpmmSession
-from sim.reproduce.outcomes import run_all, stored
+from sim.reproduce.outcomes import CLIENT, run_all, stored
 
 
 def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) -> Outcomes:
@@ -17,7 +17,7 @@ def measure(points: Iterable[Point], progress: Callable[[str, int, int], None]) 
     for point in requested:
         _ = point.subject.matrix  # made once, for all workers
     kinds = {point.hardware: point.cluster.engine for point in requested}
-    for done, (hardware, engine) in enumerate(kinds.items()):
+    for done, (hardware, engine) in enumerate(kinds.items() if CLIENT.get() is None else ()):
         progress(f"building what clusters run on: {engine}", done, len(kinds))
         SpmmSession.build(hardware)  # kept, and found by the workers
 

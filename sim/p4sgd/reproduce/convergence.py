@@ -4,6 +4,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import call
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from sim.p4sgd.training_report import Comparison, Row
 from sim.p4sgd.training_session import TrainingSession
 from sim.p4sgd.training_workload import TrainingWorkload
 from sim.reproduce.figure import Claim, Figure, Panel, by_paper, by_us
+from sim.reproduce.outcomes import run_all
 from sim.workloads.datasets import DataSet, load
 
 WORKERS = 4
@@ -117,16 +119,14 @@ def paper_sized(size: DataSize, file: str | None, epochs: int) -> Convergence:
 def trainings(
     requested: P4sgdRequest, quick: bool, progress: Callable[[str], None]
 ) -> list[Convergence]:
-    """Train on all data sets; not on those of the paper's shape, if quick."""
+    """Train on all data sets, two at a time; not on those of the paper's shape, if quick."""
     epochs = QUICK_EPOCHS if quick else EPOCHS
-    result = []
-    for name in DATA:
-        progress(f"training on {name}, {WORKERS} workers, {epochs} epochs")
-        result.append(small(name, epochs, requested.link_latency))
+    calls = [partial(small, name, epochs, requested.link_latency) for name in DATA]
     for name, size in {} if quick else SIZES.items():
-        progress(f"training on {name}, a worker of {WORKER.engines} engines, {epochs} epochs")
-        result.append(paper_sized(size, requested.files.get(name), epochs))
-    return result
+        calls.append(partial(paper_sized, size, requested.files.get(name), epochs))
+    words = f"training on {', '.join([*DATA, *([] if quick else SIZES)])}, {epochs} epochs"
+    result = run_all(call, calls, lambda _, done: progress(f"{words}: {done} of {len(calls)} done"))
+    return [result[own] for own in calls]
 
 
 def judged(result: Sequence[Convergence], link_latency: int) -> Figure:

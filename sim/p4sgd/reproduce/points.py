@@ -17,6 +17,7 @@ import numpy as np
 
 from hdl.p4sgd.engine.params import EngineParams
 from hdl.p4sgd.worker_params import WorkerParams
+from sim.cluster.dispatch import each
 from sim.golden.choices import Schedule
 from sim.harness.verilator import Build, Simulation, run
 from sim.p4sgd.golden.formula import Machine
@@ -25,6 +26,7 @@ from sim.p4sgd.train import build_cluster, cluster_params
 from sim.p4sgd.training import TrainingRun, check_fit
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
+from sim.reproduce.outcomes import CLIENT
 from sim.workloads.datasets import DataSet
 
 JOB, JOB_FILE, RESULTS = "INGATHER_POINTS_JOB", "points.pickle", "points.jsonl"
@@ -179,6 +181,14 @@ def measure(points: Iterable[Point], progress: Progress) -> Measurements:
     for point in dict.fromkeys(points):
         groups.setdefault((point.hardware, point.workers, point.schedule), []).append(point)
     total, result = sum(map(len, groups.values())), {}
+    # The largest first: it simulates slowest, while others are still being built.
+    ordered = sorted(groups, key=cost, reverse=True)
+    if (client := CLIENT.get()) is not None:
+        progress("measuring", 0, total)
+        for _, measured in each(client, built, [groups[group] for group in ordered]):
+            result |= measured
+            progress("measuring", len(result), total)
+        return result
     with (
         tempfile.TemporaryDirectory() as scratch,
         ThreadPoolExecutor(PARALLEL) as pool,
@@ -188,8 +198,7 @@ def measure(points: Iterable[Point], progress: Progress) -> Measurements:
         def report(text: str) -> None:
             progress(text, sum(len(read(folder)) for folder in futures.values()), total)
 
-        # The largest first: it simulates slowest, while others are still being built.
-        for index, group in enumerate(sorted(groups, key=cost, reverse=True)):
+        for index, group in enumerate(ordered):
             hardware, workers, _ = group
             report(f"building the simulator of {workers} x {hardware.engines} engines")
             simulator = build_cluster(hardware, workers)
@@ -209,6 +218,13 @@ def cost(group: tuple[WorkerParams, int, Schedule]) -> tuple[bool, int]:
     """Rank a group by how long it simulates: data parallelism longest, else by its hardware."""
     hardware, workers, schedule = group
     return schedule is Schedule.DATA_PARALLEL, workers * hardware.engines
+
+
+def built(points: Sequence[Point]) -> Measurements:
+    """Build one cluster, and measure points of it."""
+    with tempfile.TemporaryDirectory() as folder:
+        simulator = build_cluster(points[0].hardware, points[0].workers)
+        return simulate(simulator, points, Path(folder))
 
 
 def simulate(simulator: Build, points: Sequence[Point], folder: Path) -> Measurements:

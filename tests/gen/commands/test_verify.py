@@ -95,6 +95,8 @@ def test_nothing_that_simulates_matches(root):
         ({"seed": "x"}, "--seed x: a number from 0 to 2147483647, or 'random'"),
         ({"seed": "-1"}, "--seed -1: a number"),
         ({"keyword": "a and"}, "--filter 'a and': "),
+        ({"scheduler": "tcp://a:1", "waves": True}, "--waves and --coverage stay where tests run"),
+        ({"scheduler": "tcp://127.0.0.1:9"}, "no scheduler answers at tcp://127.0.0.1:9"),
         ({"output": Path(__file__)}, "is not a folder"),
         ({"output": Path(__file__).parent}, "was not made by ingather"),
     ],

@@ -20,7 +20,9 @@ SLEEP = f"3141.{os.getpid()}"  #: seconds, by which what this process left over 
 
 DRIVER = """
 import json, sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from sim.verify import elsewhere
 from sim.verify.regression import Options, run_regression
 
 class Listener:
@@ -37,8 +39,12 @@ class Listener:
 root, target = map(Path, sys.argv[1:3])
 listener = Listener()
 options = json.loads(sys.argv[3])
-outcome = run_regression(
-    Options(root=root, targets=["tests"], durations=root / "durations.json", **options), listener
+elsewhere.CHECKOUT = root
+workers = [ThreadPoolExecutor(2)] if options.pop("elsewhere", False) else []
+outcome = (elsewhere.run_elsewhere if workers else run_regression)(
+    *workers,
+    Options(root=root, targets=["tests"], durations=root / "durations.json", **options),
+    listener,
 )
 target.write_text(json.dumps({
     "items": [item.to_json() | {"output": item.output} for item in outcome.items],
@@ -185,9 +191,25 @@ def test_an_interrupt_keeps_what_has_ended(end, tmp_path):
     assert left_over() == []
 
 
-def test_a_file_that_cannot_be_imported_is_an_error(tmp_path):
+def test_elsewhere_all_is_as_in_this_process(result, tmp_path):
+    tests = (sandbox.GOOD, sandbox.ODD, sandbox.CRASHES, sandbox.OTHERS)
+    there = regression(sandbox.make(tmp_path, *tests), elsewhere=True, seeds=[4, 5], timeout=2)
+    assert there["told"][0] == ["collected", 14]
+
+    def known(items):
+        which = ("test", "seed", "outcome", "message")
+        rows = [[item[name] for name in which] for item in items if "hangs" not in item["test"]]
+        return sorted(rows)
+
+    assert [row[:3] for row in known(there["items"])] == [row[:3] for row in known(result["items"])]
+    (odd,) = (row for row in known(there["items"]) if row[0].endswith("odd") and row[1] == 5)
+    assert odd[2:] == ["failed", "case: AssertionError: an odd seed"]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_a_file_that_cannot_be_imported_is_an_error(elsewhere, tmp_path):
     root = sandbox.make(tmp_path, "import nothing_like_this\n", sandbox.GOOD)
-    (item,) = regression(root)["items"]
+    (item,) = regression(root, elsewhere=elsewhere)["items"]
     assert item["test"] == "tests/sim/test_fake.py"
     assert item["outcome"] == "error"
     assert item["message"] == "ModuleNotFoundError: No module named 'nothing_like_this'"

@@ -1,5 +1,6 @@
 """Measures cycles of a mini-batch in RTL: the formula's, and those of any data."""
 
+from contextvars import copy_context
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,9 @@ from sim.p4sgd.train import build_cluster, cluster_params, simulate_training
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import NetworkSettings
 from sim.p4sgd.training_workload import TrainingWorkload
+from sim.reproduce.outcomes import CLIENT
 from sim.workloads.datasets import DataSet
+from tests.gen.sweep.fake import FakeClient
 from tests.sim.p4sgd.reproduce.figures import DATA_PARALLEL as HARDWARE
 
 LINK = 20
@@ -156,3 +159,15 @@ def test_failure_of_a_simulation_is_heard(monkeypatch):
     monkeypatch.setattr(points, "build_cluster", lambda *_: None)
     with pytest.raises(RuntimeError, match="stuck"):
         measure([point()], lambda *_: None)
+
+
+def test_each_cluster_of_points_is_measured_by_a_worker(monkeypatch):
+    monkeypatch.setattr(points, "build_cluster", lambda hardware, workers: workers)
+    monkeypatch.setattr(points, "simulate", lambda built, own, _: dict.fromkeys(own, built))
+    context, client, said = copy_context(), FakeClient(), []
+    context.run(CLIENT.set, client)
+    requested = [point(workers=1), point(workers=2), point(workers=2, batch=16)]
+    result = context.run(measure, requested, lambda *progress: said.append(progress))
+    assert result == dict(zip(requested, [1, 2, 2], strict=True))
+    assert len(client.keys) == 2
+    assert said == [("measuring", 0, 3), ("measuring", 2, 3), ("measuring", 3, 3)]
