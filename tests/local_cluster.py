@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from tests.gen.sweep.fake import wait_for
 
+LOOPBACK = ("--host", "127.0.0.1", "--no-dashboard")
 #: settings of a scheduler whose workers' deaths are counted by the commands alone
 ONCE = {"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}
 
@@ -32,7 +33,7 @@ def cluster(folder, *workers, **settings):
     Each worker has a folder of its own to be in, and the variables of its entry of ``workers``.
     """
     file = folder / "scheduler.json"
-    listening = ("--host", "127.0.0.1", "--port", 0, "--no-dashboard", "--scheduler-file", file)
+    listening = (*LOOPBACK, "--port", 0, "--scheduler-file", file)
     running = [started("scheduler", *listening, folder=folder, **settings)]
     try:
         wait_for(file.exists)
@@ -40,7 +41,7 @@ def cluster(folder, *workers, **settings):
             home = folder / f"worker-{number}"
             home.mkdir()
             near = {"INGATHER_CACHE": str(home / "cache"), **own}
-            options = ("--scheduler-file", file, "--no-nanny", "--nthreads", 1, "--no-dashboard")
+            options = (*LOOPBACK, "--scheduler-file", file, "--no-nanny", "--nthreads", 1)
             running.append(started("worker", *options, folder=home, **near))
         yield json.loads(file.read_text())["address"], running
     finally:
