@@ -109,6 +109,11 @@ DESIGN = Design(
             )
             for preset in ("tiny", "small", "u280")
         },
+        "training-processes": Bench(
+            title="A simulated cluster: whole, and workers as processes",
+            rows="sim.p4sgd.bench.processes:rows",
+            preset="tiny",
+        ),
         "cycles": Bench(
             title="Cycles of an epoch beside the ideal ones",
             rows="sim.p4sgd.bench.cycles:rows",

@@ -1,6 +1,5 @@
 """Builds the simulators of clusters: of a whole one, or of each kind of its nodes and switches."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from hdl.netsparse.rig.unit import RigUnit
 from hdl.netsparse.snic import Snic
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch import NetSparseSwitch
+from sim.harness.part_builds import PartBuilds, of_parts
 from sim.harness.verilator import Build, build, emission_of
 from sim.netsparse.surroundings.cluster_parts import (
     NodePart,
@@ -90,13 +90,6 @@ def build_part(part: Component, **options: Any) -> Build:
     )
 
 
-@dataclass(frozen=True)
-class PartBuilds(Build):
-    """Holds the simulators of all parts of a cluster; otherwise it is the first one's."""
-
-    parts: tuple[Build, ...] = ()
-
-
 def build_parts(params: ClusterParams, *, waves_node: int = 0, **options: Any) -> PartBuilds:
     """Build the simulators of all parts of a cluster, nodes first; like ones share one.
 
@@ -110,12 +103,4 @@ def build_parts(params: ClusterParams, *, waves_node: int = 0, **options: Any) -
         if (key := (part.params, waves)) not in builds:
             builds[key] = build_part(part, waves=waves, **options)
         result.append(builds[key])
-    first = result[waves_node]
-    return PartBuilds(
-        **{
-            **vars(first),
-            "built": any(build.built for build in builds.values()),
-            "seconds": sum(build.seconds for build in builds.values()),
-            "parts": tuple(result),
-        }
-    )
+    return of_parts(result, waves_node)

@@ -15,9 +15,10 @@ from hdl.common.rings import DESCRIPTOR_BYTES
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import ENTRY_BYTES
 from sim.harness.in_simulator import to_text
+from sim.harness.part_builds import PartBuilds
 from sim.harness.parts import Part, run_parts
 from sim.harness.verilator import Build, Simulation, run
-from sim.netsparse.builds import PartBuilds, part_of
+from sim.netsparse.builds import part_of
 from sim.netsparse.conservation import check_conservation
 from sim.netsparse.gather_job import (
     JOB,

@@ -7,10 +7,11 @@ from typing import Any
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
+from sim.harness.part_builds import PartBuilds
 from sim.harness.session import CLOCK_MHZ, Listener, Result, RunFailed, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
-from sim.netsparse.builds import PartBuilds, build_cluster, build_parts
+from sim.netsparse.builds import build_cluster, build_parts
 from sim.netsparse.gather import GatherError, check_counters
 from sim.netsparse.gather_job import GatherResult
 from sim.netsparse.model import library

@@ -1,6 +1,5 @@
 """Describes what a sparse matrix product is asked to do, and checks that a SNIC's build can."""
 
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from hdl.netsparse.limits import COUNT_BITS, MAX_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
 from sim.netsparse.surroundings.limits import MAX_NODES
+from sim.surroundings.at_a_time import check_cut, chosen_processes
 from sim.workloads.family_names import NAMES
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 MAX_MEMORY_LATENCY = 1023
 MAX_LINK_LATENCY = 1023
-LEAST_CUT_LATENCY = 2  #: cycles of the shortest links that can be cut
 CUT_NODES, CUT_LATENCY = 8, 10  #: least nodes, and cycles of their links, for which it pays
 
 
@@ -167,11 +166,7 @@ class SpmmWorkload(Workload):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if (self.processes or 1) > 1 and self.link_latency < LEAST_CUT_LATENCY:
-            raise ValueError(
-                f"several processes need links of at least {LEAST_CUT_LATENCY} cycles:"
-                f" link_latency={self.link_latency}"
-            )
+        check_cut(self.processes, self.link_latency)
         if self.waves_node >= self.nodes:
             raise ValueError(f"waves_node must be below the {self.nodes} nodes: {self.waves_node}")
 
@@ -180,10 +175,8 @@ class SpmmWorkload(Workload):
         """Return how many processes work at a time; 1: the cluster is simulated as a whole."""
         if self.model:
             return 1
-        if self.processes is not None:
-            return self.processes
         pays = self.nodes >= CUT_NODES and self.link_latency >= CUT_LATENCY
-        return len(os.sched_getaffinity(0)) if pays else 1
+        return chosen_processes(self.processes, pays)
 
     @property
     def idle(self) -> set[str]:

@@ -53,4 +53,4 @@ class CardCluster(ClusterDriver):
         self, workers: Sequence[CardWorker], switch: CardSwitch, params: ClusterParams
     ) -> None:
         self.workers, self.switch, self.params = list(workers), switch, params
-        self.epoch = 0
+        self.epoch, self.numbers = 0, range(len(workers))

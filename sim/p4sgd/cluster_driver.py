@@ -1,16 +1,15 @@
 """Drives a whole cluster as a host: workers, switch, job; and watches that it does not hang."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-import cocotb
-from cocotb.triggers import Event, Timer
+from cocotb.triggers import Timer, gather, select
 
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.host_program import HostProgram
 from sim.harness.streams import PERIOD_NS
 from sim.p4sgd.host.job import EPOCHS, GROUP, SWITCH, open_job
-from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
@@ -30,13 +29,28 @@ def number(address: bytes) -> int:
 
 
 class ClusterDriver:
-    """Starts a job on all workers of a simulated cluster, and runs it."""
+    """Starts a job on all workers of a simulated cluster, and runs it.
 
-    def __init__(self, dut: Any, params: ClusterParams) -> None:
-        self.dut, self.params = dut, params
-        self.workers = [WorkerDriver(dut, params.worker, f"_{k}") for k in range(params.workers)]
-        self.switch = HostProgram(dut, "s_axil_switch", switch_side(params.network.switch))
-        self.epoch = 0
+    Of a cluster that is cut it has the workers ``numbers``, all unless given, and the switch only
+    if ``has_switch``.
+    """
+
+    def __init__(
+        self,
+        dut: Any,
+        params: ClusterParams,
+        numbers: Sequence[int] | None = None,
+        has_switch: bool = True,
+    ) -> None:
+        self.dut, self.params, self.epoch = dut, params, 0
+        self.numbers = range(params.workers) if numbers is None else numbers
+        self.workers = [
+            WorkerDriver(dut, params.worker, f"_{k}") for k, _ in enumerate(self.numbers)
+        ]
+        self.switch: Any = None
+        if has_switch:
+            side = switch_side(params.network.switch)
+            self.switch = HostProgram(dut, "s_axil_switch", side)
 
     async def start_job(self, network: NetworkSettings, under_way: int) -> None:
         """Begin a job of all workers on slots of its own, with a new epoch.
@@ -45,65 +59,57 @@ class ClusterDriver:
         """
         self.epoch = (self.epoch + 1) % EPOCHS
         count = self.params.workers
-        everyone = (1 << count) - 1
         slots = network.slots or self.params.worker.slots
-        await self.switch.set_addresses(SWITCH, GROUP)
-        ports = [*range(count)]
-        await self.switch.start_job(JOB, ports=ports, epoch=self.epoch, base=0, slots=slots)
         waits = {
             "timeout": network.patience(count, min(slots, under_way)),
             "retries": network.retries,
             "peer_retries": network.peer_retries,
         }
         run = {"job": JOB, "epoch": self.epoch, "base": 0, "slots": slots}
-        for index, worker in enumerate(self.workers):
+
+        async def open_worker(index: int, worker: WorkerDriver) -> None:
+            everyone = (1 << count) - 1
             await worker.do(partial(open_job, index=index, everyone=everyone, **run, **waits))
             await worker.write(join=0)
+
+        opening = [*map(open_worker, self.numbers, self.workers)]
+        if self.switch is not None:
+            opening.append(self.start_switch(slots))
+        await gather(*opening)
+
+    async def start_switch(self, slots: int) -> None:
+        """Begin the job on the switch."""
+        await self.switch.set_addresses(SWITCH, GROUP)
+        ports = [*range(self.params.workers)]
+        await self.switch.start_job(JOB, ports=ports, epoch=self.epoch, base=0, slots=slots)
 
     async def train(self) -> None:
         """Make one run on all workers, started in the same cycle.
 
         Raises the first worker's ``WorkerStopped``, or :class:`StuckError`.
         """
-        running, failures = set(range(len(self.workers))), []
-        ended = Event()
+        await gather(*map(self.train_one, self.workers))
 
-        async def follow(index: int) -> None:
-            try:
-                await self.workers[index].train()
-            except WorkerStopped as failure:
-                failures.append(failure)
-            running.discard(index)
-            if failures or not running:
-                ended.set()
+    async def train_one(self, worker: WorkerDriver) -> None:
+        """Make a run on a worker, as in :meth:`train`."""
+        await select(worker.train(), self.watch(worker))
 
-        async def watch() -> None:
-            failures.append(await self.stuck())
-            ended.set()
-
-        tasks = [cocotb.start_soon(follow(index)) for index in running]
-        tasks.append(cocotb.start_soon(watch()))
-        await ended.wait()
-        for task in tasks:
-            task.cancel()
-        if failures:
-            raise failures[0]
-
-    async def stuck(self) -> StuckError:
-        """Wait until nobody has taken a micro-batch for a while; return who waits for what."""
+    async def watch(self, worker: WorkerDriver) -> None:
+        """Raise StuckError when a worker has not taken a micro-batch for a while."""
         before = None
         while True:
             await Timer(WATCH_CYCLES * PERIOD_NS, "ns")
-            done = [await worker.read("micro_batches") for worker in self.workers]
+            done = await worker.read("micro_batches")
             if done == before:
-                return StuckError(await self.describe(done))
+                raise StuckError(await self.describe())
             before = done
 
-    async def describe(self, done: list[int]) -> str:
+    async def describe(self) -> str:
         """Return a text that says which worker waits for what."""
         waiting = [
-            f"worker {k} waits in slot {await worker.read('oldest_slot')} after {count}"
-            for k, (worker, count) in enumerate(zip(self.workers, done, strict=True))
+            f"worker {k} waits in slot {await worker.read('oldest_slot')} after"
+            f" {await worker.read('micro_batches')}"
+            for k, worker in zip(self.numbers, self.workers, strict=True)
         ]
         return f"no micro-batch in {WATCH_CYCLES:,} cycles: {'; '.join(waiting)} micro-batches"
 

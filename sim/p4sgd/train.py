@@ -5,6 +5,7 @@ import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +19,32 @@ from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.background import follow
+from sim.harness.in_simulator import to_text
+from sim.harness.part_builds import PartBuilds, of_parts
+from sim.harness.parts import Part, run_parts
 from sim.harness.session import RunFailed
 from sim.harness.verilator import Build, Simulation, build, emission_of, run
 from sim.p4sgd.surroundings.cluster import ClusterParams, ClusterSystem
+from sim.p4sgd.surroundings.cluster_parts import SwitchPart, WorkerPart, WorkerPartParams
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.surroundings.worker_system import WorkerSystem
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import (
     JOB,
     JOB_FILE,
+    MEMBERS,
     MODELS,
     PROGRESS,
     STOP,
     Job,
+    Members,
     MemorySettings,
     NetworkSettings,
     combined,
+    parts_of,
 )
 from sim.surroundings.axi_ram import RAM_ARRAY, ram_file
+from sim.surroundings.exchange import FUNCTIONS, MODULE, epoch_of
 from sim.surroundings.link import Link
 
 
@@ -53,7 +62,8 @@ class Epoch:
     workers: Sequence[Mapping[str, int]]  #: counters of this epoch of each worker
     network: Mapping[str, int]  #: packets on all links, of this epoch alone
     simulated_cycles: int  #: cycles from the start of the simulation, host accesses included
-    seconds: float  #: of CPU, from the start of the simulation
+    seconds: float  #: of CPU, from the start of the simulation, of all parts
+    part_seconds: Sequence[float] = ()  #: of each part
 
 
 def build_worker(params: WorkerParams, **options: Any) -> Build:
@@ -83,12 +93,45 @@ def build_cluster(worker: WorkerParams, workers: int, **options: Any) -> Build:
     return build_system(ClusterSystem(params), blocks, **options)
 
 
-def build_system(system: Component, blocks: Sequence[Component], **options: Any) -> Build:
-    """Build the simulator of ``system``, in which each of ``blocks`` is translated once."""
+def part_of(params: ClusterParams, members: Members) -> Component:
+    """Return the hardware of a worker or the switch with its ends of links."""
+    if members.has_switch:
+        return SwitchPart(params.network)
+    return WorkerPart(WorkerPartParams(worker=params.worker, link=params.network.link))
+
+
+def build_parts(
+    worker: WorkerParams, workers: int, *, waves_worker: int = 0, **options: Any
+) -> PartBuilds:
+    """Build the simulators of all parts of a cluster, workers first, which share one.
+
+    If simulators can write waves, only that of ``waves_worker`` does. Only engines are blocks: at
+    the edges of each, wide values are converted in every cycle.
+    """
+    params = cluster_params(worker, workers)
+    units = [engine_of(worker)] if worker.engines > 1 else []
+
+    @cache
+    def built(has_switch: bool, waves: bool | None) -> Build:
+        part = part_of(params, Members([] if has_switch else [0], has_switch))
+        blocks = [] if has_switch else units
+        return build_system(part, blocks, MODULE, functions=FUNCTIONS, waves=waves, **options)
+
+    shown = [None if k == waves_worker else False for k in range(workers)]
+    return of_parts([*(built(False, each) for each in shown), built(True, False)], waves_worker)
+
+
+def build_system(
+    system: Component, blocks: Sequence[Component], *sources: Path, **options: Any
+) -> Build:
+    """Build the simulator of ``system``, in which each of ``blocks`` is translated once.
+
+    ``sources`` are Verilog that it needs besides that of memories.
+    """
     emission = emission_of(system)
     return build(
         emission,
-        extra_sources=[RAM_ARRAY],
+        extra_sources=[RAM_ARRAY, *sources],
         hier_blocks=[module_name(block) for block in blocks],
         optimise=True,
         **options,
@@ -116,18 +159,19 @@ def simulate_training(
     memory: MemorySettings | None = None,
     network: NetworkSettings | None = None,
     seed: int | None = None,
+    processes: int | None = None,
 ) -> None:
     """Train on the RTL in ``folder``; ``on_epoch`` is called after each epoch as it ends.
 
     If ``enough`` then returns True, no further epoch is reported: the simulator, which may be some
     epochs ahead, ends too.
-    ``simulator`` is of a worker, or with ``network`` of a cluster. Weights start at zero or
-    ``initial``. Raises :class:`TrainingStopped` if a worker stops.
+    ``simulator`` is of a worker, or with ``network`` of a cluster. With the simulators of all parts
+    (:func:`build_parts`) each worker and the switch is a process of its own, of which at most
+    ``processes`` work at a time; nothing else differs. Weights start at zero or ``initial``. Raises
+    :class:`TrainingStopped` if a worker stops.
     """
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
-    for name in (PROGRESS, STOP):
-        (folder / name).unlink(missing_ok=True)
     start = np.zeros(training.shape, dtype=np.int64) if initial is None else initial
     job = Job(
         settings=[training.settings(1, worker) for worker in range(training.workers)],
@@ -139,23 +183,46 @@ def simulate_training(
         under_way=training.under_way,
         steps=training.steps,
     )
-    system: tuple[Any, type[Component]] = (training.params, WorkerSystem)
+    params: Any = training.params
     if network is not None:
-        system = (cluster_params(training.params, training.workers), ClusterSystem)
-    (folder / JOB_FILE).write_bytes(pickle.dumps(job))
+        params = cluster_params(training.params, training.workers)
+    (folder / JOB_FILE).write_bytes(pickle.dumps((job, params)))
+    plusargs = memory_arguments(training, folder)
+
+    def simulation(component: Component, members: Members) -> Simulation:
+        return Simulation(
+            test_module="sim.p4sgd.train_in_simulator",
+            params=component.params,
+            component=type(component),
+            plusargs=plusargs,
+            env={JOB: str(folder), MEMBERS: to_text(members)},
+        )
+
+    parts: list[Part] = []
+    if isinstance(simulator, PartBuilds):
+        parts = [
+            Part(name=each.name, build=build, simulation=simulation(part_of(params, each), each))
+            for each, build in zip(parts_of(training.workers), simulator.parts, strict=True)
+        ]
+    folders = [folder / part.name for part in parts] or [folder]
+    for name in (PROGRESS, STOP):
+        for each in {folder, *folders}:
+            (each / name).unlink(missing_ok=True)
 
     def work() -> None:
-        run(
-            simulator,
-            Simulation(
-                test_module="sim.p4sgd.train_in_simulator",
-                params=system[0],
-                component=system[1],
-                plusargs=memory_arguments(training, folder),
-                env={JOB: str(folder)},
-            ),
-            seed=seed,
+        if not parts:
+            system = WorkerSystem if network is None else ClusterSystem
+            whole = simulation(system(params), Members(range(training.workers), has_switch=True))
+            run(simulator, whole, seed=seed, folder=folder)
+            return
+        assert network is not None, "only a cluster is cut"
+        run_parts(
+            parts,
+            [((worker, 0), (training.workers, worker)) for worker in range(training.workers)],
+            epoch=epoch_of(network.latency),
+            processes=processes or len(parts),
             folder=folder,
+            seed=seed,
         )
 
     seen = 0
@@ -164,15 +231,16 @@ def simulate_training(
         nonlocal seen
         if (folder / STOP).exists():
             return
-        lines = read_lines(folder / PROGRESS)
-        for line in map(json.loads, lines[seen:]):
+        lines = [[*map(json.loads, read_lines(each / PROGRESS))] for each in folders]
+        failures = [each.pop()["failure"] for each in lines if each and "failure" in each[-1]]
+        for of_epoch in [*zip(*lines, strict=False)][seen:]:
             seen += 1
-            if "failure" in line:
-                raise TrainingStopped(line["failure"])
-            on_epoch(read_epoch(training, folder, line))
+            on_epoch(read_epoch(training, folders, of_epoch))
             if enough():
                 (folder / STOP).touch()
                 return
+        if failures:
+            raise TrainingStopped(failures[0])
 
     follow(work, look)
 
@@ -182,23 +250,35 @@ def read_lines(path: Path) -> list[str]:
     return path.read_text().split("\n")[:-1] if path.exists() else []
 
 
-def read_models(training: TrainingRun, path: Path, epoch: int) -> NDArray[np.int32]:
-    """Return weights [workers, engines, chunks, lanes] after an epoch, from 1."""
+def read_models(training: TrainingRun, folder: Path, epoch: int, workers: int) -> NDArray[np.int32]:
+    """Return weights [workers, engines, chunks, lanes] of a part after an epoch, from 1."""
     engine = training.params.engine
-    shape = (training.workers, training.params.engines, training.chunks, engine.lanes)
+    shape = (workers, training.params.engines, training.chunks, engine.lanes)
     count = math.prod(shape)
     place = (epoch - 1) * count * np.dtype("<i4").itemsize
-    return np.fromfile(path, "<i4", count, offset=place).reshape(shape)
+    return np.fromfile(folder / MODELS, "<i4", count, offset=place).reshape(shape)
 
 
-def read_epoch(training: TrainingRun, folder: Path, line: Mapping[str, Any]) -> Epoch:
-    """Read what the simulator wrote of an epoch."""
+def read_epoch(
+    training: TrainingRun, folders: Sequence[Path], lines: Sequence[Mapping[str, Any]]
+) -> Epoch:
+    """Read what the simulators of all parts wrote of an epoch."""
+    number = lines[0]["epoch"]
+    workers = [counters for line in lines for counters in line["workers"]]
+    models = [
+        model
+        for folder, line in zip(folders, lines, strict=True)
+        for model in read_models(training, folder, number, len(line["workers"]))
+    ]
     return Epoch(
-        number=line["epoch"],
-        weights=training.weights([*read_models(training, folder / MODELS, line["epoch"])]),
-        counters=combined(line["workers"], training.shares_samples),
-        workers=line["workers"],
-        network=line["network"],
-        simulated_cycles=line["cycle"],
-        seconds=line["seconds"],
+        number=number,
+        weights=training.weights(models),
+        counters=combined(workers, training.shares_samples),
+        workers=workers,
+        network={
+            name: sum(line["network"][name] for line in lines) for name in lines[0]["network"]
+        },
+        simulated_cycles=max(line["cycle"] for line in lines),
+        seconds=sum(line["seconds"] for line in lines),
+        part_seconds=[line["seconds"] for line in lines],
     )

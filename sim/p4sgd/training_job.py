@@ -17,7 +17,27 @@ SWITCH_CYCLES = 64  #: cycles that are more than switch and transport need
 JOB = "INGATHER_TRAINING_JOB"  #: environment variable that names the folder of the job's files
 JOB_FILE, PROGRESS = "job.pickle", "progress.jsonl"
 STOP = "stop"  #: file whose presence says that no further epoch is needed
+MEMBERS = "INGATHER_MEMBERS"  #: environment variable that says what of the cluster is simulated
+DISTANCE = 2  #: links between two workers
 MODELS = "models.bin"  #: weights as hardware has them, all of an epoch behind those of the last one
+
+
+@dataclass(frozen=True)
+class Members:
+    """Names what of a cluster one simulation has: all, or one worker, or the switch."""
+
+    workers: Sequence[int]
+    has_switch: bool = False
+
+    @property
+    def name(self) -> str:
+        """Return the name of a worker or the switch."""
+        return "switch" if self.has_switch else f"worker_{self.workers[0]}"
+
+
+def parts_of(workers: int) -> list[Members]:
+    """Return each of ``workers`` by itself, and then the switch."""
+    return [*(Members([worker]) for worker in range(workers)), Members([], has_switch=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +115,10 @@ class Job:
     network: NetworkSettings | None = None  #: None for a worker without a switch
     under_way: int = 1  #: most AllReduces at a time
     steps: list[dict[str, int]] = field(default_factory=list)  #: of each epoch, if they differ
+
+    def step(self, epoch: int) -> dict[str, int]:
+        """Return what is set anew before an epoch, from 1 on."""
+        return self.steps[epoch - 1] if epoch <= len(self.steps) else {}
 
 
 #: Names the counters of what every worker does with the same samples.

@@ -9,11 +9,12 @@ from typing import Any
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import Schedule
+from sim.harness.part_builds import PartBuilds
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.p4sgd import training_text as text
 from sim.p4sgd.reference import Reference, is_there
-from sim.p4sgd.train import Epoch, build_cluster, build_worker, simulate_training
+from sim.p4sgd.train import Epoch, build_cluster, build_parts, build_worker, simulate_training
 from sim.p4sgd.training import TrainingRun, check_fit, data_of, machine_of, tile_of
 from sim.p4sgd.training_report import Comparison, plot
 from sim.p4sgd.training_workload import ZEROS, TrainingWorkload
@@ -26,6 +27,8 @@ class Hardware:
 
     params: WorkerParams  #: sizes of each worker
     workers: int  #: number of workers around a switch; 0 for a single one without a switch
+    cut: bool = False  #: workers and switch are simulated by themselves
+    waves_worker: int = 0  #: worker that has waves, if it is cut
 
 
 class TrainingSession(Session):
@@ -48,7 +51,7 @@ class TrainingSession(Session):
         "ideal_cycles_per_epoch": "by the formula of the schedule, with the turnaround that is set"
     }
     maximise = ("samples_per_second",)
-    swept = {"data": ZEROS, "epochs": 1, "reference": False}
+    swept = {"data": ZEROS, "epochs": 1, "reference": False, "processes": 1}
 
     params: WorkerParams
     requested: TrainingWorkload
@@ -84,12 +87,19 @@ class TrainingSession(Session):
 
     @classmethod
     def hardware(cls, params: WorkerParams, requested: TrainingWorkload) -> Hardware:
-        """Return the hardware: the worker with its memories, or a cluster."""
-        return Hardware(params, requested.workers if requested.has_switch else 0)
+        """Return the hardware: the worker with its memories, or a cluster, which may be cut."""
+        workers = requested.workers if requested.has_switch else 0
+        if requested.at_a_time == 1:
+            return Hardware(params, workers)
+        return Hardware(params, workers, cut=True, waves_worker=requested.waves_worker)
 
     @classmethod
     def build(cls, hardware: Hardware) -> Build:
-        """Build the simulator of one worker or of a cluster."""
+        """Build the simulator of one worker or of a cluster, or those of its parts."""
+        if hardware.cut:
+            return build_parts(
+                hardware.params, hardware.workers, waves_worker=hardware.waves_worker
+            )
         if hardware.workers:
             return build_cluster(hardware.params, hardware.workers)
         return build_worker(hardware.params)
@@ -127,6 +137,10 @@ class TrainingSession(Session):
         listener.line(text.header())
         listener.progress("training on the RTL", 0, epochs)
 
+        if self.requested.at_a_time > 1 and not isinstance(simulator, PartBuilds):
+            # a sweep has built them, and knows only the first
+            simulator = self.build(self.hardware(self.params, self.requested))
+
         def show(epoch: Epoch) -> None:
             listener.line(text.line(self.comparison.add(epoch)))
             listener.progress("training on the RTL", epoch.number, epochs)
@@ -140,6 +154,7 @@ class TrainingSession(Session):
             memory=self.requested.memory(self.params, clock_mhz),
             network=self.requested.network,
             seed=self.requested.seed,
+            processes=self.requested.at_a_time,
         )
         if self.requested.reference and self.requested.data != ZEROS and is_there():
             listener.progress("fitting scikit-learn's model to the same samples")

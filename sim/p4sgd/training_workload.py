@@ -7,6 +7,7 @@ from hdl.common.core_clock import CORE_MHZ
 from sim.golden.choices import EtaSchedule, Loss, Schedule
 from sim.harness.workload import Workload, setting
 from sim.p4sgd.training_job import CHANCES, MemorySettings, NetworkSettings
+from sim.surroundings.at_a_time import check_cut, chosen_processes
 from sim.surroundings.hbm_refresh import INTERVAL_NS, PAUSE_NS, Refresh
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 ZEROS = "zeros"  #: data of a given size whose values are all zero
 MAX_WORKERS = 16
+CUT_WORKERS, CUT_LATENCY = 4, 50  #: least workers, and cycles of their links, for which it pays
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +121,20 @@ class TrainingWorkload(Workload):
         least=0,
         most=4095,
     )
+    processes: int | None = setting(
+        None,
+        "Let this many processes simulate at a time: if more than 1, each worker and the switch is"
+        " one of its own. The result is the same, to the cycle, for any number.",
+        least=1,
+        shown=f"the cores for {CUT_WORKERS} workers or more with links of at least {CUT_LATENCY}"
+        " cycles, else 1",
+    )
+    waves_worker: int = setting(
+        0,
+        "Write the waveform of this worker if --waves asks for one and workers are processes of"
+        " their own.",
+        least=0,
+    )
     drop: float = setting(0.0, "Drop a packet on a link with this chance.", least=0, most=1)
     duplicate: float = setting(0.0, "Double a packet on a link with this chance.", least=0, most=1)
     reorder: float = setting(
@@ -181,6 +197,19 @@ class TrainingWorkload(Workload):
         if self.patience and (self.test is None or self.data == ZEROS):
             raise ValueError("patience needs samples that are held out: --test FILE or a fraction")
 
+        if self.workers > 1:
+            check_cut(self.processes, self.link_latency)
+        if self.waves_worker >= self.workers:
+            raise ValueError(
+                f"waves_worker must be below the {self.workers} workers: {self.waves_worker}"
+            )
+
+    @property
+    def at_a_time(self) -> int:
+        """Return how many processes work at a time; 1: all is simulated as a whole."""
+        pays = self.workers >= CUT_WORKERS and self.link_latency >= CUT_LATENCY
+        return chosen_processes(self.processes, pays) if self.workers > 1 else 1
+
     @property
     def idle(self) -> set[str]:
         """Return the names of the fields that have no effect beside the others."""
@@ -189,6 +218,10 @@ class TrainingWorkload(Workload):
             result = {"test", "shuffle", "positive", "bias", "reference"}
         if not self.has_switch:
             result |= {*CHANCES, "link_latency", "timeout", "retries"}
+        if self.workers == 1:
+            result |= {"processes"}
+        if self.at_a_time == 1:
+            result |= {"waves_worker"}
         if self.eta_schedule is EtaSchedule.CONSTANT:
             result |= {"eta_period"}
         return result if self.duplicate or self.reorder else result | {"displacement"}

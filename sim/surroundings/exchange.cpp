@@ -54,7 +54,7 @@ std::vector<int64_t> numbers(const char* name) {
 struct Part {
     std::vector<Channel> channels;
     std::vector<int64_t> turns = numbers("INGATHER_TURNS");
-    std::vector<uint8_t> arrived;  // at the barrier, by part
+    std::vector<uint8_t> arrived;  // at the barrier, by part: 1, and what it says, shifted by 1
     uint64_t barrier = 0, latest = 0, edges = 0, epoch = 1, number = 0;
     bool ended = false, working = false;
 
@@ -207,10 +207,10 @@ void ingather_exchange(int channel, int words, svBit carries, const svBitVecVal*
     *carries_come = carried;
 }
 
-// Says that this part has come to the barrier in this cycle.
-void ingather_arrive(uint64_t cycle) {
+// Says that this part has come to the barrier in this cycle, and up to 7 bits for all parts.
+void ingather_arrive(uint64_t cycle, int says) {
     exchange::Part& part = exchange::part();
-    part.arrived[part.number] = 1;
+    part.arrived[part.number] = static_cast<uint8_t>(says << 1 | 1);
     if (cycle > part.latest) part.latest = cycle;
 }
 
@@ -220,6 +220,13 @@ uint64_t ingather_arrived() {
     for (uint8_t each : part.arrived)
         if (!each) return 0;
     return part.latest;
+}
+
+// Returns every bit that a part has said at the barrier.
+int ingather_said() {
+    int said = 0;
+    for (uint8_t each : exchange::part().arrived) said |= each >> 1;
+    return said;
 }
 
 // Goes on to the next barrier; behind the last one nothing is exchanged any more.

@@ -64,10 +64,11 @@ class Barrier:
     def __init__(self, delay: int, distance: int) -> None:
         self.epoch, self.distance = epoch_of(delay), distance
 
-    async def meet(self, dut: Any, *, last: bool = False) -> None:
-        """Wait until all parts have come; this one has come now.
+    async def meet(self, dut: Any, *, says: int = 0, last: bool = False) -> int:
+        """Wait until all parts have come; this one has come now, and says up to 7 bits.
 
-        Behind the ``last`` barrier parts no longer hear of each other.
+        Returns every bit that a part has said. Behind the ``last`` barrier parts no longer hear of
+        each other.
         """
         from cocotb.triggers import ClockCycles
 
@@ -75,7 +76,7 @@ class Barrier:
 
         cut, arrived = EXCHANGE in os.environ, cycle()
         if cut:
-            functions().ingather_arrive(arrived)
+            functions().ingather_arrive(arrived, says)
             while not (arrived := functions().ingather_arrived()):
                 await ClockCycles(dut.clk, self.epoch)
         # A message takes an epoch for each wire; one more is there for a part that looks only then.
@@ -83,13 +84,15 @@ class Barrier:
         if end > cycle():
             await ClockCycles(dut.clk, end - cycle())
         if cut:
+            says = functions().ingather_said()
             functions().ingather_pass(int(last))
+        return says
 
 
 @cache
 def functions() -> Any:
     """Return the functions of ``exchange.cpp`` in this simulator."""
     library = ctypes.CDLL(None)
-    library.ingather_arrive.argtypes = [ctypes.c_uint64]
+    library.ingather_arrive.argtypes = [ctypes.c_uint64, ctypes.c_int]
     library.ingather_arrived.restype = ctypes.c_uint64
     return library

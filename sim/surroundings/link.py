@@ -1,11 +1,12 @@
 """Simulates one direction of an Ethernet link inside the design: late, lossy, out of order."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 from amaranth.lib.memory import Memory
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Member, Out
 from amaranth.utils import bits_for, ceil_log2
 
 from hdl.common.axi import AxiStreamSignature
@@ -20,6 +21,7 @@ DELAY_BITS = 12
 CHANCE_BITS = 17
 ALWAYS = 1 << 16  #: the chance that is certain
 COUNTERS = ("sent", "delivered", "dropped", "duplicated", "reordered", "corrupted")
+LINK_COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, 32))
 
 
 class LinkParams(Params, suffix="d{depth}_h{holds}_b{beats}x{data_bits}"):
@@ -52,6 +54,11 @@ class LinkParams(Params, suffix="d{depth}_h{holds}_b{beats}x{data_bits}"):
     def fate(self) -> data.StructLayout:
         """Describe what becomes of a packet, the same in all its beats."""
         return data.StructLayout({"reorder": 1, "duplicate": 1, "extra": DELAY_BITS})
+
+    @property
+    def crossing(self) -> data.StructLayout:
+        """Describe what the near end may send to the far end in a cycle."""
+        return data.StructLayout({"valid": 1, "beat": self.beat, "fate": self.fate})
 
     @property
     def entry(self) -> data.StructLayout:
@@ -105,7 +112,11 @@ class Link(Component):
 
     Latency: exactly ``settings.latency`` while ``o`` is free, and 0, the least, is combinational.
     Throughput: a beat a cycle. Stalls: a beat at ``o`` waits unchanged; ``i.tready`` depends on
-    registers only and is low while ``params.depth`` beats are inside.
+    registers only and is low while ``params.depth`` beats are inside, or have left less than
+    ``settings.latency`` cycles ago: so long it takes until the sender knows.
+
+    The near end draws fates, and counts what is sent and dropped; all else is the far end's. Only
+    beats go from one to the other (:meth:`join`), and credits back.
 
     Counters are of packets, modulo 2**32: sent + duplicated - dropped = delivered, once nothing is
     inside. A duplicated packet that is corrupted counts as corrupted twice, when it is delivered.
@@ -117,7 +128,7 @@ class Link(Component):
         Tap(stream="o", inbound=True, corrupted="corrupted"),
     )
 
-    def __init__(self, params: LinkParams) -> None:
+    def __init__(self, params: LinkParams, **more: Member) -> None:
         super().__init__(
             params,
             {
@@ -125,16 +136,25 @@ class Link(Component):
                 "o": Out(params.axis),
                 "index": In(8),
                 "settings": In(params.settings),
-            }
-            | {name: Out(32) for name in COUNTERS},
+                **{name: Out(32) for name in COUNTERS},
+                **more,
+            },
         )
+
+    def join(self, m: Module, sent: Any, freed: Signal, come: Any, credit: Signal) -> None:
+        """Connect the ends: ``come`` is what is ``sent``, ``credit`` that a place is ``freed``."""
+        m.d.comb += [come.eq(sent), credit.eq(freed)]
 
     def elaborate(self, platform) -> Module:
         m = Module()
         now = Signal(TIME_BITS)
         m.d.sync += now.eq(now + 1)
-        incoming, stays = self.draw_fate(m, now)
-        head, head_valid, take = self.keep_for_latency(m, now, incoming, stays)
+        sent, come = (Signal(self.params.crossing, name=name) for name in ("going", "come"))
+        take, credit = Signal(), Signal()
+        self.join(m, sent, take, come, credit)
+        self.add_credits(m, now, sent, credit)
+        self.draw_fate(m, sent)
+        head, head_valid = self.keep_for_latency(m, now, come, take)
 
         last = head.beat.tlast
         store = Signal()
@@ -181,8 +201,23 @@ class Link(Component):
         with m.If(event):
             m.d.sync += counter.eq(counter + 1)
 
-    def draw_fate(self, m: Module, now: Signal) -> tuple[Any, Signal]:
-        """Return what becomes of the beat at ``i``, and whether it is taken and not dropped."""
+    def add_credits(self, m: Module, now: Signal, sent: Any, credit: Signal) -> None:
+        """Take beats while fewer are at the far end than it has places, as far as is known."""
+        depth = self.params.depth
+        m.submodules.credits = credits = Fifo.sized(
+            shape=TIME_BITS, depth=min(depth, 1 << DELAY_BITS), style="distributed", passes=True
+        )
+        level, due = Signal(range(depth + 1)), (now + self.settings.latency)[:TIME_BITS]
+        m.d.comb += [
+            self.i.tready.eq(level != depth),
+            credits.i.valid.eq(credit),
+            credits.i.payload.eq(due),
+            credits.o.ready.eq(passed(now, credits.o.payload)),
+        ]
+        m.d.sync += level.eq(level + sent.valid - (credits.o.valid & credits.o.ready))
+
+    def draw_fate(self, m: Module, sent: Any) -> None:
+        """Send the beat at ``i``, with what becomes of it, unless it is dropped."""
         i, settings, params = self.i, self.settings, self.params
         drop, duplicate, reorder, corrupt, position, delay = self.chances(m)
         fate = data.StructLayout({"stored": params.fate, "drops": 1, "breaks": 1})
@@ -190,8 +225,6 @@ class Link(Component):
         begun = Signal(fate)  # of the packet inside
         now_is = Signal(fate)
         before = Signal(range(params.beats + 1))  # beats of the packet, up to the longest's
-        entry = Signal(params.entry)
-        stays = Signal()
         cut = Signal()
         chosen = Signal.like(before)  # the beat of which a bit is flipped, unless it is beyond
         flips = Signal()
@@ -203,23 +236,22 @@ class Link(Component):
             drawn.stored.reorder.eq((reorder < settings.reorder) & ~drawn.stored.duplicate),
             drawn.stored.extra.eq(scaled(delay, settings.displacement) + 1),
             now_is.eq(Mux(before == 0, drawn, begun)),
-            stays.eq(taken & ~now_is.drops & (before != params.beats)),
+            sent.valid.eq(taken & ~now_is.drops & (before != params.beats)),
             cut.eq((before == params.beats - 1) & ~i.tlast),
             chosen.eq(scaled(delay, Const(params.beats))),
             flips.eq(now_is.breaks & ((before == chosen) | (i.tlast & (before < chosen)))),
-            entry.beat.tdata.eq(i.tdata),
-            entry.beat.tkeep.eq(i.tkeep),
-            entry.beat.tlast.eq(i.tlast | cut),
-            entry.beat.broken.eq((i.tlast & now_is.breaks) | cut),
-            entry.beat.tuser.eq(i.tuser | entry.beat.broken),
-            entry.due.eq((now + settings.latency)[:TIME_BITS]),
-            entry.fate.eq(now_is.stored),
+            sent.beat.tdata.eq(i.tdata),
+            sent.beat.tkeep.eq(i.tkeep),
+            sent.beat.tlast.eq(i.tlast | cut),
+            sent.beat.broken.eq((i.tlast & now_is.breaks) | cut),
+            sent.beat.tuser.eq(i.tuser | sent.beat.broken),
+            sent.fate.eq(now_is.stored),
         ]
         span = 8 * min(LEAST_BYTES, params.data_bits // 8)
         with m.If(flips):
             limit = Mux(i.tkeep[span // 8 - 1], Const(span), Const(8))
             flip = Const(1, span) << scaled(position, limit)
-            m.d.comb += entry.beat.tdata.eq(i.tdata ^ flip[:span])
+            m.d.comb += sent.beat.tdata.eq(i.tdata ^ flip[:span])
         with m.If(taken):
             m.d.sync += begun.eq(now_is)
             with m.If(i.tlast):
@@ -228,7 +260,6 @@ class Link(Component):
                 m.d.sync += before.eq(before + 1)
         self.count(m, "sent", taken & i.tlast)
         self.count(m, "dropped", taken & i.tlast & now_is.drops)
-        return entry, stays
 
     def chances(self, m: Module) -> list[Value]:
         """Return six random numbers of 16 bits for the packet at ``i``."""
@@ -237,30 +268,31 @@ class Link(Component):
         return [half for word in words for half in (word[:16], word[16:])]
 
     def keep_for_latency(
-        self, m: Module, now: Signal, incoming: data.View, stays: Signal
-    ) -> tuple[Any, Signal, Signal]:
-        """Return the beat whose turn it is, whether its time has come, and what takes it."""
+        self, m: Module, now: Signal, come: Any, take: Signal
+    ) -> tuple[Any, Signal]:
+        """Return the beat whose turn it is to be taken, and whether its time has come."""
         m.submodules.line = line = Fifo.sized(
             shape=self.params.entry, depth=self.params.depth, style="distributed"
         )
-        head = Signal(self.params.entry)
+        head, first = Signal(self.params.entry), Signal(self.params.entry)
+        incoming = Signal(self.params.entry)
         valid = Signal()
-        take = Signal()
-        first = Signal(self.params.entry)
         m.d.comb += [
-            self.i.tready.eq(line.i.ready),
+            incoming.beat.eq(come.beat),
+            incoming.fate.eq(come.fate),
+            incoming.due.eq((now + self.settings.latency)[:TIME_BITS]),
             line.i.payload.eq(incoming),
-            line.i.valid.eq(stays),
+            line.i.valid.eq(come.valid),
             line.o.ready.eq(take),
             first.eq(line.o.payload),
         ]
         with m.If(line.o.valid):
             m.d.comb += [head.eq(first), valid.eq(passed(now, first.due))]
         with m.Else():  # nothing is under way: at latency 0 straight through
-            m.d.comb += [head.eq(incoming), valid.eq(stays & (self.settings.latency == 0))]
+            m.d.comb += [head.eq(incoming), valid.eq(come.valid & (self.settings.latency == 0))]
             with m.If(take):
                 m.d.comb += line.i.valid.eq(0)
-        return head, valid, take
+        return head, valid
 
     def hold_back(
         self,
@@ -333,6 +365,13 @@ class Link(Component):
                 before = Mux(behind_new[k - 1], moved[k - 1], new) if k else new
                 m.d.sync += order[k].eq(Mux(insert & behind_new[k], before, value))
         return full, read.data, ripe
+
+
+def add_up(m: Module, total: Any, links: Sequence[Link]) -> None:
+    """Let ``total``, which is LINK_COUNTS, be the sum of the counters of ``links``."""
+    for name in COUNTERS:
+        counts = Value.cast(sum((getattr(link, name) for link in links), Const(0, 32)))
+        m.d.comb += total[name].eq(counts[:32])
 
 
 def passed(now: Value, due: Value) -> Value:

@@ -19,9 +19,9 @@ from sim.p4sgd.cluster_driver import JOB, number
 from sim.p4sgd.host.job import GROUP, SWITCH
 from sim.p4sgd.reproduce.allreduce import ORDERS, RESULTS, Order
 from sim.p4sgd.surroundings.allreduce_system import AllReduceParams
-from sim.p4sgd.surroundings.network import LINK_COUNTS
 from sim.p4sgd.switch_side import switch_side
 from sim.p4sgd.training_job import NetworkSettings
+from sim.surroundings.link import LINK_COUNTS
 
 EPOCH = 1
 SPARE = 4000  #: cycles that a worker may wait for the others

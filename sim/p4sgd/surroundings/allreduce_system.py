@@ -10,7 +10,8 @@ from hdl.common.component import Component
 from hdl.common.params import Params
 from hdl.p4sgd.transport.params import NETWORK_SETTINGS, TransportParams
 from hdl.p4sgd.transport.transport import NETWORK_EVENTS, Transport
-from sim.p4sgd.surroundings.network import LINK_COUNTS, Network, NetworkParams
+from sim.p4sgd.surroundings.network import Network, NetworkParams
+from sim.surroundings.link import LINK_COUNTS
 
 
 class AllReduceParams(Params, suffix="{network.suffix}_{transport.suffix}"):

@@ -3,7 +3,7 @@
 from dataclasses import field
 
 from amaranth.hdl import Const, Module
-from amaranth.lib.wiring import In, Out, connect, flipped
+from amaranth.lib.wiring import In, Member, Out, connect, flipped
 
 from hdl.common.axi import Axi4Signature, AxiLiteSignature
 from hdl.common.component import Component
@@ -11,8 +11,9 @@ from hdl.common.params import Params
 from hdl.p4sgd.host.model_address import model_bus
 from hdl.p4sgd.host.registers import worker_registers
 from hdl.p4sgd.worker_params import WorkerParams
-from sim.p4sgd.surroundings.network import LINK_COUNTS, Network, NetworkParams
+from sim.p4sgd.surroundings.network import Network, NetworkParams
 from sim.p4sgd.surroundings.worker_system import WorkerSystem, memory_count, memory_params
+from sim.surroundings.link import LINK_COUNTS
 
 
 class ClusterParams(Params, suffix="{network.suffix}_{worker.suffix}"):
@@ -33,6 +34,20 @@ class ClusterParams(Params, suffix="{network.suffix}_{worker.suffix}"):
         return self.network.workers
 
 
+def worker_buses(worker: WorkerParams, count: int) -> dict[str, Member]:
+    """Return the ports by which a host drives ``count`` workers."""
+    bus = model_bus(worker)
+    model = Axi4Signature(
+        address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
+    )
+    axil = AxiLiteSignature(address_bits=worker_registers(worker).address_bits)
+    return {
+        "s_axil": In(axil).array(count),
+        "s_axi_model": In(model).array(count),
+        "busy": Out(1).array(count),
+    }
+
+
 class ClusterSystem(Component):
     """Connects M :class:`WorkerSystem` by a :class:`Network`.
 
@@ -43,23 +58,16 @@ class ClusterSystem(Component):
 
     def __init__(self, params: ClusterParams) -> None:
         worker, count = params.worker, params.workers
-        bus = model_bus(worker)
-        axil = AxiLiteSignature(address_bits=worker_registers(worker).address_bits)
-        model = Axi4Signature(
-            address_bits=bus.address_bits, data_bits=bus.data_bits, id_bits=bus.id_bits
-        )
         super().__init__(
             params,
             {
-                "s_axil": In(axil).array(count),
-                "s_axi_model": In(model).array(count),
+                **worker_buses(worker, count),
                 "s_axil_switch": In(params.network.axil),
                 "memory": In(memory_params(worker).settings),
                 "fail_index": In(8),
                 "link": In(params.network.link.settings),
                 "cut": In(count),
                 "counts": Out(LINK_COUNTS),
-                "busy": Out(1).array(count),
                 "missing": Out(32),
             },
         )

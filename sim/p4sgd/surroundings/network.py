@@ -2,8 +2,7 @@
 
 from dataclasses import field
 
-from amaranth.hdl import Module, Value
-from amaranth.lib import data
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
@@ -13,9 +12,7 @@ from hdl.common.params import Params, tagged, whole
 from hdl.p4sgd.switch.params import SwitchParams
 from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
-from sim.surroundings.link import COUNTERS, Link, LinkParams
-
-LINK_COUNTS = data.StructLayout(dict.fromkeys(COUNTERS, 32))
+from sim.surroundings.link import LINK_COUNTS, Link, LinkParams, add_up
 
 
 class NetworkParams(Params, suffix="{workers}_{sums}_{link.suffix}"):
@@ -79,8 +76,5 @@ class Network(Component):
                     if name == "down":
                         value = value | self.cut[k]
                     m.d.comb += link.settings[name].eq(value)
-        for name in COUNTERS:
-            counts = [getattr(link, name) for link in links]
-            total = Value.cast(sum(counts[1:], start=counts[0]))
-            m.d.comb += self.counts[name].eq(total[: len(self.counts[name])])
+        add_up(m, self.counts, links)
         return m

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from amaranth.hdl import Module, Value
+from amaranth.hdl import Module
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hdl.common.axi import AxiLiteSignature
@@ -12,8 +12,7 @@ from hdl.p4sgd.switch.registers import switch_registers
 from hdl.p4sgd.switch.switch import Switch
 from hdl.p4sgd.switch.tree_params import TreeSwitchParams
 from sim.golden.tree_plan import TreePlan
-from sim.p4sgd.surroundings.network import LINK_COUNTS
-from sim.surroundings.link import COUNTERS, Link, LinkParams
+from sim.surroundings.link import LINK_COUNTS, Link, LinkParams, add_up
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +87,5 @@ class TreeSystem(Component):
             links += [up, down]
         for index, link in enumerate(links):
             m.d.comb += [link.index.eq(index), link.settings.eq(self.link)]
-        for name in COUNTERS:
-            total = Value.cast(sum(getattr(link, name) for link in links))
-            m.d.comb += self.counts[name].eq(total[: len(self.counts[name])])
+        add_up(m, self.counts, links)
         return m
