@@ -137,6 +137,15 @@ RTL = Cluster(
 
 
 RTL_MODEL = replace(RTL, model=True)  #: the same cluster on the model
+#: A cluster of the paper's shape, with SNICs that are small enough for RTL.
+SHAPE = replace(
+    RTL,
+    nodes=PAPER.nodes,
+    racks=PAPER.racks,
+    spines=PAPER.spines,
+    snic=replace(RTL.snic, units=2, rig=replace(RTL.snic.rig, nodes=PAPER.nodes)),
+)
+SHAPE_MODEL = replace(SHAPE, model=True)  #: the same cluster on the model
 
 
 @dataclass(frozen=True, kw_only=True)

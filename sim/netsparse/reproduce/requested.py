@@ -12,6 +12,7 @@ FIGURES = (
     "queues",
     "speed-up",
     "tail-node",
+    "tail-node-rtl",
     "ablation",
     "batch-size",
     "rig-units",
@@ -19,6 +20,7 @@ FIGURES = (
     "cache-size",
     "calibration",
 )
+LONG = ("tail-node-rtl",)  #: figures that take hours, made only where they are named
 
 
 @dataclass(frozen=True, kw_only=True)
