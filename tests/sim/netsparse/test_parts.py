@@ -7,6 +7,7 @@ from dataclasses import replace
 import psutil
 import pytest
 
+from sim.coverage.merge import collect
 from sim.harness.captures import CAPTURES, capture_of
 from sim.harness.coverage_runs import COVERAGE_RUNS
 from sim.harness.environment import changed
@@ -33,7 +34,7 @@ def gather_of(cluster, latency=LATENCY, faults=False, **settings):
     topology = cluster.network.topology
     requested = SpmmWorkload(
         matrix=MATRIX,
-        nodes=NODES,
+        nodes=topology.nodes,
         racks=topology.racks,
         property_bytes=16,
         link_latency=latency,
@@ -43,7 +44,7 @@ def gather_of(cluster, latency=LATENCY, faults=False, **settings):
         batch=40,
         **settings,
     )
-    gather = SpmmRun(matrix_for(MATRIX, NODES, 1), SNIC, requested).gather
+    gather = SpmmRun(matrix_for(MATRIX, topology.nodes, 1), SNIC, requested).gather
     if not faults:
         return gather
     # Of a node's switch with a spine, or of the only switch with node 1.
@@ -144,12 +145,20 @@ def test_frames_are_those_of_the_whole(tmp_path):
 
 @pytest.mark.long
 def test_each_part_has_its_coverage(tmp_path, monkeypatch):
-    monkeypatch.setenv(COVERAGE_RUNS, str(tmp_path / "runs"))
-    (tmp_path / "runs").mkdir()
-    cluster = CLUSTERS["rack"]
-    builds = build_parts(cluster, coverage=True)
-    simulate_gather(gather_of(cluster), cluster, builds, folder=tmp_path / "run", seed=1)
-    assert len([*(tmp_path / "runs").glob("run-*/coverage.dat")]) == NODES + 1
+    """All parts together reach the lines and toggles that the whole does, in each module."""
+    cluster, reached = one_rack(SNIC, 2), []
+    for name, build in (("whole", build_cluster), ("parts", build_parts)):
+        runs = tmp_path / name / "runs"
+        runs.mkdir(parents=True)
+        monkeypatch.setenv(COVERAGE_RUNS, str(runs))
+        simulator = build(cluster, coverage=True)
+        simulate_gather(gather_of(cluster), cluster, simulator, folder=tmp_path / name, seed=1)
+        modules = collect(runs)
+        reached.append({k: {*(+each.places), *(+each.toggles)} for k, each in modules.items()})
+    whole, parts = reached
+    assert len([*runs.glob("run-*/coverage.dat")]) == 3
+    assert len(whole) > 20
+    assert parts == whole
 
 
 def test_a_session_shows_the_cycles_of_all_parts(tmp_path):

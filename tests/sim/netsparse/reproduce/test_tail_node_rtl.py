@@ -4,8 +4,9 @@ import csv
 
 import pytest
 
+from sim.netsparse.reproduce import report
 from sim.netsparse.reproduce.points import SHAPE_MODEL
-from sim.netsparse.reproduce.report import OF_RUNS
+from sim.netsparse.reproduce.requested import FIGURES, NetSparseRequest
 from sim.netsparse.reproduce.runs import measured
 from sim.netsparse.reproduce.tail_node_rtl import figure, points
 from tests.sim.netsparse.reproduce.outcomes import Order, broken, outcome
@@ -19,7 +20,9 @@ def test_claims_compare_both_engines(tmp_path):
     with open(tmp_path / "tail-node-rtl.csv") as file:
         rows = list(csv.DictReader(file))
     assert [row["engine"] for row in rows] == ["RTL", "model"] * 5
-    assert [row["matrix"].partition(",")[2] for row in made.shown] == [" RTL", " model", " paper"] * 5
+    engines = [row["matrix"].partition(", ")[2] for row in made.shown]
+    assert engines == ["RTL", "model", "paper"] * 5
+    assert made.shown[0]["node"] == "0"
     modelled = next(point for point in result if point.cluster == SHAPE_MODEL)
     for expected, text in (
         (Order(counted=1001.0), "PRs"),
@@ -29,3 +32,24 @@ def test_claims_compare_both_engines(tmp_path):
         bent = figure((), False, result | {modelled: outcome(modelled, expected)})
         texts = broken(bent.claims)
         assert texts[0].startswith(text)
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_only_its_name_makes_it(monkeypatch, quick):
+    """A reproduction of all figures leaves out what takes hours."""
+    made = []
+    monkeypatch.setattr(report, "figures_of", lambda order, names, *rest: made.extend(names) or [])
+    for names in (FIGURES, ("tail-node-rtl",)):
+        report.reproduce(names, NetSparseRequest(), quick=quick, progress=lambda *_: None)
+    left_out = {"tail-node-rtl", "calibration"} if quick else {"tail-node-rtl"}
+    assert made == [*(name for name in FIGURES if name not in left_out), "tail-node-rtl"]
+
+
+@pytest.mark.long
+def test_128_nodes_in_rtl():
+    """Products are exact, and the model is as near as elsewhere.
+
+    It takes some minutes of two free cores, as many again to build, and 5 GB of memory.
+    """
+    result = {point: measured(point) for point in points((), True)}
+    assert broken(figure((), True, result).claims) == []
