@@ -13,23 +13,23 @@ from tests.sim.netsparse.reproduce.outcomes import Order, broken, outcome
 
 
 def test_claims_compare_both_engines(tmp_path):
-    result = {point: outcome(point) for point in points((), False)}
-    made = figure((), False, result)
-    assert broken(made.claims) == []
-    made.write(tmp_path)
+    outcomes = {point: outcome(point) for point in points((), False)}
+    result = figure((), False, outcomes)
+    assert broken(result.claims) == []
+    result.write(tmp_path)
     with open(tmp_path / "tail-node-rtl.csv") as file:
         rows = list(csv.DictReader(file))
     assert [row["engine"] for row in rows] == ["RTL", "model"] * 5
-    engines = [row["matrix"].partition(", ")[2] for row in made.shown]
+    engines = [row["matrix"].partition(", ")[2] for row in result.shown]
     assert engines == ["RTL", "model", "paper"] * 5
-    assert made.shown[0]["node"] == "0"
-    modelled = next(point for point in result if point.cluster == SHAPE_MODEL)
+    assert result.shown[0]["node"] == "0"
+    modelled = next(point for point in outcomes if point.cluster == SHAPE_MODEL)
     for expected, text in (
         (Order(counted=1001.0), "PRs"),
         (Order(link_bytes=1.06e6), "bytes"),
         (Order(speed_up=40.0), "cycles"),
     ):
-        bent = figure((), False, result | {modelled: outcome(modelled, expected)})
+        bent = figure((), False, outcomes | {modelled: outcome(modelled, expected)})
         texts = broken(bent.claims)
         assert texts[0].startswith(text)
 
@@ -37,12 +37,14 @@ def test_claims_compare_both_engines(tmp_path):
 @pytest.mark.parametrize("quick", [False, True])
 def test_only_its_name_makes_it(monkeypatch, quick):
     """A reproduction of all figures leaves out what takes hours."""
-    made = []
-    monkeypatch.setattr(report, "figures_of", lambda order, names, *rest: made.extend(names) or [])
+    chosen = []
+    monkeypatch.setattr(
+        report, "figures_of", lambda order, names, *rest: chosen.extend(names) or []
+    )
     for names in (FIGURES, ("tail-node-rtl",)):
         report.reproduce(names, NetSparseRequest(), quick=quick, progress=lambda *_: None)
     left_out = {"tail-node-rtl", "calibration"} if quick else {"tail-node-rtl"}
-    assert made == [*(name for name in FIGURES if name not in left_out), "tail-node-rtl"]
+    assert chosen == [*(name for name in FIGURES if name not in left_out), "tail-node-rtl"]
 
 
 @pytest.mark.long
