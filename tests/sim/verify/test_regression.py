@@ -209,7 +209,9 @@ def test_elsewhere_all_is_as_in_this_process(result, tmp_path):
 @pytest.mark.parametrize("elsewhere", [False, True])
 def test_a_file_that_cannot_be_imported_is_an_error(elsewhere, tmp_path):
     root = sandbox.make(tmp_path, "import nothing_like_this\n", sandbox.GOOD)
-    (item,) = regression(root, elsewhere=elsewhere)["items"]
+    result = regression(root, elsewhere=elsewhere)
+    assert ["finished", "tests/sim/test_fake.py"] in result["told"]
+    (item,) = result["items"]
     assert item["test"] == "tests/sim/test_fake.py"
     assert item["outcome"] == "error"
     assert item["message"] == "ModuleNotFoundError: No module named 'nothing_like_this'"
