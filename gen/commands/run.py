@@ -2,7 +2,8 @@
 
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,9 +24,15 @@ from gen.commands.options import (
 from gen.designs.design import Design, Run, load
 from gen.output.consoles import Console, bar, lines, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
+from gen.packages import require
 
 RESULT = "result.json"
 FORMAT = 3  #: version of the format of a result
+PARTS_ON_CLUSTER = typer.Option(
+    metavar="tcp://HOST:PORT",
+    help="Simulate on the workers of this Dask scheduler: each node and each switch is a process on"
+    " one of them, and --processes, or 1, of them work there at a time. The result is the same.",
+)
 BUILDING = "building the simulator (once for this hardware; minutes for large ones)"
 
 
@@ -55,6 +62,7 @@ def command_of(design: Design, run: Run) -> Any:
         ),
         parameter("waves", bool, False, typer.Option("--waves", help=waves.HELP)),
         *([parameter("pcap", Path | None, None, pcap.OPTION)] if run.links else []),
+        *([parameter("scheduler", str | None, None, PARTS_ON_CLUSTER)] if run.cut else []),
         *shortcuts_of(design.params, run.shortcuts),
     ]
     built = with_options(lambda values: execute(design, run, values), options)
@@ -82,7 +90,11 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
     notes = [str(each.message) for each in said]
     for note in notes:
         console.print(f"note: {note}", soft_wrap=True)
-    with written_whole(output) as folder, waves.workplace(run.command) as scratch:
+    with (
+        written_whole(output) as folder,
+        waves.workplace(run.command) as scratch,
+        placed(session, run.command, values.get("scheduler")),
+    ):
         with pcap.captured(scratch, capture, console):
             result, stop = simulate(session, console, scratch, values["waves"], capture is not None)
         files = [RESULT, *session.write(folder), *waves.taken(scratch, folder)]
@@ -106,6 +118,29 @@ def execute(design: Design, run: Run, values: Mapping[str, Any]) -> None:
         raise stop
 
 
+@contextmanager
+def placed(session: Any, command: str, scheduler: str | None) -> Iterator[None]:
+    """Let a session simulate on the workers of a Dask cluster, if ``scheduler`` is given.
+
+    Raises UserError if it is not cut into parts, or if the cluster cannot do the work.
+    """
+    if scheduler is None:
+        yield
+        return
+    from sim.cluster.connect import remote_cluster
+    from sim.cluster.placing import PlacedParts
+    from sim.cluster.sources import sources
+
+    require(f"{command} --scheduler", "distributed")
+    try:
+        session.check_parts()
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    with remote_cluster(scheduler, sources) as client:
+        session.workers = PlacedParts(client)
+        yield
+
+
 def simulate(
     session: Any, console: Console, scratch: Path, with_waves: bool, with_frames: bool
 ) -> tuple[Any, KeyboardInterrupt | None]:
@@ -127,7 +162,7 @@ def simulate(
     traced |= {CAPTURES: "1"} if with_frames else {}
     try:
         with waiting(console, BUILDING), changed(traced):
-            simulator = session.build(session.hardware(session.params, session.requested))
+            simulator = session.simulator()
     except KeyboardInterrupt as stop:
         stop.add_note("parts of the simulator that are finished stay in the cache")
         raise

@@ -32,6 +32,7 @@ class Run:
     preset: str = ""  #: preset of the command; the design's own unless given
     shortcuts: Sequence[str] = ()  #: hardware parameters that have options of their own
     links: bool = False  #: whether frames go over links, which ``--pcap`` captures
+    cut: bool = False  #: whether workers of a Dask cluster can simulate parts of it
     examples: Sequence[str] = ()  #: command lines for the help
     needs: Sequence[str] = ()  #: modules of gen.packages that the command cannot do without
     section: str = ""  #: path of a function that makes its part of a report; a table unless given

@@ -100,8 +100,10 @@ DESIGN = Design(
                 "ingather spmm --matrix uk --property-bytes 4 -o build/uk",
                 "ingather spmm --matrix FILE.mtx --nodes 4 --no-concatenate",
                 "ingather spmm --racks 2 --nodes 8",
+                "ingather spmm --preset small --scheduler tcp://HOST:8786",
             ],
             needs=["matplotlib"],
+            cut=True,
             section="gen.report.gather_section:gather_section",
         )
     ],

@@ -46,7 +46,9 @@ def serve() -> list[str]:
         for request in requests:
             if request.modules and preload(request.modules, request.environment.get(PATTERNS, "")):
                 request.environment[PATTERNS] = ""  # cocotb has nothing to do for them
-        sockets, turns = connections(requested["links"]), turns_of(requested["turns"])
+        far = [((simulation, k), end) for (simulation, k), end in requested["sockets"]]
+        sockets = sorted([*connections(requested["links"]), *far])
+        turns = turns_of(requested["turns"])
         children = []
         for number, request in enumerate(requests):
             child = os.fork()
@@ -67,7 +69,7 @@ def connections(links: list[list[list[int]]]) -> list[tuple[tuple[int, int], int
         for (simulation, number), end in zip(places, socket.socketpair(), strict=True):
             end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
             result.append(((simulation, number), end.detach()))
-    return sorted(result)
+    return result
 
 
 def turns_of(count: int | None) -> list[int]:

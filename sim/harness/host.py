@@ -58,18 +58,24 @@ class Together:
     requests: list[Request]
     links: list[tuple[Place, Place]] = field(default_factory=list)  #: ends of each socket
     turns: int | None = None  #: most simulations that work at a time; None: as many as there are
+    #: places whose other ends are elsewhere, with sockets that the host has been started with
+    sockets: list[tuple[Place, int]] = field(default_factory=list)
 
 
 class Host:
-    """Runs a process from which simulators are forked, one at a time, for one process."""
+    """Runs a process from which simulators are forked, one at a time, for one process.
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    It has ``descriptors`` of this process, too, for the simulations of one request.
+    """
+
+    def __init__(self, environment: Mapping[str, str], descriptors: Sequence[int] = ()) -> None:
         modules = os.pathsep.join([str(CHECKOUT), *sys.path])
         libraries = [str(cocotb_folder() / "libs"), environment.get("LD_LIBRARY_PATH", "")]
         self.process = subprocess.Popen(
             [str(program())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            pass_fds=descriptors,
             text=True,
             env={
                 **environment,

@@ -67,6 +67,8 @@ class Session:
     maximise: ClassVar[Sequence[str]] = ()  #: what a search maximises by default
     swept: ClassVar[Mapping[str, Any]] = {}  #: defaults of a sweep that differ from the workload's
     decided: Mapping[str, Any] = {}  #: settings in effect that data or hardware have decided
+    #: workers of a Dask cluster that build and simulate (sim.cluster.placing), if there are any
+    workers: Any = None
 
     def __init__(self, params: Any, requested: Any) -> None:
         self.params, self.requested = params, requested
@@ -116,6 +118,14 @@ class Session:
     def about(self) -> Iterable[str]:
         """Return lines to show before the run."""
         return ()
+
+    def simulator(self) -> Build:
+        """Build the simulator of the run."""
+        return self.build(self.hardware(self.params, self.requested))
+
+    def check_parts(self) -> None:
+        """Raise ValueError unless the run can be cut into parts, for ``workers`` to simulate."""
+        raise ValueError("this run is not cut into parts")
 
     def run(
         self,

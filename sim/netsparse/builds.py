@@ -1,5 +1,7 @@
 """Builds the simulators of clusters: of a whole one, or of each kind of its nodes and switches."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,17 +92,32 @@ def build_part(part: Component, **options: Any) -> Build:
     )
 
 
-def build_parts(params: ClusterParams, *, waves_node: int = 0, **options: Any) -> PartBuilds:
+def build_parts(
+    params: ClusterParams, *, waves_node: int = 0, workers: Any = None, **options: Any
+) -> PartBuilds:
     """Build the simulators of all parts of a cluster, nodes first; like ones share one.
 
-    If simulators can write waves, only that of ``waves_node`` does.
+    If simulators can write waves, only that of ``waves_node`` does. ``workers`` of a Dask cluster
+    (:class:`~sim.cluster.placing.PlacedParts`) build in place of this machine.
     """
+    topology = params.network.topology
+    work = partial(build_some, params, waves_node, options)
+    numbers = [*range(len(topology.parts))]
+    builds = workers.build(topology.cuts, len(numbers), work) if workers else work(numbers)
+    return of_parts(builds, waves_node)
+
+
+def build_some(
+    params: ClusterParams, waves_node: int, options: Mapping[str, Any], numbers: Sequence[int]
+) -> list[Build]:
+    """Build the simulators of parts of these numbers; like ones share one."""
     builds: dict[Any, Build] = {}
     result = []
-    for members in params.network.topology.parts:
+    for number in numbers:
+        members = params.network.topology.parts[number]
         part = part_of(params, members)
         waves = None if members.nodes == [waves_node] else False
         if (key := (part.params, waves)) not in builds:
             builds[key] = build_part(part, waves=waves, **options)
         result.append(builds[key])
-    return of_parts(result, waves_node)
+    return result

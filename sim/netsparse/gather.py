@@ -16,7 +16,7 @@ from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import ENTRY_BYTES
 from sim.harness.in_simulator import to_text
 from sim.harness.part_builds import PartBuilds
-from sim.harness.parts import Part, run_parts
+from sim.harness.parts import Part, Workers, run_parts
 from sim.harness.verilator import Build, Simulation, run
 from sim.netsparse.builds import part_of
 from sim.netsparse.conservation import check_conservation
@@ -24,6 +24,7 @@ from sim.netsparse.gather_job import (
     JOB,
     JOB_FILE,
     MEMBERS,
+    PROGRESS_FILE,
     RESULT_FILE,
     GatherJob,
     GatherResult,
@@ -44,6 +45,7 @@ from sim.workloads.partition import Ints, Partition
 LINE = 128
 FILTER_ADDRESS = 64  #: address of the idx filter in SNIC memory; bytes around it must not change
 GUARD = 0xA5  #: value of the bytes around it
+KINDS = (HOST, DRAM)  #: of a node's memories
 
 
 class GatherError(AssertionError):
@@ -238,16 +240,24 @@ def simulate_gather(
     folder: Path | None = None,
     seed: int | None = None,
     processes: int | None = None,
+    workers: Workers | None = None,
 ) -> Gathered:
     """Run a gather on the RTL; raise ``SimulationError`` if it ends badly.
 
     With the simulators of all parts (:func:`build_parts`) each node and each switch is a process of
-    its own, of which at most ``processes`` work at a time. Result and cycles are the same.
+    its own, of which at most ``processes`` work at a time; on ``workers``, if there are any. Result
+    and cycles are the same.
     """
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="gather-") as scratch:
             return simulate_gather(
-                gather, params, simulator, folder=Path(scratch), seed=seed, processes=processes
+                gather,
+                params,
+                simulator,
+                folder=Path(scratch),
+                seed=seed,
+                processes=processes,
+                workers=workers,
             )
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
@@ -274,22 +284,25 @@ def simulate_gather(
                 name=members.name,
                 build=build,
                 simulation=simulation(part_of(params, members), members),
+                files=[JOB_FILE, *(image_file(2 * n + k) for n in members.nodes for k in KINDS)],
+                progress=PROGRESS_FILE,
             )
             for members, build in zip(topology.parts, simulator.parts, strict=True)
         ]
         run_parts(
             parts,
-            [(topology.place(w.source), topology.place(w.target)) for w in topology.links[::2]],
+            topology.cuts,
             epoch=epoch_of(gather.link.get("latency", 0)),
             processes=processes or len(parts),
             folder=folder,
             seed=seed,
+            workers=workers,
         )
         folders = [folder / part.name for part in parts]
     results = [pickle.loads((each / RESULT_FILE).read_bytes()) for each in folders]
     dumps = [
         [(folder / f"dump_{2 * node + kind}.bin").read_bytes() for node in range(params.nodes)]
-        for kind in (HOST, DRAM)
+        for kind in KINDS
     ]
     return Gathered(joined(topology, results), *dumps)
 
@@ -297,7 +310,7 @@ def simulate_gather(
 Naming = Callable[[int, Path], str]  #: the argument that names a memory's file
 #: How a kind of memory is told of the file that it holds, and of its dump.
 Files = Mapping[int, tuple[Naming, Naming]]
-BEHIND_BUSES: Files = dict.fromkeys((HOST, DRAM), (ram_file, dump_file))
+BEHIND_BUSES: Files = dict.fromkeys(KINDS, (ram_file, dump_file))
 
 
 def files_of(params: ClusterParams) -> Files:
@@ -314,6 +327,11 @@ def files_of(params: ClusterParams) -> Files:
     return {**BEHIND_BUSES, HOST: (held, dumped)}
 
 
+def image_file(index: int) -> str:
+    """Return the name of the file that fills a memory."""
+    return f"ram_{index}.bin"
+
+
 def fill_memories(gather: Gather, folder: Path, files: Files = BEHIND_BUSES) -> list[str]:
     """Write files into ``folder``; return the arguments that fill memories and name dumps."""
     arguments = []
@@ -322,7 +340,7 @@ def fill_memories(gather: Gather, folder: Path, files: Files = BEHIND_BUSES) -> 
         images = {HOST: gather.host_image(node, before), DRAM: gather.filter_image()}
         for kind, image in images.items():
             index = 2 * node + kind
-            path = folder / f"ram_{index}.bin"
+            path = folder / image_file(index)
             path.write_bytes(image)
             names, names_dump = files[kind]
             arguments += [names(index, path), names_dump(index, folder / f"dump_{index}.bin")]

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import TAG_BITS
 from sim.harness.background import follow
+from sim.harness.parts import Workers
 from sim.harness.verilator import Build
 from sim.netsparse.gather import (
     FILTER_ADDRESS,
@@ -122,10 +123,11 @@ class SpmmRun:
         simulator: Build,
         folder: Path,
         on_progress: Callable[[Sequence[int]], None] = lambda cycles: None,
+        workers: Workers | None = None,
     ) -> Gathered:
-        """Gather on the RTL in ``folder``; ``on_progress`` hears the cycles of all parts.
+        """Gather on the RTL in ``folder``, or on ``workers``.
 
-        It does so now and then.
+        Now and then ``on_progress`` hears the cycles of all parts.
         """
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob(f"**/{PROGRESS_FILE}"):
@@ -144,7 +146,8 @@ class SpmmRun:
                 simulator,
                 folder=folder,
                 seed=requested.seed,
-                processes=requested.at_a_time,
+                processes=requested.processes or 1 if workers else requested.at_a_time,
+                workers=workers,
             )
 
         return follow(work, look)

@@ -20,6 +20,7 @@ from sim.netsparse.network_figures import NETWORK_FIGURES
 from sim.netsparse.spmm import SpmmRun, matrix_for
 from sim.netsparse.spmm_report import STALLS, NodeFigures, SpmmReport, together
 from sim.netsparse.spmm_workload import SpmmWorkload
+from sim.surroundings.at_a_time import check_cut
 
 PICTURE = "spmm.png"
 SHAPE = ("nodes", "racks", "spines", "switch")  #: settings that a simulator is built for
@@ -130,6 +131,19 @@ class SpmmSession(Session):
             return build_parts(cluster, waves_node=hardware.waves_node)
         return build_cluster(cluster)
 
+    def check_parts(self) -> None:
+        """Raise ValueError for a model, and for links that are too short to be cut."""
+        if self.requested.model:
+            raise ValueError("a model is not cut into processes: leave out --model")
+        check_cut(2, self.requested.link_latency)
+
+    def simulator(self) -> Build:
+        """Build the simulator of the run, or let workers build those of its parts."""
+        if self.workers is None:
+            return super().simulator()
+        cluster = self.requested.cluster(self.params)
+        return build_parts(cluster, waves_node=self.requested.waves_node, workers=self.workers)
+
     @property
     def title(self) -> str:
         """Describe matrix, nodes and size of a property in a line."""
@@ -186,7 +200,7 @@ class SpmmSession(Session):
         cluster = self.requested.cluster(self.params)
         if self.requested.at_a_time > 1 and not isinstance(simulator, PartBuilds):
             simulator = build_parts(cluster)  # a sweep has built them, and knows only the first
-        gathered = self.product.simulate(cluster, simulator, folder, show)
+        gathered = self.product.simulate(cluster, simulator, folder, show, self.workers)
         return gathered.result, lambda: self.product.check(gathered)
 
     def model(

@@ -191,6 +191,11 @@ class LeafSpine:
         """Return the number of an end's part, and that of its pair of links there."""
         return (end.index, 0) if end.port is None else (self.nodes + end.index, end.port)
 
+    @property
+    def cuts(self) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+        """Return the :meth:`place` of both ends of each pair of links."""
+        return [(self.place(wire.source), self.place(wire.target)) for wire in self.links[::2]]
+
     def tables(self) -> Tables:
         """Return the tables of every switch: racks A and B meet at spine (A + B) % spines."""
         nodes = np.arange(self.nodes)

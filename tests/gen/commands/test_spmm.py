@@ -4,12 +4,15 @@ import pytest
 from scipy.io import mmwrite
 from scipy.sparse import csr_array
 
+from sim.harness.cache import cache_root
 from sim.netsparse.gather import GatherError
 from sim.netsparse.spmm import SpmmRun
 from tests.gen.commands.running import refused, running
+from tests.local_cluster import cluster
 
 TINY = ["--preset", "tiny"]
 SMALL_MATRIX = ["--matrix", "queen:rows=80"]
+TWO = ("there", "here")
 
 
 ingather = running("spmm")
@@ -40,6 +43,23 @@ def test_runs_a_family_and_leaves_results(ingather, tmp_path):
     assert again["all"]["prs_per_packet"]["reads"] == 1
     assert again["workload"]["coalesce"]
     assert not again["workload"]["aligned"]
+
+
+@pytest.mark.long
+def test_workers_of_a_cluster_find_the_same(ingather, tmp_path):
+    """Three processes of Dask simulate two racks; figures and counters are those of one process."""
+    rack = ["--racks", 2, "--nodes", 4, "--matrix", "uk:rows=120", "--link-latency", 30]
+    near = [{"INGATHER_CACHE": str(cache_root())}] * 3
+    (tmp_path / "dask").mkdir()
+    with cluster(tmp_path / "dask", *near) as (address, _):
+        there = ingather(*TINY, *rack, "--scheduler", address, "-o", "there")
+    here = ingather(*TINY, *rack, "--processes", 1, "-o", "here")
+    assert there[0] == here[0] == 0, there
+    results = [json.loads((tmp_path / name / "result.json").read_text()) for name in TWO]
+    for result in results:
+        result["workload"].pop("processes")
+        result.pop("seconds")
+    assert results[0] == results[1]
 
 
 def test_runs_a_file(ingather, tmp_path):
@@ -102,6 +122,9 @@ def bad_files(folder):
         (["--set", "lsq_entry=3"], "did you mean lsq_entries?"),
         (["--set", "pending_entries=2"], "must be one of 4, 5, 6"),
         (["--seed", "-1"], "seed"),
+        (["--scheduler", "here"], "a scheduler is tcp://HOST:PORT"),
+        (["--scheduler", "tcp://127.0.0.1:9", "--model"], "a model is not cut"),
+        (["--scheduler", "tcp://127.0.0.1:9", "--link-latency", "1"], "at least 2 cycles"),
         (["-o", "taken"], "was not made by ingather"),
         (["-o", "taken/precious.txt"], "not a folder"),
         (["-o", "taken/precious.txt/out"], "cannot write"),
