@@ -13,6 +13,7 @@ import typer
 from gen.base.errors import UserError
 from gen.base.settings import make_params, parse_settings
 from gen.commands import pcap, waves
+from gen.commands.on_cluster import client_of
 from gen.commands.options import (
     options_of,
     parameter,
@@ -24,7 +25,6 @@ from gen.commands.options import (
 from gen.designs.design import Design, Run, load
 from gen.output.consoles import Console, bar, lines, waiting
 from gen.output.folder import MADE_BY, MANIFEST, check_target, written_whole
-from gen.packages import require
 
 RESULT = "result.json"
 FORMAT = 3  #: version of the format of a result
@@ -127,16 +127,13 @@ def placed(session: Any, command: str, scheduler: str | None) -> Iterator[None]:
     if scheduler is None:
         yield
         return
-    from sim.cluster.connect import remote_cluster
     from sim.cluster.placing import PlacedParts
-    from sim.cluster.sources import sources
 
-    require(f"{command} --scheduler", "distributed")
     try:
         session.check_parts()
     except ValueError as error:
         raise UserError(str(error)) from error
-    with remote_cluster(scheduler, sources) as client:
+    with client_of(command, scheduler, tests=False) as client:
         session.workers = PlacedParts(client)
         yield
 

@@ -181,7 +181,7 @@ def connected(share: Share) -> Iterator[dict[host.Place, int]]:
             for link in sockets.values():
                 prepare(link)
             yield {place: link.fileno() for place, link in sockets.items()}
-    except (OSError, KeyError) as error:
+    except OSError as error:
         raise HarnessError(f"workers could not connect to each other: {error}") from error
     finally:
         close(share.token)
@@ -194,8 +194,10 @@ def greeting(token: str, link: int) -> bytes:
 
 def accepted(token: str, links: set[int]) -> Iterator[tuple[int, socket.socket]]:
     """Yield a connection for each of ``links``; OSError if they do not come in time."""
-    door, end = _doors[token], time.monotonic() + CONNECT_SECONDS
+    door, end = _doors.get(token), time.monotonic() + CONNECT_SECONDS
     while links:
+        if door is None:
+            raise OSError("this worker has waited too long for its part of the run")
         door.settimeout(max(0.01, end - time.monotonic()))
         link, _ = door.accept()
         link.settimeout(GREETING_SECONDS)

@@ -8,7 +8,7 @@ import os
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -100,12 +100,17 @@ class PlacedParts:
         finally:
             self.client.cancel([*futures.values()])
 
-    def check(self, futures: Iterable[Any]) -> None:
+    def check(self, futures: Collection[Any]) -> None:
         """Raise what a call has raised, and UserError if scheduler or workers are gone."""
-        if self.client.status != "running":
+        states = {future.status for future in futures}
+        if self.client.status != "running" or states & {"cancelled", "lost"}:
             raise UserError("the scheduler is gone")
-        if gone := sorted({*self.workers} - {*self.client.nthreads()}):
-            raise UserError(f"worker {gone[0]} has left the cluster")
+        try:
+            left = sorted({*self.workers} - {*self.client.nthreads()})
+        except (OSError, TimeoutError) as error:
+            raise UserError("the scheduler is gone") from error
+        if left:
+            raise UserError(f"worker {left[0]} has left the cluster")
         for future in futures:
             if future.status == "error":
                 failure = future.exception()
@@ -126,8 +131,10 @@ def shares_of(workers: Sequence[str], links: Sequence[Link], count: int) -> dict
     """Return the numbers of each worker's parts; a worker without any is left out.
 
     Parts with a single link come in turn, in equal shares; each of the others goes where most of
-    its neighbours are, and to the worker with the fewest parts of several.
+    its neighbours are, and to the worker with the fewest parts of several. No worker has more parts
+    than it must.
     """
+    most = -(-count // len(workers))
     ends = Counter(number for link in links for number, _ in link)
     single = [number for number in range(count) if ends[number] <= 1]
     place = {number: k * len(workers) // len(single) for k, number in enumerate(single)}
@@ -137,6 +144,7 @@ def shares_of(workers: Sequence[str], links: Sequence[Link], count: int) -> dict
         pairs = [{a[0], b[0]} for a, b in links if number in (a[0], b[0])]
         near = Counter(place[k] for pair in pairs for k in pair - {number} if k in place)
         load = Counter(place.values())
-        place[number] = min(range(len(workers)), key=lambda k: (-near[k], load[k]))
+        room = [k for k in range(len(workers)) if load[k] < most]
+        place[number] = min(room, key=lambda k: (-near[k], load[k]))
     shares = {worker: sorted(n for n in place if place[n] == k) for k, worker in enumerate(workers)}
     return {worker: own for worker, own in shares.items() if own}
