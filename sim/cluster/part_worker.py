@@ -26,7 +26,7 @@ from sim.harness.verilate import Build
 TOKEN_BYTES = 16
 CONNECT_SECONDS = 60  #: longest time until all workers of a run have connected
 GREETING_SECONDS = 5
-TELL_SECONDS = 1.0
+REPORT_SECONDS = 1.0
 KEEP_ALIVE = {"TCP_KEEPIDLE": 10, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3}  #: seconds, and a count
 
 Door = tuple[str, int]  #: host and port at which a worker listens
@@ -51,10 +51,12 @@ class Share:
 
 
 def build(
-    work: Callable[[list[int]], list[Build]], numbers: list[int], asked: Mapping[str, str | None]
+    work: Callable[[list[int]], list[Build]],
+    numbers: list[int],
+    variables: Mapping[str, str | None],
 ) -> list[Build]:
-    """Build parts in this machine's cache, with the variables of the environment ``asked``."""
-    with changed(asked):
+    """Build parts in this machine's cache, with ``variables`` of the environment."""
+    with changed(variables):
         return work(numbers)
 
 
@@ -90,7 +92,7 @@ def simulate(share: Share) -> tuple[list[int], dict[str, bytes]]:
         with connected(share) as sockets:
             requested = request_of_some(cut_run, share.numbers, folder, sockets)
             own = host.Host(requested.requests[0].environment, [*sockets.values()])
-        statuses = supervised(own, requested, Teller(share, folder))
+        statuses = supervised(own, requested, Reporter(share, folder))
         written = [path for path in folder.rglob("*") if path.is_file()]
         files = {path.relative_to(folder).as_posix(): path for path in written}
         return statuses, {k: p.read_bytes() for k, p in files.items() if k not in share.files}
@@ -106,7 +108,7 @@ def moved(part: Part, before: str, folder: str) -> Part:
     return replace(part, simulation=simulation)
 
 
-def supervised(own: host.Host, requested: host.Together, tell: Callable[[], None]) -> list[int]:
+def supervised(own: host.Host, requested: host.Together, report: Callable[[], None]) -> list[int]:
     """Simulate in ``own`` host, which ends with it; return exit statuses.
 
     It is ended before if nobody waits for the task of this thread any more.
@@ -114,7 +116,7 @@ def supervised(own: host.Host, requested: host.Together, tell: Callable[[], None
     is_awaited = task_of_this_thread()
 
     def look() -> None:
-        tell()
+        report()
         if not is_awaited():
             own.process.kill()
             raise CancelledError("the run was cancelled")
@@ -139,8 +141,8 @@ def task_of_this_thread() -> Callable[[], bool]:
     return is_awaited
 
 
-class Teller:
-    """Tells whoever waits, now and then, how far parts are."""
+class Reporter:
+    """Reports now and then, to whoever waits, how far parts are."""
 
     def __init__(self, share: Share, folder: Path) -> None:
         from distributed import get_worker
@@ -150,7 +152,7 @@ class Teller:
         self.names = [f"{part.name}/{part.progress}" for part in parts if part.progress]
 
     def __call__(self) -> None:
-        if time.monotonic() < self.last + TELL_SECONDS:
+        if time.monotonic() < self.last + REPORT_SECONDS:
             return
         self.last = time.monotonic()
         paths = {name: self.folder / name for name in self.names}

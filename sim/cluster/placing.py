@@ -42,11 +42,11 @@ class PlacedParts:
         ``work`` builds parts of these numbers. Each build is in the cache of its part's worker.
         """
         shares = shares_of(self.workers, links, count)
-        asked = {name: os.environ.get(name) for name in (WAVES, CAPTURES, OPTIMISE)}
-        made = self.each(
-            part_worker.build, {worker: (work, own, asked) for worker, own in shares.items()}
+        environment = {name: os.environ.get(name) for name in (WAVES, CAPTURES, OPTIMISE)}
+        results = self.each(
+            part_worker.build, {worker: (work, own, environment) for worker, own in shares.items()}
         )
-        return in_order(shares, made)
+        return in_order(shares, results)
 
     def simulate(self, cut_run: CutRun, folder: Path) -> list[int]:
         """Simulate parts; return their exit statuses. Files that they write are in ``folder``."""
@@ -55,7 +55,7 @@ class PlacedParts:
         doors = self.each(part_worker.listen, {worker: (token,) for worker in shares})
         near = {number: doors[worker] for worker, own in shares.items() for number in own}
 
-        def told(event: tuple[Any, Mapping[str, str]]) -> None:
+        def receive(event: tuple[Any, Mapping[str, str]]) -> None:
             for name, text in event[1].items():
                 (folder / name).parent.mkdir(exist_ok=True)
                 (folder / name).write_text(text)
@@ -65,7 +65,7 @@ class PlacedParts:
             files = {name: (folder / name).read_bytes() for name in names}
             return Share(token, cut_run, own, near, str(folder), files)
 
-        self.client.subscribe_topic(token, told)
+        self.client.subscribe_topic(token, receive)
         try:
             outcomes = self.each(
                 part_worker.simulate, {worker: (share(own),) for worker, own in shares.items()}
@@ -119,12 +119,12 @@ class PlacedParts:
                 raise failure
 
 
-def in_order(shares: Mapping[str, list[int]], made: Mapping[str, Sequence[T]]) -> list[T]:
-    """Return what each worker has made of each of its parts, in the order of parts."""
-    found: dict[int, T] = {}
+def in_order(shares: Mapping[str, list[int]], results: Mapping[str, Sequence[T]]) -> list[T]:
+    """Return what each worker returns of each of its parts, in the order of parts."""
+    result: dict[int, T] = {}
     for worker, own in shares.items():
-        found |= zip(own, made[worker], strict=True)
-    return [found[number] for number in sorted(found)]
+        result |= zip(own, results[worker], strict=True)
+    return [result[number] for number in sorted(result)]
 
 
 def shares_of(workers: Sequence[str], links: Sequence[Link], count: int) -> dict[str, list[int]]:

@@ -52,9 +52,9 @@ def test_workers_of_a_cluster_find_the_same(ingather, tmp_path):
     near = [{"INGATHER_CACHE": str(cache_root())}] * 3
     (tmp_path / "dask").mkdir()
     with cluster(tmp_path / "dask", *near) as (address, _):
-        there = ingather(*TINY, *rack, "--scheduler", address, "-o", "there")
-    here = ingather(*TINY, *rack, "--processes", 1, "-o", "here")
-    assert there[0] == here[0] == 0, there
+        remote = ingather(*TINY, *rack, "--scheduler", address, "-o", "there")
+    local = ingather(*TINY, *rack, "--processes", 1, "-o", "here")
+    assert remote[0] == local[0] == 0, remote
     results = [json.loads((tmp_path / name / "result.json").read_text()) for name in TWO]
     for result in results:
         result["workload"].pop("processes")

@@ -82,10 +82,10 @@ def test_parts_on_workers_are_those_of_one_machine(near, tmp_path):
         client.wait_for_workers(2, timeout=60)
         workers = PlacedParts(client)
         builds = workers.build(links_of(PARTS), PARTS, build_talkers)
-        there = heard(builds, tmp_path / "there", 1500, workers)
+        remote = heard(builds, tmp_path / "there", 1500, workers)
         assert (tmp_path / "there/talker_2/log.txt").exists()
-    assert there == heard(builds, tmp_path / "here", 1500)
-    assert len({*there}) == PARTS
+    assert remote == heard(builds, tmp_path / "here", 1500)
+    assert len({*remote}) == PARTS
     assert not simulations(processes)
     # Whoever asks is gone: what was asked for ends.
     thread, client, raised = begun(address, builds, tmp_path / "cancelled")
