@@ -133,7 +133,7 @@ def placed(session: Any, command: str, scheduler: str | None) -> Iterator[None]:
         session.check_parts()
     except ValueError as error:
         raise UserError(str(error)) from error
-    with client_of(command, scheduler, tests=False) as client:
+    with client_of(command, scheduler) as client:
         session.workers = PlacedParts(client)
         yield
 
