@@ -105,7 +105,8 @@ def shown(subject: Subject, pair: Pair) -> Iterator[dict[str, str]]:
             **{name: f"{count:,}" for name, count in of_tail(outcome).items()},
             **Node.of(subject, outcome).shown,
         }
-    yield {"matrix": f"{pair.matrix}, paper", **Node.of_paper(subject.paper).shown}
+    unknown = dict.fromkeys(("node", *of_tail(pair.rtl)), "-")
+    yield {"matrix": f"{pair.matrix}, paper", **unknown, **Node.of_paper(subject.paper).shown}
 
 
 #: counters of the tail node that are compared, under the names of those of all nodes
