@@ -45,6 +45,7 @@ class Network:
     window: int  #: features that a worker sends ahead of the oldest one without acknowledgement
     timeout: int  #: slots without news after which a worker asks for what is missing
     rows: float = np.inf  #: rows of lists that the switch adds in a slot
+    ack_every: int = 1  #: features of a worker that an ACK acknowledges
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,8 +145,7 @@ class Aggregation:
         """Pass a slot: background, sums and repeats enter queues; workers get, ask and send."""
         self.arrive(now)
         self.line.extend(u for each in self.on_path.pop(now, []) for u in each)
-        features = self.served()
-        self.release(self.added(features), now)
+        self.release(self.added(self.served()), now)
         again, ports = self.repeats.leaving(now)
         fits, _, leave = self.queues.put(ports, now)
         self.outcome.repeated += again.size
@@ -153,7 +153,7 @@ class Aggregation:
         self.repeats.lose(ports[~fits])
         for packet, port, slot in zip(again[fits], ports[fits], leave[fits], strict=True):
             self.deliver(int(slot)).append((np.array([packet]), np.array([port]), True))
-        self.echo(features, now)
+        self.acknowledge(now)
         self.get(now)
         self.issue(now)
         self.send(now)
@@ -211,13 +211,13 @@ class Aggregation:
         self.outcome.lost += int((~fits).sum())
         self.repeats.miss(complete[~fits])
 
-    def echo(self, features: Sequence[int], now: int) -> None:
-        """Mark the ACKs of the features that are added in this slot, if a queue is congested."""
-        marked = np.zeros(self.workers, bool)
+    def acknowledge(self, now: int) -> None:
+        """Acknowledge what is added; mark the ACKs of this slot if a queue is congested."""
+        acknowledged = self.judged - self.judged % self.network.ack_every
         waiting = self.fair.own if self.fair else self.queues.waiting(now)
-        if (waiting > self.network.mark).any():
-            marked[self.senders.worker[features]] = True
-        self.echoes = [*self.echoes[1:], marked]
+        congested = (waiting > self.network.mark).any()
+        self.echoes = [*self.echoes[1:], congested & (acknowledged > self.before[-1])]
+        self.before = [*self.before[1:], acknowledged]
 
     def deliver(self, leaves: int) -> list[Any]:
         """Return the list for what leaves its port in a slot."""
@@ -259,4 +259,3 @@ class Aggregation:
         )
         self.next[workers] += 1
         self.sent = self.sent + may
-        self.before = [*self.before[1:], self.judged]

@@ -34,11 +34,6 @@ Ints = NDArray[np.int64]
 UNIT = 1 << 16  #: tokens of a beat; a rate counts tokens per cycle
 
 
-def is_marked(waiting: int, level: int) -> bool:
-    """Return whether a queue in which this many beats wait is congested."""
-    return 0 < level < waiting
-
-
 def hears(port: int, ports: int, entering: int, leaving: int) -> bool:
     """Return whether the ACKs of the worker at ``port``, of a job with ``ports``, are marked.
 
@@ -66,6 +61,7 @@ def step_of(round_trip: int, level: int) -> int:
 class RateSettings:
     """Holds what a host sets an endpoint's rate control to."""
 
+    enabled: bool = True  #: frames wait for tokens, and marks are heard
     most: int = UNIT  #: tokens a cycle; UNIT is a beat a cycle
     least: int | Ints = 256  #: fewest tokens a cycle, of all workers or of each
     step: int = 1024  #: what the rate grows by after a round trip without a halving
@@ -94,6 +90,15 @@ class TokenBuckets:
         """Return whether a frame may begin in this cycle: [count]."""
         return self.tokens >= 0
 
+    @property
+    def over(self) -> NDArray[np.bool_]:
+        """Return whose round trip is over: [count]."""
+        return self.time >= self.settings.round_trip
+
+    def halves(self, congested: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return whose rate is halved in this cycle by the congestion that they hear of."""
+        return congested.astype(bool) & (~self.recent | self.over) & self.settings.enabled
+
     def step(self, congested: NDArray[np.bool_], beat: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Pass a cycle, in which a beat leaves and congestion is heard of; return whose rate is
         halved.
@@ -102,10 +107,10 @@ class TokenBuckets:
         """
         settings, most = self.settings, self.settings.burst * UNIT
         full = (self.tokens >= most) & ~self.left
-        self.tokens = np.where(full, most, self.tokens + self.rate - UNIT * self.left)
-        self.left = beat.copy()
-        over = self.time >= settings.round_trip
-        halved = congested & (~self.recent | over)
+        tokens = np.where(full, most, self.tokens + self.rate - UNIT * self.left)
+        self.tokens = tokens * settings.enabled
+        self.left = beat.astype(bool)
+        over, halved = self.over, self.halves(congested)
         grown = np.minimum(self.rate + settings.step, settings.most)
         slower = np.maximum(self.rate >> 1, settings.least)
         self.rate = np.where(halved, slower, np.where(over, grown, self.rate))

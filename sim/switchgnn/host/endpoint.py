@@ -72,26 +72,17 @@ class Endpoint:
         self.registers.write(memory_timeout=memory)
 
     def set_rate_control(
-        self,
-        on: bool,
-        *,
-        most: int = 1 << 16,
-        least: int = 256,
-        step: int = 1024,
-        burst: int = 64,
-        round_trip: int = 2500,
+        self, on: bool, *, round_trip: int, step: int, least: int, most: int = 1 << 16
     ) -> None:
         """Limit the rate at which frames leave, and halve it when an ACK reports congestion.
 
         Rates are in beats in 65,536 cycles: the first and highest one, the lowest one, and how much
-        it grows after each ``round_trip``, in cycles, without a halving. ``burst`` beats may leave
-        at once after a pause.
+        it grows after each ``round_trip``, in cycles, without a halving.
         """
         within("most and least", (most, least), (1 << 16) + 1)
         within("step", (step,), 1 << 16)
-        within("burst", (burst,), 1 << 12)
         within("round_trip", (round_trip,), 1 << 24)
-        self.registers.write(rate_control=int(on), burst=burst)
+        self.registers.write(rate_control=int(on))
         self.registers.write(
             rate_most=most, rate_least=least, rate_step=step, round_trip=round_trip
         )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from amaranth.hdl import Const, Module, Value
+from amaranth.lib import data
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
 
@@ -60,8 +61,8 @@ class Network(Component):
 
     The link from worker k to the switch has the number 2 k, the one to worker k the next.
     ``frames`` counts what all links were given, ``lost`` what they dropped or broke. Other traffic
-    uses each link, too (:class:`Background`), in front of it; ``background`` counts its beats on
-    the links to workers. A switch whose
+    uses each link, too (:class:`Background`), in front of it, by the first of its settings on links
+    from workers; ``background`` counts its beats on those to workers. A switch whose
     tables are in memory has RAMs for them, whose numbers follow those of the endpoints.
     """
 
@@ -77,7 +78,7 @@ class Network(Component):
                 "link_settings": In(params.link.settings),
                 "frames": Out(32),
                 "lost": Out(32),
-                "background_settings": In(params.background.settings),
+                "background_settings": In(data.ArrayLayout(params.background.settings, 2)),
                 "background": Out(32),
                 **tables,
                 **{name: outer[name] for name in self.inherited},
@@ -120,7 +121,7 @@ class Network(Component):
                     link.index.eq(2 * k + path),
                     link.settings.eq(self.link_settings),
                     other.index.eq(2 * k + path),
-                    other.settings.eq(self.background_settings),
+                    other.settings.eq(self.background_settings[path]),
                 ]
         m.d.comb += [
             self.background.eq(total(other.sent for other in others[1::2])),

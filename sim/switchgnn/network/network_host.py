@@ -84,15 +84,23 @@ class NetworkHost:
         """Start the simulation, leave reset, and set links and addresses."""
         links = self.patience.links
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
-        others = self.params.background
-        fields = others.fields(links.background, seed=links.seed)
-        self.dut.background_settings.value = pack(others.settings, fields)
+        self.share_links(links.background, links.background)
         await start(self.dut)
         self.switch = GnnSwitchProgram(self.dut, self.params.switch, bus="switch_axil")
         await self.switch.set_addresses(SWITCH, GROUP)
         await gather(*(worker.set_up(**self.patience.timers) for worker in self.workers))
         if self.ecn:
             await self.switch.run("set_marks", **self.patience.marks)
+
+    def rates(self, job: PlannedJob) -> list[dict[str, int]]:
+        """Return the settings of each worker's rate control."""
+        return self.patience.rates(job)
+
+    def share_links(self, *loads: float) -> None:
+        """Let other traffic take a share of the links from workers, and of those to them."""
+        others, seed = self.params.background, self.patience.links.seed
+        words = [pack(others.settings, others.fields(load, seed=seed)) for load in loads]
+        self.dut.background_settings.value = words[1] << others.settings.size | words[0]
 
     async def aggregate(self, plans: Plans, features: NDArray[np.int16]) -> NDArray[np.int64]:
         """Return sums of neighbours at other workers; raise RunFailed if the hardware hangs."""
@@ -109,7 +117,7 @@ class NetworkHost:
         setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
         await self.write_job(planned, setups)
         if self.ecn:
-            each = zip(self.workers, self.patience.rates(planned), strict=True)
+            each = zip(self.workers, self.rates(planned), strict=True)
             await gather(*(w.run("set_rate_control", True, **rate) for w, rate in each))
         await self.start_switch(plans, job.setup(self.open_turns))
         pairs = zip(self.workers, setups, strict=True)

@@ -1,59 +1,24 @@
-"""Tests how many beats may leave in how much time."""
+"""Tests the endpoint's rate control against its golden model, which has the rate's test."""
 
 import random
 
 import cocotb
-from cocotb.triggers import ClockCycles, RisingEdge
+import numpy as np
 
-from hdl.switchgnn.endpoint.bundles import RATE_SETTINGS
 from hdl.switchgnn.endpoint.params import PRESETS
-from hdl.switchgnn.endpoint.token_bucket import UNIT, TokenBucket
-from sim.harness.payloads import pack
-from sim.harness.streams import crossed, start
+from hdl.switchgnn.endpoint.token_bucket import TokenBucket
+from sim.harness.streams import start
 from sim.harness.verilator import simulate
+from sim.switchgnn.golden.congestion import UNIT, RateSettings, TokenBuckets
 from tests.hdl.stateful import follow
-
-MOST, LEAST, STEP, TRIP, BURST = UNIT // 4, UNIT // 32, UNIT // 64, 200, 10
 
 
 def test_token_bucket():
     simulate(TokenBucket(PRESETS["tiny"]), __name__, registers=["tokens", "time"])
 
 
-async def begin(dut, **settings):
-    provided = {"enabled": 1, "most": MOST, "least": LEAST, "step": STEP}
-    provided |= {"burst": BURST, "round_trip": TRIP}
-    dut.settings.value = pack(RATE_SETTINGS, provided | settings)
-    dut.congested.value = dut.beat.value = 0
-    await start(dut)
-    await ClockCycles(dut.clk, 2)
-
-
-async def pour(dut, cycles, size=1):
-    """Return the beats that leave in this many cycles, in frames of ``size``, without a pause."""
-    left = beats = 0
-    for _ in range(cycles):
-        await RisingEdge(dut.clk)
-        if not left and dut.may_begin.value:
-            left = size
-        dut.beat.value = left > 0
-        beats += left > 0
-        left = max(0, left - 1)
-    dut.beat.value = 0
-    return beats
-
-
-@crossed(size=[1, 2, 9], rate=[UNIT // 2, UNIT // 8, UNIT // 100], us=100)
-async def the_rate_is_kept(dut, size, rate):
-    await begin(dut, most=rate)
-    cycles = 4000
-    beats = await pour(dut, cycles, size)
-    # What a frame has on credit, and those under way when the test looks.
-    assert abs(beats - cycles * rate / UNIT) <= 2 * size + 3
-
-
 class Bucket:
-    """Keeps tokens and rate as they are said to be, with settings, and ends, that are drawn."""
+    """Has the golden bucket, with settings, and ends, that are drawn."""
 
     def __init__(self):
         self.settings = {}
@@ -61,8 +26,9 @@ class Bucket:
         self.reset()
 
     def reset(self):
-        self.begun = self.recent = False
-        self.tokens = self.left = self.rate = self.time = 0
+        self.begun = False
+        self.model = TokenBuckets(1, RateSettings(**self.settings))
+        self.model.rate[0] = 0
 
     def preset(self):
         """Draw settings near each other's bounds; set tokens near 0 or all, time near its end."""
@@ -86,15 +52,18 @@ class Bucket:
         self.congestion = random.choice((0, 0.05, 0.5))
         self.pours = random.choice((0.3, 1, 1))
         full = UNIT * self.settings["burst"]
-        near = (0, -self.rate, UNIT - self.rate, full, full - self.rate, bits(28))
-        self.tokens = min(random.choice(near) + random.randrange(-2, 3), full)
-        self.time = max(0, trip - random.choice((1, 5, 20, 1 << bits(5) % 24)))
+        rate = int(self.model.rate[0])
+        near = (0, -rate, UNIT - rate, full, full - rate, bits(28))
+        tokens = min(random.choice(near) + random.randrange(-2, 3), full)
+        time = max(0, trip - random.choice((1, 5, 20, 1 << bits(5) % 24)))
+        self.model.tokens[0], self.model.time[0] = tokens, time
+        self.model.settings = RateSettings(**self.settings)
         self.age = 0  # cycles with these settings
-        return {"tokens": self.tokens, "time": self.time}
+        return {"tokens": tokens, "time": time}
 
     def draw(self):
         self.age += 1
-        if not self.beats and (self.tokens >= 0 or not self.settings["enabled"]):
+        if not self.beats and (self.model.may_begin[0] or not self.settings["enabled"]):
             self.beats = self.size * (random.random() < self.pours)
         beat = int(self.beats > 0)
         self.beats -= beat
@@ -102,42 +71,19 @@ class Bucket:
         reset = int(random.random() < 0.02)
         return {"settings": self.settings, "beat": beat, "congested": int(congested), "rst": reset}
 
-    def halved(self, inputs):
-        over = self.time >= self.settings["round_trip"]
-        may = self.settings["enabled"] and self.begun and (over or not self.recent)
-        return int(inputs["congested"] and may)
-
     def outputs(self, inputs):
         return {
-            "may_begin": int(self.tokens >= 0),
-            "halved": self.halved(inputs),
-            "rate": self.rate,
+            "may_begin": int(self.model.may_begin[0]),
+            "halved": int(self.begun and self.model.halves(np.array([inputs["congested"]]))[0]),
+            "rate": int(self.model.rate[0]),
         }
 
     def step(self, inputs):
         if inputs["rst"]:
             return self.reset()
-        full = UNIT * self.settings["burst"]
-        if not self.settings["enabled"]:
-            self.tokens = 0
-        elif self.tokens >= full and not self.left:
-            self.tokens = full
-        else:
-            self.tokens += self.rate - UNIT * self.left
-        self.left = inputs["beat"]
-        self.adapt(self.halved(inputs))
-
-    def adapt(self, halved):
-        settings = self.settings
-        over = self.time >= settings["round_trip"]
-        self.time = 0 if halved or over or not self.begun else (self.time + 1) % (1 << 24)
+        self.model.step(np.array([inputs["congested"] and self.begun]), np.array([inputs["beat"]]))
         if not self.begun:
-            self.rate = settings["most"]
-        elif halved:
-            self.rate = max(settings["least"], self.rate // 2)
-        elif over:
-            self.rate = min(settings["most"], self.rate + settings["step"])
-        self.recent = self.begun and (halved or (self.recent and not over))
+            self.model.rate[0], self.model.time[0] = self.settings["most"], 0
         self.begun = True
 
 

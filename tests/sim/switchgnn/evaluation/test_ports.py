@@ -30,12 +30,3 @@ def test_sums_and_packets_of_others_leave_in_turn():
     ports.put(np.array([7, 8, 9]), np.array([0, 0, 0]))
     assert [ports.leave().tolist() for _ in range(7)] == [[7], [], [8], [], [9], [], []]
     assert not ports.own.any() | ports.others.any()
-
-
-def test_who_waits_alone_has_the_port():
-    ports = FairPorts(1, 100)
-    ports.put(np.arange(3), np.zeros(3, int))
-    assert [ports.leave().tolist() for _ in range(3)] == [[0], [1], [2]]
-    ports.cross(np.zeros(4, int))
-    assert [ports.leave().size for _ in range(2)] == [0, 0]
-    assert ports.others.tolist() == [2]

@@ -1,54 +1,30 @@
-"""Compares the model of rate control with the hardware, cycle by cycle."""
+"""Tests rates, and how settings of rate control follow from a plan."""
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
-from hdl.switchgnn.endpoint.params import PRESETS
-from hdl.switchgnn.endpoint.token_bucket import TokenBucket
-from sim.switchgnn.golden.congestion import UNIT, RateSettings, TokenBuckets
-
-CYCLES = 1500
+from sim.switchgnn.golden.congestion import UNIT, RateSettings, TokenBuckets, least_rates, step_of
 
 
-def hardware(settings, congested, beats):
-    """Return what a bucket says in every cycle: may begin, was halved, and its rate."""
-    dut = TokenBucket(PRESETS["tiny"])
-    result = []
-
-    async def bench(context):
-        context.set(dut.settings.enabled, 1)
-        for name, value in vars(settings).items():
-            context.set(dut.settings[name], value)
-        await context.tick()  # the cycle after a reset, in which the rate is set
-        for slow, beat in zip(congested, beats, strict=True):
-            context.set(dut.congested, int(slow))
-            context.set(dut.beat, int(beat))
-            names = ("may_begin", "halved", "rate")
-            result.append(tuple(int(context.get(getattr(dut, name))) for name in names))
-            await context.tick()
-
-    simulator = Simulator(dut)
-    simulator.add_clock(1e-8)
-    simulator.add_testbench(bench)
-    simulator.run()
-    return result
+def test_lowest_rates_take_twice_as_long_as_the_busiest_port():
+    sent, received = np.array([[4, 8, 2], [4, 0, 4]]), np.array([[1, 1, 16], [8, 4, 4]])
+    assert least_rates(sent, received).tolist() == [UNIT * n // 48 for n in (8, 8, 6)]
+    nothing = np.zeros((1, 2), int)
+    assert least_rates(nothing, nothing).tolist() == [1, 1]
 
 
-@pytest.mark.parametrize("often", [0.002, 0.1])
-def test_the_model_is_the_hardware(often, rng):
-    settings = RateSettings(most=UNIT // 2, least=900, step=700, burst=3, round_trip=37)
-    model = TokenBuckets(2, settings)
-    congested = rng.random((CYCLES, 2)) < [often, 0]
-    wishes = rng.random((CYCLES, 2)) < 0.8
-    said, beats = [], []
-    for slow, wish in zip(congested, wishes, strict=True):
-        may, rate, beat = model.may_begin, model.rate, wish & model.may_begin
-        halved = model.step(slow, beat)
-        beats.append(beat)
-        said.append(np.stack([may, halved, rate]))
-    for item in range(2):
-        result = hardware(settings, congested[:, item], np.array(beats)[:, item])
-        assert result == [tuple(each[:, item].tolist()) for each in said]
-    assert model.rate[1] == settings.most
-    assert min(each[2, 0] for each in said) < settings.most
+@pytest.mark.parametrize(("trip", "level", "step"), [(100, 400, UNIT // 32), (999, 1, UNIT // 2)])
+def test_a_queue_does_not_run_empty_while_a_rate_grows(trip, level, step):
+    assert step_of(trip, level) == step
+
+
+@pytest.mark.parametrize("rate", [UNIT // 2, UNIT // 8, UNIT // 100])
+@pytest.mark.parametrize("size", [1, 2, 9])
+def test_the_rate_is_kept(size, rate):
+    """Frames of ``size`` beats leave without a pause, but for the tokens that they wait for."""
+    bucket, left, beats = TokenBuckets(1, RateSettings(most=rate)), 0, 0
+    for _ in range(4000):
+        left = left or size * int(bucket.may_begin[0])
+        bucket.step(np.zeros(1, bool), np.array([left > 0]))
+        beats, left = beats + (left > 0), max(0, left - 1)
+    assert abs(beats - 4000 * rate / UNIT) <= 2 * size + 3
