@@ -175,11 +175,11 @@ def congestion(
         f" fetches all features that they are made of (section 3.4); in *{OWN}* they wait in their"
         " aggregators, and have a queue of their own, which shares its port with the background"
         " evenly. All workers hear of a long queue, by their ACKs. Others carry their load whatever"
-        f" the rates are, so at {loads[-1]:.0%} nothing can take less than"
-        f" {1 / (1 - loads[-1]):.2g} times as long as without them. Whether a sum is lost depends on"
-        " flows that meet at a port: rate control keeps the queue short in front of them, and saves"
+        f" the rates are, so once their flows have built up, at {loads[-1]:.0%} a job that its links"
+        f" bound takes at least {1 / (1 - loads[-1]):.2g} times as long as without them. A sum is"
+        " lost where flows meet at a port: rate control keeps its queue short before, and saves"
         " losses at low loads; at high loads they fill a port alone. How the paper's background was"
-        f" controlled it does not say. *{OWN}* adds a row of lists a cycle, in the plan of few rows;"
+        f" controlled it does not say. *{OWN}* adds a row of lists a cycle, by a plan of few rows;"
         f" the *{PAPER}* adds at any rate. The model of queues, marks and rates is held to the RTL"
         " at a small size (tests/hdl/switchgnn/test_congestion.py).",
     )
