@@ -175,7 +175,7 @@ def congestion(
         f" fetches all features that they are made of (section 3.4); in *{OWN}* they wait in their"
         " aggregators, and have a queue of their own, which shares its port with the background"
         " evenly. All workers hear of a long queue, by their ACKs. Others carry their load whatever"
-        f" the rates are, so once their flows have built up, at {loads[-1]:.0%} a job that its links"
+        f" the rates are, so once their flows have built up, at {loads[-1]:.0%} a job that links"
         f" bound takes at least {1 / (1 - loads[-1]):.2g} times as long as without them. A sum is"
         " lost where flows meet at a port: rate control keeps its queue short before, and saves"
         " losses at low loads; at high loads they fill a port alone. How the paper's background was"
