@@ -1,6 +1,6 @@
 """Drives a whole cluster as a host: workers, switch, job; and watches that it does not hang."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,9 @@ from sim.p4sgd.worker_driver import WorkerDriver
 
 JOB = 0
 WATCH_CYCLES = 100_000  #: cycles between two polls of a running cluster
+
+
+Then = Callable[[int, WorkerDriver], Awaitable[None]]
 
 
 class StuckError(RuntimeError):
@@ -52,10 +55,13 @@ class ClusterDriver:
             side = switch_side(params.network.switch)
             self.switch = HostProgram(dut, "s_axil_switch", side)
 
-    async def start_job(self, network: NetworkSettings, under_way: int) -> None:
+    async def start_job(
+        self, network: NetworkSettings, under_way: int, then: Then | None = None
+    ) -> None:
         """Begin a job of all workers on slots of its own, with a new epoch.
 
-        ``under_way`` is the most AllReduces that can be under way at a time.
+        ``under_way`` is the most AllReduces that can be under way at a time. ``then`` is awaited
+        for each worker's number and the worker as soon as it has the job, whatever others do.
         """
         self.epoch = (self.epoch + 1) % EPOCHS
         count = self.params.workers
@@ -71,6 +77,8 @@ class ClusterDriver:
             everyone = (1 << count) - 1
             await worker.do(partial(open_job, index=index, everyone=everyone, **run, **waits))
             await worker.write(join=0)
+            if then is not None:
+                await then(index, worker)
 
         opening = [*map(open_worker, self.numbers, self.workers)]
         if self.switch is not None:

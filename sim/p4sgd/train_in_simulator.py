@@ -15,7 +15,7 @@ from sim.harness.host import EXCHANGE
 from sim.harness.in_simulator import from_text
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, start
-from sim.p4sgd.cluster_driver import ClusterDriver, StuckError, worker_params
+from sim.p4sgd.cluster_driver import ClusterDriver, StuckError, Then, worker_params
 from sim.p4sgd.host.worker import WorkerStopped
 from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.worker_system import memory_params
@@ -52,36 +52,37 @@ async def train(dut: Any) -> None:
         memory = memory_params(worker_params(params)).settings
         dut.memory.value = pack(memory, job.memory.fields)
         dut.fail_index.value = job.memory.fail_index
-    if job.network is None:
-        dut.first_memory.value = 0
-        dut.s_axis_tvalid.value = 0
-        dut.m_axis_tready.value = 0
-        await start(dut)
-        workers, run = [WorkerDriver(dut, params)], WorkerDriver.train
-    else:
-        cluster = await start_cluster(dut, params, job.network, job.under_way)
-        workers, run = cluster.workers, cluster.train_one
-    gc.freeze()  # what is imported is not looked through while epochs pass
-    began = time.process_time()
 
     async def set_up(number: int, worker: WorkerDriver) -> None:
         settings = job.settings[number] | {"join": int(job.network is None)}
         await worker.write(**settings)
         await worker.load(job.models[number])
 
-    async def follow(worker: WorkerDriver) -> tuple[dict[str, int], int, bytes]:
+    gc.freeze()  # what is imported is not looked through while epochs pass
+    began = time.process_time()
+    if job.network is None:
+        dut.first_memory.value = 0
+        dut.s_axis_tvalid.value = 0
+        dut.m_axis_tready.value = 0
+        await start(dut)
+        workers, run = [WorkerDriver(dut, params)], WorkerDriver.train
+        await set_up(0, *workers)
+    else:
+        cluster = await start_cluster(dut, params, job.network, job.under_way, set_up)
+        workers, run = cluster.workers, cluster.train_one
+
+    async def follow(epoch: int, worker: WorkerDriver) -> tuple[dict[str, int], int, bytes]:
+        await worker.write(clear_counters=1, **job.step(epoch))
         await run(worker)
         counters, read_at = await worker.counters(), cycle()
         return counters, read_at, (await worker.model(job.chunks)).tobytes()
 
-    await gather(*map(set_up, members.workers, workers))
     await meet(dut, job)
     packets = link_counts(dut, job)
     with open(MODELS, "wb", 0) as stored, open(PROGRESS, "w", 1) as progress:
         for epoch in range(1, job.epochs + 1):
-            await gather(*(worker.write(clear_counters=1, **job.step(epoch)) for worker in workers))
             try:
-                seen = await gather(*map(follow, workers))
+                seen = await gather(*(follow(epoch, worker) for worker in workers))
             except (WorkerStopped, StuckError) as failure:
                 progress.write(json.dumps({"failure": str(failure)}) + "\n")
                 if EXCHANGE in os.environ:
@@ -116,11 +117,11 @@ async def meet(dut: Any, job: Job, says: int = 0, last: bool = False) -> int:
 
 
 async def start_cluster(
-    dut: Any, params: ClusterParams, network: NetworkSettings, under_way: int
+    dut: Any, params: ClusterParams, network: NetworkSettings, under_way: int, *then: Then
 ) -> ClusterDriver:
     """Bring a cluster out of reset, or what there is of it, and start a job on all workers.
 
-    A cut link has its delay in the exchange.
+    ``then`` is that of ``start_job``. A cut link has its delay in the exchange.
     """
     members = Members(range(params.workers), has_switch=True)
     if MEMBERS in os.environ:
@@ -135,7 +136,7 @@ async def start_cluster(
     dut.link.value = pack(params.network.link.settings, fields)
     await start(dut)
     cluster = ClusterDriver(dut, params, members.workers, members.has_switch)
-    await cluster.start_job(network, under_way)
+    await cluster.start_job(network, under_way, *then)
     return cluster
 
 
