@@ -49,6 +49,7 @@ def test_only_its_name_makes_it(monkeypatch, quick):
 
 
 @pytest.mark.long
+@pytest.mark.timeout(3600)
 def test_128_nodes_in_rtl():
     """Products are exact, and the model is as near as elsewhere.
 
