@@ -12,7 +12,7 @@ def test_a_cluster_gives_the_same():
     context.run(CLIENT.set, client)
     said = []
     local = run_all(abs, [-3, 2], lambda *done: said.append(done), ThreadPoolExecutor(1))
-    there = context.run(run_all, abs, [-3, 2], lambda *done: said.append(done))
-    assert there == local == {-3: 3, 2: 2}
+    remote = context.run(run_all, abs, [-3, 2], lambda *done: said.append(done))
+    assert remote == local == {-3: 3, 2: 2}
     assert said[3:] == [(None, 0), (-3, 1), (2, 2)]
     assert len(client.keys) == 2

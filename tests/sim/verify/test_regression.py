@@ -193,16 +193,18 @@ def test_an_interrupt_keeps_what_has_ended(end, tmp_path):
 
 def test_elsewhere_all_is_as_in_this_process(result, tmp_path):
     tests = (sandbox.GOOD, sandbox.ODD, sandbox.CRASHES, sandbox.OTHERS)
-    there = regression(sandbox.make(tmp_path, *tests), elsewhere=True, seeds=[4, 5], timeout=2)
-    assert there["told"][0] == ["collected", 14]
+    remote = regression(sandbox.make(tmp_path, *tests), elsewhere=True, seeds=[4, 5], timeout=2)
+    assert remote["told"][0] == ["collected", 14]
 
     def known(items):
         which = ("test", "seed", "outcome", "message")
         rows = [[item[name] for name in which] for item in items if "hangs" not in item["test"]]
         return sorted(rows)
 
-    assert [row[:3] for row in known(there["items"])] == [row[:3] for row in known(result["items"])]
-    (odd,) = (row for row in known(there["items"]) if row[0].endswith("odd") and row[1] == 5)
+    assert [row[:3] for row in known(remote["items"])] == [
+        row[:3] for row in known(result["items"])
+    ]
+    (odd,) = (row for row in known(remote["items"]) if row[0].endswith("odd") and row[1] == 5)
     assert odd[2:] == ["failed", "case: AssertionError: an odd seed"]
 
 
