@@ -101,15 +101,15 @@ def test_a_cluster_gives_the_same(examined, monkeypatch, tmp_path):
 
     result = run("Fifo", "-o", tmp_path / "no", "--scheduler", "tcp://127.0.0.1:9")
     assert str(result.exception) == "no scheduler answers at tcp://127.0.0.1:9"
-    there = FakeClient()
-    for client in (None, there):
+    remote = FakeClient()
+    for client in (None, remote):
         monkeypatch.setattr(mutate_command, "client_of", lambda *_, c=client: nullcontext(c))
         monkeypatch.setattr(dispatch, "listen", lambda *_: "topic")
         monkeypatch.setattr(dispatch, "tell", lambda *_: None)
         ran(tmp_path / str(client is None))
     assert ran(tmp_path / "True") == ran(tmp_path / "False")
     assert examined == [FIFO, FORK] * 2
-    assert len(there.keys) == 2
+    assert len(remote.keys) == 2
 
 
 def test_seeds_are_taken_together(monkeypatch, tmp_path):
