@@ -204,8 +204,12 @@ def modelled(bench, load, control, turns):
 
 @crossed(load=[0.4, 0.6], control=[False, True])
 async def the_model_of_figure_19_takes_as_long(dut, load, control):
-    """Cycles are within a tenth, with rate control within three, and halvings within half."""
-    turns = 16
+    """Cycles are within a tenth, with rate control within a quarter, and halvings within a third.
+
+    Shorter jobs differ by more, as flows begin at random. The model takes less time without rate
+    control, and more with it.
+    """
+    turns = 40
     bench = Bench(dut, control)
     await bench.begin()
     bench.share_links(load, load)
@@ -213,6 +217,6 @@ async def the_model_of_figure_19_takes_as_long(dut, load, control):
     await bench.finish()
     cycles, halvings = modelled(bench, load, control, turns)
     took = await bench.workers[RECEIVER].run("counter", "cycles")
-    assert abs(cycles / took - 1) < (0.3 if control else 0.1), (cycles, took)
+    assert abs(cycles / took - 1) < (0.25 if control else 0.1), (cycles, took)
     halved = sum([await w.run("counter", "halvings") for w in bench.workers[:SENDERS]])
-    assert abs(halvings - halved) <= halved / 2, (halvings, halved)
+    assert abs(halvings - halved) <= halved / 3, (halvings, halved)
