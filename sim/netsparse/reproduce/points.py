@@ -21,8 +21,8 @@ the tail node of queen would receive 1.6 times as much. Clients get shares of a 
 instead, and are then a 16th of its idxs apart: 1.2 lines of queen, 4 hosts of arabic and 2 of uk,
 where the paper's requests are 1.5 lines, 13 hosts and 3 apart.
 
-Unscaled, all of these are the numbers of table 5, but for links, whose latency has 255 cycles at
-most. Work requests are in rings, because a small batch has little time for registers.
+Unscaled, all of these are the numbers of table 5. Work requests are in rings, because a small batch
+has little time for registers.
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.subjects import Subject
 from sim.netsparse.spmm_session import Hardware, SpmmSession
-from sim.netsparse.spmm_workload import MAX_LINK_LATENCY, SpmmWorkload, switch_of
+from sim.netsparse.spmm_workload import SpmmWorkload, switch_of
 
 FORMS = {True: "scaled", False: "unscaled"}  #: names of the two kinds of runs
 CYCLE_NS = 1 / paper.CLOCK_GHZ  #: length of a cycle of the paper's SNIC
@@ -283,7 +283,7 @@ class Point:
             response_delay=nic,
             host_latency=self.cycles(paper.HOST_NS),
             dram_latency=self.cycles(paper.DRAM_NS),
-            link_latency=min(MAX_LINK_LATENCY, self.cycles(paper.LINK_NS)),
+            link_latency=self.cycles(paper.LINK_NS),
             link_stall=cluster.link_stall,
             rings=True,
             watchdog=PATIENCE,

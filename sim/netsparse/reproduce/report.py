@@ -50,9 +50,9 @@ METHOD = (
     " because a pipe of the paper's switch carries four lines; a client gets a consecutive share of"
     " its node's requests, because scaled requests are so short that neighbouring ones ask for the"
     " same idxs, which clients that run them at the same time do twice. *Unscaled* ones deal"
-    " requests in turn and have the numbers of table 5, but for links, of 255 cycles of latency at"
-    " most. The hardware's own pipelines, and DelayCycles, do not shrink, so that latencies weigh"
-    " more in short runs than in the paper's: traffic is judged before time."
+    " requests in turn and have the numbers of table 5. The hardware's own pipelines, and"
+    " DelayCycles, do not shrink, so that latencies weigh more in short runs than in the paper's:"
+    " traffic is judged before time."
 )
 QUICK = (
     "\n\nMade with `--quick`: clusters multiply generated matrices of a quarter of the rows, fewer"
