@@ -9,6 +9,7 @@ from sim.p4sgd.training_workload import TrainingWorkload
 from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 
 LINKS = "link_latency drop duplicate reorder corrupt displacement timeout"
+PORTS = "background ecn"
 SWITCH = "switch_read_delay switch_response_delay"
 MANY = {"racks": 2, "nodes": 4}
 
@@ -21,14 +22,14 @@ IDLE = [
     (SpmmWorkload(**MANY, model=True), "watchdog processes waves_node"),
     (SpmmWorkload(**MANY, switch_concatenate=False), f"waves_node {SWITCH}"),
     (SpmmWorkload(**MANY, concatenate=False), "read_delay response_delay waves_node"),
-    (TrainingWorkload(), f"samples features eta_period retries {LINKS}"),
+    (TrainingWorkload(), f"samples features eta_period retries processes waves_worker {LINKS}"),
     (
         TrainingWorkload(data="zeros", workers=2, reorder=0.1),
-        "test shuffle positive bias eta_period reference",
+        "test shuffle positive bias eta_period reference waves_worker",
     ),
-    (GcnWorkload(adder=Adder.GOLDEN, drop=0.1), "link_latency displacement timeout"),
-    (GcnWorkload(adder=Adder.EXACT), f"plan order open_turns {LINKS}"),
-    (GcnWorkload(workers=1), f"partition adder plan order open_turns {LINKS}"),
+    (GcnWorkload(adder=Adder.GOLDEN, drop=0.1), f"link_latency displacement timeout {PORTS}"),
+    (GcnWorkload(adder=Adder.EXACT), f"plan order open_turns {LINKS} {PORTS}"),
+    (GcnWorkload(workers=1), f"partition adder plan order open_turns {LINKS} {PORTS}"),
     (ScheduleWorkload(jobs="j", trees=Trees.MIS, placement=Placement.DP), "trace count seed"),
     (ScheduleWorkload(placement=Placement.FIRST), "alpha candidates"),
 ]
