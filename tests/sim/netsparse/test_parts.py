@@ -101,7 +101,11 @@ def test_a_part_that_dies_ends_all(tmp_path):
     before = set(simulations())
 
     def kill():
-        while not (parts := [each for each in simulations() if runs_in(each, "node_2")]):
+        while not (
+            parts := [
+                each for each in simulations() if told(each, psutil.Process.cwd).endswith("node_2")
+            ]
+        ):
             time.sleep(0.01)
         parts[0].kill()
 
@@ -112,18 +116,18 @@ def test_a_part_that_dies_ends_all(tmp_path):
     assert set(simulations()) <= before
 
 
-def runs_in(process, folder):
-    """Return whether a process has not ended, and works in a folder of this name."""
+def told(process, what):
+    """Return what a process is asked for; nothing if it has ended."""
     try:
-        return Path(process.cwd()).name == folder
+        return what(process)
     except psutil.Error:
-        return False
+        return ""
 
 
 def simulations():
     """Return all processes below this one that run a simulator."""
     below = psutil.Process().children(recursive=True)
-    return [each for each in below if each.name() == "simulation"]
+    return [each for each in below if told(each, psutil.Process.name) == "simulation"]
 
 
 @pytest.mark.long
