@@ -1,9 +1,7 @@
 """Cuts clusters into processes, a node or a switch each: nothing differs from the whole."""
 
 import threading
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import psutil
 import pytest
@@ -101,13 +99,10 @@ def test_a_part_that_dies_ends_all(tmp_path):
     before = set(simulations())
 
     def kill():
-        while not (
-            parts := [
-                each for each in simulations() if told(each, psutil.Process.cwd).endswith("node_2")
-            ]
-        ):
-            time.sleep(0.01)
-        parts[0].kill()
+        folders = {}
+        while not (nodes := [each for each in folders if each.endswith("node_2")]):
+            folders = {told(each, psutil.Process.cwd): each for each in simulations()}
+        folders[nodes[0]].kill()
 
     threading.Thread(target=kill).start()
     with pytest.raises(SimulationError) as caught:
