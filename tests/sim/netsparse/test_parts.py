@@ -101,7 +101,7 @@ def test_a_part_that_dies_ends_all(tmp_path):
     def kill():
         folders = {}
         while not (nodes := [each for each in folders if each.endswith("node_2")]):
-            folders = {told(each, psutil.Process.cwd): each for each in simulations()}
+            folders = {value_of(each, psutil.Process.cwd): each for each in simulations()}
         folders[nodes[0]].kill()
 
     threading.Thread(target=kill).start()
@@ -111,7 +111,7 @@ def test_a_part_that_dies_ends_all(tmp_path):
     assert set(simulations()) <= before
 
 
-def told(process, what):
+def value_of(process, what):
     """Return what a process is asked for; nothing if it has ended."""
     try:
         return what(process)
@@ -122,7 +122,7 @@ def told(process, what):
 def simulations():
     """Return all processes below this one that run a simulator."""
     below = psutil.Process().children(recursive=True)
-    return [each for each in below if told(each, psutil.Process.name) == "simulation"]
+    return [each for each in below if value_of(each, psutil.Process.name) == "simulation"]
 
 
 @pytest.mark.long
