@@ -103,6 +103,7 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "params": params,
         **facts(registers, constants(params)),
         "max_row": MAX_ROW,
+        **ends(params),
         "line": LINE,
         "chunk": CHUNK,
         "completion_bytes": COMPLETION_BYTES,
@@ -125,6 +126,17 @@ def values(params: GatherEngineParams) -> dict[str, Any]:
         "port": ROWS,
         "known": known_answer(),
     }
+
+
+def ends(params: GatherEngineParams) -> dict[str, list[str]]:
+    """Return where rows can go, and what the engine does with them, in words."""
+    possible = (
+        (params.to_memory, "device memory", "writes them to device memory"),
+        (params.to_stream, "the stream", "hands them to a consumer on the card"),
+        (params.to_host, "the bus", "writes them to host memory or to a peer on the bus"),
+    )
+    having = [item for item in possible if item[0]]
+    return {"places": [place for _, place, _ in having], "uses": [use for *_, use in having]}
 
 
 def advised(advice: Mapping[Any, str]) -> list[tuple[int, str, str, str]]:

@@ -39,6 +39,7 @@ def block_ports(params: GatherEngineParams) -> dict[str, Any]:
         "rq": Out(PcieStreamSignature(data_bits=bits, user=rq_user(bits))),
         "rc": In(PcieStreamSignature(data_bits=bits, user=rc_user(bits))),
         "limit": In(3),
+        **({"payload_limit": In(2)} if params.to_host else {}),
         "credits": In(4),
         "numbers": In(NUMBERS),
         "msix_enable": In(1),
@@ -51,20 +52,26 @@ def block_ports(params: GatherEngineParams) -> dict[str, Any]:
 
 
 class GatherEngine(Component):
-    """Copies the rows ``table[idx]`` of an array of idxs from host memory into device memory.
+    """Copies the rows ``table[idx]`` of an array of idxs from host memory to where they are used.
 
     It is the accelerator's side of "Large Graph Convolutional Network Training with GPU-Oriented
     Data Communication Architecture" (3.2, 4.4): no processor has to gather the rows first. The host
     writes a work request to the registers (:mod:`hdl.gather.registers`) and submits it. The engine
-    reads the idxs and their rows, writes the rows to consecutive addresses of device memory, then
+    reads the idxs and their rows, writes the rows to consecutive addresses of device memory (or of
+    the bus, or streams them, as ``params.outputs`` and the request say), then
     writes a completion to host memory and requests interrupt 0. A row whose idx is not in the table
     is zero.
 
     ``cq``, ``cc``, ``rq`` and ``rc`` are the streams of AMD's block for PCI Express; ``limit`` is
     its ``cfg_max_read_req``, ``credits`` its ``pcie_tfc_nph_av``, ``numbers`` its
-    ``pcie_rq_seq_num0`` and ``1``; completions are shorter than the smallest limit of a payload, so
-    that limit is not needed. The ports ``msix`` are the block's for interrupts
+    ``pcie_rq_seq_num0`` and ``1``. The ports ``msix`` are the block's for interrupts
     (:class:`hdl.pcie.interrupt_sender.InterruptSender`).
+
+    A build whose ``outputs`` have the host writes the rows of ``posted`` requests to addresses of
+    the bus, of host memory or of a peer, by posted writes of at most 512 bytes, and at most
+    ``payload_limit``, the block's ``cfg_max_payload``. A request's completion follows its rows on
+    the same stream, so the host sees it after them. Without that output there is no such port, as
+    completions are shorter than the smallest limit.
 
     ``function`` is the block's handshake for a reset
     (:data:`hdl.pcie.function_reset.FUNCTION`). A reset of the function, or the loss of bus
@@ -154,8 +161,7 @@ class GatherEngine(Component):
         connect(m, beats, fetcher.answers)
         with m.If(control.halt):
             m.d.comb += beats.ready.eq(1)  # beats of a stopped request are dropped
-        connect(m, control.writes, requester.writes)
-        connect(m, control.data, requester.data)
+        self.write_host(m)
         m.d.comb += [
             control.failure.eq(
                 Mux(beats.valid & beats.ready & of_work, beats.payload.cause, Cause.NONE)
@@ -168,6 +174,33 @@ class GatherEngine(Component):
                 control.visible.eq(requester.visible),
                 requester.limit.eq(fetcher.read_limit),
                 fetcher.limit.eq(WHOLE),
+            ]
+
+    def write_host(self, m: Module) -> None:
+        """Let the requester write rows, if the build posts them, and completions behind them."""
+        parts = m.submodules
+        requester, control, output = parts.requester, parts.control, parts.output
+        if not self.params.to_host:
+            connect(m, control.writes, requester.writes)
+            connect(m, control.data, requester.data)
+            return
+        m.d.comb += requester.limits.payload.eq(self.payload_limit)
+        # A completion is written when all rows have left, so only one of them is ever there.
+        for rows, completion, to in (
+            (output.writes, control.writes, requester.writes),
+            (output.posts, control.data, requester.data),
+        ):
+            m.d.comb += [
+                Value.cast(to.payload).eq(
+                    Mux(
+                        control.posted & rows.valid,
+                        Value.cast(rows.payload),
+                        Value.cast(completion.payload),
+                    )
+                ),
+                to.valid.eq(rows.valid | completion.valid),
+                rows.ready.eq(to.ready),
+                completion.ready.eq(to.ready),
             ]
 
     def obey_block(self, m: Module, registers: RegisterBlock, timer: BusTimer) -> None:
@@ -185,7 +218,8 @@ class GatherEngine(Component):
         with m.If(reset.begins | control.forgotten):
             m.d.sync += status.was_reset.eq(1)
         m.d.comb += [
-            control.visible.eq(requester.visible.valid),
+            # Of what is written, completions alone have a user bit.
+            control.visible.eq(requester.visible.valid & requester.visible.user.any()),
             requester.stop.eq(control.halt | reset.stop),
             requester.numbers.eq(self.numbers),
             requester.limits.read.eq(parts.fetcher.read_limit),
@@ -274,10 +308,16 @@ class GatherEngine(Component):
             fetcher.table.eq(control.table),
             fetcher.joined.eq(~control.streamed),
             fetcher.first.eq(
-                Mux(control.streamed, 0, control.destination[2 : self.params.beat_bits])
+                Mux(
+                    control.streamed | control.posted,
+                    0,
+                    control.destination[2 : self.params.beat_bits],
+                )
             ),
             output.halt.eq(control.halt),
             output.streamed.eq(control.streamed),
+            output.posted.eq(control.posted),
+            output.size.eq(control.size),
             output.address.eq(control.destination),
             output.begin.eq(control.begin),
         ]

@@ -29,7 +29,14 @@ BURST_BEATS = 8  #: beats of the largest burst to device memory: HBM's 512 bytes
 OUTSTANDING = 64  #: most bursts under way in device memory
 REGISTER_ADDRESS_BITS = 12
 HOST_BUSES = ("pcie", "axi")
-OUTPUTS = ("axi", "stream", "both")  #: where rows of a build can go
+#: where rows of a build can go, by the names of its outputs
+OUTPUTS = {
+    "axi": {"memory"},
+    "stream": {"stream"},
+    "both": {"memory", "stream"},
+    "host": {"host"},
+    "all": {"memory", "stream", "host"},
+}
 
 
 class Outcome(enum.Enum, shape=4):
@@ -53,6 +60,7 @@ WORK = data.StructLayout(
         "wide": 1,
         "on_card": 1,
         "streamed": 1,
+        "posted": 1,
         "order": 2,
         "coalesce": 1,
         "idx_address": 64,
@@ -85,7 +93,8 @@ DESCRIPTOR = data.StructLayout(
         "on_card": 8,
         "streamed": 8,
         "coalesce": 8,
-        "reserved": 88,
+        "posted": 8,
+        "reserved": 80,
     }
 )
 
@@ -120,7 +129,8 @@ class GatherEngineParams(Params):
     #: chunks of 512 bytes of idxs that are read ahead
     idx_chunks: int = whole(2, 32, power_of_two=True, default=8)
     requests: int = whole(2, 64, default=8)  #: places for work requests that wait in the queue
-    #: where rows can go: to device memory over AXI, to a stream, or to both
+    #: where rows can go: to device memory over AXI, to a stream, to both, by posted writes to bus
+    #: addresses (host memory, or the BAR of a peer: another card, a GPU), or to all of these
     outputs: str = choice(*OUTPUTS, default="axi")
     #: parts of rows kept for equal idxs; 0: none
     kept_parts: int = same_as(GatherParams, "kept_parts", default=0)
@@ -136,6 +146,11 @@ class GatherEngineParams(Params):
             raise ValueError(
                 "kept_parts must be 0 with host_bus axi, where rows have more parts:"
                 f" {self.kept_parts}"
+            )
+        if self.to_host and not self.over_pcie:
+            raise ValueError(
+                "outputs must be axi, stream or both with host_bus axi, which has no posted writes:"
+                f" {self.outputs}"
             )
 
     @property
@@ -212,7 +227,9 @@ class GatherEngineParams(Params):
         """Return the sizes of the requester."""
         return RequesterParams(
             reads=self.share.shared,
-            writes=WriteRequesterParams(data_bits=self.data_bits, max_payload=128),
+            writes=WriteRequesterParams(
+                data_bits=self.data_bits, max_payload=512 if self.to_host else 128, user_bits=1
+            ),
         )
 
     @property
@@ -243,12 +260,22 @@ class GatherEngineParams(Params):
     @property
     def to_memory(self) -> bool:
         """Return whether rows can go to device memory."""
-        return self.outputs != "stream"
+        return "memory" in OUTPUTS[self.outputs]
 
     @property
     def to_stream(self) -> bool:
         """Return whether rows can go to a consumer on the card."""
-        return self.outputs != "axi"
+        return "stream" in OUTPUTS[self.outputs]
+
+    @property
+    def to_host(self) -> bool:
+        """Return whether rows can go to bus addresses, those of host memory or of a peer."""
+        return "host" in OUTPUTS[self.outputs]
+
+    @property
+    def size_bits(self) -> int:
+        """Return the width of the number of bytes of all rows of a work request."""
+        return WORK["count"].width + WORK["row_bytes"].width
 
     @property
     def axi(self) -> Axi4Signature | AxiReadSignature | AxiWriteSignature:

@@ -23,7 +23,7 @@ from hdl.pcie.read_pace import SHARE_FIELD
 from hdl.pcie.read_share import COUNT_BITS as UNDER_WAY_BITS
 
 IDENTITY = 0x47544852  #: the letters GTHR
-VERSION = 2
+VERSION = 3
 BUSES = ("device",)  #: names of the buses to memories
 
 IDENTITY_REGISTERS = (
@@ -40,6 +40,7 @@ IDENTITY_REGISTERS = (
         ro("kept_parts", 14, "tells how many parts of rows are kept for equal idxs"),
         ro("card_idxs", 1, "tells that idxs can be in device memory"),
         ro("descriptors", 4, "tells how many descriptors are read ahead; 0: there is no ring"),
+        ro("to_host", 1, "tells that rows can go to bus addresses, by posted writes"),
     ),
 )
 
@@ -106,7 +107,7 @@ REQUEST_REGISTERS = (
         rw("tag", TAG_BITS, "sets the tag by which the host identifies the work request"),
         rw("wide", 1, "takes idxs of 8 bytes; 0: takes idxs of 4 bytes"),
         rw("on_card", 1, "takes idxs from device memory; 0: takes them from host memory"),
-        rw("streamed", 1, "puts rows on the stream; 0: writes them to device memory"),
+        rw("streamed", 1, "puts rows on the stream; 0: writes them to a memory"),
         rw(
             "order",
             2,
@@ -119,6 +120,12 @@ REQUEST_REGISTERS = (
             "coalesce",
             1,
             "reads the row of equal idxs once, if they are near each other and kept_parts is not 0",
+        ),
+        rw(
+            "posted",
+            1,
+            "writes rows to a bus address, of host memory or a peer; 0: writes them to device"
+            " memory, unless they are streamed",
         ),
     ),
     *wide("idx_address", "Sets the address of the first idx, a multiple of the bytes of an idx."),
@@ -146,7 +153,8 @@ REQUEST_REGISTERS = (
     ),
     *wide(
         "destination",
-        "Sets the address in device memory to which the first row is written, a multiple of 4.",
+        "Sets the address to which the first row is written: a multiple of 4 in device memory, any"
+        " byte on the bus if the request is posted.",
     ),
     *wide(
         "completion",
@@ -225,6 +233,7 @@ def constants(params: GatherEngineParams) -> dict[str, int]:
         "work_queue": params.requests,
         "to_memory": int(params.to_memory),
         "to_stream": int(params.to_stream),
+        "to_host": int(params.to_host),
         "card_idxs": int(params.card_idxs),
         "kept_parts": params.kept_parts,
         "descriptors": params.descriptors,

@@ -1,4 +1,4 @@
-"""Routes rows to device memory or to a consumer on the card, as the work request says."""
+"""Routes rows to device memory, a consumer on the card, or the bus, as the work request says."""
 
 from amaranth.hdl import Module
 from amaranth.lib import data, stream
@@ -8,21 +8,24 @@ from hdl.common.bus_watch import BUS, WATCH
 from hdl.common.component import Component
 from hdl.common.streams import forward
 from hdl.gather.engine_params import GatherEngineParams
+from hdl.gather.row_poster import RowPoster
 from hdl.gather.row_stream import RowStream
 from hdl.gather.row_writer import EVENTS as WRITES
 from hdl.gather.row_writer import RowWriter
 
-#: Lists the events to be counted: those of device memory, and a pulse for each beat streamed.
-EVENTS = data.StructLayout({"writes": WRITES, "streamed": 1})
+#: Lists the events to be counted: those of device memory, and a pulse for each beat that is
+#: streamed or posted.
+EVENTS = data.StructLayout({"writes": WRITES, "streamed": 1, "posted": 1})
 
 
 class RowOutput(Component):
     """Sends ``rows`` to ``m_axi`` through a :class:`RowWriter`, or, if ``streamed``, to ``m_axis``.
 
-    ``params.outputs`` says which of the two outputs the build has. ``address``, ``watch`` and
-    ``bus`` are the writer's, and ``silent`` is that of the :class:`RowStream`; ``begin``, ``halt``,
-    ``done`` and ``failed`` are those of the output that ``streamed`` selects. ``streamed`` must be
-    stable from ``begin`` to ``done``.
+    ``params.outputs`` says which outputs the build has; if rows are ``posted``, they go through a
+    :class:`RowPoster` to ``writes`` and ``posts``. ``address`` is the writer's and the poster's,
+    which also needs ``size``; ``watch`` and ``bus`` are the writer's, and ``silent`` is that of the
+    :class:`RowStream`; ``begin``, ``halt``, ``done`` and ``failed`` are those of the output that
+    ``streamed`` and ``posted`` select, which must be stable from ``begin`` to ``done``.
     """
 
     latency = RowWriter.latency
@@ -30,11 +33,15 @@ class RowOutput(Component):
     def __init__(self, params: GatherEngineParams) -> None:
         memory = {"m_axi": Out(params.port.write_bus)} if params.to_memory else {}
         consumer = {"m_axis": Out(params.axis)} if params.to_stream else {}
+        writes = stream.Signature(params.requester.writes.cutter.request)
+        host = {"writes": Out(writes), "posts": Out(stream.Signature(params.data_bits))}
         super().__init__(
             params,
             {
                 "streamed": In(1),
-                "address": In(params.address_bits),
+                "posted": In(1),
+                "address": In(64),
+                "size": In(params.size_bits),
                 "begin": In(1),
                 "halt": In(1),
                 "rows": In(stream.Signature(params.gather.beat)),
@@ -46,6 +53,7 @@ class RowOutput(Component):
                 "bus": Out(BUS),
                 **memory,
                 **consumer,
+                **(host if params.to_host else {}),
             },
         )
 
@@ -55,12 +63,12 @@ class RowOutput(Component):
             m.submodules.writer = writer = RowWriter(self.params)
             connect(m, writer.m_axi, flipped(self.m_axi))
             m.d.comb += [
-                writer.address.eq(self.address),
+                writer.address.eq(self.address[: self.params.address_bits]),
                 writer.watch.eq(self.watch),
                 self.bus.eq(writer.bus),
                 self.events.writes.eq(writer.events),
             ]
-            self.use(m, writer, ~self.streamed)
+            self.use(m, writer, ~self.streamed & ~self.posted)
         if self.params.to_stream:
             m.submodules.stream = consumer = RowStream(self.params)
             connect(m, consumer.m_axis, flipped(self.m_axis))
@@ -70,9 +78,19 @@ class RowOutput(Component):
                 self.events.streamed.eq(consumer.moved),
             ]
             self.use(m, consumer, self.streamed)
+        if self.params.to_host:
+            m.submodules.poster = poster = RowPoster(self.params)
+            connect(m, poster.writes, flipped(self.writes))
+            connect(m, poster.data, flipped(self.posts))
+            m.d.comb += [
+                poster.address.eq(self.address),
+                poster.size.eq(self.size),
+                self.events.posted.eq(poster.moved),
+            ]
+            self.use(m, poster, self.posted)
         return m
 
-    def use(self, m: Module, part: RowWriter | RowStream, meant) -> None:
+    def use(self, m: Module, part: RowWriter | RowStream | RowPoster, meant) -> None:
         """Connect ``part`` to rows and control, which it takes while ``meant`` selects it."""
         m.d.comb += part.rows.payload.eq(self.rows.payload)
         with m.If(meant):
@@ -81,5 +99,6 @@ class RowOutput(Component):
                 part.begin.eq(self.begin),
                 part.halt.eq(self.halt),
                 self.done.eq(part.done),
-                self.failed.eq(part.failed),
             ]
+            if not isinstance(part, RowPoster):  # nothing answers a posted write
+                m.d.comb += self.failed.eq(part.failed)

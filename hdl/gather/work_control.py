@@ -22,13 +22,14 @@ from hdl.pcie.descriptors import Cause
 class WorkControl(Component):
     """Carries the requests of ``work`` out in order (:data:`WORK`).
 
-    A legal request sets ``table``, ``destination`` and ``streamed``, which are stable until it has
-    ended. It begins when ``arrays`` has taken its array of idxs; ``begin`` pulses in that cycle. It
-    ends when all rows are written (``written``, with ``write_failed``); a request without idxs ends
-    at once. Its completion (:data:`COMPLETION`) goes to the host through ``writes`` and ``data`` of
-    a :class:`hdl.pcie.requester.Requester`. When the completion is ``visible``, ``reported``
-    pulses, and the next request begins. ``read`` reports each row, ``idx_failed`` an idx that could
-    not be read, ``failure`` the cause of a read that has failed.
+    A legal request sets ``table``, ``destination``, ``size`` (the bytes of all rows), ``streamed``
+    and ``posted``, which are stable until it has ended. It begins when ``arrays`` has taken its
+    array of idxs; ``begin`` pulses in that cycle. It ends when all rows are written (``written``,
+    with ``write_failed``); a request without idxs ends at once. Its completion
+    (:data:`COMPLETION`) goes to the host through ``writes`` and ``data`` of a
+    :class:`hdl.pcie.requester.Requester`. When the completion is ``visible``, ``reported`` pulses,
+    and the next request begins. ``read`` reports each row, ``idx_failed`` an idx that could not be
+    read, ``failure`` the cause of a read that has failed.
 
     A pulse of ``stop`` ends all requests that were taken, and sends a completion for each;
     ``stopping`` is high until no ``more`` wait. For the running request, ``halt`` is high until its
@@ -50,8 +51,10 @@ class WorkControl(Component):
                 "more": In(1),
                 "busy": Out(1),
                 "table": Out(params.gather.table),
-                "destination": Out(params.address_bits),
+                "destination": Out(64),
+                "size": Out(params.size_bits),
                 "streamed": Out(1),
+                "posted": Out(1),
                 "arrays": Out(stream.Signature(params.idx_array)),
                 "begin": Out(1),
                 "read": In(ROW_READ),
@@ -81,7 +84,7 @@ class WorkControl(Component):
         work = Signal(WORK, reset_less=True)
         stopped = Signal()  # the running request was stopped
         forgets = Signal()  # requests end without a completion
-        m.d.comb += judge.work.eq(work)
+        m.d.comb += [judge.work.eq(work), self.size.eq(judge.size)]
         self.lay_out(m, work)
         fsm = self.step(m, work, judge, stopped, forgets)
         m.d.comb += [
@@ -179,7 +182,8 @@ class WorkControl(Component):
             ),
             self.table.rows.eq(work.rows[: len(self.table.rows)]),
             self.table.stride.eq(work.stride[: len(self.table.stride)]),
-            self.destination.eq(work.destination[: len(self.destination)]),
+            self.destination.eq(work.destination),
+            self.posted.eq(work.posted),
             self.arrays.payload.address.eq(work.idx_address),
             self.arrays.payload.count.eq(work.count),
             self.arrays.payload.wide.eq(work.wide),
@@ -187,6 +191,7 @@ class WorkControl(Component):
             self.streamed.eq(work.streamed),
             self.writes.payload.address.eq(Cat(work.completion[:4] & 0, work.completion[4:])),
             self.writes.payload.bytes.eq(COMPLETION_BYTES),
+            self.writes.payload.user.eq(1),
         ]
 
     def report(self, m: Module, work: Any, judge: WorkJudge, stopped: Value, clear: Value) -> None:

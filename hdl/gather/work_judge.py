@@ -15,24 +15,29 @@ class WorkJudge(Component):
     A legal request has addresses and sizes of whole dwords, and an array that is aligned to its
     idxs; the completion is aligned to 16 bytes. A row has 4 to 4,096 bytes. The table has at least
     one row, and fewer than 2 ** ``params.idx_bits``. All rows lie inside device memory, unless they
-    are ``streamed``, and so do idxs that are ``on_card``. The build must have the output and the
-    source of idxs that the request names. Latency: :attr:`latency` from ``work``.
+    are ``streamed`` or ``posted``, and so do idxs that are ``on_card``. The build must have the
+    output and the source of idxs that the request names. ``size`` is the bytes of all rows.
+    Latency: :attr:`latency` from ``work``.
     """
 
     latency = 5
 
     def __init__(self, params: GatherEngineParams) -> None:
-        super().__init__(params, {"work": In(WORK), "illegal": Out(1)})
+        super().__init__(
+            params, {"work": In(WORK), "illegal": Out(1), "size": Out(params.size_bits)}
+        )
 
     def elaborate(self, platform) -> Module:
         m = Module()
         work, params = self.work, self.params
         bits = params.address_bits
-        size = Signal(len(work.count) + len(work.row_bytes), reset_less=True)  # bytes of all rows
-        end = Signal(max(bits, len(size)) + 1, reset_less=True)  # end of the rows in device memory
+        elsewhere = work.streamed | work.posted
+        end = Signal(
+            max(bits, len(self.size)) + 1, reset_less=True
+        )  # end of the rows in device memory
         m.d.sync += [
-            size.eq(work.count * work.row_bytes),
-            end.eq(work.destination[:bits] + delay(m, size, 1, "size")),
+            self.size.eq(work.count * work.row_bytes),
+            end.eq(work.destination[:bits] + delay(m, self.size, 1, "size")),
         ]
         faults = {
             "idxs_split": work.idx_address[:2].any() | (work.wide & work.idx_address[2]),
@@ -40,16 +45,18 @@ class WorkJudge(Component):
                 work.base[:2].any()
                 | work.row_bytes[:2].any()
                 | work.stride[:2].any()
-                | (work.destination[:2].any() & ~work.streamed)
+                | (work.destination[:2].any() & ~elsewhere)
             ),
             "row_size": ~work.row_bytes.any() | over(work.row_bytes, MAX_ROW),
             "rows": ~work.rows.any() | work.rows[params.idx_bits :].any(),
             "stride": work.stride[params.stride_bits :].any(),
             "order": work.order > max(order.value for order in ReadOrder),
             "completion_split": work.completion[:4].any(),
-            "outside": ~work.streamed & (work.destination[bits:].any() | over(end, 1 << bits)),
+            "outside": ~elsewhere & (work.destination[bits:].any() | over(end, 1 << bits)),
             "output": (
-                (work.streamed & (not params.to_stream)) | (~work.streamed & (not params.to_memory))
+                (work.streamed & (work.posted | (not params.to_stream)))
+                | (work.posted & (not params.to_host))
+                | (~elsewhere & (not params.to_memory))
             ),
             "idxs_outside": work.on_card & self.beyond(m),
             "malformed": work.malformed,

@@ -21,8 +21,9 @@ class GatherBoard(Board):
 
     BAR 0, 1 MB: the engine's registers at 0. BAR 2 is the block's, with the table of MSI-X;
     interrupt 0 follows each completion. Rows go to HBM through port 0: with 33 address bits an
-    address is one in bytes of HBM, from 0 on; the port is fastest in the first 256 MB. The cages
-    are not used, and the board has no registers of its own.
+    address is one in bytes of HBM, from 0 on; the port is fastest in the first 256 MB. With the
+    output host they go to bus addresses instead, and there is no HBM. The cages are not used, and
+    the board has no registers of its own.
     """
 
     core_mhz = USER_MHZ
@@ -32,6 +33,11 @@ class GatherBoard(Board):
     def __init__(self, params: GatherEngineParams) -> None:
         if not params.over_pcie:
             raise ValueError("host_bus must be pcie on this board, which has no bridge: axi")
+        if params.to_stream or params.card_idxs:
+            raise ValueError(
+                "outputs must be axi or host on this board, without card_idxs:"
+                f" {params.outputs}, {params.card_idxs}"
+            )
         if params.data_bits != DATA_BITS:
             raise ValueError(
                 f"data_bits must be {DATA_BITS} on this board, as Gen3 x16 has no other width:"
@@ -43,7 +49,8 @@ class GatherBoard(Board):
                 f" {params.address_bits}"
             )
         port = HbmPortParams(address_bits=params.address_bits, reads=False, writes=True, lines=True)
-        super().__init__(params, PcieBlock(), memory=Hbm.sized(ports=((ROWS, port),)))
+        memory = Hbm.sized(ports=((ROWS, port),)) if params.to_memory else None
+        super().__init__(params, PcieBlock(), memory=memory)
 
     def elaborate(self, platform) -> Module:
         m = self.begin()
@@ -59,5 +66,8 @@ class GatherBoard(Board):
             inside, outside = getattr(core, name), getattr(link, name)
             to_core = core.signature.members[name].flow == In
             m.d.comb += inside.eq(outside) if to_core else outside.eq(inside)
-        connect(m, core.m_axi, getattr(self.memory, f"port_{ROWS}"))
+        if memory := self.memory:
+            connect(m, core.m_axi, getattr(memory, f"port_{ROWS}"))
+        if self.params.to_host:
+            m.d.comb += core.payload_limit.eq(link.limits.payload)
         return m

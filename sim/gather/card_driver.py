@@ -72,6 +72,8 @@ class CardDriver:
     async def begin(self, read_size: int = 2, payload: int = 1) -> None:
         """Let the host find the card; sizes are codes of the largest: 128 bytes << code."""
         self.dut.limit.value = read_size
+        if self.engine.to_host:
+            self.dut.payload_limit.value = payload
         result = await self.model.begin(read_size, payload)
         self.dut.function_master.value = 1
         self.drive(BarMaster(result.bar_window[BAR]))
@@ -123,13 +125,14 @@ class CardDriver:
             idx_address=request.idx_address + (0 if request.on_card else self.base),
             count=request.count,
             completion=self.base + request.completion_address,
-            destination=request.destination,
+            destination=request.destination + (self.base if request.posted else 0),
             idx_bytes=request.idx_bytes,
             order=self.registers.side.build["orders"][request.order],
             tag=request.tag,
             coalesce=request.coalesce,
             on_card=request.on_card,
             streamed=request.streamed,
+            posted=request.posted,
         )
 
     async def completed(self, request: WorkRequest) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from cocotb.triggers import ClockCycles
 
 from hdl.gather.engine_params import Outcome
 from sim.gather.card_driver import CardDriver
-from sim.gather.gather_session import HOST, REQUESTS
+from sim.gather.gather_session import DUMP, GUARD, HOST, REQUESTS
 from sim.gather.golden.engine import WorkRequest
 from sim.gather.slots import SharedMemory, Slot
 from sim.gather.surroundings.cards_system import CardsParams
@@ -44,6 +44,11 @@ async def gather(dut: Any) -> None:
     for card in cards:
         card.dut.dump.value = 1
     await ClockCycles(dut.clk, 4)
+    for number, request in enumerate(requests):
+        if request.posted:
+            end = request.destination + request.count * request.table.row_bytes + GUARD
+            rows = bytes(memory.mem[request.destination : end])
+            Path(DUMP.format(number)).write_bytes(rows)
     report(result)
 
 

@@ -69,6 +69,18 @@ class Places:
     what: Gathering
     base: int  #: of the table, behind a multiple of 4,096
     engines: int = 1
+    posted: bool = False  #: rows go behind the table, each engine's with a guard behind them
+
+    @property
+    def counts(self) -> list[int]:
+        """Return how many rows each engine gathers."""
+        return [len(share.idxs) for share in self.what.shares(self.engines)]
+
+    def place(self, engine: int) -> int:
+        """Return where the rows that an engine posts begin."""
+        row_bytes = self.what.table.shape[1]
+        sizes = [count * row_bytes + GUARD for count in self.counts[:engine]]
+        return self.table + self.what.table.nbytes + GUARD + sum(sizes)
 
     @property
     def completions(self) -> int:
@@ -93,18 +105,22 @@ class Places:
                 file.seek(self.table + idx * row.nbytes)
                 file.write(row.tobytes())
             file.truncate(self.table + self.what.table.nbytes)
+            if self.posted:
+                file.seek(self.place(0))
+                file.write(bytes([GUARD_BYTE]) * (self.place(self.engines) - self.place(0)))
 
     def requests(self, order: int) -> list[WorkRequest]:
         """Return the work request of each engine."""
         rows, row_bytes = self.what.table.shape
         idx_bytes = self.what.idxs.dtype.itemsize
-        counts = [len(share.idxs) for share in self.what.shares(self.engines)]
+        counts = self.counts
         return [
             WorkRequest(
                 idx_address=sum(counts[:number]) * idx_bytes,
                 count=count,
                 table=Table(base=self.table, rows=rows, row_bytes=row_bytes, stride=row_bytes),
-                destination=0,
+                destination=self.place(number) if self.posted else 0,
+                posted=self.posted,
                 completion_address=self.completions + number * COMPLETION_BYTES,
                 idx_bytes=idx_bytes,
                 order=order,
@@ -130,7 +146,8 @@ class GatherSession(MeasuringSession):
         super().__init__(params, requested)
         self.what = gathering(requested)
         self.shares = self.what.shares(requested.engines)
-        self.places = Places(self.what, requested.base, requested.engines)
+        posted = params.to_host and not params.to_memory
+        self.places = Places(self.what, requested.base, requested.engines, posted)
         self.requests = [
             replace(
                 request,
@@ -142,6 +159,11 @@ class GatherSession(MeasuringSession):
         ]
         if not params.over_pcie:
             raise ValueError("host_bus must be pcie here, where the host is behind PCI Express")
+        if not (params.to_memory or params.to_host):
+            raise ValueError(
+                "outputs must have device memory or the host here, where all rows are compared:"
+                f" {params.outputs}"
+            )
         if requested.coalesce and not params.kept_parts:
             raise ValueError("coalesce needs a build that keeps rows: --set kept_parts=4096")
         if requested.idxs_on_card and not params.card_idxs:
@@ -195,7 +217,7 @@ class GatherSession(MeasuringSession):
     def device_bytes(self) -> int:
         """Return the bytes of an engine's device memory that are in use, at most."""
         idxs = self.idx_place + self.what.idxs.nbytes
-        return idxs if self.requested.idxs_on_card else self.max_bytes
+        return idxs if self.requested.idxs_on_card else self.max_bytes * self.params.to_memory
 
     @property
     def title(self) -> str:
@@ -266,7 +288,7 @@ class GatherSession(MeasuringSession):
             row, byte = divmod(int(wrong[0]), share.table.shape[1])
             return f"row {row} differs from table[idx] from byte {byte} on"
         if (gathered[len(expected) :][:GUARD] != GUARD_BYTE).any():
-            return "device memory was written behind the rows"
+            return "memory was written behind the rows"
         for name, value in (("rows", len(share.idxs)), ("reads", self.golden_reads(engine))):
             fewer = self.requested.coalesce and name == "reads" and counters[name] < value
             if counters[name] != value and not fewer:

@@ -10,7 +10,16 @@ import numpy as np
 from hdl.gather.params import ReadOrder
 from sim.gather.golden.rows import Table, reads
 from sim.gather.surroundings.gather_on_host import GatherOnHost, GatherOnHostParams, idxs_of
-from sim.golden.pcie_link import BEST_CASE, Order, aligned, merged, naive
+from sim.golden.pcie_link import (
+    BEST_CASE,
+    Order,
+    aligned,
+    merged,
+    naive,
+    read_bytes,
+    write_bytes,
+)
+from sim.golden.pcie_writes import writes
 from sim.harness.measuring import run_workload
 from sim.harness.verilate import build
 from sim.harness.verilator import Simulation, emission_of
@@ -22,6 +31,7 @@ ORDERS: dict[ReadOrder, Order] = {
     ReadOrder.NAIVE: naive,
 }
 IDX_BITS = 11  #: 2,048 rows
+FOUR_KB = 4096  #: most bytes of a write request; packets are parts of these
 TEST = "sim.gather.rates_in_simulator"
 
 
@@ -38,6 +48,8 @@ class Requested:
     window: int = 1  #: reads that the host answers at the same time; 1: in order
     latency_cycles: int = 375  #: round trip: 1.5 us
     first: int = 0x12345678  #: first of the random numbers
+    to: int = 1 << 22  #: where rows go in a build that posts them
+    payload: int = 1  #: such packets have at most 128 << payload bytes
 
     @property
     def table(self) -> Table:
@@ -75,6 +87,8 @@ class Measured:
 def measure(params: GatherOnHostParams, requested: Sequence[Requested]) -> list[Measured]:
     """Measure all that is asked in one simulation; raise ValueError where a row is wrong."""
     most = max(item.table.address(1 << IDX_BITS) for item in requested)
+    if params.posts:
+        most = max(most, *(item.to + item.rows * item.row_bytes for item in requested))
     words = np.random.default_rng(1).integers(0, 1 << 32, most // 4, dtype=np.uint32)
     simulator = build(emission_of(GatherOnHost(params)), optimise=True, extra_sources=[HOST_ARRAY])
     with tempfile.TemporaryDirectory() as name:
@@ -89,7 +103,7 @@ def measure(params: GatherOnHostParams, requested: Sequence[Requested]) -> list[
         reported = run_workload(simulator, simulation, list(requested), Path(name))
     results = []
     for item, (figures, counts, rate) in zip(requested, reported, strict=True):
-        check(item, words, figures, counts)
+        check(item, words, figures, counts, params.posts)
         octets = item.row_bytes * (item.rows - 1)
         results.append(
             Measured(
@@ -102,10 +116,27 @@ def measure(params: GatherOnHostParams, requested: Sequence[Requested]) -> list[
     return results
 
 
+def posts_of(requested: Requested) -> list[int]:
+    """Return the dwords of each packet that writes all rows back to the host, joined."""
+    size, most = requested.rows * requested.row_bytes, 128 << requested.payload
+    return [
+        len(write.dwords)
+        for first in range(0, size, FOUR_KB)
+        for write in writes(requested.to + first, bytes(min(FOUR_KB, size - first)), most)
+    ]
+
+
 def check(
-    requested: Requested, words: np.ndarray, figures: dict[str, int], counts: dict[str, int]
+    requested: Requested,
+    words: np.ndarray,
+    figures: dict[str, int],
+    counts: dict[str, int],
+    posts: bool = False,
 ) -> None:
-    """Raise ValueError unless every byte has come, and as many reads as the order has."""
+    """Raise ValueError unless every byte has come, and as many reads as the order has.
+
+    In a build that ``posts`` rows, the packets to the host must be those of the golden models.
+    """
     table = requested.table
     content = table.content(words.view(np.uint8)).view(np.uint32)
     expected = {
@@ -120,5 +151,10 @@ def check(
     sent = len(reads(table, requested.idxs, ORDERS[requested.order]))
     if counts["reads"] != sent:
         wrong["reads"] = counts["reads"], sent
+    posted = posts_of(requested) if posts else []
+    up = sent * read_bytes() + sum(write_bytes(4 * dwords) for dwords in posted)
+    for name, number in {"writes": len(posted), "up": up, "lost": 0}.items():
+        if counts[name] != number:
+            wrong[name] = counts[name], number
     if wrong:
         raise ValueError(f"a gather is wrong, found and wanted: {wrong}: {asdict(requested)}")

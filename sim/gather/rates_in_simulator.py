@@ -50,6 +50,7 @@ async def one_rate(
         },
     )
     dut.limit.value, dut.idx_bits.value = LIMIT, IDX_BITS
+    dut.to.value, dut.payload.value = requested.to, requested.payload
     dut.start.value, dut.count.value, dut.first.value = 0, 0, requested.first
     dut.rst.value = 1
     await ClockCycles(dut.clk, RESET_CYCLES)
@@ -65,5 +66,7 @@ async def one_rate(
         await ClockCycles(dut.clk, POLL)
     else:
         raise TimeoutError(f"rows have not come: {requested}")
+    if params.posts:
+        await ClockCycles(dut.clk, POLL)  # until the last packets have left
     figures, counts = unpack(FIGURES, int(dut.figures.value)), unpack(COUNTS, int(dut.counts.value))
     return figures, counts, settings["rate"] / (1 << RATE_BITS)

@@ -6,9 +6,9 @@ from statistics import fmean
 
 from hdl.gather.params import ReadOrder
 from sim.bench.limits import Limit, Row
-from sim.gather.rates import ORDERS, Measured, Requested, measure
+from sim.gather.rates import ORDERS, Measured, Requested, measure, posts_of
 from sim.gather.surroundings.gather_on_host import GatherOnHostParams
-from sim.golden.pcie_link import BEST_CASE, LINK_BYTES, traffic
+from sim.golden.pcie_link import BEST_CASE, LINK_BYTES, WRITE_HEADER, traffic
 from sim.surroundings.pcie.params import CLOCK_HZ
 
 SIZES = range(1028, 1045, 4)  #: bytes of rows, of Figure 8
@@ -26,12 +26,15 @@ UNDER_WAY = (8, 16, 32, 64, 128, 256)  #: limits of reads under way
 #: cycles: a round trip for which tags are enough whatever the rows, at an idx a cycle
 SHORTEST_TRIP = 50
 HARDWARE = GatherOnHostParams()
+POSTS = replace(HARDWARE, posts=True)
+PAYLOADS = (1, 2)  #: codes of the largest payload of hosts: 256 and 512 bytes
+OF_BEATS = 0.95  #: least share of the bytes that beats of RQ leave to rows that are posted
 KEEPS = replace(HARDWARE, gather=replace(HARDWARE.gather, kept_parts=1024))
 
 
 def rows(progress: Callable[[str], None]) -> list[Row]:
-    """Measure orders of reads, small rows, limits of reads under way, and a build that keeps rows,
-    on Gen3 x16.
+    """Measure orders of reads, small rows, limits of reads under way, a build that keeps rows, and
+    one that posts them to the host, on Gen3 x16.
     """
     progress("simulator of a gather and a host")
     sized = [Requested(row_bytes=size, order=order, rows=400) for order in LEAST for size in SIZES]
@@ -49,13 +52,40 @@ def rows(progress: Callable[[str], None]) -> list[Row]:
     progress("simulator of a build that keeps rows")
     both = [tiny, *small, sized[0]]
     stored = measure(KEEPS, both)
+    progress("simulator of a build that posts rows")
+    posted = [Requested(row_bytes=SIZES[0], rows=400, payload=code) for code in PAYLOADS]
+    posts = measure(POSTS, posted)
+    alone = result[replace(posted[0], payload=1)]
     return [
         *(order_row([result[item] for item in sized if item.order is order]) for order in LEAST),
         short_row([result[item] for item in short]),
         *(small_row(result[item]) for item in small),
         *(limit_row(result[item]) for item in limited),
         *(kept_row(result[first], second) for first, second in zip(both, stored, strict=True)),
+        *(posted_row(item, alone) for item in posts),
     ]
+
+
+def posted_row(item: Measured, alone: Measured) -> Row:
+    """Return the rate of rows that are posted to the host, of what the link and RQ leave.
+
+    The rows' packets share the beats of RQ with the reads: a packet takes whole beats, with a
+    header of 16 bytes. What they leave of it, or what the reads alone bring, is the most.
+    """
+    requested, beat = item.requested, HARDWARE.gather.reads.data_bits // 8
+    packets = [-(-(4 * dwords + WRITE_HEADER) // beat) for dwords in posts_of(requested)]
+    beats = item.counts["reads"] + sum(packets)
+    of_beats = requested.rows * requested.row_bytes / beats
+    most = min(of_beats, alone.bytes_per_cycle)
+    return Row(
+        what=f"rows of {requested.row_bytes:,} B posted to the host, payloads of"
+        f" {128 << requested.payload} B",
+        value=item.bytes_per_cycle / most,
+        unit="of what is left",
+        limit=Limit(OF_BEATS, at_least=True),
+        note=f"{item.bytes_per_cycle:.1f} B a cycle; {of_beats:.1f} by the beats of RQ, which reads"
+        f" and writes share; {alone.bytes_per_cycle:.1f} by reads alone",
+    )
 
 
 def reported(shares: list[float]) -> str:

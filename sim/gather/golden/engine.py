@@ -34,7 +34,8 @@ class WorkRequest:
     idx_address: int  #: of the array, a multiple of idx_bytes
     count: int  #: of idxs
     table: Table  #: in host memory
-    destination: int  #: of the first row in device memory, a multiple of 4; the others follow it
+    #: of the first row; the others follow it: in device memory, a multiple of 4, or on the bus
+    destination: int
     completion_address: int = 0  #: of 16 bytes in host memory, a multiple of 16
     idx_bytes: int = 4  #: 4 or 8
     order: int = 0
@@ -42,6 +43,8 @@ class WorkRequest:
     coalesce: bool = False  #: rows of equal idxs that follow soon may be read once
     on_card: bool = False  #: the idxs are in device memory, not in the host's
     streamed: bool = False  #: rows go to a consumer on the card, not to device memory
+    #: rows go by posted writes to a bus address, of host memory or a peer; excludes ``streamed``
+    posted: bool = False
 
     def legal(self, idx_bits: int, device_bytes: int) -> bool:
         """Return whether an engine with idxs of ``idx_bits`` carries the request out."""
@@ -55,7 +58,8 @@ class WorkRequest:
             and 4 <= table.row_bytes <= MAX_ROW
             and 1 <= table.rows < 1 << idx_bits  # so the largest idx is in no table
             and 0 <= self.order < ORDERS
-            and (self.streamed or (self.destination % 4 == 0 and fits))
+            and not (self.streamed and self.posted)
+            and (self.streamed or self.posted or (self.destination % 4 == 0 and fits))
             and (not self.on_card or idx_end <= device_bytes)
         )
 
@@ -90,8 +94,9 @@ def carry_out(
 ) -> Completion:
     """Write ``table[idx]`` of each idx into ``device``, row after row; return the completion.
 
-    Rows that are streamed leave it as it is (:func:`rows_of`). Both memories are uint8 from address
-    0 on. The row of an idx that is not in the table is zero.
+    Rows that are posted go into ``host``, whose part of the bus begins at address 0; rows that are
+    streamed go into neither (:func:`rows_of`). Both memories are uint8 from address 0 on. The row
+    of an idx that is not in the table is zero.
     """
     if not request.legal(idx_bits, len(device)):
         return Completion(request.tag, Outcome.ILLEGAL, 0)
@@ -99,7 +104,8 @@ def carry_out(
     if not request.streamed:
         content = b"".join(row for row, _ in rows)
         end = request.destination + len(content)
-        device[request.destination : end] = np.frombuffer(content, np.uint8)
+        memory = host if request.posted else device
+        memory[request.destination : end] = np.frombuffer(content, np.uint8)
     return Completion(request.tag, Outcome.DONE, sum(beyond for _, beyond in rows))
 
 

@@ -1,6 +1,7 @@
 """Gathers rows by a gather engine: submits work requests, waits for them, reads what came."""
 
 import time
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -114,6 +115,7 @@ class Engine:
             wide=int(request.idx_bytes == 8),
             on_card=int(request.on_card),
             streamed=int(request.streamed),
+            posted=int(request.posted),
             order=self.build.orders.index(request.order),
             coalesce=int(request.coalesce),
         )
@@ -146,16 +148,30 @@ class Engine:
         return result
 
     def rows(self, request: Request) -> NDArray[np.uint8]:
-        """Return the rows of a request [count, row_bytes] as they lie in device memory.
+        """Return the rows of a request [count, row_bytes] as they lie in memory.
 
-        :class:`DeviceError` where the host cannot see that: on a card the rows are for what
-        consumes them there.
+        Those that were posted are in host memory. :class:`DeviceError` where the host cannot see
+        device memory: on a card the rows are for what consumes them there.
         """
-        if not isinstance(self.device, CardMemory):
-            raise DeviceError("the host does not see this card's memory")
         size = request.table.row_bytes
-        octets = self.device.read_card(request.destination, request.count * size)
+        if request.posted:
+            octets = self.device.read_memory(request.destination, request.count * size)
+        elif isinstance(self.device, CardMemory):
+            octets = self.device.read_card(request.destination, request.count * size)
+        else:
+            raise DeviceError("the host does not see this card's memory")
         return np.frombuffer(octets, np.uint8).reshape(request.count, size)
+
+    def gather(self, request: Request, *, to: int) -> NDArray[np.uint8]:
+        """Gather the rows of a request into host memory from ``to`` on; wait, and return them.
+
+        The array is [count, row_bytes]. ValueError for what the engine does not carry out, as a
+        build that posts no rows does not; :class:`GatherFailed` if the request did not end as DONE.
+        """
+        posted = replace(request, destination=to, posted=True, streamed=False)
+        self.submit(posted)
+        self.wait(posted)
+        return self.rows(posted)
 
     def stop(self) -> None:
         """End all requests that the engine has; those that had not ended end as STOPPED.

@@ -35,7 +35,8 @@ class Request:
     ``idx_address`` is where the idxs are, of ``idx_bytes``, 4 or 8, in host memory, or in device
     memory if they are ``on_card``. ``completion`` is where the engine writes 16 bytes when all is
     done; each request under way has a place of its own. ``streamed`` rows go to the consumer on
-    the card, and ``destination``, an address of device memory, is of no use.
+    the card, and ``destination``, an address of device memory, is of no use. ``posted`` rows go to
+    a bus address, of host memory or of a peer's BAR; the completion is written behind them.
     """
 
     table: Table
@@ -49,6 +50,12 @@ class Request:
     coalesce: bool = False
     on_card: bool = False
     streamed: bool = False
+    posted: bool = False
+
+    @property
+    def end(self) -> int:
+        """Return the address behind the last row."""
+        return self.destination + self.count * self.table.row_bytes
 
 
 @dataclass(frozen=True)
@@ -102,14 +109,19 @@ def check_ends(request: Request, build: Build) -> None:
         if not fixed["card_idxs"]:
             raise ValueError("this build takes no idxs from device memory")
         within("the end of the idxs", idx_end, 0, room)
-    if not fixed["to_stream" if request.streamed else "to_memory"]:
-        where = "the stream" if request.streamed else "device memory"
+    if request.streamed and request.posted:
+        raise ValueError("rows go to the stream or to a bus address, not to both")
+    to, where = "to_memory", "device memory"
+    if request.streamed or request.posted:
+        to, where = ("to_stream", "the stream") if request.streamed else ("to_host", "the bus")
+    if not fixed[to]:
         raise ValueError(f"rows of this build cannot go to {where}")
-    if not request.streamed:
+    if to == "to_memory":
         multiple("destination", request.destination, 4)
-        within(
-            "the end of the rows", request.destination + request.count * table.row_bytes, 0, room
-        )
+        within("the end of the rows", request.end, 0, room)
+    if to == "to_host":
+        within("destination", request.destination, 0, 1 << ADDRESS_BITS)
+        within("the end of the rows", request.end, 0, 1 << ADDRESS_BITS)
     last = table.address + (table.rows - 1) * table.step + table.row_bytes
     ends = {"table": last, "idxs": idx_end, "completion": request.completion + COMPLETION_BYTES}
     for name, end in ends.items():

@@ -130,6 +130,7 @@ def descriptor_of(request: Request, build: Build) -> bytes:
         "on_card": int(request.on_card),
         "streamed": int(request.streamed),
         "coalesce": int(request.coalesce),
+        "posted": int(request.posted),
     }
     number = sum(value << build.descriptor[name][0] for name, value in fields.items())
     return number.to_bytes(DESCRIPTOR_BYTES, "little")

@@ -8,7 +8,7 @@ from cocotb.task import resume
 from cocotb.triggers import ClockCycles, RisingEdge
 
 from sim.gather.host.build import Build
-from sim.host.host_memory import READ_SIZE, HostMemory
+from sim.host.host_memory import PAYLOAD, READ_SIZE, HostMemory
 from sim.host.memory_port import memory_behind
 
 BAR, BAR_BYTES = 0, 4096
@@ -30,6 +30,8 @@ class SimulatedEngine:
         self.interrupts = 0
         dut.msix_sent.value = dut.msix_failed.value = 0
         dut.msix_enable.value, dut.limit.value = 1, READ_SIZE
+        if build.fixed["to_host"]:
+            dut.payload_limit.value = PAYLOAD
         bars = [(BAR, BAR_BYTES)]
         self.host = HostMemory(dut, ("rq", "rc", "cq", "cc"), memory_bytes, bars=bars)
         self.window: Any = None

@@ -59,8 +59,9 @@ class CardSystem(Component):
         m.submodules.memory = memory = AxiRam(self.params.ram)
         for name, member in self.outside.items():
             lead_out(m, member, getattr(engine, name), getattr(self, name))
-        bus = engine.signature.members.get("m_axi")
-        for name, member in bus.signature.members.items() if bus else ():
+        ends = engine.signature.members
+        bus = ends["m_axi"].signature.members if "m_axi" in ends else {}
+        for name, member in bus.items():
             ends = getattr(engine.m_axi, name), getattr(memory.axi, name)
             target, source = ends if member.flow == In else reversed(ends)
             m.d.comb += target.eq(source)

@@ -18,7 +18,8 @@ from tests.gen.software.gather_card import ORDERS
 DESIGN = find_design("gather-engine")
 BUILDS = (
     *({"preset": preset} for preset in DESIGN.presets),
-    {"preset": "tiny", "outputs": "both", "kept_parts": 512, "card_idxs": True},
+    {"preset": "tiny", "outputs": "all", "kept_parts": 512, "card_idxs": True},
+    {"preset": "tiny", "outputs": "host"},
     {"preset": "tiny", "outputs": "stream", "descriptors": 4},
 )
 #: bytes of a completion and of a descriptor, and the field that is there
@@ -29,7 +30,7 @@ COMPLETION = """
 DESCRIPTOR = """
 0 to 7 idx_address, 8 to 15 base, 16 to 23 destination, 24 to 31 completion, 32 to 35 count,
 36 to 39 rows, 40 to 43 stride, 44 to 45 row_bytes, 46 to 47 tag, 48 order, 49 wide, 50 on_card,
-51 streamed, 52 coalesce, 53 to 63 reserved
+51 streamed, 52 coalesce, 53 posted, 54 to 63 reserved
 """
 
 
@@ -49,11 +50,11 @@ def test_every_counter_and_code_is_reported(params):
 
 def test_the_text_is_whole(params):
     text = guide(params)
-    assert text.count("\n## ") == 13 + params.to_stream + bool(params.descriptors)
+    assert text.count("\n## ") == 13 + params.to_stream + params.to_host + bool(params.descriptors)
     assert ("`coalesce` does nothing, and" in text) == (not params.kept_parts)
     check_text(text, engine_registers(params))
     assert f"unless the host allows less | {params.max_read} |" in text
-    assert "`identity` reads 0x47544852, `version` reads 2." in text
+    assert "`identity` reads 0x47544852, `version` reads 3." in text
     assert "which is bit 7 of byte 15." in text
 
 

@@ -69,6 +69,7 @@ def golden(request):
         coalesce=request.coalesce,
         on_card=request.on_card,
         streamed=request.streamed,
+        posted=request.posted,
     )
 
 

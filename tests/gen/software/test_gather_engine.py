@@ -33,13 +33,13 @@ def test_every_field_of_a_request():
     assert {name: card.heard_wide(name) for name in wide} == wide
     sizes = {"count": 3, "rows": 50, "row_bytes": 8, "stride": 12, "tag": 9}
     assert {name: card.heard(name) for name in sizes} == sizes
-    names = ("wide", "order", "coalesce", "on_card", "streamed")
-    assert [card.heard(name) for name in names] == [0] * 5
+    names = ("wide", "order", "coalesce", "on_card", "streamed", "posted")
+    assert [card.heard(name) for name in names] == [0] * 6
     assert card.log == ["submit"]
     assert engine.wait(REQUEST).outcome == "DONE"
     some = {"idx_bytes": 8, "order": "NAIVE", "coalesce": True, "on_card": True, "streamed": True}
     engine.submit(replace(REQUEST, **some, idx_address=8, destination=2))
-    assert [card.heard(name) for name in names] == [1, 2, 1, 1, 1]
+    assert [card.heard(name) for name in names] == [1, 2, 1, 1, 1, 0]
     assert card.heard_wide("destination") == 0
 
 
@@ -81,6 +81,8 @@ def test_idxs_that_cannot_be(card, engine, idxs, size, text):
         ({"destination": (1 << 28) - 20}, "the end of the rows must be from 0 to 268435456"),
         ({"on_card": True}, "takes no idxs from device memory"),
         ({"streamed": True}, "rows of this build cannot go to the stream"),
+        ({"posted": True}, "rows of this build cannot go to the bus"),
+        ({"posted": True, "streamed": True}, "to the stream or to a bus address, not to both"),
         ({"idx_address": (1 << 64) - 8}, "the end of the idxs must be"),
         ({"table": replace(TABLE, address=2)}, "the table's address must be a multiple of 4: 2"),
         ({"table": replace(TABLE, row_bytes=4100)}, "row_bytes must be from 4 to 4096: 4100"),
@@ -160,6 +162,22 @@ def test_rows_commands_and_counters(card, engine):
     assert card.heard("most_reads") == 5
     card.say(engine_count=1 << 40)
     assert engine.counters()["reads"] == 1 << 40
+
+
+def test_rows_for_host_memory():
+    card = Card(DESIGN.params_of("small", outputs="host"))
+    engine = card.attach()
+    card.write_memory(0x6001, bytes(range(24)))  # as the engine would
+    rows = engine.gather(REQUEST, to=0x6001)
+    assert (card.heard("posted"), card.heard_wide("destination")) == (1, 0x6001)
+    assert rows.tolist() == [[*range(at, at + 8)] for at in (0, 8, 16)]
+    with pytest.raises(ValueError, match="rows of this build cannot go to device memory"):
+        engine.submit(REQUEST)
+    with pytest.raises(ValueError, match="the end of the rows must be from 0 to"):
+        engine.gather(REQUEST, to=(1 << 64) - 23)
+    card.ends = [(Outcome.ROWS.value, Cause.TIMEOUT.value, 0, 2)]
+    with pytest.raises(GatherFailed, match="as ROWS"):
+        engine.gather(REQUEST, to=0x6000)
 
 
 def test_a_card_that_shows_no_memory_and_gives_no_interrupts():

@@ -208,6 +208,19 @@ def requests_of_all_kinds(card, engine):
 
 
 @on_rtl
+def rows_for_host_memory(card, engine):
+    """They are in host memory when the package says that the request has ended."""
+    table, to = Table(address=TABLE, rows=60, row_bytes=160), HOST_BYTES - 0x4001
+    idxs = np.array([random.randrange(61) for _ in range(50)])
+    request = Request(
+        table=table, idx_address=IDXS, count=engine.put_idxs(idxs, IDXS), completion=COMPLETIONS
+    )
+    content = np.frombuffer(card.read_memory(TABLE, 60 * 160), np.uint8).reshape(60, 160)
+    expected = np.where((idxs < 60)[:, None], content[idxs % 60], 0)
+    assert np.array_equal(engine.gather(request, to=to), expected)
+
+
+@on_rtl
 def a_full_queue(card, engine):
     """A request waits for room; one that is refused all the same is not carried out."""
     table = Table(address=TABLE, rows=60, row_bytes=160)

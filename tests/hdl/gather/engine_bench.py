@@ -14,6 +14,7 @@ from sim.gather.golden.engine import WorkRequest, carry_out, rows_of, written_un
 from sim.gather.golden.rows import Table
 from sim.gather.host.ring import DESCRIPTOR_BYTES, Ring
 from sim.gather.surroundings.card_system import CardParams, CardSystem
+from sim.golden.pcie_writes import writes
 from sim.harness.axi_streams import AxiSink
 from sim.harness.payloads import pack
 from sim.harness.streams import never, sample, until
@@ -30,7 +31,7 @@ SIZES = [
             address_bits=16,
             idx_chunks=2,
             requests=2,
-            outputs="both",
+            outputs="all",
             kept_parts=512,
             card_idxs=True,
             descriptors=2,
@@ -43,6 +44,7 @@ IDXS, TABLE, COMPLETIONS = 0, 1 << 13, HOST_BYTES - 256  #: what lies where, in 
 MAX_PLACES = 16  #: of a ring
 RING = TABLE - MAX_PLACES * DESCRIPTOR_BYTES
 CARD = 1 << 15  #: where idxs are in device memory
+POSTED = 1 << 15  #: from here to the completions rows are posted into the host's memory
 QUIET = 200  #: cycles behind a completion in which nothing else may be written
 
 
@@ -223,6 +225,62 @@ def some_idxs(table, count):
     idxs[random.randrange(count)] = idxs[0]
     idxs[random.randrange(count)] = random.choice([table.rows, table.rows - 1])
     return idxs
+
+
+def low_table(row_bytes):
+    """Draw such a table below the place for rows that are posted."""
+    table = some_table(row_bytes)
+    return replace(table, rows=max(1, (POSTED - table.base) // table.stride))
+
+
+class Posts:
+    """Sees what is written to the host's memory, in order; ``seen`` are addresses and bytes."""
+
+    def __init__(self, bench):
+        self.bench, self.seen = bench, []
+        memory = bench.card.memory
+        write = memory._write
+
+        async def see(address, data, **options):
+            self.seen.append((address, bytes(data)))
+            await write(address, data, **options)
+
+        memory._write = see
+
+    async def gather(self, *requests, most=256):
+        """Carry requests out; all of host memory, and each packet, is as golden models have it."""
+        card, packets = self.bench.card, []
+        host, device = card.host().copy(), np.zeros(DEVICE_BYTES, np.uint8)
+        before = await card.device(0, DEVICE_BYTES)
+        self.seen.clear()
+        for request in requests:
+            await card.submit(request)
+        for request in requests:
+            result = await card.completed(request)
+            reported = carry_out(host, device, request, self.bench.params.engine.idx_bits)
+            assert int(result["outcome"].value) == reported.outcome == 0
+            assert (result["beyond"], result["failed"]) == (reported.beyond, 0)
+            packets += packets_of(host, request, most)
+        await ClockCycles(self.bench.dut.clk, QUIET)
+        places = [request.completion_address for request in requests]
+        assert [(at, b"" if at in places else octets) for at, octets in self.seen] == packets
+        assert np.array_equal(card.host()[:COMPLETIONS], host[:COMPLETIONS])
+        assert await card.device(0, DEVICE_BYTES) == before
+
+
+def packets_of(host, request, most):
+    """Return address and bytes of each packet of a request's rows, then of its completion.
+
+    ``host`` is memory that has the rows; the completion's bytes are left out.
+    """
+    start, result = request.destination, []
+    end = start + request.count * request.table.row_bytes
+    for first in range(start, end, 4096):
+        octets = host[first : min(end, first + 4096)].tobytes()
+        for write in writes(first, octets, most):
+            at = write.address + min(write.dwords[0])
+            result.append((at, bytes(byte for dword in write.dwords for byte in dword.values())))
+    return [*result, (request.completion_address, b"")]
 
 
 def destination(size):

@@ -25,6 +25,7 @@ test_axi_requester = simulated(AxiRequester, SIZES, __name__)
 test_rejects = rejects(
     partial(GatherEngineParams, host_bus="axi"),
     ({"kept_parts": 64}, "kept_parts must be 0 with host_bus axi, where rows have more parts: 64"),
+    ({"outputs": "host"}, "outputs must be axi, stream or both with host_bus axi, .*: host"),
 )
 
 

@@ -13,7 +13,7 @@ from tests.hdl.gather.engine_bench import CARD, Bench, Consumer, put, run_tests,
 
 ALL = CardParams(
     engine=GatherEngineParams(
-        tags=64, address_bits=16, outputs="both", kept_parts=512, card_idxs=True
+        tags=64, address_bits=16, outputs="all", kept_parts=512, card_idxs=True
     )
 )
 

@@ -56,6 +56,7 @@ def work_of(request, malformed=False):
         "on_card": int(request.on_card),
         "streamed": int(request.streamed),
         "coalesce": int(request.coalesce),
+        "posted": int(request.posted),
         "malformed": int(malformed),
     }
 
@@ -78,6 +79,7 @@ def some_request(full=False):
         coalesce=bool(bits(1)),
         on_card=bool(bits(1)),
         streamed=bool(bits(1)),
+        posted=bool(bits(1)),
     )
 
 

@@ -25,6 +25,12 @@ def test_it_has_no_cages():
     assert [ip.name for ip in board.vendor_ips] == ["board_clocks", "pcie4c_block", "hbm"]
 
 
+def test_rows_for_the_host_need_no_memory_on_the_card():
+    board = GatherBoard(replace(tiny(), outputs="host"))
+    check_board(board)
+    assert [ip.name for ip in board.vendor_ips] == ["board_clocks", "pcie4c_block"]
+
+
 def test_wires(tmp_path):
     table = Table(GatherBoard(tiny()))
     add_clocks(table, memory=True, cages=False)
@@ -53,5 +59,9 @@ def test_what_the_card_does_not_have_is_refused():
         GatherBoard(replace(tiny(), data_bits=256))
     with pytest.raises(ValueError, match="address_bits must be at most 33 on this board"):
         GatherBoard(replace(tiny(), address_bits=34))
+    with pytest.raises(ValueError, match=r"outputs must be axi or host .*: all, False"):
+        GatherBoard(replace(tiny(), outputs="all"))
+    with pytest.raises(ValueError, match=r"outputs must be axi or host .*: axi, True"):
+        GatherBoard(replace(tiny(), card_idxs=True))
     with pytest.raises(ValueError, match="host_bus must be pcie on this board"):
         GatherBoard(replace(tiny(), host_bus="axi"))

@@ -63,9 +63,21 @@ def test_idxs_of_device_memory_and_rows_of_a_stream():
     assert device[12 : 12 + 3 * 28].tobytes() == b"".join(row for row, _ in expected)
 
 
+def test_rows_that_are_posted_go_to_any_byte_of_the_host():
+    host, device, table, request = memories(np.random.default_rng(5), [3, 20, 3], 4)
+    before, place = device.copy(), len(host) - 3 * 28 - 1
+    expected = host.copy()
+    expected[place : place + 84] = np.concatenate([table[3], np.zeros(28, np.uint8), table[3]])
+    posted = replace(request, posted=True, destination=place)
+    assert carry_out(host, device, posted) == Completion(5, Outcome.DONE, 1)
+    assert np.array_equal(host, expected)
+    assert np.array_equal(device, before)
+
+
 @pytest.mark.parametrize(
     "change",
     [
+        {"posted": True, "streamed": True},
         {"idx_address": 10},
         {"destination": 6},
         {"destination": 2048 - 2 * 28},

@@ -105,7 +105,7 @@ def test_what_is_wrong_is_reported(simulator, tmp_path):
     assert session.difference(counters, wrong) == "row 1 differs from table[idx] from byte 7 on"
     wrong = right.copy()
     wrong[-1] = 0
-    assert session.difference(counters, wrong) == "device memory was written behind the rows"
+    assert session.difference(counters, wrong) == "memory was written behind the rows"
     counters["reads"] += 1
     assert session.difference(counters, right).startswith("counter reads says ")
 
@@ -153,6 +153,23 @@ def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
     assert observed[1]["reads"] < 0.9 * observed[0]["reads"]
     assert observed[1]["link_bytes"] < 0.9 * observed[0]["link_bytes"]
     assert observed[2]["read_bytes"] == observed[0]["read_bytes"] - 4 * observed[0]["rows"]
+
+
+def test_rows_for_the_host(tmp_path):
+    """Two engines write them into the host's memory, and nothing beside them; reads are as ever."""
+    params, two = replace(PARAMS, outputs="host", address_bits=16), replace(REQUESTED, engines=2)
+    simulator = GatherSession.build(GatherSession.hardware(params, two))
+    session = GatherSession(params, two)
+    result = session.run(simulator, tmp_path)
+    assert (result.exact, result.difference) == (True, "")
+    dump = tmp_path / "gathered_1.bin"
+    content = bytearray(dump.read_bytes())
+    content[-1] ^= 1
+    dump.write_bytes(content)
+    counters = [{"counters": item} for item in result.details["engines"]]
+    assert session.compared(counters) == "engine 1: memory was written behind the rows"
+    with pytest.raises(ValueError, match="outputs must have device memory or the host here"):
+        GatherSession(replace(PARAMS, outputs="stream"), REQUESTED)
 
 
 @pytest.mark.parametrize("change", [{"coalesce": True}, {"idxs_on_card": True}])

@@ -1,9 +1,12 @@
 """Checks that a gather keeps a link as busy as arithmetic says that it can be."""
 
+from dataclasses import replace
 from statistics import fmean
 
+import pytest
+
 from hdl.gather.params import ReadOrder
-from sim.gather.rates import ORDERS, Requested, measure
+from sim.gather.rates import ORDERS, Requested, measure, posts_of
 from sim.gather.surroundings.gather_on_host import GatherOnHostParams
 from sim.golden.pcie_link import traffic
 from sim.surroundings.pcie.params import Split
@@ -60,3 +63,13 @@ def test_reads_under_way():
         assert result.counts["most"] == most
         expected = most * 128 / ROUND_TRIP
         assert 0.9 * expected <= result.bytes_per_cycle <= 1.05 * expected  # rows are few
+
+
+@pytest.mark.long
+def test_rows_that_are_posted():
+    """Packets to the host are those of the golden models, and every byte was read."""
+    params = replace(PARAMS, posts=True)
+    sizes = ((1028, 60, 1), (132, 200, 2))
+    requested = [Requested(row_bytes=size, rows=rows, payload=code) for size, rows, code in sizes]
+    for result in measure(params, requested):
+        assert result.counts["writes"] == len(posts_of(result.requested))

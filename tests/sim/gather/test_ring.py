@@ -29,10 +29,11 @@ REQUEST = WorkRequest(
     coalesce=True,
     on_card=True,
     streamed=False,
+    posted=True,
 )
 BYTES = (
     "0807060504030201 2827262524232221 4847464544434241 5857565554535251"
-    "14131211 34333231 42410100 1615 6261 02 01 01 00 01" + 11 * "00"
+    "14131211 34333231 42410100 1615 6261 02 01 01 00 01 01" + 10 * "00"
 )
 
 
@@ -45,8 +46,8 @@ def test_a_descriptor_is_64_bytes():
 @pytest.mark.parametrize(
     ("byte", "bits"),
     [(42, "fe"), (43, "ff"), (45, "e0"), (48, "fc"), (49, "fe"), (50, "fe"), (51, "fe")]
-    + [(52, "fe")]
-    + [(byte, "ff") for byte in range(53, 64)],
+    + [(52, "fe"), (53, "fe")]
+    + [(byte, "ff") for byte in range(54, 64)],
 )
 def test_bits_without_a_meaning_are_malformed(byte, bits):
     octets = bytearray(pack(REQUEST))
