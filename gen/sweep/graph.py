@@ -1,25 +1,22 @@
 """Plans a sweep's work as a graph: hardware is built and synthesised once for all its points."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
 from gen.sweep import tasks
 from gen.sweep.plan import Plan, Point
+from sim.cluster.dispatch import Call
 
 
-@dataclass
-class Task:
-    """Describes one piece of work for a worker of the cluster."""
+@dataclass(kw_only=True, eq=False)
+class Task(Call):
+    """Describes one piece of work for a worker of the cluster: a call that returns its outcome."""
 
-    key: str
     text: str  #: what is done, as shown to the user
-    function: Callable[..., tasks.Outcome]
-    arguments: tuple[Any, ...]
     point: "Waiting | None" = None  #: the point that it measures, if any
     serves: list["Waiting"] = field(default_factory=list)  #: points that wait for it
-    attempts: int = 0
     outcome: tasks.Outcome | None = None
 
 
@@ -65,12 +62,16 @@ def once(result: dict[str, Task], plan: Plan, kind: str, hardware: Any) -> Task:
     key = f"{kind}-{sha256(known.encode()).hexdigest()[:20]}"
     if key not in result:
         name = getattr(getattr(hardware, "params", hardware), "suffix", "") or plan.design.name
-        result[key] = {
-            "build": Task(key, f"building {name}", tasks.build, (key, plan.subject, hardware)),
-            "synth": Task(
-                key, f"synthesising {name}", tasks.synthesise, (key, plan.design, hardware)
-            ),
+        text, function, subject = {
+            "build": ("building", tasks.build, plan.subject),
+            "synth": ("synthesising", tasks.synthesise, plan.design),
         }[kind]
+        result[key] = Task(
+            key=key,
+            text=f"{text} {name}",
+            function=function,
+            arguments=(key, subject, hardware),
+        )
     return result[key]
 
 
@@ -81,10 +82,10 @@ def measurement(plan: Plan, item: Waiting) -> Task:
     assert item.build.outcome is not None
     values = ", ".join(f"{name}={value}" for name, value in point.provided.items())
     return Task(
-        point.key,
-        f"measuring {values}",
-        tasks.measure,
-        (
+        key=point.key,
+        text=f"measuring {values}",
+        function=tasks.measure,
+        arguments=(
             point.key,
             plan.subject,
             point.params,

@@ -42,7 +42,7 @@ class Runner:
         self.queue, self.measurements = deque(first), deque[Task]()
         for item in self.waiting:  # what needs neither simulator nor synthesis
             self.advance(item)
-        with Dispatcher(self.client, self.started) as cluster:
+        with Dispatcher[Task](self.client, self.started) as cluster:
             while self.queue or self.measurements or cluster.running:
                 while cluster.free and (self.measurements or self.queue):
                     cluster.start((self.measurements or self.queue).popleft())

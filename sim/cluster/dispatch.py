@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from gen.base.errors import UserError
 
@@ -26,7 +26,7 @@ class WorkerDied(UserError):
     """Reports a call that has ended as many workers as may try it."""
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Call:
     """Describes a call of a function on a worker."""
 
@@ -37,22 +37,23 @@ class Call:
     attempts: int = 0  #: how often it was begun
 
 
-Ended = Iterator[tuple[Any, Any, BaseException | None]]  #: a call, its result, and what it raised
+C = TypeVar("C", bound=Call)
+Ended = Iterator[tuple[C, Any, BaseException | None]]  #: a call, its result, and what it raised
 
 
-class Dispatcher:
+class Dispatcher(Generic[C]):
     """Runs calls on the workers of a cluster; as a context, cancels what is left at its end."""
 
-    def __init__(self, client: Any, started: Callable[[Any], None] = lambda call: None) -> None:
+    def __init__(self, client: Any, started: Callable[[C], object] = lambda call: None) -> None:
         self.client = client
         self.started = started  #: is called each time that a call begins
-        self.running: dict[str, Any] = {}
-        self.again: deque[Any] = deque()  #: those of ``running`` whose workers have died
+        self.running: dict[str, C] = {}
+        self.again: deque[C] = deque()  #: those of ``running`` whose workers have died
         self.futures: dict[str, Any] = {}
-        self.ends: queue.SimpleQueue[tuple[Any, Any]] = queue.SimpleQueue()
+        self.ends: queue.SimpleQueue[tuple[C, Any]] = queue.SimpleQueue()
         self.alone_since: float | None = None
 
-    def __enter__(self) -> "Dispatcher":
+    def __enter__(self) -> "Dispatcher[C]":
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -72,7 +73,7 @@ class Dispatcher:
         except OSError as error:
             raise lost("the scheduler is gone") from error
 
-    def start(self, call: Any) -> None:
+    def start(self, call: C) -> None:
         """Give a call to the cluster."""
         self.running[call.key] = call
         call.attempts += 1
@@ -86,7 +87,7 @@ class Dispatcher:
         self.futures[call.key] = future
         future.add_done_callback(lambda ended: self.ends.put((call, ended)))
 
-    def ended(self) -> Ended:
+    def ended(self) -> Ended[C]:
         """Wait a little for calls to end, and yield those that did.
 
         UserError if the scheduler or, for a minute, all workers are gone.
@@ -107,7 +108,7 @@ class Dispatcher:
         if self.alone_since and time.monotonic() - self.alone_since > NOBODY_SECONDS:
             raise lost("all workers of the cluster are gone")
 
-    def end(self, call: Any, future: Any) -> Ended:
+    def end(self, call: C, future: Any) -> Ended[C]:
         """Yield what became of a call; nothing if its worker has died, and it runs again."""
         del self.futures[call.key]
         if future.status in ("cancelled", "lost"):
@@ -158,7 +159,7 @@ def run_there(
         Call(key=f"{name}-{number}", function=function, arguments=(item, *rest), item=item)
         for number, item in enumerate(items)
     )
-    with Dispatcher(client) as cluster:
+    with Dispatcher[Call](client) as cluster:
         while waiting or cluster.running:
             while waiting and cluster.free:
                 cluster.start(waiting.popleft())
