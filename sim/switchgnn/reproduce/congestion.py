@@ -23,7 +23,9 @@ from sim.switchgnn.reproduce.subjects import CLOCK, FULL, SEED, Cut, Subject
 LANES = 128  #: features of a packet, as in the full preset
 TURNS = 2  #: slices that are simulated; a whole aggregation of 602 features has 5
 ROOM = 1e6  #: bytes of a port's queue
-MARK = 4e5  #: bytes in it above which ACKs are marked; DCQCN's for 100 Gb/s (HPCC, section 5.1)
+#: Bytes in it above which ACKs are marked: where DCQCN begins to mark at 100 Gb/s in the settings
+#: that were published with HPCC's simulator (Li et al., SIGCOMM 2019: KMIN_MAP of mix/config.txt).
+MARK = 4e5
 TIMEOUT = 200e-6  #: seconds, the endpoint's fetch_timeout of 50,000 cycles at 250 MHz
 WINDOW = 128  #: packets, as in the full preset
 AHEAD = 200e-6  #: seconds of background alone at the beginning
@@ -149,8 +151,9 @@ def congestion(
         " queues and endpoints. Background as in the paper: flows of a Hadoop cluster's sizes from"
         f" every worker to any other, at Poisson times, drawn {draws} times; means are shown."
         " What the paper does not say is assumed:"
-        f" {ROOM / 1e6:.0f} MB of queue a port, marks above {MARK / 1e3:.0f} kB, as DCQCN has at"
-        f" 100 Gb/s, a timeout of {1e6 * TIMEOUT:.0f} us, a flow at a quarter of a link, no rate"
+        f" {ROOM / 1e6:.0f} MB of queue a port, marks above {MARK / 1e3:.0f} kB, where DCQCN"
+        " begins to mark at 100 Gb/s in HPCC's published simulations, a timeout of"
+        f" {1e6 * TIMEOUT:.0f} us, a flow at a quarter of a link, no rate"
         " control of the background. Bytes and times are those of the paper's graph: a packet here"
         f" stands for {scale.packet / FrameSizes.of(LANES).sums:.1f} of {FrameSizes.of(LANES).sums}"
         " bytes. Marks and rates are those of the hardware (sim/switchgnn/golden/congestion.py).",
