@@ -15,6 +15,8 @@ from hdl.common.component import Component
 from sim.harness.kept_layouts import keep_layouts
 
 P = TypeVar("P")
+JOB = "INGATHER_JOB"  #: environment variable: the folder with the files of a job
+MEMBERS = "INGATHER_MEMBERS"  #: environment variable: what of a cluster is simulated
 WORKLOAD = "INGATHER_WORKLOAD"  #: environment variable: what a session was asked for
 FINDINGS = "INGATHER_RESULT"  #: environment variable: the file of what it finds
 

@@ -4,6 +4,7 @@ import pickle
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,13 @@ from hdl.common.component import Component
 from hdl.common.rings import DESCRIPTOR_BYTES
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.queue.params import ENTRY_BYTES
-from sim.harness.in_simulator import to_text
-from sim.harness.part_builds import PartBuilds
-from sim.harness.parts import Part, Workers, run_parts
-from sim.harness.verilator import Build, Simulation, run
+from sim.harness.clusters import Cluster
+from sim.harness.parts import Workers
+from sim.harness.verilator import Build
 from sim.netsparse.builds import part_of
 from sim.netsparse.conservation import check_conservation
 from sim.netsparse.gather_job import (
-    JOB,
     JOB_FILE,
-    MEMBERS,
     PROGRESS_FILE,
     RESULT_FILE,
     GatherJob,
@@ -263,48 +261,38 @@ def simulate_gather(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / JOB_FILE).write_bytes(pickle.dumps((gather.job(params.snic), params)))
     topology = params.network.topology
-    plusargs = fill_memories(gather, folder, files_of(params))
-
-    def simulation(component: Component, members: Members) -> Simulation:
-        return Simulation(
-            test_module="sim.netsparse.gather_in_simulator",
-            params=component.params,
-            component=type(component),
-            plusargs=plusargs,
-            env={JOB: str(folder), MEMBERS: to_text(members)},
-        )
-
-    if not isinstance(simulator, PartBuilds):
-        whole = simulation(ClusterSystem(params), topology.everything)
-        run(simulator, whole, seed=seed, folder=folder)
-        folders = [folder]
-    else:
-        parts = [
-            Part(
-                name=members.name,
-                build=build,
-                simulation=simulation(part_of(params, members), members),
-                files=[JOB_FILE, *(image_file(2 * n + k) for n in members.nodes for k in KINDS)],
-                progress=PROGRESS_FILE,
-            )
-            for members, build in zip(topology.parts, simulator.parts, strict=True)
-        ]
-        run_parts(
-            parts,
-            topology.cuts,
-            epoch=epoch_of(gather.link.get("latency", 0)),
-            processes=processes or len(parts),
-            folder=folder,
-            seed=seed,
-            workers=workers,
-        )
-        folders = [folder / part.name for part in parts]
+    cluster = Cluster(
+        simulator=simulator,
+        test_module="sim.netsparse.gather_in_simulator",
+        folder=folder,
+        plusargs=fill_memories(gather, folder, files_of(params)),
+        everything=topology.everything,
+        parts=topology.parts,
+        links=topology.cuts,
+        epoch=epoch_of(gather.link.get("latency", 0)),
+        component=partial(hardware_of, params),
+        files=files_read_by,
+        progress=PROGRESS_FILE,
+    )
+    cluster.run(seed=seed, processes=processes, workers=workers)
+    folders = cluster.folders
     results = [pickle.loads((each / RESULT_FILE).read_bytes()) for each in folders]
     dumps = [
         [(folder / f"dump_{2 * node + kind}.bin").read_bytes() for node in range(params.nodes)]
         for kind in KINDS
     ]
     return Gathered(joined(topology, results), *dumps)
+
+
+def hardware_of(params: ClusterParams, members: Members) -> Component:
+    """Return the hardware of a cluster, or of one of its parts."""
+    everything = members == params.network.topology.everything
+    return ClusterSystem(params) if everything else part_of(params, members)
+
+
+def files_read_by(members: Members) -> list[str]:
+    """Return the names of the files that a part reads in the folder of all parts."""
+    return [JOB_FILE, *(image_file(2 * node + kind) for node in members.nodes for kind in KINDS)]
 
 
 Naming = Callable[[int, Path], str]  #: the argument that names a memory's file

@@ -14,13 +14,11 @@ from cocotb.triggers import ClockCycles, SimTimeoutError, Timer, with_timeout
 
 from sim.harness.host import EXCHANGE
 from sim.harness.host_program import HostProgram
-from sim.harness.in_simulator import from_text
+from sim.harness.in_simulator import JOB, MEMBERS, from_text
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import PERIOD_NS, cycle, start
 from sim.netsparse.gather_job import (
-    JOB,
     JOB_FILE,
-    MEMBERS,
     PROGRESS_FILE,
     RESULT_FILE,
     GatherJob,

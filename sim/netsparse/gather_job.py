@@ -8,9 +8,7 @@ from sim.netsparse.host.snic.request import Completion, Request
 from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.topology import LeafSpine
 
-JOB = "INGATHER_JOB"  #: the variable that names the folder
 JOB_FILE = "job.pickle"
-MEMBERS = "INGATHER_MEMBERS"  #: the variable that says what of the cluster is simulated
 RESULT_FILE = "result.pickle"
 PROGRESS_FILE = "progress"
 

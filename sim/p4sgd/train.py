@@ -5,7 +5,7 @@ import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,20 +19,17 @@ from hdl.p4sgd.engine.tile_engine import TileEngine
 from hdl.p4sgd.worker import Worker
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.harness.background import follow
-from sim.harness.in_simulator import to_text
+from sim.harness.clusters import Cluster
 from sim.harness.part_builds import PartBuilds, of_parts
-from sim.harness.parts import Part, run_parts
 from sim.harness.session import RunFailed
-from sim.harness.verilator import Build, Simulation, build, emission_of, run
+from sim.harness.verilator import Build, build, emission_of
 from sim.p4sgd.surroundings.cluster import ClusterParams, ClusterSystem
 from sim.p4sgd.surroundings.cluster_parts import SwitchPart, WorkerPart, WorkerPartParams
 from sim.p4sgd.surroundings.network import NetworkParams
 from sim.p4sgd.surroundings.worker_system import WorkerSystem
 from sim.p4sgd.training import TrainingRun
 from sim.p4sgd.training_job import (
-    JOB,
     JOB_FILE,
-    MEMBERS,
     MODELS,
     PROGRESS,
     STOP,
@@ -172,6 +169,33 @@ def simulate_training(
     """
     folder = folder.absolute()  # the simulator works in it, and is told the files of its memories
     folder.mkdir(parents=True, exist_ok=True)
+    params = write_job(training, folder, initial, memory, network)
+    cluster = Cluster(
+        simulator=simulator,
+        test_module="sim.p4sgd.train_in_simulator",
+        folder=folder,
+        plusargs=memory_arguments(training, folder),
+        everything=Members(range(training.workers), has_switch=True),
+        parts=parts_of(training.workers),
+        links=[((k, 0), (training.workers, k)) for k in range(training.workers)],
+        epoch=epoch_of(network.latency if network else 0),
+        component=partial(hardware_of, params),
+    )
+    for each in {folder, *cluster.folders}:
+        for name in (PROGRESS, STOP):
+            (each / name).unlink(missing_ok=True)
+    epochs = Epochs(training, cluster.folders, folder / STOP, on_epoch, enough)
+    follow(partial(cluster.run, seed=seed, processes=processes), epochs.look)
+
+
+def write_job(
+    training: TrainingRun,
+    folder: Path,
+    initial: NDArray[np.int64] | None,
+    memory: MemorySettings | None,
+    network: NetworkSettings | None,
+) -> WorkerParams | ClusterParams:
+    """Write the file of a job with its hardware's parameters, and return these."""
     start = np.zeros(training.shape, dtype=np.int64) if initial is None else initial
     job = Job(
         settings=[training.settings(1, worker) for worker in range(training.workers)],
@@ -183,66 +207,44 @@ def simulate_training(
         under_way=training.under_way,
         steps=training.steps,
     )
-    params: Any = training.params
-    if network is not None:
-        params = cluster_params(training.params, training.workers)
+    params = cluster_params(training.params, training.workers) if network else training.params
     (folder / JOB_FILE).write_bytes(pickle.dumps((job, params)))
-    plusargs = memory_arguments(training, folder)
+    return params
 
-    def simulation(component: Component, members: Members) -> Simulation:
-        return Simulation(
-            test_module="sim.p4sgd.train_in_simulator",
-            params=component.params,
-            component=type(component),
-            plusargs=plusargs,
-            env={JOB: str(folder), MEMBERS: to_text(members)},
-        )
 
-    parts: list[Part] = []
-    if isinstance(simulator, PartBuilds):
-        parts = [
-            Part(name=each.name, build=build, simulation=simulation(part_of(params, each), each))
-            for each, build in zip(parts_of(training.workers), simulator.parts, strict=True)
-        ]
-    folders = [folder / part.name for part in parts] or [folder]
-    for name in (PROGRESS, STOP):
-        for each in {folder, *folders}:
-            (each / name).unlink(missing_ok=True)
+def hardware_of(params: WorkerParams | ClusterParams, members: Members) -> Component:
+    """Return the hardware of a worker, of a cluster, or of one of a cluster's parts."""
+    if isinstance(params, WorkerParams):
+        return WorkerSystem(params)
+    everything = members.workers and members.has_switch
+    return ClusterSystem(params) if everything else part_of(params, members)
 
-    def work() -> None:
-        if not parts:
-            system = WorkerSystem if network is None else ClusterSystem
-            whole = simulation(system(params), Members(range(training.workers), has_switch=True))
-            run(simulator, whole, seed=seed, folder=folder)
+
+@dataclass
+class Epochs:
+    """Reads what simulators write of each epoch, and hands epochs on that all have ended."""
+
+    training: TrainingRun
+    folders: Sequence[Path]  #: those of the simulators
+    stop: Path  #: file that is made when no further epoch is needed
+    on_epoch: Callable[[Epoch], object]
+    enough: Callable[[], bool]
+    seen: int = 0
+
+    def look(self) -> None:
+        """Hand on epochs that have ended since; TrainingStopped if a worker has stopped."""
+        if self.stop.exists():
             return
-        assert network is not None, "only a cluster is cut"
-        run_parts(
-            parts,
-            [((worker, 0), (training.workers, worker)) for worker in range(training.workers)],
-            epoch=epoch_of(network.latency),
-            processes=processes or len(parts),
-            folder=folder,
-            seed=seed,
-        )
-
-    seen = 0
-
-    def look() -> None:
-        nonlocal seen
-        if (folder / STOP).exists():
-            return
-        lines = [[*map(json.loads, read_lines(each / PROGRESS))] for each in folders]
+        lines = [[*map(json.loads, read_lines(each / PROGRESS))] for each in self.folders]
         failures = [each.pop()["failure"] for each in lines if each and "failure" in each[-1]]
-        for of_epoch in [*zip(*lines, strict=False)][seen:]:
-            seen += 1
-            on_epoch(read_epoch(training, folders, of_epoch))
-            if enough():
-                (folder / STOP).touch()
+        for of_epoch in [*zip(*lines, strict=False)][self.seen :]:
+            self.seen += 1
+            self.on_epoch(read_epoch(self.training, self.folders, of_epoch))
+            if self.enough():
+                self.stop.touch()
                 return
         if failures:
             raise TrainingStopped(failures[0])
-
-    follow(work, look)
 
 
 def read_lines(path: Path) -> list[str]:

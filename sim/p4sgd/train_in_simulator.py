@@ -12,7 +12,7 @@ import cocotb
 from cocotb.triggers import gather
 
 from sim.harness.host import EXCHANGE
-from sim.harness.in_simulator import from_text
+from sim.harness.in_simulator import JOB, MEMBERS, from_text
 from sim.harness.payloads import pack, unpack
 from sim.harness.streams import cycle, start
 from sim.p4sgd.cluster_driver import ClusterDriver, StuckError, Then, worker_params
@@ -21,9 +21,7 @@ from sim.p4sgd.surroundings.cluster import ClusterParams
 from sim.p4sgd.surroundings.worker_system import memory_params
 from sim.p4sgd.training_job import (
     DISTANCE,
-    JOB,
     JOB_FILE,
-    MEMBERS,
     MODELS,
     PROGRESS,
     STOP,

@@ -14,10 +14,8 @@ CHANCES = ("drop", "duplicate", "reorder", "corrupt")  #: faults of links that h
 CERTAIN = 1 << 16  #: value of a link's chance that stands for 1
 SWITCH_CYCLES = 64  #: cycles that are more than switch and transport need
 
-JOB = "INGATHER_TRAINING_JOB"  #: environment variable that names the folder of the job's files
 JOB_FILE, PROGRESS = "job.pickle", "progress.jsonl"
 STOP = "stop"  #: file whose presence says that no further epoch is needed
-MEMBERS = "INGATHER_MEMBERS"  #: environment variable that says what of the cluster is simulated
 DISTANCE = 2  #: links between two workers
 MODELS = "models.bin"  #: weights as hardware has them, all of an epoch behind those of the last one
 

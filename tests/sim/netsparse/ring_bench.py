@@ -9,13 +9,13 @@ import numpy as np
 
 from hdl.common.axi import Response
 from hdl.common.rings import DESCRIPTOR_BYTES
+from sim.harness.in_simulator import JOB
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.builds import build_gather
 from sim.netsparse.gather import Gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
-from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.gather import host_memory_before
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory

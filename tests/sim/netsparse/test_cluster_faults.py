@@ -10,6 +10,7 @@ import cocotb
 import numpy as np
 from cocotb.triggers import ClockCycles
 
+from sim.harness.in_simulator import JOB
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
@@ -22,7 +23,6 @@ from sim.netsparse.gather_in_simulator import (
     switch_counts,
     together,
 )
-from sim.netsparse.gather_job import JOB
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.host_memory import HostMemory
 from sim.netsparse.surroundings.link import LINK_SETTINGS

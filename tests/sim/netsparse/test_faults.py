@@ -13,13 +13,13 @@ from cocotb.triggers import ClockCycles
 from hdl.common.axi import Response
 from hdl.netsparse.snic_counters import BUSES
 from sim.harness.coverage_runs import covers
+from sim.harness.in_simulator import JOB
 from sim.harness.payloads import pack
 from sim.harness.streams import start
 from sim.harness.verilator import Simulation, params_in_simulator, run
 from sim.netsparse.builds import build_gather
 from sim.netsparse.gather import FILTER_ADDRESS, Gather, fill_memories
 from sim.netsparse.gather_in_simulator import set_up, set_up_network, snics_of, together
-from sim.netsparse.gather_job import JOB
 from sim.netsparse.golden.idx_filter import line_address
 from sim.netsparse.host.snic.by_registers import RequestRefused
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
