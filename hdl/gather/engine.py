@@ -184,7 +184,10 @@ class GatherEngine(Component):
             connect(m, control.writes, requester.writes)
             connect(m, control.data, requester.data)
             return
-        m.d.comb += requester.limits.payload.eq(self.payload_limit)
+        m.d.comb += [
+            output.size.eq(control.size),
+            requester.limits.payload.eq(self.payload_limit),
+        ]
         # A completion is written when all rows have left, so only one of them is ever there.
         for rows, completion, to in (
             (output.writes, control.writes, requester.writes),
@@ -317,7 +320,6 @@ class GatherEngine(Component):
             output.halt.eq(control.halt),
             output.streamed.eq(control.streamed),
             output.posted.eq(control.posted),
-            output.size.eq(control.size),
             output.address.eq(control.destination),
             output.begin.eq(control.begin),
         ]

@@ -34,14 +34,17 @@ class RowOutput(Component):
         memory = {"m_axi": Out(params.port.write_bus)} if params.to_memory else {}
         consumer = {"m_axis": Out(params.axis)} if params.to_stream else {}
         writes = stream.Signature(params.requester.writes.cutter.request)
-        host = {"writes": Out(writes), "posts": Out(stream.Signature(params.data_bits))}
+        host = {
+            "size": In(params.size_bits),
+            "writes": Out(writes),
+            "posts": Out(stream.Signature(params.data_bits)),
+        }
         super().__init__(
             params,
             {
                 "streamed": In(1),
                 "posted": In(1),
                 "address": In(64),
-                "size": In(params.size_bits),
                 "begin": In(1),
                 "halt": In(1),
                 "rows": In(stream.Signature(params.gather.beat)),
