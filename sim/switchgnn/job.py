@@ -1,8 +1,7 @@
-"""Makes jobs from planned tables: of a golden switch and its workers, or of two levels."""
+"""Makes a job of a switch and its workers from planned tables."""
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -14,8 +13,10 @@ from sim.switchgnn.golden.frames import Kind
 from sim.switchgnn.golden.job_setup import Descriptor, JobSetup, Step
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.golden.worker_rule import Contribution, Share, WorkerSetup
-from sim.switchgnn.planning.levels import Levels
 from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, VALID, Tables
+
+SWITCH = "switch"  #: name of a job's only switch
+Place = tuple[str, int]  #: a switch, and a port of it
 
 
 class Slice(NamedTuple):
@@ -46,6 +47,16 @@ class PlannedJob:
         other = copy(self)
         other.features = features
         return other
+
+    @property
+    def places(self) -> list[Place]:
+        """Return where each worker is."""
+        return [(SWITCH, worker) for worker in range(self.tables.workers)]
+
+    @property
+    def cables(self) -> list[tuple[Place, Place]]:
+        """Return the links between switches, by their ends."""
+        return []
 
     @cached_property
     def slices(self) -> list[Slice]:
@@ -89,6 +100,10 @@ class PlannedJob:
             program=[Step(*step) for step in tables.program.tolist()],
             rows=[[index_of(entry) for entry in row] for row in tables.rows.tolist()],
         )
+
+    def setups(self, open_turns: int = 1, ack_every: int = 1) -> dict[str, JobSetup]:
+        """Return what each switch is told of the job."""
+        return {SWITCH: self.setup(open_turns, ack_every)}
 
     def descriptors(self, block: int) -> dict[int, Descriptor]:
         """Return what is loaded for a block, by aggregator."""
@@ -153,43 +168,3 @@ class PlannedJob:
 def index_of(entry: int) -> int | None:
     """Return the index that an entry of a row names; None if it is not valid."""
     return entry & VALID - 1 if entry & VALID else None
-
-
-class LeafJob(PlannedJob):
-    """Describes the job of leaf ``rack``: worker w is at port w, the spine behind the last port."""
-
-    def __init__(
-        self,
-        levels: Levels,
-        rack: int,
-        features: Sequence[NDArray[np.int16]],
-        *,
-        depth: int,
-        window: int,
-    ) -> None:
-        super().__init__(levels.leaves[rack], features, depth=depth, window=window)
-        self.rack, self.up = rack, levels.up
-
-    def setup(self, open_turns: int = 1, ack_every: int = 1) -> JobSetup:
-        """Return what the leaf is told; it is at the spine's port with the rack's number."""
-        setup = super().setup(open_turns, ack_every)
-        links = {self.up: self.rack}
-        ports = setup.ports | 1 << self.up
-        return replace(with_targets(setup), ports=ports, links=links, up=self.up)
-
-
-def spine_setup(
-    levels: Levels, *, depth: int, window: int, open_turns: int = 1, ack_every: int = 1
-) -> JobSetup:
-    """Return what the spine is told: the leaf of rack k is behind port k."""
-    job = PlannedJob(levels.spine, [], depth=depth, window=window)
-    links = dict.fromkeys(range(len(levels.leaves)), levels.up)
-    return replace(with_targets(job.setup(open_turns, ack_every)), links=links)
-
-
-def with_targets(setup: JobSetup) -> JobSetup:
-    """Return the setup in which a PARTIAL is for the aggregator of its own number."""
-    blocks: list[dict[int, Descriptor]] = [
-        {k: replace(item, target=k) for k, item in block.items()} for block in setup.blocks
-    ]
-    return replace(setup, blocks=blocks)

@@ -17,7 +17,7 @@ from hdl.switchgnn.switch.tables.table_errors import ERROR_COUNT_BITS
 from hdl.switchgnn.switch.tables.table_registers import MEMORY_REGISTERS
 
 IDENTITY = 0x53474E4E  #: the letters SGNN
-VERSION = 1
+VERSION = 2
 
 ROW_BITS = 21  #: width of the number of a row of a table on chip
 MEMORY_ROW_BITS = 32  #: width of the number of a row of a table in memory

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
 
-from amaranth.hdl import ShapeLike, signed
+from amaranth.hdl import Cat, Const, ShapeLike, Value, signed
 from amaranth.lib import data
 from amaranth.utils import bits_for, ceil_log2
 
@@ -40,6 +40,7 @@ MAX_ROWS = {CHIP: 1 << 20, MEMORY: 1 << 31}
 READ_CYCLES = 4  #: cycles from a chosen READ to its sum
 #: cycles from a chosen READ to its delivery, with all lanes in one die: see delivery_cycles
 DELIVERY_CYCLES = READ_CYCLES + 2
+ABOVE_BITS = 6  #: width of the number of ports that lead to switches above
 LINK_WINDOW = 32  #: most PARTIALs of a turn that are stored until another switch acknowledges them
 
 
@@ -115,6 +116,11 @@ class GnnSwitchSizes(PacketSwitchParams):
     def first_link(self) -> int:
         """Return the number of the first port that leads to another switch."""
         return self.ports - self.links
+
+    def above_mask(self, above: Value) -> Value:
+        """Return the bits of the last ``above`` ports, if they lead to other switches."""
+        links = range(self.first_link, self.ports)
+        return Cat(Const(0, self.first_link), *(above >= self.ports - k for k in links))
 
     @property
     def link_window(self) -> int:

@@ -40,10 +40,10 @@ class GnnSwitch(Component):
     descriptors to memory, from where ``m_axi_tables`` read them (:class:`TableMemory`). Jobs have
     their own ports, turns and aggregators: no frame or list, however wrong, affects another job.
 
-    With ``params.links``, the last ports lead to other switches, for two levels: a leaf has one
-    such port, the spine above has leaves at all its ports. A sum that leaves by such a port is
+    With ``params.links``, the last ports lead to other switches, for two levels: a leaf has such a
+    port to each spine, a spine has leaves at all its ports. A sum that leaves by such a port is
     a PARTIAL for the aggregator of the same number there (:class:`PartialSender`); a turn of a
-    leaf ends when the spine says so.
+    leaf ends when all spines have said so.
 
     Throughput: a row of lists a cycle, with P additions of L sums; one sum leaves in a cycle; ports
     are granted in round-robin order. ``s_axis`` is always ready: a port whose queue is full loses

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +12,14 @@ from sim.switchgnn.golden.switch import SwitchModel
 from sim.switchgnn.golden.worker import WorkerModel
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.links import Faults, Links, Place, join, run
-from sim.switchgnn.planning.preparation import PLANS, prepare
+from sim.switchgnn.planning.levels import levels
+from sim.switchgnn.planning.preparation import PLANS, Prepared, prepare
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.tables import Tables, with_program
 from sim.switchgnn.planning.workers import WorkerPartition
+from sim.switchgnn.racked_job import RackedJob
 
-SWITCH: Place = "switch"
+Jobs = dict[int, PlannedJob] | dict[int, RackedJob]  #: jobs by the width of what is added
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
 MAX_ACK_EVERY = 8
@@ -34,6 +36,8 @@ class SwitchSetup:
     quick: bool = False  #: whether it chooses partial sums and copies, as ``prepare`` does
     seed: int = 1  #: seed of the plan, the order and the links' faults
     faults: Faults = Faults()  # noqa: RUF009 - it is frozen
+    racks: int = 1  #: racks that the workers are in, in their order, with such a switch each
+    spines: int = 0  #: switches above these, to each of which a port of each of them leads
 
     @property
     def ack_every(self) -> int:
@@ -46,7 +50,7 @@ class Planner:
 
     def __init__(self, setup: SwitchSetup) -> None:
         self.setup = setup
-        self.built: list[tuple[csr_array, dict[int, Tables]]] = []
+        self.built: list[tuple[csr_array, Prepared, dict[int, Tables]]] = []
 
     def planned(
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
@@ -56,23 +60,45 @@ class Planner:
         Asked for the same graph, it gives what it gave before; partition and widths are the same.
         UserError for what the switch has no room for.
         """
-        for known, tables in self.built:
-            if known is adjacency:
-                return tables
+        return self._built(adjacency, partition, widths)[1]
+
+    def jobs(self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]) -> Jobs:
+        """Return the job of one aggregation of each of ``widths``, without features."""
         setup = self.setup
+        built, tables = self._built(adjacency, partition, widths)
+        sizes = {"depth": deepest(built.tables), "window": setup.window}
+        if setup.racks == 1:
+            return {width: PlannedJob(tables[width], [], **sizes) for width in widths}
+        rack = np.arange(partition.workers) * setup.racks // partition.workers
+        divided = levels(built, rack, setup.shape.ports, setup.spines)
+        return {
+            width: RackedJob(divided.with_program(setup.shape, [width]), [], **sizes)
+            for width in widths
+        }
+
+    def _built(
+        self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
+    ) -> tuple[Prepared, dict[int, Tables]]:
+        """Return the plan of a graph, and its tables for each width."""
+        for known, built, tables in self.built:
+            if known is adjacency:
+                return built, tables
+        setup = self.setup
+        # All workers are at one switch in a plan, before it is divided between racks.
+        ports = partition.workers if setup.racks > 1 else setup.shape.ports
         built = prepare(
             adjacency,
             partition,
-            setup.shape,
+            replace(setup.shape, ports=ports),
             [max(widths)],
             plan=setup.plan,
             order=setup.order,
             quick=setup.quick,
             seed=setup.seed,
-        ).tables
-        tables = {width: with_program(built, setup.shape, [width]) for width in widths}
-        self.built.append((adjacency, tables))
-        return tables
+        )
+        tables = {width: with_program(built.tables, setup.shape, [width]) for width in widths}
+        self.built.append((adjacency, built, tables))
+        return built, tables
 
 
 class GoldenAggregator:
@@ -92,14 +118,20 @@ class GoldenAggregator:
         setup = self.setup = planner.setup
         shape = self.shape = setup.shape
         self.epoch = 0
-        self.jobs = {
-            width: PlannedJob(tables, [], depth=deepest(tables), window=setup.window)
-            for width, tables in planner.planned(adjacency, partition, widths).items()
+        self.jobs: Jobs = planner.jobs(adjacency, partition, widths)
+        first = self.jobs[widths[0]]
+        self.switches: dict[Place, SwitchModel] = {
+            name: SwitchModel(
+                ports=used.ports.bit_length(), banks=shape.banks, depth=shape.depth, jobs=1
+            )
+            for name, used in first.setups().items()
         }
-        self.switch = SwitchModel(ports=shape.ports, banks=shape.banks, depth=shape.depth, jobs=1)
         rng = np.random.default_rng(setup.seed)
         self.links = Links(rng, lanes=shape.lanes, faults=setup.faults)
-        self.links.ends[SWITCH] = self.switch.take
+        for place, switch in self.switches.items():
+            self.links.ends[place] = switch.take
+        for cable in first.cables:
+            self.links.connect(*cable)
         self.repeats = 0  #: frames that workers have repeated
         self.planned_bytes = 0
 
@@ -109,30 +141,33 @@ class GoldenAggregator:
         job = planned.with_features([features])
         self.planned_bytes += planned.bytes
         self.epoch = (self.epoch + 1) % EPOCHS
-        setup = job.setup(self.shape.open_turns, self.setup.ack_every)
-        refusal = self.switch.start_job(JOB, setup=setup, epoch=self.epoch, base=0)
-        assert refusal is None, refusal
+        for name, setup in job.setups(self.shape.open_turns, self.setup.ack_every).items():
+            refusal = self.switches[name].start_job(JOB, setup=setup, epoch=self.epoch, base=0)
+            assert refusal is None, refusal
         workers: dict[Place, WorkerModel] = {
-            port: job.worker(port, JOB, self.epoch, self.shape.open_turns)
-            for port in range(job.tables.workers)
+            worker: job.worker(worker, JOB, self.epoch, self.shape.open_turns)
+            for worker in range(len(job.places))
         }
-        for port, worker in workers.items():
-            join(self.links, port, worker, SWITCH, int(port))
-        run(self.links, {SWITCH: self.switch}, workers)
+        for worker, (name, port) in enumerate(job.places):
+            join(self.links, worker, workers[worker], name, port)
+        run(self.links, self.switches, workers)
         self.repeats += sum(worker.repeats for worker in workers.values())
-        assert not self.switch.table.active[JOB].errors, self.switch.table.active[JOB].first_error
+        for switch in self.switches.values():
+            assert not switch.table.active[JOB].errors, switch.table.active[JOB].first_error
         (sums,) = job.sums(list(workers.values()))
         return sums
 
     @property
     def counts(self) -> Counter[str]:
         """Return all of the aggregator's COUNTERS."""
-        counts, links = self.switch.counts, self.links.counts
+        links, each = self.links.counts, [switch.counts for switch in self.switches.values()]
+        total = sum((Counter(vars(counts)) for counts in each), Counter())
         return Counter(
             {name: links[name] for name in ("frames", "bytes")}
             | {"lost": links["drop"] + links["corrupt"], "planned_bytes": self.planned_bytes}
-            | {name: getattr(counts, name) for name in ("rows", "additions", "turns", "marks")}
-            | {"repeats": self.repeats + counts.repeats, "cycles": 0, "halvings": 0}
+            | {name: total[name] for name in ("rows", "additions", "marks")}
+            | {"turns": each[0].turns, "repeats": self.repeats + total["repeats"]}
+            | {"cycles": 0, "halvings": 0}
         )
 
 

@@ -63,7 +63,7 @@ class JobSetup:
     program: Sequence[Step] = (Step(0, 1),)  # repeated for ever
     rows: Sequence[Row] = ()
     links: Mapping[int, int] = field(default_factory=dict)  # ports of other switches, by our ports
-    up: int | None = None  # the link by which ADVANCE comes; None: this switch decides
+    above: int = 0  # bitmap of the links by which ADVANCEs come; 0: this switch ends turns
 
     @property
     def size(self) -> int:
@@ -73,7 +73,7 @@ class JobSetup:
     @property
     def below(self) -> int:
         """Return the bitmap of the ports whose DONEs are waited for."""
-        return self.ports if self.up is None else self.ports & ~(1 << self.up)
+        return self.ports & ~self.above
 
     @property
     def workers(self) -> int:

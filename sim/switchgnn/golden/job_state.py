@@ -54,6 +54,7 @@ class Job:
     open: tuple[OpenTurn, ...]  # by slot
     loaded: tuple[int | None, ...]  # by slot: the block that its aggregators are loaded for
     entries: tuple[Entry, ...]  # of the region
+    over: int = 0  # bitmap of the switches above that have ended turn lo
 
     @classmethod
     def at_start(cls, setup: JobSetup) -> "Job":

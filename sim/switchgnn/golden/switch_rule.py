@@ -45,7 +45,7 @@ class Verdict(StrEnum):
     EARLY = "early"  # DONE: of a later turn than the oldest open one
     PASSED = "passed"  # RAW, RAWFETCH: handed on
     ACKNOWLEDGED = "acknowledged"  # ACK: of our PARTIALs
-    ADVANCED = "advanced"  # ADVANCE: of the switch above
+    ADVANCED = "advanced"  # ADVANCE: of a switch above
     CLOSED = "closed"  # of a turn that is not open; ADVANCE: of one that has begun already
     MISPLACED = "misplaced"  # a kind that the port behind it may not send
 
@@ -69,7 +69,7 @@ def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
     if is_misplaced(setup, frame, port):
         return Outcome(job, Verdict.MISPLACED)
     if frame.kind is Kind.ADVANCE:
-        return advance_rule(setup, job, frame)
+        return advance_rule(setup, job, frame, port)
     if frame.kind is Kind.DONE:
         return done_rule(setup, job, frame, port)
     if not job.is_open(setup, frame.turn):
@@ -91,13 +91,14 @@ def switch_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
 def is_misplaced(setup: JobSetup, frame: Frame, port: int) -> bool:
     """Return whether a frame is of a kind that what is behind the port may not send.
 
-    Only the switch above ends turns, only other switches acknowledge; nobody sends a RESULT.
+    Only switches above end turns, only other switches acknowledge; nobody sends a RESULT.
     """
+    above = bool(setup.above >> port & 1)
     if frame.kind is Kind.ADVANCE:
-        return port != setup.up
+        return not above
     if frame.kind is Kind.ACK:
         return port not in setup.links
-    return frame.kind is Kind.RESULT or (frame.kind is Kind.DONE and port == setup.up)
+    return frame.kind is Kind.RESULT or (frame.kind is Kind.DONE and above)
 
 
 def contribution_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
@@ -175,10 +176,10 @@ def fetch_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
 
 
 def done_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
-    """Note that a port has all that it gets in a turn; the last one ends it, or tells the switch
+    """Note that a port has all that it gets in a turn; the last one ends it, or tells the switches
     above.
 
-    As long as that has not answered, every DONE that is repeated is repeated upwards.
+    As long as not all of them have answered, every DONE that is repeated is repeated to each.
     """
     if frame.turn > job.lo:
         return Outcome(job, Verdict.EARLY)
@@ -187,15 +188,22 @@ def done_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
     job = replace(job, done=job.done | 1 << port)
     if job.done != setup.below:
         return Outcome(job, Verdict.DONE)
-    if setup.up is not None:
-        return Outcome(job, Verdict.DONE, ((setup.up, Frame(kind=Kind.DONE, turn=job.lo)),))
+    if setup.above:
+        sent = copies(setup, Frame(kind=Kind.DONE, turn=job.lo), setup.above)
+        return Outcome(job, Verdict.DONE, sent)
     return Outcome(*advanced(setup, job, Verdict.DONE))
 
 
-def advance_rule(setup: JobSetup, job: Job, frame: Frame) -> Outcome:
-    """End a turn as the switch above does, which was told that this one is done with it."""
+def advance_rule(setup: JobSetup, job: Job, frame: Frame, port: int) -> Outcome:
+    """End a turn once all switches above have, which were told that this one is done with it.
+
+    Each of them may be a turn ahead of this one, while it waits for the others.
+    """
     if frame.turn <= job.lo:
         return Outcome(job, Verdict.CLOSED)
+    job = replace(job, over=job.over | 1 << port)
+    if job.over != setup.above:
+        return Outcome(job, Verdict.ADVANCED)
     return Outcome(*advanced(setup, job, Verdict.ADVANCED))
 
 
@@ -204,7 +212,7 @@ def advanced(
 ) -> tuple[Job, Verdict, tuple[tuple[int, Frame], ...]]:
     """End the oldest open turn: its windows are those of the next turn to be opened."""
     opened = exchanged(job.open, setup.slot(job.lo), empty(setup))
-    job = replace(job, lo=job.lo + 1, done=0, open=opened)
+    job = replace(job, lo=job.lo + 1, done=0, over=0, open=opened)
     return job, verdict, copies(setup, advance(job.lo), setup.below)
 
 

@@ -54,13 +54,15 @@ class GnnSwitch(StartedJobs):
             raise ValueError(f"levels must be 0 to 65535: {ingress}, {egress}")
         self.registers.write(ingress_mark=ingress, egress_mark=egress)
 
-    def set_links(self, *, above: bool, far_port: int, timeout: int) -> None:
+    def set_links(self, *, above: int, far_port: int, timeout: int) -> None:
         """Say how the last ports lead to other switches; while no job is active.
 
-        If ``above``, the last one leads to the switch above. Each of the others has this switch at
+        The last ``above`` ports lead to switches above. Each of the other switches has this one at
         its port ``far_port``. PARTIALs are repeated after ``timeout`` cycles.
         """
-        self.registers.write(above=int(above), far_port=far_port)
+        if not 0 <= above <= self.build.fixed["link_ports"]:
+            raise ValueError(f"above must be 0 to {self.build.fixed['link_ports']}: {above}")
+        self.registers.write(above=above, far_port=far_port)
         self.registers.write(link_timeout=timeout)
 
     def start_job(

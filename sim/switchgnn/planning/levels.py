@@ -1,39 +1,50 @@
-"""Divides a job between two levels: a leaf for each rack of workers, and the spine above them.
+"""Divides a job between two levels: a leaf for each rack of workers, and spines above them.
 
 A destination's aggregator has the same number, index x P + bank, in every switch, so a sum for
 another switch is a PARTIAL of its own number, and no table says where it goes to. In the leaf of
 its worker it gets what the rack's other workers send and, if another rack has a neighbour of it,
-one PARTIAL of the spine. In another leaf it gets what that rack sends, and goes up. In the spine it
-gets the PARTIALs, and goes down. A block has at most K destinations, of all racks together.
+one PARTIAL of a spine. In another leaf it gets what that rack sends, and goes up. In the spine it
+gets the PARTIALs, and goes down. Those of a block that need a spine take turns: the first spine has
+the first of them, the second spine the next. A block has at most K destinations, of all racks
+together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sim.switchgnn.planning.preparation import Prepared
 from sim.switchgnn.planning.saved import refuse, starts
-from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, Tables
+from sim.switchgnn.planning.shape import SwitchShape
+from sim.switchgnn.planning.tables import FEATURE, PORT_SHIFT, Tables, with_program
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Levels:
-    """Holds the tables of all switches: leaf k is at the spine's port k, the spine at port
-    ``up``."""
+    """Holds the tables of all switches: leaf k is at each spine's port k, spine s at port
+    ``up`` + s."""
 
-    up: int  #: port of a leaf that leads to the spine: its last one
+    up: int  #: the first port of a leaf that leads to a spine; they are its last ones
     workers: Sequence[Ints]  #: for each rack: the workers at port 0, 1, ... of its leaf, ascending
     #: for each leaf: its tables for the workers at its ports; results are those of their vertices
     leaves: Sequence[Tables]
-    spine: Tables  #: tables of the spine, which has no workers, so no lists and packets
+    spines: Sequence[Tables]  #: tables of each spine, which has no workers: no lists and packets
+
+    def with_program(self, shape: SwitchShape, widths: Sequence[int]) -> "Levels":
+        """Return the tables for aggregations of other widths, as of a single switch."""
+        leaves, spines = (
+            [with_program(each, shape, widths) for each in tables]
+            for tables in (self.leaves, self.spines)
+        )
+        return replace(self, leaves=leaves, spines=spines)
 
 
-def levels(built: Prepared, rack: ArrayLike, ports: int) -> Levels:
-    """Divide a job between leaves of ``ports`` ports and a spine; ``rack`` has one for each worker.
+def levels(built: Prepared, rack: ArrayLike, ports: int, spines: int = 1) -> Levels:
+    """Divide a job between leaves of ``ports`` ports and spines; ``rack`` has one for each worker.
 
     The same for the same arguments. UserError if ``rack`` is of another length, if there is one
     rack only or one without workers, and for a leaf that has a port too few.
@@ -53,17 +64,18 @@ def levels(built: Prepared, rack: ArrayLike, ports: int) -> Levels:
         + ", ".join(map(str, sizes.tolist())),
     )
     refuse(
-        sizes.max() >= ports,
-        f"rack {sizes.argmax()} has {sizes.max()} workers, and its leaf {ports} ports, one of which"
-        " leads to the spine",
+        sizes.max() + spines > ports,
+        f"rack {sizes.argmax()} has {sizes.max()} workers, and its leaf {ports} ports, of which"
+        f" {spines} must lead to spines",
     )
     workers = [np.flatnonzero(of_worker == k) for k in range(racks)]
     expected, home = _contributions(built, of_worker, racks)
+    up, spine = ports - spines, _spine_of(tables, expected, home, spines)
     return Levels(
-        up=ports - 1,
+        up=up,
         workers=workers,
-        leaves=[_leaf(tables, k, workers[k], ports - 1, expected, home) for k in range(racks)],
-        spine=_spine(tables, racks, expected, home),
+        leaves=[_leaf(tables, k, workers[k], up + spine, expected, home) for k in range(racks)],
+        spines=[_spine(tables, racks, expected, home, spine == s) for s in range(spines)],
     )
 
 
@@ -84,7 +96,23 @@ def _contributions(built: Prepared, rack: Ints, racks: int) -> tuple[Ints, Ints]
     return expected, home
 
 
-def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: Ints) -> Tables:
+def _others(expected: Ints, home: Ints) -> Ints:
+    """Return which racks add to an aggregator of another rack: [racks, descriptor rows, P]."""
+    return (expected > 0) & (home != np.arange(len(expected))[:, None, None])
+
+
+def _spine_of(tables: Tables, expected: Ints, home: Ints, spines: int) -> Ints:
+    """Return the spine of each aggregator, in turn within a block: [descriptor rows, P]."""
+    crosses = _others(expected, home).any(0).ravel()
+    before = starts(crosses.astype(np.int64))
+    first = np.repeat(
+        before[tables.descriptor_first[:-1] * tables.banks],
+        np.diff(tables.descriptor_first) * tables.banks,
+    )
+    return ((before[:-1] - first) % spines).reshape(home.shape)
+
+
+def _leaf(tables: Tables, k: int, workers: Ints, up: Ints, expected: Ints, home: Ints) -> Tables:
     """Return the tables of leaf ``k``: its workers' packets, and the rows that these name."""
     near = home == k
     others = expected.sum(0) > expected[k]
@@ -117,9 +145,9 @@ def _leaf(tables: Tables, k: int, workers: Ints, up: int, expected: Ints, home: 
     )
 
 
-def _spine(tables: Tables, racks: int, expected: Ints, home: Ints) -> Tables:
-    """Return the tables of the spine, with a PARTIAL of each other rack that adds anything."""
-    others = (expected > 0) & (home != np.arange(racks)[:, None, None])
+def _spine(tables: Tables, racks: int, expected: Ints, home: Ints, own: Ints) -> Tables:
+    """Return the tables of a spine, with a PARTIAL of each other rack that adds to its ``own``."""
+    others = _others(expected, home) & own
     nothing = np.zeros(0, np.int64)
     return Tables(
         workers=racks,

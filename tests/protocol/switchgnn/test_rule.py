@@ -40,6 +40,10 @@ SYSTEMS = {
     "two leaves": TwoLeaves(turns=2),
     "two leaves, three workers": TwoLeaves(racks=((0, 2), (1,)), turns=2),
     "two leaves, two turns": TwoLeaves(turns=2, open_turns=2),
+    "two spines": TwoLeaves(spines=2, turns=3),
+    "two spines, three workers": TwoLeaves(racks=((0, 2), (1,)), spines=2, turns=2),
+    "two spines, two turns": TwoLeaves(spines=2, turns=2, open_turns=2),
+    "two spines, late sums": TwoLeaves(spines=2, turns=2, late_sums=True),
 }
 SHORT = [
     "one turn",
@@ -53,6 +57,7 @@ SHORT = [
     "two levels, late sums",
     "two leaves",
     "two leaves, three workers",
+    "two spines",
 ]
 
 

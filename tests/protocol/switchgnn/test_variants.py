@@ -26,6 +26,7 @@ from tests.protocol.switchgnn.variants import (
     UNSAFE_LEVELS,
     UNSAFE_LOADS,
     UNSAFE_OPEN,
+    UNSAFE_SPINES,
 )
 from tests.protocol.unordered import Unordered
 from tests.protocol.variants import parametrized
@@ -37,6 +38,7 @@ ONE_COPY = replace(PAIR, owners=[0, 1], edges={0: [1]}, copies={1: [0]}, open_tu
 WITH_LOADS = replace(PAIR, turns=3, **LOADS)
 LEVELS = TwoLevels(upwards=2, turns=1)
 LEAVES = TwoLeaves(racks=((0, 2), (1,)))
+SPINES = TwoLeaves(spines=2, turns=2)
 
 GROUPS = [
     (PAIR, UNSAFE),
@@ -46,12 +48,13 @@ GROUPS = [
     (WITH_LOADS, UNSAFE_LOADS),
     (LEVELS, UNSAFE_LEVELS),
     (LEAVES, UNSAFE_LEAVES),
+    (SPINES, UNSAFE_SPINES),
 ]
 
 
 @pytest.mark.parametrize(("name", "instance", "variant"), parametrized(*GROUPS))
 def test_each_clause_is_needed(name, instance, variant):
-    sees_alarm = variant.fault == ALARM or instance in (LEVELS, LEAVES)
+    sees_alarm = variant.fault == ALARM or instance in (LEVELS, LEAVES, SPINES)
     options = {} if sees_alarm else {"watched": FAULTS - {ALARM}}
     check(name, instance.system(variant.rules, **options), variant.fault, variant.steps)
 

@@ -48,7 +48,7 @@ class TwoLevels(Setup):
             blocks=[{0: Descriptor(2, LEAF_A), **parts}],
             rows=[[k] for k in (1, 0, *parts)],
             links={UP: DOWN},
-            up=UP,
+            above=1 << UP,
         )
 
     @property

@@ -47,7 +47,7 @@ UNSAFE = variants(
         STUCK; 2
     frame below the base not acknowledged; switch; , ((port, ack(turn, before.window)),)) =>
         , ((port, ack(turn, before.window)),) * (frame.seq >= before.window.base)); STUCK; 2
-    windows kept; switch; done=0, open=opened) => done=0); STUCK; 0
+    windows kept; switch; over=0, open=opened) => over=0); STUCK; 0
     result of any turn; worker; turn = frame.turn => sent = (Kind.RESULT, Kind.RAW)
         \n    late = frame.kind in sent and worker.lo < setup.turns
         \n    turn = worker.lo if late else frame.turn; WRONG_SUM; 13
@@ -128,10 +128,10 @@ UNSAFE_LEVELS = variants(
         \n    left = with_entry(job, place, freed)
         \n    if entry.port not in setup.links:; STUCK; 2
     leaf does not wait for the spine; switch;
-        return Outcome(job, Verdict.DONE, ((setup.up, Frame(kind=Kind.DONE, turn=job.lo)),)) =>
+        return Outcome(job, Verdict.DONE, sent) =>
         after, verdict, sent = advanced(setup, job, Verdict.ADVANCED)
-        \n        up = setup.up, Frame(kind=Kind.DONE, turn=job.lo)
-        \n        return Outcome(after, verdict, (up, *sent)); STUCK; 8
+        \n        up = copies(setup, Frame(kind=Kind.DONE, turn=job.lo), setup.above)
+        \n        return Outcome(after, verdict, (*up, *sent)); STUCK; 8
     DONE passed upwards once; switch; job = replace(job, done=job.done | 1 << port) =>
         again, job = job.done >> port & 1, replace(job, done=job.done | 1 << port);
         switch; if job.done != setup.below: => if again or job.done != setup.below:; STUCK; 8
@@ -147,12 +147,24 @@ UNSAFE_LEAVES = variants(
     nodes,
     r"""
     DONE passed upwards for one worker; switch; if job.done != setup.below: =>
-        if setup.up is None and job.done != setup.below:; LEFT_BEHIND; 18
+        if not setup.above and job.done != setup.below:; LEFT_BEHIND; 18
     DONE upwards of the next turn; switch;
         return Outcome(*advanced(setup, job, Verdict.ADVANCED)) =>
         after, verdict, sent = advanced(setup, job, Verdict.ADVANCED)
-        \n    up = setup.up, Frame(kind=Kind.DONE, turn=after.lo)
-        \n    return Outcome(after, verdict, (*sent, up)); LEFT_BEHIND; 29
+        \n    up = copies(setup, Frame(kind=Kind.DONE, turn=after.lo), setup.above)
+        \n    return Outcome(after, verdict, (*sent, *up)); LEFT_BEHIND; 29
+    """,
+)
+
+#: Two spines and two leaves.
+UNSAFE_SPINES = variants(
+    nodes,
+    r"""
+    ADVANCEs counted; switch; over=job.over | 1 << port =>
+        over=job.over | 1 << (setup.above & ~job.over).bit_length() - 1; STUCK; 16
+    DONE to one spine; switch; turn=job.lo), setup.above) =>
+        turn=job.lo), setup.above & -setup.above); STUCK; 0
+    ADVANCEs kept; switch; over=0, open=opened) => open=opened); STUCK; 37
     """,
 )
 

@@ -5,11 +5,12 @@ import pytest
 
 from sim.switchgnn.golden.aggregation import aggregate, edges_between
 from sim.switchgnn.golden.switch import SwitchModel
-from sim.switchgnn.job import LeafJob, PlannedJob, spine_setup
+from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.links import join, run
 from sim.switchgnn.planning.levels import levels
 from sim.switchgnn.planning.preparation import PLANS, prepare
 from sim.switchgnn.planning.shape import SwitchShape
+from sim.switchgnn.racked_job import RackedJob
 from tests.sim.switchgnn.cases import directed
 from tests.sim.switchgnn.golden.cut_graphs import EARLY, bad_links
 
@@ -46,48 +47,44 @@ def test_every_sum_is_exact(rng, plan, theta, open_turns):
 
 
 LEAF_PORTS = 4
-SPINE = "spine"
 
 
 @pytest.mark.parametrize(
-    ("rack", "theta", "open_turns"),
-    [([0, 0, 1, 1], 0, 1), ([0, 0, 1, 1], 2, 2), ([2, 0, 1, 0], 0, 2), ([1, 1, 0, 1], 0, 1)],
+    ("rack", "spines", "theta", "open_turns"),
+    [
+        ([0, 0, 1, 1], 1, 0, 1),
+        ([0, 0, 1, 1], 2, 2, 2),
+        ([2, 0, 1, 0], 2, 0, 2),
+        ([1, 1, 0, 1], 1, 0, 1),
+        ([0, 1, 1, 2], 2, 0, 1),
+    ],
 )
-def test_every_sum_is_exact_on_two_levels(rng, rack, theta, open_turns):
+def test_every_sum_is_exact_on_two_levels(rng, rack, spines, theta, open_turns):
     adjacency, partition = directed(vertices=40, edges=160, workers=4)
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4)
     built = prepare(adjacency, partition, shape, WIDTHS, theta=theta)
-    planned = levels(built, rack, LEAF_PORTS)
     features = [
         rng.integers(-(1 << 15), 1 << 15, (adjacency.shape[0], width)).astype(np.int16)
         for width in WIDTHS
     ]
-    links = bad_links(rng, shape.lanes)
-    sizes = {"depth": shape.depth, "window": 3}
-    jobs = [LeafJob(planned, k, features, **sizes) for k in range(len(planned.leaves))]
-    switches = {
-        k: SwitchModel(ports=LEAF_PORTS, banks=2, depth=16, jobs=1) for k in range(len(jobs))
-    }
-    switches[SPINE] = SwitchModel(ports=len(jobs), banks=2, depth=16, jobs=1)
-    setups = {k: job.setup(open_turns, ack_every=3) for k, job in enumerate(jobs)}
-    setups[SPINE] = spine_setup(planned, open_turns=open_turns, ack_every=2, **sizes)
-    workers = {}
-    for place, setup in setups.items():
-        assert switches[place].start_job(0, setup=setup, epoch=9, base=0) is None
-        links.ends[place] = switches[place].take
-    for k, job in enumerate(jobs):
-        links.connect((k, planned.up), (SPINE, k))
-        for port in range(planned.workers[k].size):
-            workers[k, port] = job.worker(port, 0, 9, open_turns)
-            join(links, f"{k}.{port}", workers[k, port], k, port)
-    run(links, switches, {f"{k}.{port}": item for (k, port), item in workers.items()}, early=EARLY)
+    planned = levels(built, rack, LEAF_PORTS, spines)
+    job = RackedJob(planned, features, depth=shape.depth, window=3)
+    links, switches = bad_links(rng, shape.lanes), {}
+    for name, setup in job.setups(open_turns, ack_every=3).items():
+        switches[name] = SwitchModel(ports=LEAF_PORTS, banks=2, depth=16, jobs=1)
+        assert switches[name].start_job(0, setup=setup, epoch=9, base=0) is None
+        links.ends[name] = switches[name].take
+    for cable in job.cables:
+        links.connect(*cable)
+    workers = {w: job.worker(w, 0, 9, open_turns) for w in range(len(rack))}
+    for worker, (name, port) in enumerate(job.places):
+        join(links, worker, workers[worker], name, port)
+    run(links, switches, workers, early=EARLY)
     cut = edges_between(adjacency, partition.owner)
-    result = [
-        job.sums([item for (at, _), item in workers.items() if at == k])
-        for k, job in enumerate(jobs)
-    ]
-    for aggregation, values in enumerate(features):
-        together = sum(sums[aggregation] for sums in result)
-        assert np.array_equal(together, aggregate(cut, values))
+    for result, values in zip(job.sums(list(workers.values())), features, strict=True):
+        assert np.array_equal(result, aggregate(cut, values))
     assert all(not switch.table.active[0].errors for switch in switches.values())
     assert all(switch.counts.repeats for switch in switches.values())
+    left = [int(job.partials[item.block]) for item in job.slices]
+    results = sum(switch.counts.results - switch.counts.repeats for switch in switches.values())
+    assert results == sum(left) + sum(len(worker.sums) for worker in workers.values())

@@ -10,7 +10,7 @@ from hdl.switchgnn.switch.egress.ecn_echo import EcnEcho
 from hdl.switchgnn.switch.egress.egress_port import EgressPort
 from hdl.switchgnn.switch.links.partial_sender import PartialSender
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.sizes import LEVEL_BITS, OPEN_TURNS
+from hdl.switchgnn.switch.sizes import ABOVE_BITS, LEVEL_BITS, OPEN_TURNS
 
 #: Names the events of a port, a bit for each.
 EGRESS_EVENTS = ("sent_results", "sent_raws", "marks", "requests_dropped")
@@ -23,7 +23,7 @@ class GnnEgress(Component):
 
     The last ``params.links`` ports lead to other switches: their sums pass through a
     :class:`PartialSender`, to which ``two``, ``clear`` and ``link_ack`` belong, and frames have the
-    bit of ``far_port``. With ``above``, the last one leads to the switch above.
+    bit of ``far_port``. The last ``above`` ports lead to switches above.
 
     ``congested`` says at which ports frames wait on the way in; an :class:`EcnEcho` marks ACKs.
     ``claim``, ``deliver``, ``advance``, ``raw_request_to``, ``open``, ``urgent`` and the events
@@ -97,8 +97,7 @@ class GnnEgress(Component):
 
     def connect_link(self, m: Module, k: int, control: ControlFrames, port: EgressPort) -> None:
         """Add the :class:`PartialSender` of port ``k``, if the port leads to another switch."""
-        last = k == self.params.ports - 1
-        m.d.comb += control.above.eq(self.above if last else 0)
+        m.d.comb += control.above.eq(self.params.above_mask(self.above)[k])
         if k < self.params.first_link:
             return
         m.submodules[f"sender_{k}"] = sender = PartialSender(self.params)
@@ -129,7 +128,7 @@ class GnnEgress(Component):
 def link_signals(params: GnnSwitchParams) -> dict:
     """List the additional ports for links to other switches."""
     return {
-        "above": In(1),
+        "above": In(ABOVE_BITS),
         "far_port": In(5),
         "link_timeout": In(32),
         "two": In(params.ports),

@@ -12,7 +12,7 @@ from hdl.common.component import Component
 from hdl.switchgnn.protocol import Kind
 from hdl.switchgnn.switch.judge.port_window import ACK_SETTINGS, PortWindow
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.sizes import OPEN_TURNS, TURN_BITS
+from hdl.switchgnn.switch.sizes import ABOVE_BITS, OPEN_TURNS, TURN_BITS
 from hdl.switchgnn.switch.tasks.task_params import TaskKind
 
 CONTRIBUTIONS = (Kind.FEATURE, Kind.PARTIAL)
@@ -98,7 +98,7 @@ class Judge(Component):
             self.look_at_links(m, valid, request)
 
     def look_at_links(self, m: Module, valid: Signal, request: Any) -> None:
-        """Report ACKs of other switches, and the end of a turn by the switch above."""
+        """Report ACKs of other switches, and the end of a turn by a switch above."""
         about, header = self.about, request.header
         acks = valid & (header.kind == Kind.ACK) & (about.lowest | about.following)
         links = request.sender & self.link_mask
@@ -122,8 +122,8 @@ class Judge(Component):
         return ((1 << self.params.links) - 1) << self.params.first_link
 
     def from_above(self, request: Any) -> Value:
-        """Return whether a frame came from the switch above."""
-        return self.above & request.sender[-1]
+        """Return whether a frame came from a switch above."""
+        return (self.params.above_mask(self.above) & request.sender).any()
 
     def is_misplaced(self, request: Any) -> Value:
         """Return whether a frame's sender may not send its kind."""
@@ -248,10 +248,10 @@ class Judge(Component):
 def link_signals(params: GnnSwitchParams) -> dict:
     """List the additional ports of a judge with links to other switches."""
     return {
-        "above": In(1),  # the last port leads to the switch that ends turns: no DONE comes there
+        "above": In(ABOVE_BITS),  # last ports, to switches that end turns: no DONE comes there
         "link_ack": Out(params.link_ack),  # an ACK that came from another switch
         "link_ack_to": Out(params.ports),  # port from which it came
-        "advanced": Out(1),  # an ADVANCE came from above, for ``done_job``
+        "advanced": Out(1),  # an ADVANCE came from ``done_sender``, above, for ``done_job``
     }
 
 

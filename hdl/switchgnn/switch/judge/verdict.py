@@ -50,4 +50,4 @@ class LinkVerdict(enum.Enum, shape=5):
     FOREIGN = 17
     CORRUPT = 18
     ACKNOWLEDGED = 19  #: ACK: of PARTIALs, by the switch behind the port
-    ADVANCED = 20  #: ADVANCE: the switch above has ended a turn
+    ADVANCED = 20  #: ADVANCE: a switch above has ended a turn

@@ -1,6 +1,7 @@
 """Declares the registers of links to other switches."""
 
 from hdl.common.registers import Register, ro, rw
+from hdl.switchgnn.switch.sizes import ABOVE_BITS
 
 LINK_TIMEOUT = 20_000  #: cycles: 80 us at 250 MHz, several round trips between two switches
 
@@ -11,7 +12,12 @@ LINK_REGISTERS = (
         " active.",
         ro("link_ports", 6, "tells how many ports lead to other switches"),
         ro("link_window", 6, "tells how many PARTIALs of a turn may be under way on each link"),
-        rw("above", 1, "lets the last port lead to the switch above, which decides when turns end"),
+        rw(
+            "above",
+            ABOVE_BITS,
+            "sets how many of these ports, the last ones, lead to switches above, which together"
+            " decide when turns end",
+        ),
         rw("far_port", 5, "sets the port of each of the other switches that leads to this one"),
     ),
     Register(

@@ -21,9 +21,10 @@ class JobTurns(Component):
     place ``opens``; ``opened`` says that its aggregators are loaded. After ``stop`` no turn opens
     or ends.
 
-    A switch with links has ``up``, the bit of the port to the switch above. If the job has that
-    port, that switch ends turns: when all other ports are done, ``said`` pulses a cycle later, and
-    again for each repeated ``done``; the turn ends with ``advanced``.
+    A switch with links has ``up``, the bits of the ports to the switches above. If the job has such
+    ports, these switches end turns: when all other ports are done, ``said`` pulses a cycle later,
+    and again for each repeated ``done``; the turn ends when ``advanced`` has come from each
+    ``sender`` above.
     """
 
     latency = 1
@@ -119,13 +120,16 @@ class JobTurns(Component):
         """Return the ports whose DONEs are missing, and whether the oldest turn is over."""
         if not self.params.links:
             return self.ports, all_done
-        has_up = Signal()  # the job has a switch above
+        has_up = Signal()  # the job has switches above
+        waits_for = Signal(self.params.ports)  # those that have not ended the oldest turn
+        own = self.ports & self.up
         advanced = Signal()
         came = Signal()
-        m.d.sync += [has_up.eq((self.ports & self.up).any()), came.eq(self.done)]
+        m.d.sync += [has_up.eq(own.any()), came.eq(self.done)]
         m.d.comb += self.said.eq(came & all_done & has_up)
         with m.If(self.begin | self.ended):
-            m.d.sync += advanced.eq(0)
+            m.d.sync += [waits_for.eq(own), advanced.eq(0)]
         with m.Elif(self.advanced):
-            m.d.sync += advanced.eq(1)
+            left = waits_for & ~self.sender
+            m.d.sync += [waits_for.eq(left), advanced.eq(~left.any())]
         return self.ports & ~self.up, Mux(has_up, advanced, all_done)

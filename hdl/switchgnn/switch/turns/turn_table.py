@@ -10,7 +10,7 @@ from amaranth.utils import exact_log2
 from hdl.common.arithmetic import delay, half, low_bits
 from hdl.common.component import Component
 from hdl.switchgnn.switch.params import GnnSwitchParams
-from hdl.switchgnn.switch.sizes import OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
+from hdl.switchgnn.switch.sizes import ABOVE_BITS, OPEN_TURNS, PROGRAM_STEPS, TURN_BITS
 from hdl.switchgnn.switch.turns.job_turns import JobTurns
 from hdl.switchgnn.switch.turns.turn_opener import TurnOpener
 
@@ -32,9 +32,9 @@ class TurnTable(Component):
     which of its windows must be emptied: those of turns that end. ``advance`` says that the job of
     a port has a new oldest turn, which ``ports`` already has.
 
-    In a switch with links the last port leads to the switch ``above``, if there is one. Its bit of
-    ``advance`` says instead that a DONE of the oldest turn of its job must leave; ``advanced`` says
-    that the switch above has ended the oldest turn of ``done_job``.
+    In a switch with links, the last ``above`` ports lead to the switches above. Their bits of
+    ``advance`` say instead that a DONE of the oldest turn of their job must leave; ``advanced``
+    says that the switch at ``sender`` has ended the oldest turn of ``done_job``.
     """
 
     latency = 1
@@ -64,7 +64,7 @@ class TurnTable(Component):
                 "regions": Out(data.ArrayLayout(params.port_region, params.ports)),
                 "clear": Out(data.ArrayLayout(OPEN_TURNS, params.ports)),
                 "advance": Out(params.ports),
-                **({"above": In(1), "advanced": In(1)} if params.links else {}),
+                **({"above": In(ABOVE_BITS), "advanced": In(1)} if params.links else {}),
             },
         )
 
@@ -105,7 +105,7 @@ class TurnTable(Component):
         was_active = delay(m, entry.active, 1, f"was_active_{k}", reset_less=False)
         if params.links:
             m.d.comb += [
-                turns.up.eq(Mux(self.above, 1 << params.ports - 1, 0)),
+                turns.up.eq(params.above_mask(self.above)),
                 turns.advanced.eq(self.advanced & (self.done_job == k)),
             ]
         for turn, skipped in enumerate((0, size >> 1)):  # place 1 exists only with two open turns
@@ -182,7 +182,7 @@ class TurnTable(Component):
             near = Cat(turn.place == place for turn, _ in jobs)
             m.d.comb += self.clear[k][place].eq((ended & near).any() | begun.any())
         advance = delay(m, ended.any(), 2, f"advance_{k}", reset_less=False)
-        if params.links and k == params.ports - 1:
+        if k >= params.first_link:
             said = Cat(turn.said & turn.ports[k] for turn, _ in jobs).any()
-            advance = Mux(self.above, said, advance)
+            advance = Mux(params.above_mask(self.above)[k], said, advance)
         m.d.comb += self.advance[k].eq(advance)

@@ -13,7 +13,7 @@ from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import simulate
 from sim.switchgnn.golden.frames import Frame, Kind
 from sim.switchgnn.golden.switch import SwitchModel
-from sim.switchgnn.job import with_targets
+from sim.switchgnn.racked_job import with_targets
 from sim.switchgnn.switch_bench import begin
 from sim.switchgnn.wire import Addresses, judge, to_octets
 from tests.hdl.switchgnn.switch.ingress.drawn_frames import SETTLED, reported, some_frame
@@ -41,11 +41,11 @@ async def set_up(dut, rng, open_turns=2, timeout=NEVER):
     """Return a job of two workers, of a leaf and of a spine, and its model."""
     bench = await begin(dut)
     await bench.host.write(ack_every=1)
-    await bench.host.set_links(above=True, far_port=FAR, timeout=timeout)
+    await bench.host.set_links(above=1, far_port=FAR, timeout=timeout)
     params = bench.params
     cut = cut_with_sums_for_switches(params, rng, open_turns)
     links = {BELOW: FAR, ABOVE: FAR}
-    setup = with_targets(replace(cut.setup(), ack_every=1, links=links, up=ABOVE))
+    setup = with_targets(replace(cut.setup(), ack_every=1, links=links, above=1 << ABOVE))
     await bench.host.start_job(1, setup=setup, epoch=8, base=2)
     model = SwitchModel(params.ports, params.banks, params.slots, params.jobs)
     assert model.start_job(1, setup=setup, epoch=8, base=2) is None
@@ -158,7 +158,7 @@ async def counters_are(bench, kinds):
 async def a_job_without_the_link_above_ends_its_turns_itself(dut):
     """If all workers are of one leaf, the leaf decides, though there is a spine."""
     bench = await begin(dut)
-    await bench.host.set_links(above=True, far_port=FAR, timeout=500)
+    await bench.host.set_links(above=1, far_port=FAR, timeout=500)
     rng = np.random.default_rng(cocotb.RANDOM_SEED)
     sizes = {"banks": bench.params.banks, "depth": 5, "lanes": bench.params.lanes}
     cut = Cut(rng, ports=[0, 1, 2], open_turns=1, blocks=2, window=WINDOW, **sizes)
@@ -187,7 +187,7 @@ async def a_link_that_is_silent_is_repeated_to_and_harms_nobody(dut):
         assert reported_first.list == frame.list
         assert np.array_equal(reported_first.payload, frame.payload)
     assert len(sent) > 3 * len(first) > 0
-    assert job.setup.up == ABOVE
+    assert job.setup.above == 1 << ABOVE
     result = await bench.host.port_counters()
     assert sum(result[port]["partials_again"] for port in (BELOW, ABOVE)) > 0
     await bench.host.stop_job(1)

@@ -36,7 +36,7 @@ def test_bad_links_change_no_sum(rng, plan, open_turns):
         features = rng.integers(-(1 << 15), 1 << 15, (VERTICES, width)).astype(np.int16)
         assert (aggregator.aggregate(features) == exact.aggregate(features)).all()
         # Of the job: late frames of one run are refused in the next.
-        assert aggregator.switch.table.active[0].epoch == epoch
+        assert aggregator.switches["switch"].table.active[0].epoch == epoch
     assert aggregator.counts["repeats"] > 0
     assert all(aggregator.links.counts[name] for name in ("drop", "duplicate", "reorder"))
 

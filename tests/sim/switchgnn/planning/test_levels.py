@@ -39,25 +39,30 @@ def additions(tables, block):
     return count
 
 
-def test_every_switch_gets_what_its_tables_expect(built):
+@pytest.mark.parametrize("spines", [1, 2])
+def test_every_switch_gets_what_its_tables_expect(built, spines):
     """An aggregator is complete just when all have sent what they have for it."""
-    planned = levels(built, RACK, 4)
-    tables, spine = built.tables, planned.spine
+    planned = levels(built, RACK, 4, spines)
+    tables = built.tables
     for block in range(tables.blocks):
         rows = slice(*tables.descriptor_first[block : block + 2])
         single = tables.descriptors[rows].astype(int)
-        upwards = np.zeros_like(single)
-        downwards = spine.descriptors[rows] & EXPECTED
+        downwards = [spine.descriptors[rows].astype(int) & EXPECTED for spine in planned.spines]
+        upwards = [np.zeros_like(single) for _ in planned.spines]
+        home = [spine.descriptors[rows] >> PORT_SHIFT for spine in planned.spines]
         total = np.zeros_like(single)
         for k, leaf in enumerate(planned.leaves):
             count = additions(leaf, block)
             expected, port = np.divmod(leaf.descriptors[rows].astype(int), 1 << PORT_SHIFT)[::-1]
-            up = (port == planned.up) & (expected > 0)
-            comes_down = (spine.descriptors[rows] >> PORT_SHIFT == k) & (downwards > 0)
-            assert np.array_equal(expected, count + comes_down)
-            upwards += up
+            for s, down in enumerate(downwards):
+                upwards[s] += (port == planned.up + s) & (expected > 0)
+                count += (home[s] == k) & (down > 0)
+            assert np.array_equal(expected, count)
             total += count
         assert np.array_equal(downwards, upwards)
+        total -= np.sum(np.array(downwards) > 0, axis=0)
+        sums = [(down > 0).sum() for down in downwards]
+        assert max(sums) - min(sums) <= 1
         assert np.array_equal(total, single & EXPECTED)
 
 
@@ -74,9 +79,8 @@ def test_results_go_to_the_worker_that_has_the_vertex(built):
 
 def test_is_the_same_again(built):
     first, second = levels(built, RACK, 4), levels(built, RACK, 4)
-    for this, that in zip(
-        [*first.leaves, first.spine], [*second.leaves, second.spine], strict=True
-    ):
+    each = ([*item.leaves, *item.spines] for item in (first, second))
+    for this, that in zip(*each, strict=True):
         for name, value in vars(this).items():
             assert np.array_equal(value, getattr(that, name)), name
 
@@ -88,7 +92,7 @@ def test_is_the_same_again(built):
         ([0, 1, 0, -1], 4, "there must be a rack, a number from 0 on, for each of 4 workers"),
         ([0, 0, 0, 0], 8, "there are 2 racks or more, and none without workers: 4"),
         ([0, 2, 0, 2], 4, "there are 2 racks or more, and none without workers: 2, 0, 2"),
-        ([0, 1, 0, 0], 3, "rack 0 has 3 workers, and its leaf 3 ports, one of which leads to"),
+        ([0, 1, 0, 0], 3, "rack 0 has 3 workers, and its leaf 3 ports, of which 1 must lead to"),
     ],
 )
 def test_racks_that_are_none(built, rack, ports, words):
