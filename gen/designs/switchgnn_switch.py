@@ -38,6 +38,7 @@ DESIGN = Design(
             examples=[
                 "ingather gcn -o build/gcn",
                 "ingather gcn --drop 0.3 --duplicate 0.3 --reorder 0.3 --epochs 5 -o build/bad",
+                "ingather gcn --racks 2 --spines 2 --drop 0.3 --epochs 5 -o build/racks",
                 "ingather gcn --data FILE.mtx --workers 3 --hidden 16 --adder golden",
             ],
             needs=["matplotlib"],

@@ -99,7 +99,7 @@ ELSEWHERE = {
     "hdl/switchgnn/switch/egress/egress.py": ("../test_switch.py",),
     "hdl/switchgnn/switch/egress/egress_room.py": ("test_egress_port.py",),
     "hdl/switchgnn/switch/egress/frame_serializer.py": ("test_egress_port.py",),
-    "hdl/switchgnn/switch/turns/job_turns.py": ("test_turn_table.py",),
+    "hdl/switchgnn/switch/turns/job_turns.py": ("test_job_turns.py", "test_turn_table.py"),
     "hdl/switchgnn/switch/switch.py": ("test_switch_wires.py", "test_switch.py"),
     "hdl/switchgnn/switch/tables/table_port.py": ("test_table_memory.py",),
     "hdl/switchgnn/switch/tables/table_walk.py": ("test_table_memory.py",),

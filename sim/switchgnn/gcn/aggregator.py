@@ -13,15 +13,15 @@ from sim.switchgnn.planning.workers import WorkerPartition
 
 #: Names what aggregators count, of all workers together.
 COUNTERS = {
-    "frames": "frames on the links between workers and switch, those that are lost included",
+    "frames": "frames on all links, those that are lost included",
     "bytes": "bytes of these frames, without checksums",
     "planned_bytes": "bytes of the frames with features, host partial sums and sums, each once",
     "lost": "frames that links dropped or broke",
     "repeats": "frames that were sent before: features, sums and what asks for them",
-    "rows": "rows of lists that the switch read, and sums that workers sent",
-    "additions": "contributions that the switch added",
+    "rows": "rows of lists that switches read, and sums that were sent to them",
+    "additions": "contributions that switches added",
     "turns": "turns, each a slice of a block of an aggregation",
-    "marks": "frames with a congestion mark that the switch sent",
+    "marks": "frames with a congestion mark that switches sent",
     "halvings": "times that workers halved their rate for congestion",
     "cycles": "clock cycles of aggregations in hardware; 0 of golden models",
 }

@@ -54,8 +54,7 @@ class GcnSession(Session):
 
     def __init__(self, params: GnnSwitchParams, requested: GcnWorkload) -> None:
         super().__init__(params, requested)
-        if params.links:
-            raise ValueError(f"links must be 0, as no other switch is there: {params.links}")
+        check_links(params, requested)
         self.training = GcnRun(requested)
         self.decided = {} if self.training.labels_drawn else {"labels": None}
         setup = SwitchSetup(
@@ -66,13 +65,17 @@ class GcnSession(Session):
             quick=requested.quick_plan,
             seed=requested.seed,
             faults=requested.faults,
+            racks=requested.racks,
+            spines=requested.spines,
         )
         self.planner = Planner(setup)
         if self.training.partition is not None:
-            setup.shape.check_workers(requested.workers)
+            if requested.racks == 1:
+                setup.shape.check_workers(requested.workers)
+            self.hardware(params, requested)
             if requested.adder is not Adder.EXACT:  # what does not fit is found before all else
                 for adjacency in self.training.directions:
-                    self.planner.planned(adjacency, self.training.partition, self.training.widths)
+                    self.planner.jobs(adjacency, self.training.partition, self.training.widths)
         self.comparison: Comparison | None = None
         self.hardware_counters: dict[str, Any] = {}
 
@@ -85,7 +88,7 @@ class GcnSession(Session):
     def hardware(cls, params: GnnSwitchParams, requested: GcnWorkload) -> Hashable:
         """Return the network if hardware adds, else the name of the adder."""
         if requested.adder is Adder.RTL and requested.workers > 1:
-            return network_of(params, requested.workers)
+            return network_of(params, requested.workers, requested.racks, requested.spines)
         return requested.adder
 
     @classmethod
@@ -229,6 +232,17 @@ class GcnSession(Session):
         """Yield lines on how good the weights are, and on what was sent."""
         assert self.comparison is not None
         yield from text.summary(self.comparison)
+
+
+def check_links(params: GnnSwitchParams, requested: GcnWorkload) -> None:
+    """Raise ValueError if a switch is set to have other links than its racks need."""
+    if requested.racks == 1 and params.links:
+        raise ValueError(f"links must be 0, as no other switch is there: {params.links}")
+    if params.links not in (0, requested.spines):
+        raise ValueError(
+            f"links must be 0 or {requested.spines}, as each rack's switch has a link to each"
+            f" spine: {params.links}"
+        )
 
 
 def shape_of(params: GnnSwitchParams, requested: GcnWorkload) -> SwitchShape:

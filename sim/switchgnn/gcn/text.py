@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hdl.common.core_clock import CORE_MHZ
 from sim.switchgnn.gcn.comparison import Comparison, Row
 from sim.switchgnn.gcn.run import GcnRun
-from sim.switchgnn.gcn.workload import Adder
+from sim.switchgnn.gcn.workload import Adder, GcnWorkload
 
 #: How the trainings of a comparison are called in a line.
 NAMES = {
@@ -37,8 +37,16 @@ def title(run: GcnRun) -> str:
     return (
         f"{run.problem.name}, {' x '.join(map(str, widths))}, {requested.bits} bits, eta ="
         f" {requested.eta:.3g}; {requested.workers} worker{'s' * (requested.workers > 1)}"
+        f"{racks(requested)}"
         f"{ADDERS[requested.adder] if requested.workers > 1 else ''}"
     )
+
+
+def racks(requested: GcnWorkload) -> str:
+    """Say in a title how many racks and spines there are, if there are several racks."""
+    if requested.racks == 1:
+        return ""
+    return f" in {requested.racks} racks, {requested.spines} spine{'s' * (requested.spines > 1)}"
 
 
 def about(run: GcnRun) -> Iterator[str]:
@@ -56,7 +64,8 @@ def about(run: GcnRun) -> Iterator[str]:
     yield f"{problem.train.sum():,} vertices are trained on, {problem.test.sum():,} tested on"
     if run.partition is not None:
         yield (
-            f"{run.requested.workers} workers: {run.cut.nnz:,} edges between them,"
+            f"{run.requested.workers} workers{racks(run.requested)}: {run.cut.nnz:,} edges between"
+            " them,"
             f" {run.cut_vertices:,} vertices at their ends"
         )
 

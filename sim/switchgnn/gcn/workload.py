@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 BITS = (8, 12, 16)
 METIS = "metis"
 MAX_WORKERS = 32
+MAX_RACKS, MAX_SPINES = 16, 8
 
 
 class Adder(StrEnum):
@@ -59,6 +60,19 @@ class GcnWorkload(Workload):
         "Share the vertices between this many workers; a switch joins two or more.",
         least=1,
         most=MAX_WORKERS,
+    )
+    racks: int = setting(
+        1,
+        "Put the workers into this many racks of as many workers each, in their order; each has a"
+        " switch, and spines above join these.",
+        least=1,
+        most=MAX_RACKS,
+    )
+    spines: int = setting(
+        1,
+        "Connect the switch of each rack to this many spines, which share the sums that leave it.",
+        least=1,
+        most=MAX_SPINES,
     )
     partition: str = setting(
         METIS,
@@ -137,6 +151,15 @@ class GcnWorkload(Workload):
                 raise ValueError(f"{name} must be {', '.join(known)}: {getattr(self, name)!r}")
         if self.workers == 1 and self.partition != METIS:
             raise ValueError("a single worker owns all vertices: there is nothing to partition")
+        if self.workers % self.racks:
+            raise ValueError(
+                f"racks must be as many as divide the workers: {self.racks} racks,"
+                f" {self.workers} workers"
+            )
+        if self.racks == 1 and self.spines > 1:
+            raise ValueError(f"a single rack needs no spines: {self.spines}")
+        if self.racks > 1 and self.ecn:
+            raise ValueError("ecn is for a single switch: in racks nobody slows down for a spine")
         if not self.has_links and any(getattr(self, name) for name in CHANCES):
             alone = "a single worker" if self.workers == 1 else f"--adder {self.adder}"
             raise ValueError(f"{alone} has no links: nothing can happen to a frame")
@@ -146,7 +169,9 @@ class GcnWorkload(Workload):
         """Return the names of the fields that have no effect beside the others."""
         result = {"partition", "adder"} if self.workers == 1 else set()
         if not self.has_links:
-            result |= {"plan", "order", "open_turns", *CHANCES}
+            result |= {"plan", "order", "open_turns", "racks", *CHANCES}
+        if not self.has_links or self.racks == 1:
+            result.add("spines")
         if not self.has_links or self.adder is not Adder.RTL:
             result |= {"link_latency", "displacement", "timeout", "background", "ecn"}
         return result if self.duplicate or self.reorder else result | {"displacement"}

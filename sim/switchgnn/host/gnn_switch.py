@@ -60,8 +60,9 @@ class GnnSwitch(StartedJobs):
         The last ``above`` ports lead to switches above. Each of the other switches has this one at
         its port ``far_port``. PARTIALs are repeated after ``timeout`` cycles.
         """
-        if not 0 <= above <= self.build.fixed["link_ports"]:
-            raise ValueError(f"above must be 0 to {self.build.fixed['link_ports']}: {above}")
+        most = self.build.fixed.get("link_ports", 0)
+        if not 0 <= above <= most:
+            raise ValueError(f"above must be 0 to {most}: {above}")
         self.registers.write(above=above, far_port=far_port)
         self.registers.write(link_timeout=timeout)
 

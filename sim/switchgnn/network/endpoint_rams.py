@@ -68,14 +68,19 @@ class EndpointRams:
         return octets[first : first + size]
 
 
-def endpoint_program(dut: Any, port: int, params: ClusterParams, address: bytes) -> EndpointProgram:
-    """Return the host of the endpoint at ``port``, which takes frames to ``address``."""
+def endpoint_program(
+    dut: Any, number: int, params: ClusterParams, address: bytes, port: int | None = None
+) -> EndpointProgram:
+    """Return the host of an endpoint, which takes frames to ``address``.
+
+    It is at ``port`` of its switch, or at the port with its number.
+    """
     return EndpointProgram(
         dut,
         params.endpoint,
-        port,
-        bus=f"axil_{port}",
-        memory=EndpointRams(dut, port, params),
+        number if port is None else port,
+        bus=f"axil_{number}",
+        memory=EndpointRams(dut, number, params),
         address=address,
         regions=params.regions,
     )

@@ -1,7 +1,7 @@
-"""Puts SwitchGNN's switch, its endpoints and all links into one simulated design."""
+"""Puts SwitchGNN's switches, endpoints and all links into one simulated design."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +24,65 @@ from hdl.switchgnn.switch.switch import GnnSwitch
 from sim.harness.verilator import Build, build, emission_of
 from sim.surroundings.axi_ram import RAM_ARRAY, AxiRam, ram_file
 from sim.surroundings.link import Link, LinkParams
+from sim.switchgnn.job import SWITCH, Place
 from sim.switchgnn.network.background import Background, BackgroundParams
 from sim.switchgnn.network.cluster import Cluster, ClusterParams
+from sim.switchgnn.racked_job import leaf_name, spine_name
 from sim.switchgnn.table_rams import add_rams, empty_rams, ram_members
 
 LINK_DEPTH = 1024  #: beats on their way
+MAX_LINKS = 128  #: links in both directions, each direction of which has a number of 8 bits
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkParams:
-    """Sets a switch, and endpoints at its first ports."""
+    """Sets a switch, and endpoints at its first ports; or leaves with endpoints, below spines.
 
-    switch: GnnSwitchParams
+    Each leaf has one rack's share of the endpoints; its links lead to a spine each.
+    """
+
+    switch: GnnSwitchParams  #: the only switch, or each leaf
     endpoints: ClusterParams
+    racks: int = 1
 
     def __post_init__(self) -> None:
-        if self.endpoints.workers > self.switch.ports:
+        workers, spines = self.endpoints.workers // self.racks, self.switch.links
+        if workers + spines > self.switch.ports:
+            more = f" and {spines} links to spines" if spines else ""
             raise ValueError(
-                f"{self.endpoints.workers} workers need {self.endpoints.workers} ports, the switch"
-                f" has {self.switch.ports}"
+                f"{workers} worker{'s' * (workers > 1)}{more} need {workers + spines} ports, the"
+                f" switch has {self.switch.ports}"
             )
+        if self.racks > 1 and self.switch.in_memory:
+            raise ValueError("switches in racks have tables on chip: --set tables=chip")
+        if len(self.places) + len(self.cables) > MAX_LINKS:
+            raise ValueError(f"there are {MAX_LINKS} links at most, between switches included")
+
+    @property
+    def switches(self) -> dict[str, GnnSwitchParams]:
+        """Return the sizes of all switches, by their names."""
+        if self.racks == 1:
+            return {SWITCH: self.switch}
+        spine = replace(self.switch, ports=self.racks, links=self.racks)
+        return {leaf_name(k): self.switch for k in range(self.racks)} | {
+            spine_name(k): spine for k in range(self.switch.links)
+        }
+
+    @property
+    def places(self) -> list[Place]:
+        """Return where each worker is."""
+        each = self.endpoints.workers // self.racks
+        names = [leaf_name(k) for k in range(self.racks)] if self.racks > 1 else [SWITCH]
+        return [(name, port) for name in names for port in range(each)]
+
+    @property
+    def cables(self) -> list[tuple[Place, Place]]:
+        """Return the links between switches, by their ends: of a leaf and of a spine."""
+        return [
+            ((leaf_name(k), self.switch.first_link + spine), (spine_name(spine), k))
+            for k in range(self.racks)
+            for spine in range(self.switch.links)
+        ]
 
     @property
     def link(self) -> LinkParams:
@@ -57,9 +96,10 @@ class NetworkParams:
 
 
 class Network(Component):
-    """Connects endpoints to the ports of a switch, each by a link in both directions.
+    """Connects endpoints to ports of switches, and leaves to spines, by links in both directions.
 
-    The link from worker k to the switch has the number 2 k, the one to worker k the next.
+    The link from worker k to its switch has the number 2 k, the one to worker k the next. Behind
+    them come those between switches, first the one from the leaf.
     ``frames`` counts what all links were given, ``lost`` what they dropped or broke. Other traffic
     uses each link, too (:class:`Background`), in front of it, by the first of its settings on links
     from workers; ``background`` counts its beats on those to workers. A switch whose
@@ -67,14 +107,18 @@ class Network(Component):
     """
 
     def __init__(self, params: NetworkParams) -> None:
-        registers = gnn_switch_registers(params.switch)
         outer = Cluster(params.endpoints).signature.members
         self.inherited = [name for name in outer if "_axis_" not in name]
         tables = ram_members(params.switch.table_memory) if params.switch.in_memory else {}
         super().__init__(
             params,
             {
-                "switch_axil": In(AxiLiteSignature(address_bits=registers.address_bits)),
+                **{
+                    f"{name}_axil": In(
+                        AxiLiteSignature(address_bits=gnn_switch_registers(switch).address_bits)
+                    )
+                    for name, switch in params.switches.items()
+                },
                 "link_settings": In(params.link.settings),
                 "frames": Out(32),
                 "lost": Out(32),
@@ -87,13 +131,16 @@ class Network(Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        switch: Any = GnnSwitch(self.params.switch)
-        m.submodules.switch = switch
+        switches: dict[str, Any] = {
+            name: GnnSwitch(params) for name, params in self.params.switches.items()
+        }
+        for name, switch in switches.items():
+            m.submodules[name] = switch
+            connect(m, flipped(getattr(self, f"{name}_axil")), switch.s_axil)
         m.submodules.endpoints = endpoints = Cluster(self.params.endpoints)
-        connect(m, flipped(self.switch_axil), switch.s_axil)
         if self.params.switch.in_memory:
             memory, first = self.params.switch.table_memory, self.params.endpoints.memories
-            add_rams(m, memory, self, switch.m_axi_tables, first=first)
+            add_rams(m, memory, self, switches[SWITCH].m_axi_tables, first=first)
         for name in self.inherited:
             near, far = getattr(self, name), getattr(endpoints, name)
             if name.startswith("axil"):
@@ -104,11 +151,18 @@ class Network(Component):
                 m.d.comb += near.eq(far)
         links: list[Link] = []
         others: list[Background] = []
-        for k in range(self.params.endpoints.workers):
-            ends = (
-                (getattr(endpoints, f"m_axis_{k}"), switch.s_axis[k]),
-                (switch.m_axis[k], getattr(endpoints, f"s_axis_{k}")),
-            )
+        below = [
+            (getattr(endpoints, f"m_axis_{k}"), getattr(endpoints, f"s_axis_{k}"))
+            for k in range(self.params.endpoints.workers)
+        ]
+        below += [
+            (switches[leaf].m_axis[up], switches[leaf].s_axis[up])
+            for (leaf, up), _ in self.params.cables
+        ]
+        above = [*self.params.places, *(spine for _, spine in self.params.cables)]
+        for k, ((source, sink), (name, port)) in enumerate(zip(below, above, strict=True)):
+            far = switches[name]
+            ends = (source, far.s_axis[port]), (far.m_axis[port], sink)
             for path, (source, sink) in enumerate(ends):
                 m.submodules[f"link_{k}_{path}"] = link = Link(self.params.link)
                 links.append(link)
@@ -138,8 +192,13 @@ def total(counts: Iterable[Value]) -> Value:
     return Value.cast(sum(counts, Const(0, 32)))[:32]
 
 
-def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
-    """Describe a switch's network; its endpoints have its sizes, and room for a window."""
+def network_of(
+    switch: GnnSwitchParams, workers: int, racks: int = 1, spines: int = 1
+) -> NetworkParams:
+    """Describe a switch's network; its endpoints have its sizes, and room for a window.
+
+    In several racks each has such a switch, with a link to each of the ``spines``.
+    """
     window = switch.window * switch.frames.beats
     endpoint = EndpointParams(
         lanes=switch.lanes,
@@ -152,7 +211,9 @@ def network_of(switch: GnnSwitchParams, workers: int) -> NetworkParams:
         ingress_beats=max(128, 1 << ceil_log2(window)),
     )
     cluster = ClusterParams(endpoint=endpoint, workers=workers, ram_bytes=1 << 24)
-    return NetworkParams(switch=switch, endpoints=cluster)
+    if racks > 1:
+        switch = replace(switch, links=spines)
+    return NetworkParams(switch=switch, endpoints=cluster, racks=racks)
 
 
 def build_network(params: NetworkParams, *, optimise: bool = False) -> Build:
@@ -171,15 +232,11 @@ def build_network(params: NetworkParams, *, optimise: bool = False) -> Build:
 
 def blocks(params: NetworkParams) -> list[Component]:
     """Return the largest parts of which there are many."""
-    switch, endpoints = params.switch, params.endpoints
-    return [
-        Endpoint(endpoints.endpoint),
-        Bank(switch),
-        Link(params.link),
-        AxiRam(endpoints.ram),
-        GnnIngressPort(switch),
-        EgressPort(switch),
-    ]
+    endpoints = params.endpoints
+    ends = [Endpoint(endpoints.endpoint), Link(params.link), AxiRam(endpoints.ram)]
+    parts = (Bank, GnnIngressPort, EgressPort)
+    switches = dict.fromkeys(params.switches.values())
+    return [*ends, *(part(switch) for switch in switches for part in parts)]
 
 
 def empty_memories(params: ClusterParams, folder: Path) -> list[str]:

@@ -24,13 +24,15 @@ from sim.switchgnn.network.endpoint_rams import endpoint_program
 from sim.switchgnn.network.network import NetworkParams
 from sim.switchgnn.network.patience import Patience
 from sim.switchgnn.network.requests import Begin
+from sim.switchgnn.racked_job import RackedJob
 from sim.switchgnn.switch_program import GnnSwitchProgram, rows_of_descriptors
 from sim.switchgnn.wire import GROUP, SWITCH
 
 JOB = 0
 EPOCHS = 1 << 16  #: number of epochs of a job: numbers that tell its runs apart
 
-Plans = Mapping[int, PlannedJob]  #: plans by the width of what is added; they share their tables
+Job = PlannedJob | RackedJob
+Plans = Mapping[int, Job]  #: plans by the width of what is added; they share their tables
 
 
 class Place(NamedTuple):
@@ -65,12 +67,15 @@ class NetworkHost:
             params=params, links=begin.links, timeout=begin.timeout, ecn=begin.ecn
         )
         self.epoch = EPOCHS - 2  #: the second aggregation begins anew with 0
-        #: where lists and descriptors are that the switch has, by their plans' id
-        self.places: dict[int, Place] = {}
+        #: where lists and descriptors are that each switch has, by their plans' id
+        self.places: dict[str, dict[int, Place]] = {name: {} for name in params.switches}
         #: where jobs are in the workers' memories, by their plan's id
         self.layouts: dict[int, Sequence[Layout]] = {}
+        # Links between switches are direct, so all have the same address.
+        address = GROUP if params.racks == 1 else SWITCH
         self.workers = [
-            endpoint_program(dut, k, params.endpoints, GROUP) for k in range(self.count)
+            endpoint_program(dut, k, params.endpoints, address, port)
+            for k, (_, port) in enumerate(params.places)
         ]
         self.sums = 0  #: sums that were wanted
         self.planned_bytes = 0  #: planned bytes of all aggregations
@@ -86,11 +91,24 @@ class NetworkHost:
         self.dut.link_settings.value = pack(self.params.link.settings, links.fields)
         self.share_links(links.background, links.background)
         await start(self.dut)
-        self.switch = GnnSwitchProgram(self.dut, self.params.switch, bus="switch_axil")
-        await self.switch.set_addresses(SWITCH, GROUP)
+        self.switches = {
+            name: GnnSwitchProgram(self.dut, switch, bus=f"{name}_axil")
+            for name, switch in self.params.switches.items()
+        }
+        for switch in self.switches.values():
+            await switch.set_addresses(SWITCH, self.workers[0].address)
+        for (leaf, up), (spine, down) in self.params.cables:
+            timeout, above = self.patience.send, self.params.switch.links
+            await self.switches[leaf].set_links(above=above, far_port=down, timeout=timeout)
+            await self.switches[spine].set_links(above=0, far_port=up, timeout=timeout)
         await gather(*(worker.set_up(**self.patience.timers) for worker in self.workers))
         if self.ecn:
             await self.switch.run("set_marks", **self.patience.marks)
+
+    @property
+    def switch(self) -> GnnSwitchProgram:
+        """Return the only switch, or the first leaf."""
+        return next(iter(self.switches.values()))
 
     def rates(self, job: PlannedJob) -> list[dict[str, int]]:
         """Return the settings of each worker's rate control."""
@@ -108,7 +126,7 @@ class NetworkHost:
         await self.ends(job)
         return await self.sums_of(job)
 
-    async def launch(self, plans: Plans, features: NDArray[np.int16]) -> PlannedJob:
+    async def launch(self, plans: Plans, features: NDArray[np.int16]) -> Job:
         """Start an aggregation; return its job."""
         planned = plans[features.shape[1]]
         job = planned.with_features([features])
@@ -117,29 +135,32 @@ class NetworkHost:
         setups = [job.worker(k, JOB, self.epoch, self.open_turns).setup for k in range(self.count)]
         await self.write_job(planned, setups)
         if self.ecn:
+            assert isinstance(planned, PlannedJob)  # there is one switch
             each = zip(self.workers, self.rates(planned), strict=True)
             await gather(*(w.run("set_rate_control", True, **rate) for w, rate in each))
-        await self.start_switch(plans, job.setup(self.open_turns))
+        for name, setup in job.setups(self.open_turns).items():
+            await self.start_switch(name, plans, setup)
         pairs = zip(self.workers, setups, strict=True)
         await gather(*(worker.start(setup, job=JOB, epoch=self.epoch) for worker, setup in pairs))
         return job
 
-    async def sums_of(self, job: PlannedJob) -> NDArray[np.int64]:
+    async def sums_of(self, job: Job) -> NDArray[np.int64]:
         """Return the sums of a job that has ended; raise RunFailed if its tables were wrong."""
-        result = await self.switch.table_errors(JOB)
-        if result.cause != "NONE":
-            raise RunFailed(f"the switch found an error in its tables: {result}")
+        for name, switch in self.switches.items():
+            result = await switch.table_errors(JOB)
+            if result.cause != "NONE":
+                raise RunFailed(f"{name} found an error in its tables: {result}")
         sums = await gather(*(worker.sums() for worker in self.workers))
         self.sums += sum(map(len, sums))
         workers: list[Any] = [SimpleNamespace(sums=each) for each in sums]
         return job.sums(workers)[0]
 
-    async def start_switch(self, plans: Plans, setup: JobSetup) -> None:
-        """Start a job on the switch; raise RunFailed if it refuses. Its tables stay for later."""
-        known = self.places.get(id(plans))
-        place = known or self.free_place(setup)
+    async def start_switch(self, name: str, plans: Plans, setup: JobSetup) -> None:
+        """Start a job on a switch; raise RunFailed if it refuses. Its tables stay for later."""
+        known = self.places[name].get(id(plans))
+        place = known or self.free_place(name, setup)
         try:
-            await self.switch.start_job(
+            await self.switches[name].start_job(
                 JOB,
                 setup=setup,
                 epoch=self.epoch,
@@ -150,52 +171,54 @@ class NetworkHost:
             )
         except CommandRefused as refused:
             raise RunFailed(str(refused)) from None
-        self.places[id(plans)] = place
+        self.places[name][id(plans)] = place
 
-    def free_place(self, setup: JobSetup) -> Place:
-        """Return room behind all tables of the switch, or its beginning if there is none."""
+    def free_place(self, name: str, setup: JobSetup) -> Place:
+        """Return room behind all tables of a switch, or its beginning if there is none."""
+        places = self.places[name]
         lists = len(setup.rows)
         descriptors = rows_of_descriptors(setup)
         place = Place(
-            max((item.lists_end for item in self.places.values()), default=0),
-            max((item.descriptors_end for item in self.places.values()), default=0),
+            max((item.lists_end for item in places.values()), default=0),
+            max((item.descriptors_end for item in places.values()), default=0),
             lists,
             descriptors,
         )
-        rows, descriptor_rows = self.switch.room
+        rows, descriptor_rows = self.switches[name].room
         if place.lists_end > rows or place.descriptors_end > descriptor_rows:
-            self.places.clear()
+            places.clear()
             return Place(0, 0, lists, descriptors)
         return place
 
-    async def ends(self, job: PlannedJob) -> None:
+    async def ends(self, job: Job) -> None:
         """Wait until all workers finish; raise RunFailed if one fails, or they take too long."""
         most = self.patience.max_cycles(job)
-        ends = gather(*(self.end_of(worker) for worker in self.workers))
+        ends = gather(*(self.end_of(k, worker) for k, worker in enumerate(self.workers)))
         try:
             await with_timeout(ends, most * PERIOD_NS, "ns")
         except SimTimeoutError:
             raise RunFailed(await self.stuck(job, most)) from None
 
-    async def end_of(self, worker: EndpointProgram) -> None:
+    async def end_of(self, number: int, worker: EndpointProgram) -> None:
         """Wait until a worker finishes; raise RunFailed if it fails."""
         try:
             await worker.wait()
         except JobFailed as failed:
-            raise RunFailed(f"worker {worker.port}: {failed}") from None
+            raise RunFailed(f"worker {number}: {failed}") from None
 
-    async def stuck(self, job: PlannedJob, most: int) -> str:
+    async def stuck(self, job: Job, most: int) -> str:
         """Describe what is known of the first worker that has not ended."""
         states = await gather(*(worker.read("state") for worker in self.workers))
         running = (k for k, state in enumerate(states) if int(state) == State.RUNNING.value)
-        worker = self.workers[next(running, 0)]
+        number = next(running, 0)
+        worker = self.workers[number]
         lo = await worker.read("lo")
         counts = await worker.counters()
         turn = min(lo, len(job.slices) - 1)
-        share = job.shares[worker.port][job.slices[turn].block]
+        share = job.shares[number][job.slices[turn].block]
         closed = sum(counts[f"taken_{kind}"] for kind in ("closed", "wrong_run", "unwanted"))
         return (
-            f"worker {worker.port} does not end the aggregation in {most:,} cycles, which is more"
+            f"worker {number} does not end the aggregation in {most:,} cycles, which is more"
             f" than its size and the links explain: turn {lo} of {len(job.slices)} is open, with"
             f" {len(share.sends):,} frames to send and {len(share.sums):,} sums to get; since reset"
             f" it sent {counts['sent_feature'] + counts['sent_partial']:,} frames with features"
@@ -204,7 +227,7 @@ class NetworkHost:
             " frames of no use"
         )
 
-    async def write_job(self, planned: PlannedJob, setups: Sequence[WorkerSetup]) -> None:
+    async def write_job(self, planned: Job, setups: Sequence[WorkerSetup]) -> None:
         """Write a job to the workers' memories; only features, if its plan is there."""
         known = self.layouts.get(id(planned))
         if known is not None:

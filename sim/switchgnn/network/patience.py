@@ -8,6 +8,7 @@ from sim.switchgnn.golden.worker_rule import Share
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import NetworkParams
+from sim.switchgnn.racked_job import RackedJob
 
 UNLIKELY = 1e-12  #: chance that an aggregation which would have ended is given up
 STAYS = 100  #: cycles of a round trip beside the links
@@ -85,12 +86,13 @@ class Patience:
 
         Once on links that lose nothing, and on those that lose everything.
         """
-        lost = 1 - self.links.answered
+        # In racks four frames must arrive, as DONE goes up and ADVANCE comes down.
+        lost = 1 - self.links.answered ** (2 if self.params.racks > 1 else 1)
         if lost in (0, 1):
             return 1
         return math.ceil(math.log(UNLIKELY / max(1, frames)) / math.log(lost))
 
-    def max_cycles(self, job: PlannedJob) -> int:
+    def max_cycles(self, job: PlannedJob | RackedJob) -> int:
         """Return the cycles within which all turns of a job end, except for UNLIKELY luck."""
         blocks = range(job.tables.blocks)
         frames = sum(len(item.sends) + len(item.sums) + 1 for each in job.shares for item in each)
@@ -104,8 +106,8 @@ class Patience:
     def turn_cycles(self, shares: list[Share], attempts: int) -> int:
         """Return the most cycles of a turn, if everything comes as late as it can.
 
-        Each window of frames is sent ``attempts`` times; then sums are asked for so often, and DONE
-        is said so often.
+        Each window of frames is sent ``attempts`` times, of sums that go up and down as well; then
+        sums are asked for so often, and DONE is said so often.
         """
         switch, links = self.params.switch, self.links
         workers, beats = len(shares), switch.frames.beats
@@ -117,4 +119,8 @@ class Patience:
         fetching = attempts * (self.fetch + late + sums * (self.fetch_gap + workers * beats))
         done = attempts * (self.done + late)
         loading = sum(len(share.sums) for share in shares)
-        return FIXED_CYCLES + loading + sending + fetching + done
+        between = 0
+        if self.params.racks > 1:
+            room = switch.link_window
+            between = 2 * -(-loading // room) * attempts * (self.send + late + room * beats)
+        return FIXED_CYCLES + loading + sending + between + fetching + done

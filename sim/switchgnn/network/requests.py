@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.network.link_settings import LinkSettings
+from sim.switchgnn.racked_job import RackedJob
 
 JOB = "INGATHER_SWITCHGNN_NETWORK"  #: environment variable: the socket that requests come by
 
@@ -27,7 +28,7 @@ class Plan:
     """Brings plans, which later requests name by a number."""
 
     number: int
-    jobs: dict[int, PlannedJob]  #: plans by width
+    jobs: dict[int, PlannedJob] | dict[int, RackedJob]  #: plans by width
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 import tempfile
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing.connection import Client, Connection, Listener
 from pathlib import Path
@@ -15,8 +15,7 @@ from scipy.sparse import csr_array
 
 from sim.harness.session import RunFailed
 from sim.harness.verilator import Build, Simulation, run
-from sim.switchgnn.gcn.golden_aggregator import Planner, deepest
-from sim.switchgnn.job import PlannedJob
+from sim.switchgnn.gcn.golden_aggregator import Jobs, Planner
 from sim.switchgnn.network.link_settings import LinkSettings
 from sim.switchgnn.network.network import Network, NetworkParams, empty_network
 from sim.switchgnn.network.requests import JOB, Aggregate, Begin, Count, Counters, Plan
@@ -143,23 +142,17 @@ class RtlNetwork:
         self, adjacency: csr_array, partition: WorkerPartition, widths: Sequence[int]
     ) -> "RtlAggregator":
         """Make the aggregator that adds along the edges of a graph."""
-        tables = self.planner.planned(adjacency, partition, widths)
-        window = self.planner.setup.window
-        jobs = {
-            width: PlannedJob(each, [], depth=deepest(each), window=window)
-            for width, each in tables.items()
-        }
-        return RtlAggregator(self, jobs)
+        return RtlAggregator(self, self.planner.jobs(adjacency, partition, widths))
 
 
 class RtlAggregator:
     """Aggregates on a network that others may use too, one at a time."""
 
-    def __init__(self, network: RtlNetwork, jobs: Mapping[int, PlannedJob]) -> None:
+    def __init__(self, network: RtlNetwork, jobs: Jobs) -> None:
         self.network, self.number = network, network.plans
         network.plans += 1
         self.counted: Counter[str] = Counter()
-        network.report(Plan(number=self.number, jobs=dict(jobs)))
+        network.report(Plan(number=self.number, jobs=jobs))
 
     @property
     def counts(self) -> Counter[str]:

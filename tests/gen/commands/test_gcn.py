@@ -10,7 +10,7 @@ from scipy.io import mmwrite
 from sim.switchgnn.gcn.session import CURVES, CUT, TRAFFIC, WEIGHTS, GcnSession
 from sim.switchgnn.network.network import NetworkParams, build_network
 from tests.gen.commands.running import refused, running
-from tests.hdl.switchgnn.network_sizes import SIZES
+from tests.hdl.switchgnn.network_sizes import RACKS, SIZES
 from tests.sim.switchgnn.gcn.cases import VERTICES, problem, saved
 
 TINY = ["--preset", "tiny", "--workers", 3, "--hidden", 2, "--labels", 5, "--epochs", 1]
@@ -26,12 +26,23 @@ def shared_build(monkeypatch):
 
     def known(params, requested):
         built = hardware(params, requested)
-        assert isinstance(built, NetworkParams)
-        assert built.switch == SIZES["tiny"].switch
-        return SIZES["tiny"]
+        if not isinstance(built, NetworkParams):
+            return built
+        alike = [
+            size
+            for size in (SIZES["tiny"], *RACKS.values())
+            if (size.switch, size.racks) == (built.switch, built.racks)
+        ]
+        assert len(alike) == 1
+        return alike[0]
 
     monkeypatch.setattr(GcnSession, "hardware", staticmethod(known))
-    monkeypatch.setattr(GcnSession, "build", staticmethod(build_network))
+    build = GcnSession.build
+    monkeypatch.setattr(
+        GcnSession,
+        "build",
+        staticmethod(lambda of: build_network(of) if isinstance(of, NetworkParams) else build(of)),
+    )
 
 
 def test_trains_on_the_rtl_on_bad_links(ingather, shared_build, tmp_path):
@@ -64,6 +75,29 @@ def test_trains_on_the_rtl_on_bad_links(ingather, shared_build, tmp_path):
         assert weights["fixed_point_0"].dtype == np.int64
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("spines", [1, 2])
+def test_trains_in_racks_on_bad_links(ingather, shared_build, tmp_path, spines):
+    """Weights are those of one worker, and of the same workers at one switch."""
+    saved(tmp_path, problem(is_directed=True))
+    usual = ["--data", "graph.npz", *TINY, "--workers", 4, "--open-turns", 2]
+    bad = ["--drop", 0.3, "--duplicate", 0.3, "--reorder", 0.3, "--corrupt", 0.03]
+    racks = ["--racks", 2, "--spines", spines, "--set", f"ports={2 + spines}"]
+    status, out, err = ingather(*usual, *bad, *racks, "-o", "racks")
+    assert (status, err) == (0, "")
+    assert f"4 workers in 2 racks, {spines} spine" in " ".join(out.split())
+    result = json.loads((tmp_path / "racks/result.json").read_text())
+    assert result["exact"]
+    assert result["workload"]["racks"] == 2
+    assert len(result["hardware_counters"]["switches"]) == 2 + spines
+    assert ingather(*usual, "--set", "ports=4", "--adder", "golden", "-o", "flat")[0] == 0
+    with (
+        np.load(tmp_path / "racks" / WEIGHTS) as in_racks,
+        np.load(tmp_path / "flat" / WEIGHTS) as flat,
+    ):
+        assert all((in_racks[name] == flat[name]).all() for name in flat)
+
+
 def bad_files(folder):
     small = problem()
     mmwrite(folder / "alone.mtx", small.adjacency.astype(float))
@@ -88,6 +122,13 @@ def bad_files(folder):
             "[40, features]: alone.npz beside it is not there",
         ),
         (["--set", "links=1"], "links must be 0, as no other switch is there: 1"),
+        (["--racks", "2"], "racks must be as many as divide the workers: 2 racks, 3 workers"),
+        (["--spines", "2"], "a single rack needs no spines: 2"),
+        (["--racks", "3", "--ecn"], "ecn is for a single switch"),
+        (["--racks", "3", "--set", "links=2"], "links must be 0 or 1, as each rack's switch has"),
+        (["--racks", "3", "--spines", "3"], "1 worker and 3 links to spines need 4 ports, the"),
+        (["--racks", "3", "--spines", "3", "--adder", "golden"], "its leaf 3 ports, of which 3"),
+        (["--racks", "3", "--set", "tables=memory"], "switches in racks have tables on chip"),
         (["--data", "arrays.npz"], "arrays.npz: has no adjacency, which scipy.sparse.save_npz"),
         (["--data", "short.npz"], "short.npz: labels must be integers [40], not int64 [39]"),
         (["--data", "nan.npz"], "nan.npz: features must be finite"),

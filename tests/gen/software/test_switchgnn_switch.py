@@ -43,6 +43,18 @@ def test_settings_and_counters(driven):
     assert switch.counters()["additions"] == 6
 
 
+def test_links():
+    params = replace(find_design("switchgnn-switch").params_of("tiny"), links=2)
+    card = FakeCard(software(params))
+    switch = card.attach()
+    switch.set_links(above=2, far_port=1, timeout=900)
+    heard = [card.heard(name) for name in ("above", "far_port", "link_timeout")]
+    assert heard == [2, 1, 900]
+    for above in (-1, 3):
+        with pytest.raises(ValueError, match=f"above must be 0 to 2: {above}"):
+            switch.set_links(above=above, far_port=1, timeout=900)
+
+
 def test_table_errors(driven):
     card, switch = driven
     assert switch.table_errors(0).cause == "NONE"

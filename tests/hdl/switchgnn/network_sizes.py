@@ -20,3 +20,12 @@ SIZES = {
         endpoints=ClusterParams(endpoint=SMALL, workers=4),
     ),
 }
+#: Two racks of two workers each, by the number of spines.
+RACKS = {
+    spines: NetworkParams(
+        switch=GnnSwitchParams(**SWITCHES["tiny"] | {"ports": 2 + spines, "links": spines}),
+        endpoints=ClusterParams(endpoint=ENDPOINTS["tiny"], workers=4),
+        racks=2,
+    )
+    for spines in (1, 2)
+}

@@ -41,6 +41,17 @@ def done(item, folder, listener=None):
     return item.run(build, folder, listener)
 
 
+@pytest.mark.parametrize(("racks", "spines"), [(2, 1), (2, 2), (4, 3)])
+def test_workers_in_racks_have_the_weights_of_one(tmp_path, racks, spines):
+    path = saved(tmp_path, problem(is_directed=True))
+    bad = {"drop": 0.3, "duplicate": 0.3, "reorder": 0.3}
+    item = session(data=str(path), **bad, racks=racks, spines=spines)
+    assert f"4 workers in {racks} racks, {spines} spine" in item.title
+    result = done(item, tmp_path)
+    assert (result.exact, result.difference) == (True, "")
+    assert result.figures["additions"] > item.training.cut.nnz * 6  # those of PARTIALs, too
+
+
 @pytest.mark.parametrize("is_directed", [False, True])
 def test_a_run_on_bad_links_is_exact_and_reports_all(tmp_path, is_directed):
     path = saved(tmp_path, problem(is_directed))

@@ -1,6 +1,7 @@
 """Checks that aggregations by the RTL of a switch and its endpoints are exact, one by one."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,19 +16,20 @@ from sim.switchgnn.network.network import build_network
 from sim.switchgnn.network.rtl_aggregator import RtlNetwork
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.workers import WorkerPartition
-from tests.hdl.switchgnn.network_sizes import SIZES
+from tests.hdl.switchgnn.network_sizes import RACKS, SIZES
 from tests.sim.switchgnn.cases import bytes_of_slice, directed
 
 PARAMS = SIZES["tiny"]
 WORKERS = PARAMS.endpoints.workers
 VERTICES = 40
 BAD = LinkSettings(drop=0.1, duplicate=0.1, reorder=0.2, corrupt=0.02)
+WORSE = LinkSettings(drop=0.3, duplicate=0.3, reorder=0.3, corrupt=0.03)
 WIDTHS = (3, 5)
 
 
-def planner(open_turns):
-    switch = PARAMS.switch
-    depth = open_turns * PARAMS.endpoints.endpoint.depth
+def planner(open_turns, params=PARAMS):
+    switch = params.switch
+    depth = open_turns * params.endpoints.endpoint.depth
     shape = SwitchShape(
         ports=switch.ports,
         banks=switch.banks,
@@ -37,7 +39,8 @@ def planner(open_turns):
         rows=switch.rows,
         descriptor_rows=switch.descriptor_rows,
     )
-    return Planner(SwitchSetup(shape=shape, window=switch.window))
+    levels = {"racks": params.racks, "spines": switch.links}
+    return Planner(SwitchSetup(shape=shape, window=switch.window, **levels))
 
 
 @pytest.mark.parametrize(("open_turns", "links"), [(1, LinkSettings()), (2, BAD)])
@@ -66,6 +69,37 @@ def test_sums_are_exact_for_every_width_and_graph(open_turns, links, tmp_path):
         assert counts["planned_bytes"] == slices * bytes_of_slice(tables) < counts["bytes"]
         assert counts["frames"] * 60 < counts["bytes"] < counts["frames"] * 128
         assert counts["cycles"] > counts["rows"] > slices
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("spines", RACKS)
+@pytest.mark.parametrize(("open_turns", "links"), [(1, LinkSettings()), (2, WORSE)])
+def test_sums_between_racks_are_exact(rng, spines, open_turns, links, tmp_path):
+    params, plans = RACKS[spines], planner(open_turns, RACKS[spines])
+    links = replace(links, seed=int(rng.integers(1 << 31)))
+    adjacency, partition = directed(vertices=VERTICES, edges=160, workers=4)
+    with RtlNetwork(params, build_network(params), tmp_path, plans, links=links) as network:
+        built = network.aggregator(adjacency, partition, WIDTHS)
+        for width in (3, 5, 3):
+            features = rng.integers(-(1 << 15), 1 << 15, (VERTICES, width), dtype=np.int16)
+            exact = ExactAggregator(adjacency, partition).aggregate(features)
+            assert (built.aggregate(features) == exact).all()
+        counts, details = built.counts, network.counters(details=True).details
+    job = plans.jobs(adjacency, partition, WIDTHS)[3]
+    edges = edges_between(adjacency, partition.owner).nnz
+    slices = sum(-(-width // params.switch.lanes) for width in (3, 5, 3))
+    assert counts["additions"] == slices * (edges + job.partials.sum())
+    assert counts["turns"] == slices * job.tables.blocks
+    assert bool(counts["repeats"]) == bool(counts["lost"]) == bool(links.drop)
+    assert counts["planned_bytes"] == job.bytes * slices // len(job.slices) * job.tables.blocks
+    assert counts["planned_bytes"] < counts["bytes"] < counts["frames"] * 128
+    assert list(details["switches"]) == list(params.switches)
+    sent = [sum(p["partials"] for p in item["ports"]) for item in details["switches"].values()]
+    again = [
+        sum(p["partials_again"] for p in item["ports"]) for item in details["switches"].values()
+    ]
+    assert min(sent) > 0
+    assert all(bool(each) == bool(links.drop) for each in again)
 
 
 def test_links_that_lose_everything_are_abandoned_with_what_is_known(tmp_path):
