@@ -14,6 +14,7 @@ from sim.switchgnn.job import PlannedJob
 from sim.switchgnn.links import Faults, Links, Place, join, run
 from sim.switchgnn.planning.levels import levels
 from sim.switchgnn.planning.preparation import PLANS, Prepared, prepare
+from sim.switchgnn.planning.saved import refuse
 from sim.switchgnn.planning.shape import SwitchShape
 from sim.switchgnn.planning.tables import Tables, with_program
 from sim.switchgnn.planning.workers import WorkerPartition
@@ -71,6 +72,12 @@ class Planner:
             return {width: PlannedJob(tables[width], [], **sizes) for width in widths}
         rack = np.arange(partition.workers) * setup.racks // partition.workers
         divided = levels(built, rack, setup.shape.ports, setup.spines)
+        longest = max(len(leaf.rows) for leaf in divided.leaves)
+        refuse(
+            longest > setup.shape.rows,
+            f"the lists of a rack have {longest} rows of {setup.shape.banks} entries, its switch's"
+            f" memory holds {setup.shape.rows}",
+        )
         return {
             width: RackedJob(divided.with_program(setup.shape, [width]), [], **sizes)
             for width in widths
@@ -84,12 +91,13 @@ class Planner:
             if known is adjacency:
                 return built, tables
         setup = self.setup
-        # All workers are at one switch in a plan, before it is divided between racks.
-        ports = partition.workers if setup.racks > 1 else setup.shape.ports
+        shape = setup.shape
+        if setup.racks > 1:  # a plan has all workers at one switch, before it is divided
+            shape = replace(shape, ports=partition.workers, rows=setup.racks * shape.rows)
         built = prepare(
             adjacency,
             partition,
-            replace(setup.shape, ports=ports),
+            shape,
             [max(widths)],
             plan=setup.plan,
             order=setup.order,

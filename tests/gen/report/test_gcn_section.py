@@ -34,6 +34,15 @@ def test_curves_and_frames():
     assert loss["layout"]["xaxis"]["dtick"] == 1
 
 
+def test_each_switch_of_racks_has_a_column():
+    workers = gcn_run()["hardware_counters"]["workers"]
+    switches = {"leaf_0": {"switch": {"rows": 654321}}, "spine_0": {"switch": {"rows": 5}}}
+    racks = gcn_run(hardware_counters={"workers": workers, "switches": switches})
+    html = gcn_section([("a", racks)]).html
+    assert '<th class="n">leaf_0</th><th class="n">spine_0</th>' in html
+    assert '<code>rows</code></td><td class="n">654,321</td><td class="n">5</td>' in html
+
+
 def test_a_run_without_hardware_has_curves_alone():
     html = gcn_section([("a", gcn_run(hardware_counters={}, traffic={}))]).html
     assert len(figures(html)) == 2

@@ -62,6 +62,21 @@ def test_what_is_counted_on_good_links(order):
     assert aggregator.counts == {name: 2 * count for name, count in first.items()}
 
 
+def test_each_rack_has_lists_of_its_own():
+    """Fewer rows are needed than of one switch; what is left out is said."""
+
+    def rows(count):
+        shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4, rows=count)
+        planner = Planner(SwitchSetup(shape=shape, window=3, racks=2, spines=2))
+        jobs = planner.jobs(problem().adjacency, PARTITION, WIDTHS)
+        return [len(leaf.tables.rows) for leaf in jobs[WIDTHS[0]].leaves]
+
+    needed = rows(4096)
+    assert rows(max(needed)) == needed
+    with pytest.raises(UserError, match=rf"a rack have {max(needed)} rows .* {max(needed) - 1}$"):
+        rows(max(needed) - 1)
+
+
 def test_tables_that_do_not_fit_say_so():
     shape = SwitchShape(ports=4, banks=2, depth=8, lanes=4, rows=10)
     planner = Planner(SwitchSetup(shape=shape, window=3))
