@@ -28,7 +28,7 @@ SWITCH, BYTES = 1000, 8
 FIRST_REQUESTED, THEN_REQUESTED = (130, 105), (105, 199)
 #: registers of each table, and what the guide adds to what is said of fields
 TABLES = {
-    "routes_rows": "route_node route uplinks",
+    "routes_rows": "route_node route route_inputs uplinks",
     "settings_rows": "mechanisms delays property_bytes stall_limit node mac_base ip_base",
     "state_rows": "identity version sizes packet_sizes cache_size commands state stalled",
     "counts_rows": "counter_select port_count pipe_count",

@@ -32,6 +32,7 @@ from sim.netsparse.gather_job import (
 from sim.netsparse.golden.gather import Expected, Words, expected, host_memory_before
 from sim.netsparse.golden.gather import gather as golden_gather
 from sim.netsparse.host.snic.request import Request
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.node import DRAM, HOST
 from sim.netsparse.topology import Members
@@ -73,6 +74,7 @@ class Gather:
     link: Mapping[str, Any] = field(default_factory=dict)
     faulty_link: int = 0
     switch: Mapping[str, int] = field(default_factory=dict)
+    spine_choice: SpineChoice = SpineChoice.HOME
     fail_index: int = 0
     timeout_cycles: int = 20_000_000
 
@@ -185,6 +187,7 @@ class Gather:
             link=self.link,
             faulty_link=self.faulty_link,
             switch=self.switch,
+            spine_choice=self.spine_choice,
             fail_index=self.fail_index,
             timeout_cycles=self.timeout_cycles,
         )

@@ -27,6 +27,7 @@ from sim.netsparse.gather_job import (
     PartResult,
 )
 from sim.netsparse.host.snic.snic import Table
+from sim.netsparse.host.switch.routing import check_routes
 from sim.netsparse.snic_program import SnicProgram
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.delay_line import INDEX_BITS
@@ -241,23 +242,23 @@ async def set_up_network(
     """Tell switches what they must know before the first packet; return what drives them.
 
     They are those that ``dut`` has, of these ``numbers`` of the network; None if it has all.
-    ValueError for routing tables that do not fit each other.
+    ValueError for routes that do not fit each other.
     """
     topology = params.topology
     numbers = range(topology.switches) if numbers is None else numbers
     if not numbers:
         return []
-    tables = topology.tables()
-    topology.check_symmetric(tables)
+    tables = [dict(enumerate(row)) for row in topology.tables(job.spine_choice).tolist()]
+    responses = topology.response_routes(job.spine_choice)
+    check_routes(tables, topology.ends, responses)
     switches = [
         HostProgram(dut, f"s_axil_switch_{k}", switch_side(params.of(number)))
         for k, number in enumerate(numbers)
     ]
 
     async def set_switch_up(number: int, switch: HostProgram) -> None:
-        routes = dict(enumerate(tables[number].tolist()))
         most, size = switch.side.build["most_cached_bytes"], job.nodes[0].served_bytes
-        await switch.set_routes(routes, topology.uplinks(number))
+        await switch.set_routes(tables[number], topology.uplinks(number), responses[number])
         await switch.set_addresses(params.of(number).nodes + number)
         await switch.write(**job.switch)
         await switch.configure(size if size <= most else 0)

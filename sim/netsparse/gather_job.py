@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sim.netsparse.host.snic.request import Completion, Request
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.switch_counts import SwitchCounts
 from sim.netsparse.topology import LeafSpine
 
@@ -37,6 +38,7 @@ class GatherJob:
     link: Mapping[str, Any] = field(default_factory=dict)  #: settings of all links
     faulty_link: int = 0  #: number of the link that has faults
     switch: Mapping[str, int] = field(default_factory=dict)  #: register fields of all switches
+    spine_choice: SpineChoice = SpineChoice.HOME
     fail_index: int = 0
     timeout_cycles: int = 20_000_000
 

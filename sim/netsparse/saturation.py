@@ -8,6 +8,7 @@ import numpy as np
 from hdl.netsparse.snic_counters import CLASSES
 from sim.netsparse.gather import Gather
 from sim.netsparse.gather_job import GatherResult
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.topology import LeafSpine
 from sim.workloads.partition import Ints, Partition
 
@@ -21,10 +22,12 @@ class Saturation:
 
     Every client asks for idxs of every other node, in random order, as fast as it can. Fewer of
     them are in other racks than a random choice would take: their links are shared by the nodes of
-    a rack, and with ``far`` of the idxs at the other racks all links have the same to carry.
+    a rack, and with ``far`` of the idxs at the other racks, the spines for each node of a rack, all
+    links have the same to carry.
     """
 
     topology: LeafSpine
+    spine_choice: SpineChoice = SpineChoice.HOME
     idxs: int  #: idxs that a client asks for
     batch: int  #: idxs of a work request
     rows: int = 4096  #: number of properties; few of them are found in caches more often
@@ -65,6 +68,7 @@ class Saturation:
                 **dict.fromkeys(("in_stall", "out_stall"), self.stall),
                 "seed": self.seed,
             },
+            spine_choice=self.spine_choice,
             switch=delays | {"concatenate": int(self.concatenate), "cache": int(self.cache)},
         )
 

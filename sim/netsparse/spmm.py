@@ -86,6 +86,7 @@ class SpmmRun:
                 "seed": requested.seed,
             },
             switch=requested.switch_settings,
+            spine_choice=requested.spine_choice,
             timeout_cycles=LEAST_TIMEOUT + IDX_CYCLES * matrix.indices.size,
         )
         check_fits(max(self.gather.host_bytes(node) for node in range(nodes)), params)

@@ -8,6 +8,7 @@ from gen.base.settings import make_params, parse_settings
 from hdl.netsparse.limits import COUNT_BITS, MAX_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.limits import MAX_NODES
 from sim.surroundings.at_a_time import check_cut, chosen_processes
 from sim.workloads.family_names import NAMES
@@ -46,6 +47,11 @@ class SpmmWorkload(Workload):
         most=MAX_PORTS,
     )
     spines: int = setting(1, "Connect racks by this many spine switches.", least=1, most=MAX_PORTS)
+    spine_choice: SpineChoice = setting(
+        SpineChoice.HOME,
+        "Send reads and responses between racks by the spine of the node that owns the idx (home),"
+        " or by the one spine of the two racks (racks).",
+    )
     switch: str = setting(
         "small",
         "Build the switches of several racks from this preset of netsparse-switch, with"
@@ -184,6 +190,7 @@ class SpmmWorkload(Workload):
         switch = {"switch_concatenate", "switch_read_delay", "switch_response_delay"}
         result = {"watchdog", "processes"} if self.model else set()
         result |= {"waves_node"} if self.at_a_time == 1 else set()
+        result |= {"spine_choice"} if self.racks == 1 or self.spines == 1 else set()
         if self.racks == 1:
             result |= {"spines", "switch", "switch_cache", *switch}
         elif not self.switch_concatenate:

@@ -7,9 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-NO_ROUTE = -1
+from sim.netsparse.spine_choice import SpineChoice
 
-Tables = NDArray[np.int64]  #: port of each switch to each node, NO_ROUTE where there is none
+Tables = NDArray[np.int64]  #: port of each switch to each node
+#: of a switch: port to each node, by the port where a response comes in
+ResponseRoutes = dict[int, dict[int, int]]
 
 
 @dataclass(frozen=True)
@@ -196,68 +198,46 @@ class LeafSpine:
         """Return the :meth:`place` of both ends of each pair of links."""
         return [(self.place(wire.source), self.place(wire.target)) for wire in self.links[::2]]
 
-    def tables(self) -> Tables:
-        """Return the tables of every switch: racks A and B meet at spine (A + B) % spines."""
+    @property
+    def ends(self) -> dict[tuple[int, int], int | tuple[int, int]]:
+        """Return what each port of each switch leads to: a node, or a port of another switch."""
+        ends = {
+            (switch, port): self.neighbour(switch, port)
+            for switch in range(self.switches)
+            for port in range(self.ports(switch))
+        }
+        return {
+            place: end.index if end.port is None else (end.index, end.port)
+            for place, end in ends.items()
+        }
+
+    def tables(self, choice: SpineChoice = SpineChoice.HOME) -> Tables:
+        """Return the port of every switch to every node, for all but :meth:`response_routes`.
+
+        A read goes by spine h % spines, where h is the node that owns its idx, or by spine
+        (A + B) % spines between racks A and B.
+        """
         nodes = np.arange(self.nodes)
         racks, places = np.divmod(nodes, self.nodes_per_rack)
         result = np.empty((self.switches, self.nodes), np.int64)
         for switch in range(self.switches):
             if self.is_tor(switch):
-                far = self.nodes_per_rack + (racks + switch) % max(1, self.spines)
+                chosen = nodes if choice is SpineChoice.HOME else racks + switch
+                far = self.nodes_per_rack + chosen % max(1, self.spines)
                 result[switch] = np.where(racks == switch, places, far)
             else:
                 result[switch] = racks
         return result
 
-    def path(self, tables: Tables, switch: int, node: int) -> list[int]:
-        """Return the switches that a packet for ``node`` passes from ``switch`` on.
+    def response_routes(self, choice: SpineChoice = SpineChoice.HOME) -> list[ResponseRoutes]:
+        """Return each switch's other routes of responses, by the port where they come in.
 
-        ValueError if it does not get there: for want of a route, by a port that leads to another
-        node or to nothing, or because it goes round.
+        A response leaves the rack of the node that sends it by that node's spine.
         """
-        passed: list[int] = []
-        at = End(switch, 0)
-        while at.port is not None:
-            if at.index in passed:
-                round_ = [*passed[passed.index(at.index) :], at.index]
-                names = ", ".join(map(self.name, round_))
-                raise ValueError(f"packets for node {node} go round: {names}")
-            passed.append(at.index)
-            port = int(tables[at.index, node])
-            if port == NO_ROUTE:
-                raise ValueError(f"{self.name(at.index)} has no route to node {node}")
-            if not 0 <= port < self.ports(at.index):
-                raise ValueError(
-                    f"{self.name(at.index)} has no port {port}, its route to node {node}"
-                )
-            at = self.neighbour(at.index, port)
-        if at.index != node:
-            raise ValueError(
-                f"{self.name(passed[-1])} delivers packets for node {node} to node {at.index}"
-            )
-        return passed
-
-    def check_symmetric(self, tables: Tables) -> None:
-        """Raise ValueError unless every node is reached from everywhere, both ways alike.
-
-        A response has to pass the switches that its read has passed: else the property is kept
-        where nobody asks for it.
-        """
-        if tables.shape != (self.switches, self.nodes):
-            raise ValueError(
-                f"routing tables must be of {self.switches} switches and {self.nodes} nodes:"
-                f" {' x '.join(map(str, tables.shape))}"
-            )
-        ways = [
-            [self.path(tables, switch, node) for node in range(self.nodes)]
-            for switch in range(self.switches)
-        ]
-        for a in range(self.nodes):
-            for b in range(a):
-                far, back = ways[self.rack(a)][b], ways[self.rack(b)][a]
-                if far != back[::-1]:
-                    names = (" - ".join(map(self.name, path)) for path in (back, far))
-                    raise ValueError(
-                        f"racks {self.rack(b)} and {self.rack(a)}: packets from node {b} to node"
-                        f" {a} go {next(names)}, but back {next(names)}"
-                    )
+        result: list[ResponseRoutes] = [{} for _ in range(self.switches)]
+        for home in range(self.nodes) if choice is SpineChoice.HOME and self.spines else ():
+            rack, place = divmod(home, self.nodes_per_rack)
+            port = self.nodes_per_rack + home % self.spines
+            others = (node for node in range(self.nodes) if self.rack(node) != rack)
+            result[rack][place] = dict.fromkeys(others, port)
+        return result

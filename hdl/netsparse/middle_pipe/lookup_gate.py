@@ -17,12 +17,12 @@ PATIENCE = 127  #: cycles, enough for some packets to leave a port, and make roo
 class LookupGate(Component):
     """Lets reads in, one a cycle, and decides which of them look up the cache (section 6.2.1).
 
-    A read does a lookup if the ``cache`` is on, its route leads to an uplink, its src has a route,
-    and its idx is in the range of the cache's tags. It enters with a place for a miss
-    (``reads_room``); a lookup also needs a place for a hit (``hits_room``), room for the response
-    at the port of its src (``open_items``), and the cache's ``slot`` of this cycle. The read waits
-    for these; but if the port of its src is ``stalled``, room may never come, so the read goes on
-    without a lookup, and ``passed_by`` is high.
+    A read does a lookup if the ``cache`` is on, its route leads to an uplink, hits have a route to
+    its src, which ``write`` has entered, and its idx is in the range of the cache's tags. It enters
+    with a place for a miss (``reads_room``); a lookup also needs a place for a hit (``hits_room``),
+    room for the response at the port of its src (``open_items``), and the cache's ``slot`` of this
+    cycle. The read waits for these; but if the port of its src is ``stalled``, room may never come,
+    so the read goes on without a lookup, and ``passed_by`` is high.
 
     ``enters`` and ``entry`` are combinational; an entry with ``lookup`` accesses the cache in this
     cycle. ``waits``: a lookup waits only for the slot. ``lacks_room``: it has waited for room for

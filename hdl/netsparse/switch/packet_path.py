@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hdl.common.bus_watch import BusTimer, overdue
 from hdl.common.component import Component
 from hdl.common.packets import AXIS
-from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from hdl.netsparse.switch.params import CLASSES, KINDS, NetSparseSwitchParams
 from hdl.netsparse.switch.pipe_fabric import PipeFabric
 from hdl.netsparse.switch.spine_fabric import SpineFabric
 from hdl.netsparse.switch.switch_port import PORT_EVENTS, SwitchPort
@@ -18,6 +18,9 @@ CAME = data.StructLayout({"came": PORT_EVENTS, "waits": 1})
 
 class PacketPath(Component):
     """Connects the ports of both classes to the fabric, and watches the links.
+
+    A route of ``write`` is entered for packets of the classes of ``routed_kinds`` that come by the
+    ports of ``routed_inputs``, and for responses of the caches if ``hits`` are among these kinds.
 
     Bits of ``reads_begin`` and ``responses_begin`` say that the next beat of a port is a packet's
     first; they survive a soft reset, see :class:`SwitchPort`. A port is ``stalled`` while its link
@@ -36,6 +39,8 @@ class PacketPath(Component):
             params,
             {
                 **members,
+                "routed_inputs": In(params.ports),
+                "routed_kinds": In(data.StructLayout(dict.fromkeys(KINDS, 1))),
                 **{f"{name}_i": In(AXIS).array(params.ports) for name in CLASSES},
                 **{f"{name}_begin": In(params.ports) for name in CLASSES},
                 "stalled": Out(params.ports),
@@ -55,6 +60,7 @@ class PacketPath(Component):
         m.d.comb += [
             timer.limit.eq(self.stall_limit),
             fabric.write.eq(self.write),
+            fabric.write.valid.eq(self.write.valid & self.routed_kinds.hits),
             fabric.settings.eq(self.settings),
             fabric.uplinks.eq(self.uplinks),
             fabric.configure.eq(self.configure),
@@ -70,8 +76,10 @@ class PacketPath(Component):
                 connect(m, flipped(getattr(self, f"{name}_i")[k]), port.axis)
                 connect(m, port.o, getattr(fabric, name)[k])
                 connect(m, getattr(fabric, f"{name}_o")[k], flipped(leave))
+                entered = self.write.valid & self.routed_kinds[name] & self.routed_inputs[k]
                 m.d.comb += [
                     port.write.eq(self.write),
+                    port.write.valid.eq(entered),
                     port.begins.eq(getattr(self, f"{name}_begin")[k]),
                     self.port_events[k][name].came.eq(port.events),
                     self.port_events[k][name].waits.eq(getattr(fabric, f"{name}_wait")[k]),

@@ -23,6 +23,7 @@ from hdl.netsparse.protocol import (
 from hdl.switch.output_room import OutputRoomParams
 
 CLASSES = ("reads", "responses")  #: classes of packets; errors are among responses
+KINDS = (*CLASSES, "hits")  #: what has routes: packets by class, and responses of the caches
 LUT_PLACES = 32  #: places of the smallest queues in LUTs
 LOOP = 4  #: cycles, besides the cache's, from a place's reservation until it is free again
 

@@ -9,7 +9,7 @@ from hdl.netsparse.switch.params import NetSparseSwitchParams
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 
 IDENTITY = 0x4E535357  #: the letters NSSW
-VERSION = 1
+VERSION = 2  #: 1 had one route to a node for all packets
 
 IDENTITY_REGISTERS = (
     *identity_registers(
@@ -94,6 +94,23 @@ SETTING_REGISTERS = (
             1,
             "sets whether there is a route to route_node; without one, packets to it are dropped",
         ),
+        rw("route_reads", 1, "enters the route for reads that come by route_inputs", init=1),
+        rw(
+            "route_responses",
+            1,
+            "enters the route for responses and errors that come by route_inputs",
+            init=1,
+        ),
+        rw("route_hits", 1, "enters the route for responses from the caches", init=1),
+    ),
+    single(
+        rw(
+            "route_inputs",
+            32,
+            "sets by which ports packets come that take the route, with a bit for each port",
+            init=(1 << 32) - 1,
+        ),
+        "Sets for packets from which ports write_route enters the route.",
     ),
     single(
         rw("uplinks", 32, "sets which ports lead to other racks, with a bit for each port"),

@@ -12,7 +12,9 @@ DISTRIBUTED_NODES = 512  #: most nodes of a table in LUTs
 
 
 class RoutingTable(Component):
-    """Holds one route for each node, so packets between two nodes stay in order.
+    """Holds one route for each node, so packets of a class between two nodes stay in order.
+
+    Each port has one for each class, and each middle pipe one for responses of its cache.
 
     ``route`` is the route to the previous cycle's ``dest``, if ``step`` was high then, else
     unchanged. It is not ``known`` for a number that is no node, nor for a node without an entry.

@@ -11,7 +11,7 @@ from hdl.common.packets import AXIS
 from hdl.common.register_block import RegisterBlock
 from hdl.netsparse.switch.cut_end import CutEnd
 from hdl.netsparse.switch.packet_path import PacketPath
-from hdl.netsparse.switch.params import CLASSES, NetSparseSwitchParams
+from hdl.netsparse.switch.params import CLASSES, KINDS, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import constants, switch_registers
 from hdl.netsparse.switch.switch_counters import (
     PIPE_COUNTERS,
@@ -91,6 +91,8 @@ class NetSparseSwitch(Component):
             path.write.node.eq(settings.route_node),
             path.write.route.port.eq(low_bits(settings.route_port, params.port_bits)),
             path.write.route.known.eq(settings.route_known),
+            path.routed_inputs.eq(settings.route_inputs[: params.ports]),
+            *(path.routed_kinds[name].eq(settings[f"route_{name}"]) for name in KINDS),
             path.uplinks.eq(settings.uplinks[: params.ports]),
             path.configure.eq(settings.configure),
             *(path.settings[name].eq(settings[name]) for name in named),

@@ -8,7 +8,7 @@ reads find their property, is up to the hardware.
 
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sim.netsparse.golden.concatenation import HEADER_BYTES, Kind, Request
 
@@ -18,6 +18,8 @@ class SwitchRules:
     """Says how a switch is set."""
 
     routes: Mapping[int, int]  #: port by node; nodes without a route are missing
+    #: other ports to nodes of responses, by the port where they come in
+    responses: Mapping[int, Mapping[int, int]] = field(default_factory=dict)
     uplinks: Collection[int] = ()  #: ports that lead to other racks
     property_bytes: int = 0  #: bytes of a property that is cached; 0: nothing is
     concatenate: bool = True  #: whether PRs of different packets may share one
@@ -97,7 +99,7 @@ class SwitchLedger:
             if entered is None:
                 continue
             assert entered.request == request, f"{entered.request} left as {request}"
-            self.check_path(egress, request.dest)
+            self.check_path(egress, request, entered.ingress)
             path = request.kind, entered.ingress, request.dest
             assert entered.number > self.last[path], f"out of order: {request}"
             self.last[path] = entered.number
@@ -122,13 +124,16 @@ class SwitchLedger:
             read, kind=Kind.RESPONSE, dest=read.src, src=read.dest, data=self.stored[read.idx]
         )
         assert response == right, f"{right} expected, {response} came"
-        self.check_path(egress, response.dest)
+        self.check_path(egress, response)
         self.hits += 1
         return entered
 
-    def check_path(self, egress: int, dest: int) -> None:
-        """Check that the port is the one that leads to ``dest``."""
-        right = self.rules.routes[dest]
+    def check_path(self, egress: int, request: Request, ingress: int | None = None) -> None:
+        """Check that the port is the PR's, which came by ``ingress`` unless a cache sent it."""
+        rules, dest = self.rules, request.dest
+        responds = ingress is not None and request.kind is not Kind.READ
+        others = rules.responses.get(ingress, {}) if responds else {}
+        right = others.get(dest, rules.routes[dest])
         assert egress == right, f"node {dest} is behind port {right}, not {egress}"
 
     def check_empty(self) -> None:

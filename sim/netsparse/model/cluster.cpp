@@ -24,7 +24,7 @@ struct Arrays {
     const Int *idx, *need_base;
     const Int *requests;  // rows of first, end and address
     const Int *behind;    // by client: the request behind its last one
-    const Int *route;     // by switch and node
+    const Int *route, *response_route;  // by switch and node; by port and node
     const PortRow *ports;
     const MakerRow *makers;
     const Int *link_room, *uplink;  // by link; by node
@@ -123,8 +123,11 @@ void add_network(State &s, const Arrays &from) {
         Switch &one = s.switches[number];
         one.route.assign(from.route + number * k.nodes, from.route + (number + 1) * k.nodes);
     }
+    const Int *routes = from.response_route;
     for (const PortRow *row = from.ports; row != from.ports + from.port_count; ++row) {
         Switch &one = s.switches[row->owner];
+        one.response_route.insert(one.response_route.end(), routes, routes + k.nodes);
+        routes += k.nodes;
         one.out.push_back(row->out);
         one.in.push_back(row->in);
         one.read_room.emplace_back().free = k.output_beats;

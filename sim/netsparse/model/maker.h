@@ -64,7 +64,7 @@ inline void mark(State &s, Int m, Int number, Int t) {
     packet.time += QUEUE;
     maker.lines += lines_of(packet.bytes);
     --maker.packets;
-    send(s, s.links[tor.out[tor.route[packet.dest]]].kinds[maker.kind], maker, number);
+    send(s, s.links[tor.out[packet.room]].kinds[maker.kind], maker, number);
 }
 
 // Open a packet; `room` is what it will give back. PRs join it until the cycle before it expires.
@@ -87,6 +87,14 @@ inline Int begin(State &s, Int m, Int dest, Int room, Int t) {
     Int place = (maker.first + maker.waiting++) % Int(maker.queue.size());
     maker.queue[place] = {number, serial, t + std::max(maker.delay + EXPIRE, maker.soonest) - 1};
     return number;
+}
+
+// Mark the open packet for `dest` if it leaves by another port than `room`, which takes a cycle.
+inline bool displaces(State &s, Int m, Int dest, Int room, Int t) {
+    Int number = s.makers[m].open[dest];
+    if (number == NONE || s.packets[number].room == room) return false;
+    mark(s, m, number, t);
+    return true;
 }
 
 // Put a PR whose first beat comes now, the last of its group or not, into the open packet for

@@ -64,18 +64,19 @@ inline void step_links(State &s, Int t) {
 }
 
 // The link that the first packet of a port goes on to, if it is there and none is still passing.
-inline Int next_link(const State &s, const Switch &by, const LinkClass &from, Int kind, Int t) {
+inline Int next_link(const State &s, const Switch &by, Int port, Int kind, Int t) {
+    const LinkClass &from = s.links[by.in[port]].kinds[kind];
     if (!from.incoming.count || from.passing >= t) return NONE;
     const Packet &packet = s.packets[from.incoming.first];
     if (packet.time + PORT > t) return NONE;
-    return by.out[by.route[packet.dest]];
+    return by.out[by.egress(kind, port, packet.dest)];
 }
 
 // Pass packets of one class on to the links of a switch, in turn.
 inline void forward(State &s, Switch &by, Int kind, Int t) {
     Int ports = by.in.size(), waiting = 0;
     for (Int port = 0; port < ports; ++port) {
-        Int link = next_link(s, by, s.links[by.in[port]].kinds[kind], kind, t);
+        Int link = next_link(s, by, port, kind, t);
         if (link == NONE) continue;
         turns::ask(s.links[link].kinds[kind].feed, port);
         ++waiting;

@@ -21,6 +21,7 @@ from hdl.netsparse.queue.descriptor_fetch import AHEAD
 from hdl.netsparse.rig.idx_fetch import CHUNKS
 from sim.netsparse.gather import Gather
 from sim.netsparse.host.snic.request import Request
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.topology import End, LeafSpine
 
@@ -269,6 +270,18 @@ def ports_of(topology: LeafSpine) -> Ints:
     return np.array([[end.index, out[end], into[end]] for end in ends], np.int64)
 
 
+def response_routes(topology: LeafSpine, choice: SpineChoice) -> Ints:
+    """Return the routes of responses that come by each port, in order, to each node."""
+    tables, others = topology.tables(choice), topology.response_routes(choice)
+    rows = []
+    for switch in range(topology.switches):
+        for port in range(topology.ports(switch)):
+            rows.append(tables[switch].copy())
+            for node, to in others[switch].get(port, {}).items():
+                rows[-1][node] = to
+    return np.stack(rows)
+
+
 class Struct(ctypes.Structure):
     """Mirrors the library's ``struct Arrays``."""
 
@@ -277,7 +290,7 @@ class Struct(ctypes.Structure):
             (name, ctypes.c_void_p)
             for name in (
                 *("shape", "stream", "owner", "idx", "need_base", "requests", "behind", "route"),
-                *("ports", "makers", "link_room", "uplink"),
+                *("response_route", "ports", "makers", "link_room", "uplink"),
             )
         ),
         ("port_count", ctypes.c_int64),
@@ -296,6 +309,7 @@ class Arrays:
     requests: Ints
     behind: Ints
     route: Ints
+    response_route: Ints
     ports: Ints
     makers: Ints
     link_room: Ints
@@ -317,7 +331,8 @@ def arrays_of(gather: Gather, params: ClusterParams) -> Arrays:
         "shape": np.array([shape[name] for name in SHAPE_FIELDS], np.int64),
         "requests": requests,
         "behind": behind.astype(np.int64),
-        "route": topology.tables().astype(np.int64),
+        "route": topology.tables(gather.spine_choice),
+        "response_route": response_routes(topology, gather.spine_choice),
         "ports": ports_of(topology),
         "makers": makers_of(gather, params),
         "link_room": link_rooms(params),

@@ -344,8 +344,14 @@ struct Pipe {
 
 struct Switch {
     std::vector<Int> route, out, in;  // port by node, links by port
+    std::vector<Int> response_route;  // port by input port and node
     std::vector<Room> read_room;      // by port
     std::vector<Int> waits[2];        // cycles in which a packet waits for room, by port
+
+    // The port to `dest` of a packet that comes by `port`.
+    Int egress(Int kind, Int port, Int dest) const {
+        return kind == READS ? route[dest] : response_route[port * route.size() + dest];
+    }
 };
 
 struct State {

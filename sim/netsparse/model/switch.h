@@ -23,7 +23,7 @@ inline Pipe *pipe_at(State &s, Int tor, Int port, Int kind, Int t) {
     if (!from.incoming.count || from.passing >= t) return nullptr;
     const Packet &packet = s.packets[from.incoming.first];
     if (packet.time + PORT > t) return nullptr;
-    Int egress = by.route[packet.dest];
+    Int egress = by.egress(kind, port, packet.dest);
     Pipe &pipe = s.pipes[tor * k.pipes + (kind == READS ? egress : port) % k.pipes];
     bool opens = kind == READS
                      ? by.read_room[egress].opens(t, k.read_from, k.read_packet)
@@ -41,7 +41,7 @@ inline void enter(State &s, Int tor, Pipe &pipe, Int port, Int kind, Int t) {
     PipeClass &to = pipe.kinds[kind];
     Int number = from.incoming.pop(s.packets);
     Packet &packet = s.packets[number];
-    Int egress = by.route[packet.dest], beats = packet.beats();
+    Int egress = by.egress(kind, port, packet.dest), beats = packet.beats();
     s.give(from, beats, t);
     to.inside += beats;
     from.passing = to.turns.last = std::max(t + beats - 1, packet.ends + PORT);
@@ -163,9 +163,10 @@ struct Work {
         bool hit = s.prs[pr].cached && property_cache::look_up(s.k, pipe, s.idx_of(pr));
         Int time = s.prs[pr].time = t + s.k.cache_latency;
         if (s.prs[pr].cached) response_room(pr).change(t, t, -s.k.response_cost);
-        if (hit)
+        if (hit) {
             tor.read_room[s.prs[pr].egress].change(t, time, READ_COST);
-        else if (s.prs[pr].cached)
+            s.prs[pr].egress = tor.route[s.node_of(pr)];
+        } else if (s.prs[pr].cached)
             response_room(pr).change(t, time, s.k.response_cost);
         Int &before = hit ? pipe.hit : pipe.missed;
         bool follows = before != NONE;
@@ -228,7 +229,9 @@ struct Work {
     // Put the next response into a packet.
     void leave_response(Int t) {
         if (!pipe.leaving.count || !maker::can_join(s.makers[responses])) return;
-        Int pr = pipe.leaving.pop(t), dest = s.node_of(pr), port = tor.route[dest];
+        Int pr = pipe.leaving.items[0], dest = s.node_of(pr), port = s.prs[pr].egress;
+        if (maker::displaces(s, responses, dest, port, t)) return;
+        pipe.leaving.pop(t);
         bool last = s.prs[pr].edge == LAST;
         Int grows = maker::join(s, responses, pr, dest, port, t, last);
         Int whole = t + s.k.property_beats - 1;

@@ -296,9 +296,8 @@ def note(own: Mapping[str, OwnNode]) -> str:
     spent = "; ".join(f"{name} {item.outcome.bounds}" for name, item in own.items())
     return (
         f"Time, scaled: {spent}. What none of them explains is latency, of the hardware's own"
-        " pipelines above all, which does not shrink with the matrix. All nodes of two racks share"
-        " one way between these, by one spine, because a response has to pass the cache that its"
-        " read has passed."
+        " pipelines above all, which does not shrink with the matrix. A response has to pass the"
+        " cache that its read has passed: the node that owns an idx chooses the spine of both."
     )
 
 

@@ -1,14 +1,18 @@
 """Runs a NetSparse switch's host software on a stand-in for a card, and its check of routes."""
 
 import random
+from copy import deepcopy
+from itertools import permutations
 
 import pytest
 
 from gen.designs.catalogue import find_design
 from gen.software.netsparse_switch import software
+from hdl.netsparse.switch.params import KINDS
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from sim.host.device import DeviceError
 from sim.netsparse.host.switch.routing import check_routes, uplinks_of
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.topology import LeafSpine
 from tests.gen.software.fake_card import FakeCard
 
@@ -25,11 +29,22 @@ def test_all_nodes_get_a_route_or_none(driven):
 
     def enter():
         port = card.heard("route_port") if card.heard("route_known") else None
-        entered[card.heard("route_node")] = port
+        for kind in KINDS:
+            for came_by in range(4) if card.heard(f"route_{kind}") else ():
+                if kind == "hits" or card.heard("route_inputs") >> came_by & 1:
+                    entered[kind, came_by, card.heard("route_node")] = port
 
     card.commands["write_route"] = enter
-    switch.set_routes({0: 0, 5: 3}, uplinks=[3, 2])
-    assert entered == {node: {0: 0, 5: 3}.get(node) for node in range(8)}
+    switch.set_routes({0: 0, 5: 3}, uplinks=[3, 2], responses={1: {0: 2, 6: 3}, 3: {5: 1}})
+    expected = {
+        (kind, came_by, node): {0: 0, 5: 3}.get(node)
+        for kind in KINDS
+        for came_by in range(4)
+        for node in range(8)
+    }
+    for came_by, node, port in ((1, 0, 2), (1, 6, 3), (3, 5, 1)):
+        expected["responses", came_by, node] = port
+    assert entered == expected
     assert card.heard("uplinks") == 0b1100
 
 
@@ -92,6 +107,11 @@ def test_counters_and_faults(driven):
         (lambda s: s.set_routes({8: 0}, []), "routes must be to nodes 0 to 7: 8"),
         (lambda s: s.set_routes({0: 4}, []), "node 0 must be behind a port 0 to 3: 4"),
         (lambda s: s.set_routes({0: 0}, [4]), r"uplinks must be some of 0 to 3: \[4\]"),
+        (
+            lambda s: s.set_routes({0: 0}, [], {4: {}}),
+            r"ports of responses must be some of 0 to 3: \[4\]",
+        ),
+        (lambda s: s.set_routes({}, [], {0: {8: 0}}), "routes must be to nodes 0 to 7: 8"),
         (lambda s: s.set_addresses(7), "number must be above those of all nodes: 7"),
         (lambda s: s.set_delays(256, 0), "reads may wait 0 to 255 cycles: 256"),
         (lambda s: s.set_delays(0, -1), "responses may wait 0 to 255 cycles: -1"),
@@ -108,37 +128,69 @@ def test_what_cannot_be(driven, call, text):
     assert card.words == written
 
 
-def cluster(topology):
-    """Return the routes of all switches of a cluster, and what is at the end of each link."""
-    routes = [
-        {node: int(port) for node, port in enumerate(row)} for row in topology.tables().tolist()
-    ]
-    ends = {}
-    for switch in range(topology.switches):
-        for port in range(topology.ports(switch)):
-            end = topology.neighbour(switch, port)
-            ends[switch, port] = end.index if end.port is None else (end.index, end.port)
-    return routes, ends
-
-
-@pytest.mark.parametrize("sizes", [(1, 3, 0), (2, 2, 1), (3, 2, 2)])
-def test_routes_are_judged_as_topologies_are(sizes):
+def cluster(sizes, choice):
+    """Return the routes of all switches, the ends of links, and the routes of responses."""
     topology = LeafSpine(racks=sizes[0], nodes_per_rack=sizes[1], spines=sizes[2])
-    routes, ends = cluster(topology)
-    check_routes(routes, ends)
-    for switch in range(topology.racks):
-        assert uplinks_of(switch, ends) == [*topology.uplinks(switch)]
+    routes = [dict(enumerate(row)) for row in topology.tables(choice).tolist()]
+    return routes, topology.ends, topology.response_routes(choice)
+
+
+def passed(place, node, routes, ends, responses):
+    """Return both ends of each link on the way from a node's port to ``node``; None: it is lost."""
+    links, (switch, came_by) = [], place
+    for _ in routes:
+        others = responses[switch].get(came_by, {}) if responses else {}
+        place = switch, others.get(node, routes[switch][node])
+        end = ends.get(place)
+        if not isinstance(end, tuple):
+            return links if end == node else None
+        links.append({place, end})
+        switch, came_by = end
+    return None
+
+
+def fit(routes, ends, responses):
+    """Return whether each response comes to its reader by the links of its read."""
+    homes = {end: place for place, end in ends.items() if isinstance(end, int)}
+    reached = all(
+        passed((switch, None), node, routes, ends, ()) is not None
+        for switch in range(len(routes))
+        for node in homes
+    )
+    return reached and all(
+        (back := passed(homes[b], a, routes, ends, responses)) is not None
+        and back[::-1] == passed(homes[a], b, routes, ends, ())
+        for a, b in permutations(homes, 2)
+    )
+
+
+@pytest.mark.parametrize("choice", SpineChoice)
+@pytest.mark.parametrize("sizes", [(1, 3, 0), (2, 2, 1), (3, 2, 2)])
+def test_routes_are_judged_by_where_packets_come(sizes, choice):
+    routes, ends, responses = cluster(sizes, choice)
+    check_routes(routes, ends, responses)
+    for switch in range(sizes[0]):
+        assert uplinks_of(switch, ends) == [*range(sizes[1], sizes[1] + sizes[2])]
     result = set()
     rng = random.Random(1)
     for _ in range(200):
-        tables = topology.tables()
-        switch, node = rng.randrange(topology.switches), rng.randrange(topology.nodes)
-        tables[switch, node] = rng.randrange(topology.ports(switch))
-        changed = [dict(enumerate(row)) for row in tables.tolist()]
-        good = verdict(topology.check_symmetric, tables)
-        assert verdict(check_routes, changed, ends) == good
+        changed, others = deepcopy(routes), deepcopy(responses)
+        switch, node = rng.randrange(len(routes)), rng.randrange(sizes[0] * sizes[1])
+        ports = sorted(port for k, port in ends if k == switch)
+        some = changed[switch]
+        if rng.random() < 0.5:
+            some = others[switch].setdefault(rng.choice(ports), {})
+        some[node] = rng.choice(ports)
+        good = fit(changed, ends, others)
+        assert verdict(check_routes, changed, ends, others) == good
         result.add(good)
     assert result == {True, False}
+
+
+def test_routes_of_responses_are_needed_where_homes_choose():
+    routes, ends, _ = cluster((3, 2, 2), SpineChoice.HOME)
+    with pytest.raises(ValueError, match=r"^reads from node 0 to node 3 leave .* responses by"):
+        check_routes(routes, ends)
 
 
 def verdict(check, *arguments):
@@ -151,13 +203,13 @@ def verdict(check, *arguments):
 
 
 def test_what_is_wrong_with_routes_is_reported():
-    routes, ends = cluster(LeafSpine(racks=2, nodes_per_rack=2, spines=2))
+    routes, ends, _ = cluster((2, 2, 2), SpineChoice.RACKS)
     cases = (
         (0, 2, None, "switch 0 has no route to node 2"),
         (0, 2, 1, "port 1 of switch 0 leads to node 1, and is the route to node 2"),
         (0, 2, 9, "port 9 of switch 0 leads to nothing, and is the route to node 2"),
         (3, 2, 0, "packets for node 2 go round: "),
-        (0, 2, 2, "packets from node 0 to node 2 leave by port 2 of switch 0, .*: not the same"),
+        (0, 2, 2, "reads from node 0 to node 2 leave by port 2 of switch 0, .*: not the same"),
     )
     for switch, node, port, text in cases:
         changed = [dict(each) for each in routes]

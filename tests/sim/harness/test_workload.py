@@ -18,10 +18,13 @@ IDLE = [
     (GatherWorkload(), ""),
     (GatherWorkload(table="t"), "row_bytes"),
     (GatherWorkload(table="t", idx="i"), "row_bytes graph batch fan_outs idx_bytes repeats seed"),
-    (SpmmWorkload(), f"spines switch switch_cache switch_concatenate waves_node {SWITCH}"),
-    (SpmmWorkload(**MANY, model=True), "watchdog processes waves_node"),
-    (SpmmWorkload(**MANY, switch_concatenate=False), f"waves_node {SWITCH}"),
-    (SpmmWorkload(**MANY, concatenate=False), "read_delay response_delay waves_node"),
+    (
+        SpmmWorkload(),
+        f"spines spine_choice switch switch_cache switch_concatenate waves_node {SWITCH}",
+    ),
+    (SpmmWorkload(**MANY, model=True), "watchdog processes waves_node spine_choice"),
+    (SpmmWorkload(**MANY, switch_concatenate=False), f"waves_node {SWITCH} spine_choice"),
+    (SpmmWorkload(**MANY, concatenate=False), "read_delay response_delay waves_node spine_choice"),
     (TrainingWorkload(), f"samples features eta_period retries processes waves_worker {LINKS}"),
     (
         TrainingWorkload(data="zeros", workers=2, reorder=0.1),

@@ -4,6 +4,7 @@
 cs_stanford (a crawl of its web pages): the columns of its nonzeros, and how many a row has.
 """
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -12,8 +13,10 @@ import pytest
 
 from sim.netsparse.builds import build_cluster
 from sim.netsparse.network_figures import NetworkFigures
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
+from sim.workloads.matrices import load_matrix
 from tests.long import short_products
 from tests.sim.netsparse.calibration import check_calibrated
 from tests.sim.netsparse.cases import (
@@ -62,6 +65,7 @@ def product(rng, name, mechanisms, property_bytes):
         property_bytes=property_bytes,
         concatenate=concatenate,
         batch=int(rng.choice([20, 1024])),
+        spine_choice=SpineChoice(rng.choice([*SpineChoice])),
         seed=int(rng.integers(1 << 31)),
     )
     run = SpmmRun(family(name), SNIC, requested)
@@ -116,6 +120,57 @@ def test_product(tmp_path, rng, simulator, name, mechanisms):
     if not concatenate:
         counts = [node.snic for node in nodes] + [pipe for tor in tors for pipe in tor.pipes]
         assert all(each["reads_sent_prs"] == each["reads_sent_packets"] for each in counts)
+
+
+def read_of_other_racks(gather, choice):
+    """Return how many properties a rack reads by each spine, once for each of its nodes."""
+    result = Counter()
+    for node in range(NODES):
+        near = node // (NODES // RACKS)
+        for owner in gather.partition.owner(np.unique(gather.flat(node))):
+            home = int(owner) // (NODES // RACKS)
+            by = near + home if choice is SpineChoice.RACKS else int(owner)
+            result[near, by % SPINES] += near != home
+    return result
+
+
+@pytest.mark.parametrize(
+    ("choice", "alone"),
+    short_products(
+        SpineChoice,
+        [False, True],
+        short=[(SpineChoice.HOME, False), *((choice, True) for choice in SpineChoice)],
+    ),
+)
+def test_either_rule_is_exact_and_uses_its_spines(tmp_path, rng, simulator, choice, alone):
+    """Links stand still in 30 % of the cycles; PRs that travel alone are counted at each spine."""
+    alone_or_not = dict.fromkeys(("concatenate", "switch_concatenate", "switch_cache"), not alone)
+    requested = SpmmWorkload(
+        nodes=NODES,
+        racks=RACKS,
+        spines=SPINES,
+        spine_choice=choice,
+        clients=1,
+        property_bytes=int(rng.choice([4, 16, 64])),
+        link_stall=77,
+        link_latency=int(rng.integers(50)),
+        seed=int(rng.integers(1 << 31)),
+        **dict.fromkeys(("read_delay", "response_delay"), int(rng.integers(200))),
+        **alone_or_not,
+    )
+    run = SpmmRun(load_matrix("stokes:nodes=4,rows=150"), SNIC, requested)
+    gathered = run.simulate(CLUSTER, simulator, tmp_path)
+    run.check(gathered)
+    check_calibrated(run.gather, CLUSTER, gathered.result)
+    expected = read_of_other_racks(run.gather, choice)
+    for up, (wire, counts) in enumerate(
+        zip(CLUSTER.network.topology.links, gathered.result.links, strict=True)
+    ):
+        tor, spine = wire.source, wire.target.index - RACKS
+        if alone and tor.port is not None and tor.index < RACKS and wire.target.port is not None:
+            back = gathered.result.links[up ^ 1]["responses"]
+            assert expected[tor.index, spine] == counts["reads"]["packets"] == back["packets"]
+    assert sum(expected.values()) > 0
 
 
 def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):

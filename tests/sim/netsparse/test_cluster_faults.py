@@ -154,8 +154,9 @@ async def a_node_without_a_route_is_reported_by_watchdogs(dut):
     hole = NODES - 1
     tor = bench.switches[0]
     known = dict(enumerate(bench.topology.tables()[0].tolist()))
-    uplinks = bench.topology.uplinks(0)
-    await tor.set_routes({n: port for n, port in known.items() if n != hole}, uplinks)
+    uplinks, responses = bench.topology.uplinks(0), bench.topology.response_routes()[0]
+    kept = {n: port for n, port in known.items() if n != hole}
+    await tor.set_routes(kept, uplinks, responses)
     tasks = [bench.run(node) for node in range(NODES)]
     causes = bench.causes([await task for task in tasks])
     assert set(causes[0]) == set(causes[1]) == {"WATCHDOG"}, "each request needs that node"
@@ -163,7 +164,7 @@ async def a_node_without_a_route_is_reported_by_watchdogs(dut):
     dropped = [(await switch_counts(each)).port("reads_no_route") for each in bench.switches]
     assert dropped[0] > 0
     assert not any(dropped[1:])
-    await tor.set_routes(known, uplinks)
+    await tor.set_routes(known, uplinks, responses)
     await bench.renew()
     await bench.gathers()
 

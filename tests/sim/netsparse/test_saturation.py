@@ -12,18 +12,21 @@ from gen.designs.catalogue import find_design
 from sim.netsparse.builds import build_cluster
 from sim.netsparse.gather import check, simulate_gather
 from sim.netsparse.saturation import Saturation, load_lines, loads, waits
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.surroundings.cluster_system import ClusterParams
 from sim.netsparse.surroundings.network import network_params
 from sim.netsparse.topology import LeafSpine
 
-RACKS = LeafSpine(racks=2, nodes_per_rack=4, spines=1)
+RACKS = LeafSpine(racks=2, nodes_per_rack=4, spines=2)
 SNIC = find_design("netsparse-snic").params_of("least", pending_entries=256)
 SWITCH = find_design("netsparse-switch").params_of("least")
 LATENCY = 15  #: of links, and their buffers are for no more
 CLUSTER = ClusterParams(
     snic=SNIC, network=replace(network_params(RACKS, SNIC, SWITCH), link_latency=LATENCY)
 )
-LINKS_FULL = Saturation(topology=RACKS, idxs=5000, batch=64, stall=208, latency=LATENCY, seed=0)
+LINKS_FULL = Saturation(
+    topology=RACKS, idxs=5000, far=0.5, batch=64, stall=208, latency=LATENCY, seed=0
+)
 BURSTS = replace(LINKS_FULL, burst=True, batch=250)
 HUNTS = {  # about 100,000 cycles each
     "everything": LINKS_FULL,
@@ -38,6 +41,7 @@ HUNTS = {  # about 100,000 cycles each
     "hits": replace(BURSTS, rows=32, property_bytes=16),
     "middle pipes full": replace(BURSTS, idxs=7000, stall=128),
     "slow hosts": replace(BURSTS, idxs=2000, stall=64, memory_latency=80),
+    "a spine of both racks": replace(LINKS_FULL, far=0.25, spine_choice=SpineChoice.RACKS),
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from sim.host.device import Registers, check_design, chosen, wait_until, write_wide
@@ -39,27 +40,49 @@ class NetSparseSwitch:
         self.seconds = SECONDS
         check_design(registers, build.fixed)
 
-    def set_routes(self, routes: Mapping[int, int], uplinks: Collection[int]) -> None:
+    def set_routes(
+        self,
+        routes: Mapping[int, int],
+        uplinks: Collection[int],
+        responses: Mapping[int, Mapping[int, int]] | None = None,
+    ) -> None:
         """Let ``routes`` say which port leads to each node; all others have no route.
 
-        ``uplinks`` are the ports that lead to other racks. The network is quiet meanwhile.
-        ValueError, before anything is written, for a node, a port or an uplink that is not there.
-        Whether routes of several switches fit each other, ``check_routes`` tells.
+        ``uplinks`` are the ports that lead to other racks. ``responses`` has the routes of
+        responses that differ, by the port where they come in; responses from the caches have none.
+        The network is quiet meanwhile. ValueError, before anything is written, for a node, a port
+        or an uplink that is not there. Whether routes of several switches fit each other,
+        ``check_routes`` tells.
         """
         ports, nodes = self.build.fixed["ports"], self.build.fixed["nodes"]
-        for node, port in routes.items():
+        responses = responses or {}
+        for node, port in chain(routes.items(), *(own.items() for own in responses.values())):
             if not 0 <= node < nodes:
                 raise ValueError(f"routes must be to nodes 0 to {nodes - 1}: {node}")
             if not 0 <= port < ports:
                 raise ValueError(f"node {node} must be behind a port 0 to {ports - 1}: {port}")
-        if any(not 0 <= port < ports for port in uplinks):
-            raise ValueError(f"uplinks must be some of 0 to {ports - 1}: {sorted(uplinks)}")
-        for node in range(nodes):
-            port = routes.get(node)
-            self.registers.write(route_node=node)
-            self.registers.write(route_port=port or 0, route_known=int(port is not None))
-            self.registers.write(write_route=1)
+        for name, some in (("uplinks", uplinks), ("ports of responses", responses)):
+            if any(not 0 <= port < ports for port in some):
+                raise ValueError(f"{name} must be some of 0 to {ports - 1}: {sorted(some)}")
+        self._enter({node: routes.get(node) for node in range(nodes)}, (1 << ports) - 1, all=1)
+        for port, own in responses.items():
+            self._enter(own, 1 << port, all=0)
         self.registers.write(uplinks=sum(1 << port for port in set(uplinks)))
+
+    def _enter(self, routes: Mapping[int, int | None], inputs: int, *, all: int) -> None:
+        """Enter routes of packets that come by ``inputs``: of all, or of responses alone."""
+        self.registers.write(route_inputs=inputs)
+        for port in set(routes.values()):
+            self.registers.write(
+                route_port=port or 0,
+                route_known=int(port is not None),
+                route_reads=all,
+                route_responses=1,
+                route_hits=all,
+            )
+            for node in (node for node, to in routes.items() if to == port):
+                self.registers.write(route_node=node)
+                self.registers.write(write_route=1)
 
     def set_addresses(
         self, number: int, *, mac_base: int = MAC_BASE, ip_base: int = IP_BASE

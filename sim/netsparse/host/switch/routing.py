@@ -1,12 +1,15 @@
 """Checks, before they are loaded, that the routes of all switches of a cluster fit each other."""
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 #: an end of a link: a port of a switch, both by number
 Port = tuple[int, int]
 #: what is at the other end of the link of each port: a node, or a port of another switch
 Ends = Mapping[Port, int | Port]
 Routes = Sequence[Mapping[int, int]]  #: of each switch the port that leads to each node
+#: of each switch the other routes of responses, by the port where they come in
+ResponseRoutes = Sequence[Mapping[int, Mapping[int, int]]]
 
 
 def uplinks_of(switch: int, ends: Ends) -> list[int]:
@@ -14,11 +17,12 @@ def uplinks_of(switch: int, ends: Ends) -> list[int]:
     return sorted(port for (k, port), end in ends.items() if k == switch and isinstance(end, tuple))
 
 
-def check_routes(routes: Routes, ends: Ends) -> None:
-    """Raise ValueError unless every node is reached from everywhere, both ways by the same links.
+def check_routes(routes: Routes, ends: Ends, responses: ResponseRoutes = ()) -> None:
+    """Raise ValueError unless reads reach every node, and responses return by the same links.
 
     A response has to pass the switches that its read has passed, by the same links: else its
-    property is kept where nobody asks for it.
+    property is kept where nobody asks for it. ``routes`` and ``responses`` are what ``set_routes``
+    of each switch is given.
     """
     homes = {end: place for place, end in ends.items() if isinstance(end, int)}
     for place, end in ends.items():
@@ -29,32 +33,41 @@ def check_routes(routes: Routes, ends: Ends) -> None:
         for switch in range(len(routes))
         for node in homes
     }
-    for a, (near, _) in homes.items():
-        for b, (far, _) in homes.items():
-            other_side, back = ways[near, b][:-1], ways[far, a][:-1]  # but for the link to the node
-            if other_side != [ends[place] for place in reversed(back)]:
-                raise ValueError(
-                    f"packets from node {a} to node {b} leave by {listed(ways[near, b])}, but those"
-                    f" back by {listed(ways[far, a])}: not the same links"
-                )
+    for (a, (near, _)), (b, (far, port)) in permutations(homes.items(), 2):
+        back = way(far, a, routes, ends, responses, port)
+        if ways[near, b][:-1] != [ends[place] for place in reversed(back[:-1])]:
+            raise ValueError(
+                f"reads from node {a} to node {b} leave by {listed(ways[near, b])}, but responses"
+                f" by {listed(back)}: not the same links"
+            )
 
 
-def way(switch: int, node: int, routes: Routes, ends: Ends) -> list[Port]:
+def way(
+    switch: int,
+    node: int,
+    routes: Routes,
+    ends: Ends,
+    responses: ResponseRoutes = (),
+    came_by: int | None = None,
+) -> list[Port]:
     """Return the ports by which a packet for ``node`` leaves the switches, from ``switch`` on.
 
+    It is a response if there are ``responses``, and came to the switch by port ``came_by``.
     ValueError if it does not get there.
     """
     passed: list[Port] = []
     while True:
         if any(switch == other for other, _ in passed):
             raise ValueError(f"packets for node {node} go round: {listed(passed)}")
-        if node not in routes[switch]:
+        others = responses[switch].get(came_by, {}) if responses and came_by is not None else {}
+        port = others.get(node, routes[switch].get(node))
+        if port is None:
             raise ValueError(f"switch {switch} has no route to node {node}")
-        place = switch, routes[switch][node]
+        place = switch, port
         passed.append(place)
         end = ends.get(place)
         if isinstance(end, tuple):
-            switch = end[0]
+            switch, came_by = end
         elif end == node:
             return passed
         else:

@@ -179,7 +179,7 @@ class Bench(Links):
     async def set_up(self, driver, **settings):
         """Set the switch by its host's software."""
         self.driver = driver
-        await driver.set_routes(self.rules.routes, self.uplinks)
+        await driver.set_routes(self.rules.routes, self.uplinks, self.rules.responses)
         await driver.set_addresses(NODE)
         await driver.set_delays(60, 60)
         await driver.write(**settings)

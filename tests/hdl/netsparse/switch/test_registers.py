@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 from hdl.common.event_counters import numbered
-from hdl.netsparse.switch.params import CLASSES, MAX_PORTS, NetSparseSwitchParams
+from hdl.netsparse.switch.params import CLASSES, KINDS, MAX_PORTS, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import IDENTITY, constants, switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
 from tests.hdl.netsparse.switch.bench import LARGEST, SPINE, TOR
@@ -42,8 +42,13 @@ def test_settings_are_as_wide_as_what_they_set():
     assert FIELDS["route_node"]["bits"] == dict(PAPER.write_route)["node"].width
     for name in ("route_port", "counter_part"):
         assert 1 << FIELDS[name]["bits"] == MAX_PORTS
-    for name in ("uplinks", "stalled"):
+    for name in ("uplinks", "stalled", "route_inputs"):
         assert FIELDS[name]["bits"] == MAX_PORTS
+
+
+def test_routes_are_for_all_packets_by_default():
+    assert FIELDS["route_inputs"]["init"] == (1 << MAX_PORTS) - 1
+    assert all(FIELDS[f"route_{name}"]["init"] == 1 for name in KINDS)
 
 
 def test_starts_with_all_mechanisms_on():

@@ -31,8 +31,11 @@ test_switch = simulated(NetSparseSwitch, [SPINE, TOR], __name__)
 
 @crossed(stalls=STALLS)
 async def every_pr_leaves_once(dut, stalls):
-    """It leaves by its dest's port, in order; reads of what racks have brought are answered."""
-    bench = Bench(dut, stalls)
+    """It leaves by its dest's port, in order; reads of what racks have brought are answered.
+
+    Responses that come by some ports have routes of their own, to some nodes or to all.
+    """
+    bench = Bench(dut, stalls, responses=some_responses(params_in_simulator(NetSparseSwitchParams)))
     await bench.start()
     come = Counter()
     for _ in range(400):
@@ -56,6 +59,18 @@ async def every_pr_leaves_once(dut, stalls):
             octets = sum(packet.octets for packet in left)
             for what, number in (("packets", len(left)), ("bytes", octets)):
                 assert number == sum(result[f"{name}_sent_{what}"] for result in pipes)
+
+
+def some_responses(params):
+    """Draw routes of responses, by the port where they come in."""
+    ports, nodes = range(params.ports), range(params.nodes)
+    return {
+        port: {
+            node: random.choice(ports)
+            for node in random.sample(nodes, random.choice([1, params.nodes]))
+        }
+        for port in random.sample(ports, random.randint(1, params.ports))
+    }
 
 
 @cocotb.test(timeout_time=1, timeout_unit="ms")
