@@ -9,7 +9,7 @@ from hdl.netsparse.limits import COUNT_BITS, MAX_PORTS
 from hdl.netsparse.switch.presets import PRESETS
 from sim.harness.workload import Workload, setting
 from sim.netsparse.spine_choice import SpineChoice
-from sim.netsparse.surroundings.limits import MAX_NODES
+from sim.netsparse.surroundings.limits import MAX_NODES, MODEL_NODES, MODEL_RACKS
 from sim.surroundings.at_a_time import check_cut, chosen_processes
 from sim.workloads.family_names import NAMES
 
@@ -36,15 +36,16 @@ class SpmmWorkload(Workload):
     )
     nodes: int = setting(
         2,
-        "Share the matrix between this many nodes, at most those of the hardware.",
+        "Share the matrix between this many nodes, at most those of the hardware;"
+        f" {MAX_NODES} in a simulation, more on the model.",
         least=2,
-        most=MAX_NODES,
+        most=MODEL_NODES,
     )
     racks: int = setting(
         1,
         "Put the nodes into this many racks of equal size; spines connect the racks' switches.",
         least=1,
-        most=MAX_PORTS,
+        most=MODEL_RACKS,
     )
     spines: int = setting(1, "Connect racks by this many spine switches.", least=1, most=MAX_PORTS)
     spine_choice: SpineChoice = setting(
@@ -247,6 +248,12 @@ class SpmmWorkload(Workload):
         """Raise ValueError for what a build with ``params`` cannot do."""
         from hdl.netsparse.protocol import MAX_PROPERTY_BYTES
 
+        for name, most in (("nodes", MAX_NODES), ("racks", MAX_PORTS)):
+            if getattr(self, name) > most and not self.model:
+                raise ValueError(
+                    f"{name} must be at most {most} in a simulation: {getattr(self, name)};"
+                    " --model takes more"
+                )
         cluster = self.cluster(params)
         largest = min(params.rig.most_property_bytes, MAX_PROPERTY_BYTES)
         if self.property_bytes % 4 or not 4 <= self.property_bytes <= largest:

@@ -24,6 +24,7 @@ from hdl.netsparse.protocol import (
 
 LINE_BYTES = 128  #: bytes of a line of storage; a physical queue of section 7.2
 LEAST_MTU = 128
+MOST_DELAY = 50_000  #: as long as the paper lets a PR wait (figure 17)
 SPARE_QUEUES = 4  #: queues of the virtual form: with fewer left, the oldest packet is marked
 PIPELINE_LINES = 8  #: lines of a packet between its mark and its first line's return
 WAITING_PACKETS = 64  #: most marked packets, besides one open packet in every queue
@@ -38,7 +39,7 @@ class ConcatenatorParams(Params):
     mtu: int = whole(LEAST_MTU, MAX_MTU, default=1500)
     #: most bytes of a PR's property
     most_property_bytes: int = whole(4, MAX_PROPERTY_BYTES, multiple_of=2, default=512)
-    most_delay: int = whole(1, 1 << 15, default=500)  #: largest DelayCycles
+    most_delay: int = whole(1, MOST_DELAY, default=500)  #: largest DelayCycles
     pool: int = 0  #: lines of the virtual form; 0: full form, with an MTU for each destination
     #: most destinations of packets in the virtual form
     destinations: int = whole(2 * SPARE_QUEUES, 256, default=32)

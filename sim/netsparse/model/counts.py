@@ -125,7 +125,7 @@ def traffic_counts(model: Model, point: int, params: ClusterParams) -> dict[str,
 def switch_counts(model: Model, switch: int, params: ClusterParams, links: Links) -> SwitchCounts:
     """Return a switch's counters; its ports send and take what their links deliver."""
     topology = params.network.topology
-    pipes = params.network.of(switch).pipes
+    pipes = params.network.of(0).pipes if topology.is_tor(switch) else 0
     ports = [none_of(PORT_COUNTERS) for _ in range(topology.ports(switch))]
     for number, wire in enumerate(topology.links):
         for end, path in ((wire.target, "in"), (wire.source, "out")):

@@ -30,6 +30,7 @@ from math import log2
 
 from hdl.common.core_clock import CORE_MHZ
 from hdl.common.packets import BEAT_BYTES
+from hdl.netsparse.concat.concatenator_params import MOST_DELAY
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.property_cache.params import SEGMENT_BYTES, PropertyCacheParams
 from hdl.netsparse.rig.params import RigParams
@@ -46,7 +47,6 @@ LINK_STALL = round(256 * (1 - paper.LINE_GBPS / 8 * CYCLE_NS / BEAT_BYTES))
 SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / CYCLE_NS  #: cycles of a SAOpt core for a PR
 OUR_CYCLE_NS = 1e3 / CORE_MHZ
 OUR_SOFTWARE_CYCLES = 1e3 * paper.SOFTWARE_US / OUR_CYCLE_NS  #: the same at our line's clock
-MAX_DELAY = 32768  #: the hardware's limit of DelayCycles
 LINKS = 8  #: links that a PR and its response pass between racks
 #: DelayCycles on the way of a PR and its response
 DELAYS = 2 * (paper.NIC_DELAY + 2 * paper.SWITCH_DELAY)
@@ -100,9 +100,9 @@ PAPER = Cluster(
     nodes=paper.NODES,
     racks=paper.RACKS,
     spines=16,
-    snic=SnicParams(most_delay=MAX_DELAY),
+    snic=SnicParams(most_delay=MOST_DELAY),
     preset="paper",
-    changes=f"most_delay={MAX_DELAY}",
+    changes=f"most_delay={MOST_DELAY}",
     model=True,
     link_stall=LINK_STALL,
 )
@@ -211,9 +211,9 @@ class Point:
 
     @property
     def delays(self) -> tuple[int, int]:
-        """Return DelayCycles of SNICs, at most the hardware's limit, and of switches."""
+        """Return DelayCycles of SNICs and of switches."""
         nic = paper.NIC_DELAY if self.delay is None else self.delay
-        return min(nic, MAX_DELAY), round(nic * paper.SWITCH_DELAY / paper.NIC_DELAY)
+        return nic, round(nic * paper.SWITCH_DELAY / paper.NIC_DELAY)
 
     @property
     def pipes(self) -> int:

@@ -176,8 +176,7 @@ DELAY = Sensitivity(
     basis=lambda point: replace(point, concatenate=False),
     judge=judge_delay,
     note="Against no concatenation at all, in SNICs and switches. A delay is not scaled with the"
-    " matrix, so that a long one weighs more against a short run than it does in the paper. Our"
-    " SNIC delays by 32,768 cycles at most, where the paper has 50,000.",
+    " matrix, so that a long one weighs more against a short run than it does in the paper.",
 )
 CACHE = Sensitivity(
     name="cache-size",

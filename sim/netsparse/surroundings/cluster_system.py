@@ -32,8 +32,6 @@ class ClusterParams(Params, suffix="{network.suffix}_{snic.suffix}"):
             raise ValueError(
                 f"{self.nodes} nodes are more than the SNICs are built for: {self.snic.rig.nodes}"
             )
-        if self.nodes > MAX_NODES:
-            raise ValueError(f"a simulation has at most {MAX_NODES} nodes: {self.nodes}")
 
     @property
     def nodes(self) -> int:
@@ -62,6 +60,8 @@ class ClusterSystem(Component):
     """
 
     def __init__(self, params: ClusterParams) -> None:
+        if params.nodes > MAX_NODES:
+            raise ValueError(f"a simulation has at most {MAX_NODES} nodes: {params.nodes}")
         topology = params.network.topology
         axil = AxiLiteSignature(address_bits=snic_registers(params.snic).address_bits)
         super().__init__(

@@ -1,6 +1,7 @@
 import json
 
 from hdl.common.event_counters import numbered
+from hdl.netsparse.concat.concatenator_params import MOST_DELAY
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.registers import IDENTITY, constants, snic_registers
 from hdl.netsparse.rig.params import Cause, RigParams
@@ -56,7 +57,7 @@ def test_settings_are_as_wide_as_what_they_set():
         assert 1 << FIELDS[field]["bits"] == FIELDS["server_units"]["bits"] == 32
     delays = FIELDS["read_delay"]["bits"], FIELDS["response_delay"]["bits"]
     assert delays == (16, 16)
-    assert PAPER.most_delay <= 1 << 15
+    assert PAPER.most_delay <= MOST_DELAY < 1 << FIELDS["read_delay"]["bits"]
 
 
 def test_starts_with_all_mechanisms_on():

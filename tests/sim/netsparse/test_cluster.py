@@ -17,7 +17,7 @@ from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.spmm import SpmmRun
 from sim.netsparse.spmm_workload import SpmmWorkload
 from sim.workloads.matrices import load_matrix
-from tests.long import short_products
+from tests.long import short_and_long, short_products
 from tests.sim.netsparse.calibration import check_calibrated
 from tests.sim.netsparse.cases import (
     CLUSTER,
@@ -143,7 +143,10 @@ def read_of_other_racks(gather, choice):
     ),
 )
 def test_either_rule_is_exact_and_uses_its_spines(tmp_path, rng, simulator, choice, alone):
-    """Links stand still in 30 % of the cycles; PRs that travel alone are counted at each spine."""
+    """Links stand still in 30 % of the cycles; PRs that travel alone are counted at each spine.
+
+    How many PRs share a packet is then up to chance, so the model predicts those alone.
+    """
     alone_or_not = dict.fromkeys(("concatenate", "switch_concatenate", "switch_cache"), not alone)
     requested = SpmmWorkload(
         nodes=NODES,
@@ -161,7 +164,8 @@ def test_either_rule_is_exact_and_uses_its_spines(tmp_path, rng, simulator, choi
     run = SpmmRun(load_matrix("stokes:nodes=4,rows=150"), SNIC, requested)
     gathered = run.simulate(CLUSTER, simulator, tmp_path)
     run.check(gathered)
-    check_calibrated(run.gather, CLUSTER, gathered.result)
+    if alone:
+        check_calibrated(run.gather, CLUSTER, gathered.result)
     expected = read_of_other_racks(run.gather, choice)
     for up, (wire, counts) in enumerate(
         zip(CLUSTER.network.topology.links, gathered.result.links, strict=True)
@@ -173,12 +177,14 @@ def test_either_rule_is_exact_and_uses_its_spines(tmp_path, rng, simulator, choi
     assert sum(expected.values()) > 0
 
 
-def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator):
+@pytest.mark.parametrize("choice", short_and_long(SpineChoice, [SpineChoice.HOME]))
+def test_every_mechanism_takes_bytes_off_the_links(tmp_path, simulator, choice):
     """Commands alone up to all that NetSparse has are set at run time; figures 12 and 15."""
     requested = SpmmWorkload(
         nodes=NODES,
         racks=RACKS,
         spines=SPINES,
+        spine_choice=choice,
         property_bytes=16,
         host_latency=2,
         dram_latency=2,

@@ -138,6 +138,18 @@ def test_session_of_many_nodes(tmp_path):
     assert (tmp_path / session.write(tmp_path)[0]).stat().st_size
 
 
+@pytest.mark.long
+def test_a_model_has_a_thousand_nodes(tmp_path):
+    """Spines of 64 racks have more ports than hardware; each node is heard."""
+    requested = SpmmWorkload(
+        model=True, matrix="queen:rows=4096", nodes=1024, racks=64, spines=16, batch=64
+    )
+    session = SpmmSession(SNIC.params_of("tiny", nodes=1024), requested)
+    result = session.run(session.build(session.hardware(session.params, requested)), tmp_path)
+    assert result.figures["unit_consumed"] == session.product.matrix.nnz
+    assert len(result.details["nodes"]) == 1024
+
+
 def test_stuck():
     params = SNIC.params_of("tiny", nodes=4)
     run, _ = modelled(params, "europe:nodes=4,rows=800", **RACKS)

@@ -205,8 +205,10 @@ def test_families_are_built_for_the_nodes():
     ("nodes", "changes", "says"),
     [
         (3, {}, r"from 2 to the 2 of the build: 3; --set nodes=3 builds for that many$"),
-        (129, {}, r"nodes must be from 2 to 128: 129$"),
-        (2, {"racks": 33}, r"racks must be from 1 to 32: 33$"),
+        (1025, {}, r"nodes must be from 2 to 1024: 1025$"),
+        (129, {}, r"nodes must be at most 128 in a simulation: 129; --model takes more$"),
+        (66, {"racks": 33}, r"racks must be at most 32 in a simulation: 33; --model"),
+        (2, {"racks": 65}, r"racks must be from 1 to 64: 65$"),
         (3, {"racks": 2}, r"3 are not divisible by 2 racks$"),
         (66, {"racks": 2}, r"at most 32 together, the ports of its switch: 33 and 1; --racks"),
         (2, {"property_bytes": 6}, "multiple of 4"),

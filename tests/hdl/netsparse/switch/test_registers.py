@@ -2,6 +2,7 @@ import json
 from dataclasses import replace
 
 from hdl.common.event_counters import numbered
+from hdl.netsparse.concat.concatenator_params import MOST_DELAY
 from hdl.netsparse.switch.params import CLASSES, KINDS, MAX_PORTS, NetSparseSwitchParams
 from hdl.netsparse.switch.registers import IDENTITY, constants, switch_registers
 from hdl.netsparse.switch.switch_counters import PIPE_COUNTERS, PORT_COUNTERS
@@ -34,7 +35,7 @@ def test_settings_are_as_wide_as_what_they_set():
     settings = dict(PAPER.pipe_settings)
     for name in ("cache", "concatenate", "property_bytes"):
         assert FIELDS[name]["bits"] == settings[name].width, name
-    longest = replace(PAPER, most_delay=1 << 15).pipe_settings
+    longest = replace(PAPER, most_delay=MOST_DELAY).pipe_settings
     for name in ("read_delay", "response_delay"):
         assert FIELDS[name]["bits"] == dict(longest)[name].width, name
     assert [FIELDS[name]["bits"] for name in ("node", "ip_base")] == [32, 32]

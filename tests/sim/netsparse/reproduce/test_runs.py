@@ -12,6 +12,7 @@ from sim.netsparse.reproduce.measuring import content, measure, outcome
 from sim.netsparse.reproduce.points import PAPER, RTL, RTL_MODEL, SOFTWARE_CYCLES, Point
 from sim.netsparse.reproduce.report import titled
 from sim.netsparse.reproduce.runs import repeats
+from sim.netsparse.reproduce.sensitivity import SENSITIVITIES
 from sim.netsparse.reproduce.subjects import Subject, subjects
 from sim.netsparse.spmm_workload import switch_of
 from tests.sim.netsparse.reproduce.outcomes import FEW
@@ -24,8 +25,25 @@ def test_times_of_the_paper_are_those_of_its_clock():
     assert round(SOFTWARE_CYCLES) == 1760
     for scaled in (True, False):
         assert Point(subject=FEW[0], scaled=scaled).delays == (500, 125)
-    assert Point(subject=FEW[0], delay=50000).delays == (32768, 12500)
+    assert Point(subject=FEW[0], delay=50000).delays == (50000, 12500)
     assert RTL.line_bytes == 64
+
+
+@pytest.mark.parametrize("sweep", SENSITIVITIES.values(), ids=SENSITIVITIES)
+def test_hardware_can_be_set_to_every_value_of_the_papers_sweeps(sweep):
+    """A run has the value that its column says; links are as slow as the paper's, too."""
+    for value in sweep.values:
+        point = sweep.change(Point(subject=FEW[0], scaled=False), value)
+        requested = point.workload
+        requested.check_hardware(point.snic)
+        clients, servers = requested.units_of(point.snic)
+        has = {
+            "batch-size": requested.batch,
+            "rig-units": clients + servers,
+            "delay-cycles": requested.read_delay,
+        }
+        assert has.get(sweep.name, value) == value
+        assert requested.link_latency == round(paper.LINK_NS * paper.CLOCK_GHZ) == 990
 
 
 @pytest.mark.parametrize("subject", FEW, ids=lambda item: item.family)

@@ -3,7 +3,7 @@ import pytest
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
-from sim.netsparse.surroundings.cluster_system import ClusterParams
+from sim.netsparse.surroundings.cluster_system import ClusterParams, ClusterSystem
 from sim.netsparse.surroundings.network import NetworkParams, network_params
 from sim.netsparse.topology import LeafSpine
 
@@ -24,11 +24,13 @@ def test_memories_fit_the_buses():
 def test_rejects_more_nodes_than_there_can_be(most, racks, nodes, message):
     topology = LeafSpine(racks=racks, nodes_per_rack=nodes, spines=int(racks > 1))
     with pytest.raises(ValueError, match=message):
-        ClusterParams(
-            snic=SnicParams(rig=RigParams(nodes=most)),
-            network=NetworkParams(
-                topology=topology, switch=NetSparseSwitchParams(pipes=0, nodes=256)
-            ),
+        ClusterSystem(
+            ClusterParams(
+                snic=SnicParams(rig=RigParams(nodes=most)),
+                network=NetworkParams(
+                    topology=topology, switch=NetSparseSwitchParams(pipes=0, nodes=256)
+                ),
+            )
         )
 
 
