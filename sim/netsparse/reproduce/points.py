@@ -37,6 +37,7 @@ from hdl.netsparse.rig.params import RigParams
 from hdl.netsparse.switch.params import NetSparseSwitchParams
 from sim.netsparse.reproduce import paper
 from sim.netsparse.reproduce.subjects import Subject
+from sim.netsparse.spine_choice import SpineChoice
 from sim.netsparse.spmm_session import Hardware, SpmmSession
 from sim.netsparse.spmm_workload import SpmmWorkload, switch_of
 
@@ -163,6 +164,7 @@ class Point:
     units: int | None = None  #: active RIG units of a SNIC, half of them clients
     batch: int | None = None  #: idxs of a request for the paper's matrix, if not its default
     delay: int | None = None  #: DelayCycles of a SNIC, and by it a switch's, as the paper counts
+    spine_choice: SpineChoice = SpineChoice.HOME
     cache_bytes: int | None = None  #: cache of a switch for the paper's matrix; 0: none
 
     @property
@@ -266,6 +268,7 @@ class Point:
             nodes=cluster.nodes,
             racks=cluster.racks,
             spines=cluster.spines,
+            spine_choice=self.spine_choice,
             switch=self.switch,
             property_bytes=self.property_bytes,
             clients=self.clients,

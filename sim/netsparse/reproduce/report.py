@@ -9,6 +9,7 @@ from sim.netsparse.reproduce import (
     calibration,
     queues,
     speed_up,
+    spines,
     tail_node,
     tail_node_rtl,
 )
@@ -29,6 +30,7 @@ OF_RUNS = {
     "speed-up": (speed_up.points, speed_up.figure),
     "tail-node": (tail_node.points, tail_node.figure),
     "tail-node-rtl": (tail_node_rtl.points, tail_node_rtl.figure),
+    "spines": (spines.points, spines.figure),
     "ablation": (ablation.points, ablation.figure),
     **{name: (each.points, each.figure) for name, each in SENSITIVITIES.items()},
     "calibration": (calibration.points, calibration.figure),

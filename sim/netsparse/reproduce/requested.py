@@ -10,6 +10,7 @@ FIGURES = (
     "headers",
     "destinations",
     "queues",
+    "spines",
     "speed-up",
     "tail-node",
     "tail-node-rtl",
