@@ -1,4 +1,4 @@
-"""Judges outcomes of both rules for spines that are made up."""
+"""Judges outcomes of both rules for spines that are run up."""
 
 from dataclasses import replace
 
@@ -17,9 +17,9 @@ def claims(europe=2.0, uk=1.0, link=0.5):
         for choice, point in own.items():
             by_home = choice is SpineChoice.HOME
             speed_up = 20.0 * (rank + 1) * (faster.get(family, 1) if by_home else 1)
-            made = outcome(point, Order(speed_up=speed_up))
-            used = made.cycles * made.line_bytes * (link if by_home else 0.8)
-            result[point] = replace(made, busiest_link_bytes=round(used))
+            run = outcome(point, Order(speed_up=speed_up))
+            used = run.cycles * run.line_bytes * (link if by_home else 0.8)
+            result[point] = replace(run, busiest_link_bytes=round(used))
     assert [*result] == spines.points(FEW, quick=False)
     return spines.figure(FEW, False, result).claims
 
