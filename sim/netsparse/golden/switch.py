@@ -131,9 +131,9 @@ class SwitchLedger:
     def check_path(self, egress: int, request: Request, ingress: int | None = None) -> None:
         """Check that the port is the PR's, which came by ``ingress`` unless a cache sent it."""
         rules, dest = self.rules, request.dest
-        responds = ingress is not None and request.kind is not Kind.READ
-        others = rules.responses.get(ingress, {}) if responds else {}
-        right = others.get(dest, rules.routes[dest])
+        right = rules.routes[dest]
+        if ingress is not None and request.kind is not Kind.READ:
+            right = rules.responses.get(ingress, {}).get(dest, right)
         assert egress == right, f"node {dest} is behind port {right}, not {egress}"
 
     def check_empty(self) -> None:

@@ -1,4 +1,4 @@
-"""Judges outcomes of both rules for spines that are run up."""
+"""Judges outcomes of both rules for spines that a test makes up."""
 
 from dataclasses import replace
 
