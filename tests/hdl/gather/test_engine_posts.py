@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import cocotb
 import numpy as np
@@ -17,6 +18,7 @@ from tests.hdl.gather.engine_bench import (
     COMPLETIONS,
     DEVICE_BYTES,
     POSTED,
+    QUIET,
     ROW,
     SIZES,
     TABLE_OF_ROWS,
@@ -61,7 +63,7 @@ async def trembling(bench):
     sink = bench.card.model.device.rq_sink
     while True:
         sink.pause = not sink.pause
-        await ClockCycles(bench.dut.clk, random.randrange(1, 30))
+        await ClockCycles(bench.dut.clk, random.randrange(1, random.choice([30, 400])))
 
 
 @crossed(payload=[0, 1, 2], stalls=[False, True], us=800)
@@ -115,6 +117,25 @@ async def what_is_illegal_is_refused(dut):
     beats = -(-5 * 60 // bench.params.engine.beat_bytes)
     assert (await bench.card.counters())["posted_beats"] == beats
     assert (await bench.card.counters())["write_beats"] == 0
+
+
+@cocotb.test(timeout_time=500, timeout_unit="us")
+async def an_interrupt_waits_for_its_completion(dut):
+    """That nothing can pass the rows any more says nothing of the completion behind them."""
+    bench = await Bench(dut).begin()
+    numbers = bench.card.model.numbers
+    port, numbers.port = numbers.port, SimpleNamespace()  # so that the engine hears of none
+    request = replace(some_request(bench, 4, 1), destination=POSTED)
+    await bench.card.submit(request)
+    await bench.card.completed(request)
+    for number in (1, 2):  # of the row's packet, and of the completion's
+        await ClockCycles(dut.clk, QUIET)
+        assert not bench.card.interrupts
+        port.value = 1 | number << 1
+        await ClockCycles(dut.clk, 1)
+        port.value = 0
+    await ClockCycles(dut.clk, QUIET)
+    assert bench.card.interrupts == 1
 
 
 @crossed(change=[poisoned, aborted, lost], us=500)

@@ -25,6 +25,7 @@ def test_it_has_no_cages():
     assert [ip.name for ip in board.vendor_ips] == ["board_clocks", "pcie4c_block", "hbm"]
 
 
+@pytest.mark.long
 def test_rows_for_the_host_need_no_memory_on_the_card():
     board = GatherBoard(replace(tiny(), outputs="host"))
     check_board(board)

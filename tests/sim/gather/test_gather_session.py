@@ -155,6 +155,7 @@ def test_rows_that_are_kept_and_idxs_on_the_card(tmp_path):
     assert observed[2]["read_bytes"] == observed[0]["read_bytes"] - 4 * observed[0]["rows"]
 
 
+@pytest.mark.long
 def test_rows_for_the_host(tmp_path):
     """Two engines write them into the host's memory, and nothing beside them; reads are as ever."""
     params, two = replace(PARAMS, outputs="host", address_bits=16), replace(REQUESTED, engines=2)
@@ -168,6 +169,9 @@ def test_rows_for_the_host(tmp_path):
     dump.write_bytes(content)
     counters = [{"counters": item} for item in result.details["engines"]]
     assert session.compared(counters) == "engine 1: memory was written behind the rows"
+
+
+def test_rows_must_go_to_a_memory():
     with pytest.raises(ValueError, match="outputs must have device memory or the host here"):
         GatherSession(replace(PARAMS, outputs="stream"), REQUESTED)
 
