@@ -100,18 +100,28 @@ def remembered(kind: str, key: str, work: Callable[[], Any]) -> Any:
 def build(key: str, subject: Subject, hardware: Any) -> Outcome:
     """Build the simulator of some hardware; return its place and its top."""
 
-    def work() -> dict[str, str]:
+    def work() -> dict[str, Any]:
         result = remembered("builds", key, lambda: describe(subject.build(hardware)))
-        if Path(result["folder"]).is_dir():
+        if all(Path(each["folder"]).is_dir() for each in [result, *result["parts"]]):
             return result
         return describe(subject.build(hardware))  # the cache has been cleared
 
     return attempt(key, work)
 
 
-def describe(built: Any) -> dict[str, str]:
-    """Return a build as an object of JSON."""
-    return {"folder": str(built.folder), "top": built.top}
+def describe(built: Any) -> dict[str, Any]:
+    """Return a build as an object of JSON, with those of its parts if it is cut."""
+    parts = [describe(part) for part in getattr(built, "parts", ())]
+    return {"folder": str(built.folder), "top": built.top, "parts": parts}
+
+
+def described(built: dict[str, Any]) -> Any:
+    """Return the build that :func:`describe` has described."""
+    from sim.harness.part_builds import PartBuilds
+    from sim.harness.verilator import Build
+
+    folder, top, parts = Path(built["folder"]), built["top"], map(described, built["parts"])
+    return PartBuilds(folder, top, parts=tuple(parts)) if built["parts"] else Build(folder, top)
 
 
 def synthesise(key: str, design: Design, params: Any) -> Outcome:
@@ -124,16 +134,15 @@ def measure(
     subject: Subject,
     params: Any,
     workload: Any,
-    built: dict[str, str],
+    built: dict[str, Any],
     clock_mhz: float,
 ) -> Outcome:
     """Measure a point: the metrics that the hardware counts."""
 
     def work() -> dict[str, float]:
-        from sim.harness.verilator import Build
-
-        build = Build(Path(built["folder"]), built["top"])
-        if not build.program.exists():  # it was made on another machine
+        build = described(built)
+        if not all(each.program.exists() for each in getattr(build, "parts", [build])):
+            # it was made on another machine
             build = subject.build(subject.hardware(params, workload))
         root = cache_root() / "runs"
         root.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 from hdl.netsparse.params import SnicParams
 from hdl.netsparse.snic_counters import CLASSES, SNIC_COUNTERS, UNIT_COUNTERS
-from sim.harness.part_builds import PartBuilds
 from sim.harness.session import CLOCK_MHZ, Listener, Result, RunFailed, Session
 from sim.harness.verilate import Build
 from sim.netsparse import spmm_text as text
@@ -198,8 +197,6 @@ class SpmmSession(Session):
 
         listener.progress("gathering on the RTL")
         cluster = self.requested.cluster(self.params)
-        if self.requested.at_a_time > 1 and not isinstance(simulator, PartBuilds):
-            simulator = build_parts(cluster)  # a sweep has built them, and knows only the first
         gathered = self.product.simulate(cluster, simulator, folder, show, self.workers)
         return gathered.result, lambda: self.product.check(gathered)
 

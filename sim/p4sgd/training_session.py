@@ -9,7 +9,6 @@ from typing import Any
 from hdl.p4sgd.host.counters import COUNTERS
 from hdl.p4sgd.worker_params import WorkerParams
 from sim.golden.choices import Schedule
-from sim.harness.part_builds import PartBuilds
 from sim.harness.session import CLOCK_MHZ, Listener, Result, Session
 from sim.harness.verilate import Build
 from sim.p4sgd import training_text as text
@@ -136,10 +135,6 @@ class TrainingSession(Session):
         epochs = self.requested.epochs
         listener.line(text.header())
         listener.progress("training on the RTL", 0, epochs)
-
-        if self.requested.at_a_time > 1 and not isinstance(simulator, PartBuilds):
-            # a sweep has built them, and knows only the first
-            simulator = self.build(self.hardware(self.params, self.requested))
 
         def show(epoch: Epoch) -> None:
             listener.line(text.line(self.comparison.add(epoch)))

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 from gen.sweep import tasks
+from gen.sweep.subject import Subject
 from gen.sweep.tasks import attempt, last_words, log_file, remembered
+from sim.harness.part_builds import of_parts
 from tests.gen.sweep import fake
-from tests.gen.sweep.fake import SUBJECT, FakeParams, FakeWorkload, noted
+from tests.gen.sweep.fake import PROGRAM, SUBJECT, FakeParams, FakeSession, FakeWorkload, noted
 
 
 def test_what_goes_well_leaves_no_log(fakes, capsys):
@@ -66,6 +68,30 @@ def test_a_build_that_is_not_there_is_built_again(fakes):
     Path(built["folder"]).rmdir()
     assert tasks.build("build-3", subject, params).value == built
     assert noted(fakes, "builds") == ["3", "3", "3"]
+
+
+class CutSession(FakeSession):
+    @classmethod
+    def build(cls, hardware):
+        return of_parts([super(CutSession, cls).build(FakeParams(size=n)) for n in (1, 2)])
+
+    def run(self, simulator, folder, **options):
+        assert [each.folder.name for each in simulator.parts] == ["build-1-False", "build-2-False"]
+        return super().run(simulator, folder, **options)
+
+
+def test_all_parts_of_a_cut_system_are_measured(fakes, monkeypatch):
+    params, subject = FakeParams(size=3), Subject(fake.DESIGN)
+    monkeypatch.setitem(vars(subject), "session", CutSession)
+    built = [tasks.build("cut", subject, params).value for _ in range(2)]
+    assert built[0] == built[1]
+    assert noted(fakes, "builds") == ["1", "2"]
+    outcome = tasks.measure("point", subject, params, FakeWorkload(load=2), built[0], 10.0)
+    assert outcome.value == {"speed": 60.0, "cost": 9}
+    assert noted(fakes, "builds") == ["1", "2"]
+    Path(fakes, "build-2-False", PROGRAM).unlink()
+    assert not tasks.measure("point", subject, params, FakeWorkload(), built[0], 10.0).error
+    assert noted(fakes, "builds") == ["1", "2", "1", "2"]
 
 
 def test_estimates_are_built_once(fakes, monkeypatch):
