@@ -15,6 +15,7 @@ DESIGN = Design(
         "u280": {"ports": 2, "banks": 2},
     },
     preset="8-port",
+    guide="gen.guides.allreduce_switch:guide",
     software="gen.software.allreduce_switch:software",
     runs=[Run(session="sim.allreduce.rates:RateSession")],
     benches={

@@ -10,6 +10,7 @@ DESIGN = Design(
     params="hdl.switch.forwarding.params:ForwardingParams",
     presets=PRESETS,
     preset="u280",
+    guide="gen.guides.forwarding_switch:guide",
     software="gen.software.forwarding_switch:software",
     runs=[Run(session="sim.forwarding.session:ForwardingSession")],
     benches={

@@ -10,9 +10,9 @@ def software(params: AllReduceSwitchParams) -> Software:
     return Software(
         about="an AllReduce switch",
         **of_side(switch_side(params)),
-        modules=("host.switch.switch", "host.switch.block_floats", "host.simulated"),
+        modules=("host.switch.switch", "host.switch.block_floats", "host.switch.wide_workers"),
         exports={"job_switch": ("CommandRefused",), "switch": ("Switch",)},
         reach="register_window",
-        bench="",
+        bench="allreduce_switch",
         selftest="host.switch.selftest",
     )

@@ -15,9 +15,9 @@ def software(params: ForwardingParams) -> Software:
             forwarding_side(params),
             board=board_fields(cages=CAGES, hbm=False, flow="priorities"),
         ),
-        modules=("forwarding.host.forwarding_switch", "host.simulated"),
+        modules=("forwarding.host.forwarding_switch", "forwarding.host.simulated_hosts"),
         exports={"forwarding_switch": ("Entry", "Forwarding")},
         reach="register_window",
-        bench="",
+        bench="forwarding_switch",
         selftest="forwarding.host.program",
     )

@@ -21,10 +21,10 @@ def software(params: NetworkSwitchParams) -> Software:
         **of_side(
             switch_side(params), board=board_fields(cages=CAGES, hbm=False, flow="priorities")
         ),
-        modules=("network_switch.host.network_switch", "host.simulated"),
+        modules=("network_switch.host.network_switch", "forwarding.host.simulated_hosts"),
         exports={"network_switch": ("SharedSwitch",)},
         reach="register_window",
-        bench="",
+        bench="network_switch",
         selftest="network_switch.host.network_program",
         parts=[replace(part, kernel=None) for part in packages],
     )

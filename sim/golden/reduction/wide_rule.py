@@ -16,8 +16,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sim.golden.reduction import allreduce
-from sim.golden.reduction.allreduce import USES, Outcome, Packet, Phase, Verdict, WorkerSlot
+from sim.golden.reduction.allreduce import (
+    USES,
+    Outcome,
+    Packet,
+    Phase,
+    Verdict,
+    WorkerSlot,
+    pending,
+)
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def wide_rule(
     if behind == 1 or slot.agg_bm & packet.bm:
         full = Packet(True, packet.bm, packet.use, payload=slot.sums[packet.use & 1])
         waits = behind == 0 and not complete
-        return Outcome(slot, Verdict.REPEATED_PARTIAL, allreduce.pending(packet) if waits else full)
+        return Outcome(slot, Verdict.REPEATED_PARTIAL, pending(packet) if waits else full)
     both = slot.agg_bm | packet.bm, slot.ack_bm | packet.bm
     return contributed(replace(slot, agg_bm=both[0], ack_bm=both[1]), packet, total, everyone)
 
@@ -90,7 +97,7 @@ def acknowledgement_rule(slot: WideSlot, packet: Packet, everyone: int, behind: 
     acked = Packet(False, packet.bm, packet.use, acked=True)
     last = 0 if slot.agg_bm == everyone else 1  # how far the last complete use is behind
     if behind == last and slot.ack_bm & packet.bm:
-        answer = acked if slot.ack_bm == everyone else allreduce.pending(packet)
+        answer = acked if slot.ack_bm == everyone else pending(packet)
         return Outcome(slot, Verdict.REPEATED_ACK, answer)
     if behind == last:
         slot = replace(slot, ack_bm=slot.ack_bm | packet.bm)

@@ -6,8 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sim.golden.reduction import allreduce
-from sim.golden.reduction.allreduce import GaveUp, Phase, Tries, Verdict, WorkerSlot
+from sim.golden.reduction.allreduce import (
+    GaveUp,
+    Phase,
+    Tries,
+    Verdict,
+    WorkerSlot,
+    sends_again,
+    worker_starts,
+)
 from sim.golden.reduction.frames import IS_AGG, Quality
 from sim.golden.reduction.shadow import shadow_worker_rule
 from sim.golden.reduction.wide_frames import MOST, NUMBER, Operation, WideFrame, judge
@@ -82,7 +89,7 @@ class WideWorker:
         for k, place in enumerate(self.places):
             if place.slot.phase is Phase.FREE:
                 if place.part < self.parts:
-                    place.slot, place.acknowledged = allreduce.worker_starts(place.slot), False
+                    place.slot, place.acknowledged = worker_starts(place.slot), False
                 elif not place.acknowledged:
                     place.slot = acknowledges(place.slot)
                 else:
@@ -91,7 +98,7 @@ class WideWorker:
             elif now - place.sent < self.timeout:
                 continue
             else:
-                tries = allreduce.sends_again(place.tries, self.retries, self.peer_retries)
+                tries = sends_again(place.tries, self.retries, self.peer_retries)
             if isinstance(tries, GaveUp):
                 self.failure = tries
                 continue

@@ -24,6 +24,9 @@ SMALLEST = {
     "switchgnn-switch": {},
     "switchgnn-endpoint": {},
     "gather-engine": {},
+    "forwarding-switch": {},
+    "allreduce-switch": {},
+    "network-switch": {},
 }
 
 BUILT = "made by 'me' for $1; n° 2"  #: a folder's name that a shell or make could stumble over

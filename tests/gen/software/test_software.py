@@ -180,6 +180,8 @@ def end(address, word):  # a job is over at once
 #: the build of which the guide speaks, where it is not the smallest one, and what it prints first
 OF_THE_GUIDE = {"netsparse-snic": "small", "gather-engine": "small"}
 PRINTED = {
+    "forwarding-switch": "{'in_octets': 0, 'in_unicast_pkts': 0",
+    "allreduce-switch": "{'ADDED': 0",
     "p4sgd-worker": "{'cycles': 0, ",
     "netsparse-snic": "{'consumed': 0, ",
     "p4sgd-switch": "{'ADDED': 0, ",

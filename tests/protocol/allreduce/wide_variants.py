@@ -41,11 +41,11 @@ UNSOUND = variants(
         \n        slot = slot.with_sum(packet.use, total); PARTIAL_AS_FULL
     answer before all are in; root; return Outcome(slot, Verdict.ADDED) => return Outcome(
         slot, Verdict.ADDED, Packet(True, packet.bm, packet.use, payload=total)); PARTIAL_AS_FULL
-    repetition answered before all are in; root; allreduce.pending(packet) if waits else full =>
+    repetition answered before all are in; root; pending(packet) if waits else full =>
         full; PARTIAL_AS_FULL
-    repetition not answered; root; allreduce.pending(packet) if waits else full => None; STUCK
-    repetition pending for ever; root; allreduce.pending(packet) if waits else full =>
-        allreduce.pending(packet); STUCK
+    repetition not answered; root; pending(packet) if waits else full => None; STUCK
+    repetition pending for ever; root; pending(packet) if waits else full =>
+        pending(packet); STUCK
     use before not answered; root; if waits else full => if waits else None if behind else full;
         STUCK
     use before has the last sum; root; payload=slot.sums[packet.use & 1]) =>
@@ -77,7 +77,7 @@ UNSOUND = variants(
     acknowledgement not confirmed; root; Verdict.REPEATED_ACK, answer) => Verdict.REPEATED_ACK);
         STUCK
     acknowledgement pending for ever; root; Verdict.REPEATED_ACK, answer) =>
-        Verdict.REPEATED_ACK, allreduce.pending(packet)); STUCK
+        Verdict.REPEATED_ACK, pending(packet)); STUCK
     stale acknowledgement counted; root; if behind == last: => if behind == last or behind:;
         FREED_EARLY
     full of any use; worker; if packet.use != slot.use: =>
@@ -110,8 +110,8 @@ HARMLESS = {
         nodes,
         """
         early and stale packets pending; root; uses - 1 else Verdict.STALE) =>
-            uses - 1 else Verdict.STALE, allreduce.pending(packet)); root; Verdict.PREMATURE_ACK) =>
-            Verdict.PREMATURE_ACK, allreduce.pending(packet) if behind else None)
+            uses - 1 else Verdict.STALE, pending(packet)); root; Verdict.PREMATURE_ACK) =>
+            Verdict.PREMATURE_ACK, pending(packet) if behind else None)
         stale acknowledgement answered; root; Verdict.PREMATURE_ACK) =>
             Verdict.PREMATURE_ACK, acked if behind else None)
         """,

@@ -1,0 +1,40 @@
+"""Adds up vectors of floats of two workers in the simulated switch, set up by its host package.
+
+``python bench/run.py`` builds the Verilog and runs this. Copy it for tests of your own.
+"""
+
+from typing import Any
+
+import cocotb
+import numpy as np
+from allreduce_switch_host import BUILD, attach
+from allreduce_switch_host.block_floats import exponents, floats, mantissas
+from allreduce_switch_host.simulated_switch import SimulatedSwitch, run_on
+from allreduce_switch_host.wide_workers import JOB, WideWorkers
+
+WORKERS, NUMBERS, LENGTH = 2, 1000, 200  #: numbers of each worker, and of a frame
+
+
+@cocotb.test()
+async def adds_up_vectors_of_two_workers(dut: Any) -> None:
+    """Start a job of ports 0 and 1, and add up whole numbers, then floats."""
+    await run_on(dut, BUILD, program)
+
+
+def program(device: SimulatedSwitch) -> None:
+    """Set the switch up as a program does on a card, and be its workers."""
+    switch = attach(device)
+    switch.clear_counters()
+    workers = WideWorkers(device, switch, WORKERS, LENGTH)
+    rng = np.random.default_rng(1)
+    whole = rng.integers(-(1 << 30), 1 << 30, (WORKERS, NUMBERS), np.int32)
+    for result in workers.all_reduce(whole, "SUM"):
+        assert (result == whole.sum(0)).all()
+    rows = rng.standard_normal((WORKERS, NUMBERS)).astype(np.float32)
+    tops = workers.all_reduce([exponents(row) for row in rows], "MAX")
+    scaled = [mantissas(row, top, WORKERS) for row, top in zip(rows, tops, strict=True)]
+    sums = workers.all_reduce(scaled, "SUM")
+    for own, top in zip(sums, tops, strict=True):
+        assert np.abs(floats(own, top, WORKERS) - rows.sum(0)).max() < 1e-6
+    switch.stop_job(JOB)
+    print(f"both workers have {NUMBERS} sums; {switch.counters()['packets']} frames were taken")

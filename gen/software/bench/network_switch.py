@@ -1,0 +1,53 @@
+"""Sends packets of hosts and of workers through the simulated switch, set up as on a card.
+
+``python bench/run.py`` builds the Verilog and runs this. Copy it for tests of your own.
+"""
+
+from importlib import import_module
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.task import bridge
+from network_switch_host import BUILD, attach
+from network_switch_host.simulated_hosts import SimulatedHosts
+
+A, B, ALL = b"\2\0\0\0\0\x0a", b"\2\0\0\0\0\x0b", b"\xff" * 6  #: Ethernet addresses of hosts
+SWITCH, GROUP = b"\2\0\0\0\0\x10", b"\3\0\0\0\0\1"  #: those of the switch and of its answers
+NUMBERS, LENGTH = 1000, 100  #: of a vector, and of a frame
+
+
+@cocotb.test()
+async def serves_hosts_and_workers(dut: Any) -> None:
+    """Let two hosts find each other, and the workers of each engine with jobs add up numbers."""
+    device = SimulatedHosts(dut, BUILD.fixed["ports"])
+    await device.start()
+    await bridge(program)(device)
+
+
+def program(device: SimulatedHosts) -> None:
+    """Set the switch up as a program does on a card, and be its hosts and workers."""
+    switch = attach(device)
+    ports = range(BUILD.fixed["ports"])
+    while not device.ask(0, packet(ALL, A)):  # until its memories know their free places
+        device.pause()
+    assert device.ask(1, packet(A, B)) == [0]
+    switch.set_addresses(SWITCH, GROUP)
+    if "p4sgd" in BUILD.parts:
+        workers = import_module("p4sgd_switch_host.workers")
+        engine = switch.part("p4sgd")
+        engine.start_job(workers.JOB, epoch=workers.EPOCH, **workers.PLACE)
+        workers.add_up(device, engine)
+    if "allreduce" in BUILD.parts:
+        workers = import_module("allreduce_switch_host.wide_workers")
+        both = workers.WideWorkers(device, switch.part("allreduce"), 2, LENGTH)
+        rows = np.random.default_rng(1).integers(-(1 << 30), 1 << 30, (2, NUMBERS), np.int32)
+        assert all((result == rows.sum(0)).all() for result in both.all_reduce(rows, "SUM"))
+    assert device.ask(0, packet(B, A)) == [1]
+    assert device.ask(0, packet(ALL, A)) == [*ports[1:]]
+    print(f"hosts and workers at {len(ports)} ports have what is theirs")
+
+
+def packet(receiver: bytes, sender: bytes) -> bytes:
+    """Return a packet of two beats without its checksum."""
+    return (receiver + sender + b"\x88\xb6").ljust(100, b"\5")
