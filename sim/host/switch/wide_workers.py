@@ -20,9 +20,18 @@ class WideWorkers:
 
     def __init__(self, device: SimulatedSwitch, switch: Switch, count: int, length: int) -> None:
         self.device, self.switch = device, switch
-        same = {"job": JOB, "epoch": EPOCH, "slots": SLOTS, "length": length, "timeout": TURNS}
         self.workers = [
-            WideWorker(port=k, address=SWITCH, group=GROUP, **same) for k in range(count)
+            WideWorker(
+                port=port,
+                address=SWITCH,
+                group=GROUP,
+                job=JOB,
+                epoch=EPOCH,
+                slots=SLOTS,
+                length=length,
+                timeout=TURNS,
+            )
+            for port in range(count)
         ]
         switch.set_addresses(SWITCH, GROUP)
         switch.start_job(JOB, ports=[*range(count)], epoch=EPOCH, base=0, slots=SLOTS)
