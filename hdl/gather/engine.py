@@ -196,7 +196,7 @@ class GatherEngine(Component):
             m.d.comb += [
                 Value.cast(to.payload).eq(
                     Mux(
-                        control.posted & rows.valid,
+                        rows.valid,
                         Value.cast(rows.payload),
                         Value.cast(completion.payload),
                     )

@@ -1,12 +1,13 @@
 """Posts rows to addresses of the host's bus."""
 
-from amaranth.hdl import Module, Mux, Signal
-from amaranth.lib import stream
+from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.lib import data, stream
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from hdl.common.axi import FOUR_KB
 from hdl.common.component import Component
+from hdl.common.streams import StreamRegister
 from hdl.gather.engine_params import GatherEngineParams
 
 
@@ -21,14 +22,14 @@ class RowPoster(Component):
     array's last beat, when it moves: whatever the requester is asked to write later follows the
     rows. ``address`` and ``size`` must be stable from ``begin`` to ``done``.
 
-    ``halt``, held until ``done``, ends the array early: no more of ``rows`` are taken. The requests
-    that were taken get beats without a meaning, and the requester, which must be stopped
-    meanwhile, drops them; ``done`` says that they have all their beats.
+    ``halt``, held until ``done``, ends the array early: a cycle later no more of ``rows`` are
+    taken. The requests that were taken get beats without a meaning, and the requester, which must
+    be stopped meanwhile, drops them; ``done`` says that they have all their beats.
 
     Throughput: a beat a cycle. Latency: :attr:`latency`. Stalls: ``rows`` wait for ``data``.
     """
 
-    latency = 0
+    latency = StreamRegister.latency
 
     def __init__(self, params: GatherEngineParams) -> None:
         super().__init__(
@@ -51,33 +52,62 @@ class RowPoster(Component):
         rows, request = self.rows, self.writes.payload
         beat_bytes, low = self.params.beat_bytes, exact_log2(FOUR_KB)
         most = FOUR_KB // beat_bytes  # beats of a request
-        at = Signal(64, reset_less=True)  # where the next request begins
-        left = Signal(self.params.size_bits)  # bytes that were not requested
+        address = Signal(64, reset_less=True)  # where the next request begins
+        left = Signal(self.params.size_bits)  # bytes of requests that were not made
+        offers = Signal()  # a request is made
+        octets = Signal(low + 1, reset_less=True)  # bytes of it
+        beats = Signal(range(most + 1), reset_less=True)  # of them
         owed = Signal(range(2 * most))  # beats of requests that were taken
-        goes, moves, whole = Signal(), Signal(), Signal()
+        owes = Signal()  # there are such; a register, since rows wait for it
+        goes, moves, leaves, whole = Signal(), Signal(), Signal(), Signal()
+        went = Signal()  # a request was taken in the cycle before
+        begun, halted = Signal(), Signal()  # ``begin`` and ``halt`` a cycle later
+        beat = data.StructLayout({"last": 1, "data": self.params.data_bits})
+        m.submodules.register = register = StreamRegister.sized(shape=beat)
         tail = (left[:low] + (beat_bytes - 1)) >> exact_log2(beat_bytes)
         m.d.comb += [
             whole.eq(left[low:].any()),
-            # A request is made while the beats of the one before still come.
-            self.writes.valid.eq(left.any() & (owed < most) & ~self.halt),
-            request.address.eq(at),
-            request.bytes.eq(Mux(whole, FOUR_KB, left[:low])),
+            self.writes.valid.eq(offers),  # which nothing takes during a halt
+            request.address.eq(address),
+            request.bytes.eq(octets),
             goes.eq(self.writes.valid & self.writes.ready),
-            self.data.payload.eq(rows.payload.data),
-            self.data.valid.eq(owed.any() & (rows.valid | self.halt)),
-            rows.ready.eq(owed.any() & self.data.ready & ~self.halt),
-            moves.eq(self.data.valid & self.data.ready),
-            self.moved.eq(moves & ~self.halt),
-            self.done.eq(Mux(self.halt, ~owed.any(), moves & rows.payload.last)),
+            register.i.payload.eq(Cat(rows.payload.last, rows.payload.data)),
+            register.i.valid.eq(owes & (rows.valid | halted)),
+            rows.ready.eq(owes & register.i.ready & ~halted),
+            moves.eq(register.i.valid & register.i.ready),
+            self.data.payload.eq(register.o.payload.data),
+            self.data.valid.eq(register.o.valid),
+            register.o.ready.eq(self.data.ready),
+            leaves.eq(self.data.valid & self.data.ready),
+            self.moved.eq(leaves & ~halted),
+            self.done.eq(
+                Mux(
+                    halted,
+                    ~owes & ~went & ~register.o.valid,
+                    leaves & register.o.payload.last,
+                )
+            ),
         ]
-        m.d.sync += owed.eq((owed + Mux(goes, Mux(whole, most, tail), 0) - moves)[: len(owed)])
-        with m.If(self.begin):
-            m.d.sync += [at.eq(self.address), left.eq(self.size)]
-        with m.Elif(self.halt):
-            m.d.sync += left.eq(0)
-        with m.Elif(goes):
+        still = (owed + Mux(went, beats, 0) - moves)[: len(owed)]
+        m.d.sync += [
+            begun.eq(self.begin),
+            halted.eq(self.halt),
+            went.eq(goes),
+            owed.eq(still),
+            owes.eq(still.any()),
+        ]
+        with m.If(goes):
+            m.d.sync += [offers.eq(0), address[low:].eq(address[low:] + 1)]
+        # A request is made while the beats of the one before still come.
+        with m.If(~offers & ~went & left.any() & (owed < most)):
             m.d.sync += [
-                at[low:].eq(at[low:] + 1),
+                offers.eq(1),
+                octets.eq(Mux(whole, FOUR_KB, left[:low])),
+                beats.eq(Mux(whole, most, tail)),
                 left.eq(Mux(whole, left - FOUR_KB, 0)),
             ]
+        with m.If(halted):
+            m.d.sync += [offers.eq(0), left.eq(0)]
+        with m.If(begun):  # nothing is left
+            m.d.sync += [address.eq(self.address), left.eq(self.size)]
         return m

@@ -178,7 +178,7 @@ async def ended_in_the_middle(dut, resets, stalls):
     if stalls:
         cocotb.start_soon(trembling(bench))
     halved = 0
-    for wait in [0, 30, 130, 250, 350, *random.sample(range(1, 800), 4)]:
+    for wait in [0, 30, 130, 250, 350, 500, 650, *random.sample(range(1, 800), 4)]:
         request = many_rows(bench)
         before = card.host().copy()
         whole = before.copy()
